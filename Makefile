@@ -1,0 +1,49 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := domain application adapters entrypoints
+
+.PHONY: help install serve check test format clean FORCE
+
+help:           ## show these lines
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
+
+serve: install  ## start the service with demonstration data on 127.0.0.1:8080
+	$(BIN)/recipient-fields serve --demo
+
+test: install   ## run the test suite
+	$(BIN)/python -m pytest
+
+check: install  ## lint, type-check, and check who imports whom
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install ## reformat the code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:          ## remove everything the other targets made
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+install: $(VENV)/installed
+
+# The strict editable mode links every source file, which mypy and import-linter can follow;
+# so the package is installed again when a file comes or goes.
+$(VENV)/installed: $(VENV)/dependencies $(VENV)/files
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation \
+		--config-settings editable_mode=strict --editable .
+	@touch $@
+
+$(VENV)/dependencies: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed.")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt setuptools wheel
+	$(BIN)/pip install --quiet --constraint constraints.txt --no-build-isolation '.[dev]'
+	@touch $@
+
+$(VENV)/files: FORCE
+	@mkdir -p $(VENV)
+	@find $(SOURCES) -type f ! -name '*.pyc' | LC_ALL=C sort > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@

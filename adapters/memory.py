@@ -1,0 +1,233 @@
+"""The storage that lives and dies with the process: for embedding, demos and tests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import count
+from threading import RLock
+
+from attrs import evolve
+
+from recipient_fields.application import FieldChange, FieldCheck, KeyChange, KeySuccession
+from recipient_fields.domain import (
+    ApiKey,
+    ApiKeyId,
+    ApiKeyNotFound,
+    Catalog,
+    FieldDefinition,
+    FieldId,
+    FieldLimitReached,
+    FieldNotFound,
+    FieldReference,
+    KeyGrant,
+    KeyTaken,
+    Organization,
+    OrganizationId,
+    OrganizationNotFound,
+    RecipientField,
+)
+
+
+class MemoryStorage:
+    """A Storage without a file or a server. One lock makes every method one transaction."""
+
+    def __init__(self) -> None:
+        lock = RLock()
+        self.organizations = MemoryOrganizationRepository(lock)
+        self.fields = MemoryFieldRepository(lock, self.organizations)
+        self.api_keys = MemoryApiKeyRepository(lock, self.organizations)
+
+    def check(self) -> None:
+        """Memory always answers."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class MemoryOrganizationRepository:
+    """The organizations, in a dict."""
+
+    def __init__(self, lock: RLock) -> None:
+        self._lock = lock
+        self._ids = count(1)
+        self._organizations: dict[OrganizationId, Organization] = {}
+
+    def all(self) -> tuple[Organization, ...]:
+        """See OrganizationRepository."""
+        with self._lock:
+            return tuple(self._organizations.values())
+
+    def add(self, name: str, created_at: datetime, /) -> Organization:
+        """See OrganizationRepository."""
+        with self._lock:
+            organization_id = OrganizationId(next(self._ids))
+            organization = Organization(id=organization_id, name=name, created_at=created_at)
+            self._organizations[organization_id] = organization
+            return organization
+
+    def require(self, organization_id: OrganizationId) -> None:
+        """OrganizationNotFound unless it exists."""
+        if organization_id not in self._organizations:
+            raise OrganizationNotFound
+
+
+class _Shelf:
+    """One organization's fields, by ascending id and by key."""
+
+    def __init__(self) -> None:
+        self.revision = 1
+        self._by_id: dict[FieldId, RecipientField] = {}
+        self._by_key: dict[str, RecipientField] = {}
+
+    def fields(self) -> tuple[RecipientField, ...]:
+        return tuple(self._by_id.values())
+
+    def find(self, reference: FieldReference) -> RecipientField | None:
+        if isinstance(reference, str):
+            return self._by_key.get(reference)
+        return self._by_id.get(reference)
+
+    def put(self, field: RecipientField) -> None:
+        self._by_id[field.id] = self._by_key[field.key] = field
+        self.revision += 1
+
+    def drop(self, field: RecipientField) -> None:
+        del self._by_id[field.id], self._by_key[field.key]
+        self.revision += 1
+
+
+class MemoryFieldRepository:
+    """The fields, a shelf an organization."""
+
+    def __init__(self, lock: RLock, organizations: MemoryOrganizationRepository) -> None:
+        self._lock = lock
+        self._organizations = organizations
+        self._ids = count(1)
+        self._shelves: dict[OrganizationId, _Shelf] = {}
+
+    def all(self, organization_id: OrganizationId, /) -> Catalog:
+        """See FieldRepository."""
+        with self._lock:
+            shelf = self._shelf(organization_id)
+            return Catalog(organization_id, shelf.revision, shelf.fields())
+
+    def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
+        """See FieldRepository."""
+        with self._lock:
+            return self._find(organization_id, reference)[1]
+
+    def add(
+        self,
+        organization_id: OrganizationId,
+        definition: FieldDefinition,
+        /,
+        *,
+        limit: int | None = None,
+    ) -> RecipientField:
+        """See FieldRepository."""
+        with self._lock:
+            shelf = self._shelf(organization_id)
+            holder = shelf.find(definition.key)
+            if holder is not None:
+                raise KeyTaken(holder.key, holder.id)
+            source = definition.origin.source
+            if limit is not None and limit <= sum(
+                field.origin.source is source for field in shelf.fields()
+            ):
+                raise FieldLimitReached(limit)
+            field = definition.stored(FieldId(next(self._ids)), organization_id)
+            shelf.put(field)
+            return field
+
+    def update(
+        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+    ) -> RecipientField:
+        """See FieldRepository."""
+        with self._lock:
+            shelf, field = self._find(organization_id, reference)
+            changed = change(field)
+            if changed != field:
+                shelf.put(changed)
+            return changed
+
+    def delete(
+        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+    ) -> None:
+        """See FieldRepository."""
+        with self._lock:
+            shelf, field = self._find(organization_id, reference)
+            check(field)
+            shelf.drop(field)
+
+    def _shelf(self, organization_id: OrganizationId) -> _Shelf:
+        self._organizations.require(organization_id)
+        return self._shelves.setdefault(organization_id, _Shelf())
+
+    def _find(
+        self, organization_id: OrganizationId, reference: FieldReference
+    ) -> tuple[_Shelf, RecipientField]:
+        shelf = self._shelves.get(organization_id)
+        field = None if shelf is None else shelf.find(reference)
+        if shelf is None or field is None:
+            raise FieldNotFound
+        return shelf, field
+
+
+class MemoryApiKeyRepository:
+    """The API keys, by ascending id and by digest."""
+
+    def __init__(self, lock: RLock, organizations: MemoryOrganizationRepository) -> None:
+        self._lock = lock
+        self._organizations = organizations
+        self._ids = count(1)
+        self._keys: dict[ApiKeyId, ApiKey] = {}
+        self._ids_by_digest: dict[bytes, ApiKeyId] = {}
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
+        """See ApiKeyRepository."""
+        with self._lock:
+            self._organizations.require(organization_id)
+            return tuple(k for k in self._keys.values() if k.organization_id == organization_id)
+
+    def find(self, digest: bytes, /) -> ApiKey | None:
+        """See ApiKeyRepository."""
+        with self._lock:
+            key_id = self._ids_by_digest.get(digest)
+            return None if key_id is None else self._keys[key_id]
+
+    def add(self, grant: KeyGrant, /) -> ApiKey:
+        """See ApiKeyRepository."""
+        with self._lock:
+            self._organizations.require(grant.organization_id)
+            key = grant.stored(ApiKeyId(next(self._ids)))
+            self._keys[key.id] = key
+            self._ids_by_digest[key.digest] = key.id
+            return key
+
+    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+        """See ApiKeyRepository."""
+        with self._lock:
+            changed = change(self._get(key_id))
+            self._keys[key_id] = changed
+            return changed
+
+    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+        """See ApiKeyRepository."""
+        with self._lock:
+            replaced, grant = succession(self._get(key_id))
+            successor = self.add(grant)
+            self._keys[key_id] = replaced
+            return replaced, successor
+
+    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+        """See ApiKeyRepository."""
+        with self._lock:
+            key = self._keys.get(key_id)
+            if key is not None and (key.last_used_at is None or key.last_used_at < at):
+                self._keys[key_id] = evolve(key, last_used_at=at)
+
+    def _get(self, key_id: ApiKeyId) -> ApiKey:
+        key = self._keys.get(key_id)
+        if key is None:
+            raise ApiKeyNotFound
+        return key

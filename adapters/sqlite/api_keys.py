@@ -1,0 +1,149 @@
+"""The API keys in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime
+from typing import Any
+
+from attrs import frozen
+
+from recipient_fields.application import KeyChange, KeySuccession
+from recipient_fields.domain import (
+    Access,
+    ApiKey,
+    ApiKeyId,
+    ApiKeyNotFound,
+    KeyGrant,
+    OrganizationId,
+)
+
+from .columns import (
+    from_milliseconds,
+    optional_instant,
+    optional_milliseconds,
+    storable_id,
+    to_milliseconds,
+)
+from .database import Database
+from .organizations import catalog_revision
+
+_COLUMNS = (
+    "id, organization_id, name, access, digest, display,"
+    " created_at, expires_at, last_used_at, revoked_at"
+)
+_SELECT_ALL = f"SELECT {_COLUMNS} FROM api_keys WHERE organization_id = ? ORDER BY id"
+_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM api_keys WHERE id = ?"
+_SELECT_BY_DIGEST = f"SELECT {_COLUMNS} FROM api_keys WHERE digest = ?"
+_INSERT = """
+    INSERT INTO api_keys (
+        organization_id, name, access, digest, display, created_at, expires_at
+    ) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id
+"""
+_UPDATE = "UPDATE api_keys SET expires_at = ?, revoked_at = ? WHERE id = ?"
+_RECORD_USE = """
+    UPDATE api_keys SET last_used_at = :at
+    WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :at)
+"""
+
+
+@frozen
+class SqliteApiKeyRepository:
+    """See ApiKeyRepository."""
+
+    _database: Database
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
+        """See ApiKeyRepository."""
+        with self._database.reading() as connection:
+            catalog_revision(connection, organization_id)
+            rows = connection.execute(_SELECT_ALL, (organization_id,))
+            return tuple(_api_key(row) for row in rows)
+
+    def find(self, digest: bytes, /) -> ApiKey | None:
+        """See ApiKeyRepository."""
+        with self._database.reading() as connection:
+            row = connection.execute(_SELECT_BY_DIGEST, (digest,)).fetchone()
+            return None if row is None else _api_key(row)
+
+    def add(self, grant: KeyGrant, /) -> ApiKey:
+        """See ApiKeyRepository."""
+        with self._database.writing() as connection:
+            return _add(connection, grant)
+
+    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+        """See ApiKeyRepository."""
+        with self._database.writing() as connection:
+            changed = change(_get(connection, key_id))
+            _update(connection, changed)
+            return changed
+
+    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+        """See ApiKeyRepository."""
+        with self._database.writing() as connection:
+            replaced, grant = succession(_get(connection, key_id))
+            _update(connection, replaced)
+            return replaced, _add(connection, grant)
+
+    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+        """See ApiKeyRepository."""
+        with self._database.writing() as connection:
+            connection.execute(_RECORD_USE, {"id": storable_id(key_id), "at": to_milliseconds(at)})
+
+
+def _get(connection: sqlite3.Connection, key_id: ApiKeyId) -> ApiKey:
+    row = connection.execute(_SELECT_BY_ID, (storable_id(key_id),)).fetchone()
+    if row is None:
+        raise ApiKeyNotFound
+    return _api_key(row)
+
+
+def _add(connection: sqlite3.Connection, grant: KeyGrant) -> ApiKey:
+    catalog_revision(connection, grant.organization_id)
+    (key_id,) = connection.execute(
+        _INSERT,
+        (
+            grant.organization_id,
+            grant.name,
+            grant.access.value,
+            grant.digest,
+            grant.display,
+            to_milliseconds(grant.created_at),
+            optional_milliseconds(grant.expires_at),
+        ),
+    ).fetchone()
+    return grant.stored(ApiKeyId(key_id))
+
+
+def _update(connection: sqlite3.Connection, key: ApiKey) -> None:
+    connection.execute(
+        _UPDATE,
+        (optional_milliseconds(key.expires_at), optional_milliseconds(key.revoked_at), key.id),
+    )
+
+
+def _api_key(row: tuple[Any, ...]) -> ApiKey:
+    (
+        key_id,
+        organization_id,
+        name,
+        access,
+        digest,
+        display,
+        created_at,
+        expires_at,
+        last_used_at,
+        revoked_at,
+    ) = row
+    return ApiKey(
+        id=ApiKeyId(key_id),
+        organization_id=OrganizationId(organization_id),
+        name=name,
+        access=Access(access),
+        digest=digest,
+        display=display,
+        created_at=from_milliseconds(created_at),
+        expires_at=optional_instant(expires_at),
+        last_used_at=optional_instant(last_used_at),
+        revoked_at=optional_instant(revoked_at),
+    )

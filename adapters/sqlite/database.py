@@ -1,0 +1,163 @@
+"""Connections, transactions, errors and the schema of one SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+
+from recipient_fields.domain import StorageUnavailable
+
+OLDEST_SQLITE = (3, 37, 0)
+"""The first SQLite with STRICT tables."""
+
+_BUSY_TIMEOUT_MILLISECONDS = 2_000
+
+
+class Database:
+    """One SQLite file. A connection serves one transaction at a time and is then kept for the next.
+
+    What the driver raises becomes StorageUnavailable here, and nowhere else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self._migrations = _load_migrations()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection whose statements see one state of the file."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A connection that alone may write; what it wrote is undone where the block raises."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    def migrate(self) -> int:
+        """Bring the schema up to date, one transaction a step; returns how many steps it took.
+
+        StorageUnavailable where the file was written by a newer version of this package.
+        """
+        steps = 0
+        while True:
+            with self.writing() as connection:
+                version = self._version(connection)
+                if version == len(self._migrations):
+                    return steps
+                for statement in _statements(self._migrations[version]):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {version + 1}")
+            steps += 1
+
+    def check(self) -> None:
+        """StorageUnavailable unless the file can be read and its schema is the current one."""
+        with self.reading() as connection:
+            if self._version(connection) != len(self._migrations):
+                raise StorageUnavailable("The SQLite schema is not current. Run the migration.")
+
+    def close(self) -> None:
+        """Close every connection; one that is in use closes when it is given back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(self._migrations):
+            raise StorageUnavailable(
+                "The SQLite file belongs to a newer version of Recipient Fields. Upgrade first."
+            )
+        return version
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with _translated_errors(), self._connection() as connection:
+            connection.execute(begin)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        connection = self._take()
+        try:
+            yield connection
+        except sqlite3.Error:
+            connection.close()  # It may be what failed: the next transaction opens another.
+            raise
+        except BaseException:
+            self._give_back(connection)
+            raise
+        self._give_back(connection)
+
+    def _take(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise StorageUnavailable("The storage is closed.")
+            if self._idle:
+                return self._idle.pop()
+        return self._connect()
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MILLISECONDS}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StorageUnavailable(f"SQLite: {error}") from error
+    except sqlite3.DatabaseError as error:
+        # The bare class means a damaged file; its other subclasses are defects of ours.
+        if type(error) is not sqlite3.DatabaseError:
+            raise
+        raise StorageUnavailable(f"SQLite: {error}") from error
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def _load_migrations() -> tuple[str, ...]:
+    folder = files(__package__) / "migrations"
+    return tuple(
+        step.read_text("utf-8")
+        for step in sorted(folder.iterdir(), key=lambda step: step.name)
+        if step.name.endswith(".sql")
+    )

@@ -1,0 +1,221 @@
+"""The recipient fields in SQLite."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from attrs import frozen
+
+from recipient_fields.application import FieldChange, FieldCheck
+from recipient_fields.domain import (
+    AllowedValues,
+    Catalog,
+    DataType,
+    FieldDefinition,
+    FieldId,
+    FieldKey,
+    FieldLimitReached,
+    FieldName,
+    FieldNotFound,
+    FieldReference,
+    InsertionCode,
+    IntegrationId,
+    KeyTaken,
+    OrganizationId,
+    Origin,
+    RecipientField,
+    Source,
+    ValueExpression,
+)
+
+from .columns import from_milliseconds, storable_id, to_milliseconds
+from .database import Database
+from .organizations import catalog_revision, move_revision
+
+Row: TypeAlias = tuple[Any, ...]
+
+_COLUMNS = (
+    "id, organization_id, name, key, data_type, allowed_values, insertable, source,"
+    " integration_id, esp_field_name, custom_insertion_code, custom_value_expression,"
+    " created_at, updated_at, version"
+)
+_SELECT = f"SELECT {_COLUMNS} FROM recipient_fields WHERE organization_id = :organization_id"
+_SELECT_ALL = f"{_SELECT} ORDER BY id"
+_SELECT_BY_ID = f"{_SELECT} AND id = :id"
+_SELECT_BY_KEY = f"{_SELECT} AND key = :key"
+_COUNT = (
+    "SELECT count(*) FROM recipient_fields"
+    " WHERE organization_id = :organization_id AND source = :source"
+)
+_INSERT = f"""
+    INSERT INTO recipient_fields ({_COLUMNS}) VALUES (
+        NULL, :organization_id, :name, :key, :data_type, :allowed_values, :insertable, :source,
+        :integration_id, :esp_field_name, :custom_insertion_code, :custom_value_expression,
+        :created_at, :created_at, 1
+    ) RETURNING id
+"""
+_UPDATE = """
+    UPDATE recipient_fields SET
+        name = :name, allowed_values = :allowed_values, insertable = :insertable,
+        custom_insertion_code = :custom_insertion_code,
+        custom_value_expression = :custom_value_expression,
+        updated_at = :updated_at, version = :version
+    WHERE organization_id = :organization_id AND id = :id
+"""
+_DELETE = "DELETE FROM recipient_fields WHERE organization_id = :organization_id AND id = :id"
+
+
+@frozen
+class SqliteFieldRepository:
+    """See FieldRepository. Whatever writes does so alone, so what it has read still holds."""
+
+    _database: Database
+
+    def all(self, organization_id: OrganizationId, /) -> Catalog:
+        """See FieldRepository."""
+        with self._database.reading() as connection:
+            revision = catalog_revision(connection, organization_id)
+            rows = connection.execute(_SELECT_ALL, {"organization_id": organization_id})
+            return Catalog(organization_id, revision, tuple(_field(row) for row in rows))
+
+    def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
+        """See FieldRepository."""
+        with self._database.reading() as connection:
+            return _get(connection, organization_id, reference)
+
+    def add(
+        self,
+        organization_id: OrganizationId,
+        definition: FieldDefinition,
+        /,
+        *,
+        limit: int | None = None,
+    ) -> RecipientField:
+        """See FieldRepository."""
+        with self._database.writing() as connection:
+            catalog_revision(connection, organization_id)
+            holder = _find(connection, organization_id, definition.key)
+            if holder is not None:
+                raise KeyTaken(holder.key, holder.id)
+            values = {"organization_id": organization_id, **_values(definition)}
+            if limit is not None and connection.execute(_COUNT, values).fetchone()[0] >= limit:
+                raise FieldLimitReached(limit)
+            (field_id,) = connection.execute(_INSERT, values).fetchone()
+            move_revision(connection, organization_id)
+            return definition.stored(FieldId(field_id), organization_id)
+
+    def update(
+        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+    ) -> RecipientField:
+        """See FieldRepository."""
+        with self._database.writing() as connection:
+            field = _get(connection, organization_id, reference)
+            changed = change(field)
+            if changed != field:
+                connection.execute(
+                    _UPDATE,
+                    {
+                        "organization_id": organization_id,
+                        "id": field.id,
+                        **_values(changed),
+                        "updated_at": to_milliseconds(changed.updated_at),
+                        "version": changed.version,
+                    },
+                )
+                move_revision(connection, organization_id)
+            return changed
+
+    def delete(
+        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+    ) -> None:
+        """See FieldRepository."""
+        with self._database.writing() as connection:
+            field = _get(connection, organization_id, reference)
+            check(field)
+            connection.execute(_DELETE, {"organization_id": organization_id, "id": field.id})
+            move_revision(connection, organization_id)
+
+
+def _get(
+    connection: sqlite3.Connection, organization_id: OrganizationId, reference: FieldReference
+) -> RecipientField:
+    field = _find(connection, organization_id, reference)
+    if field is None:
+        raise FieldNotFound
+    return field
+
+
+def _find(
+    connection: sqlite3.Connection, organization_id: OrganizationId, reference: FieldReference
+) -> RecipientField | None:
+    values: dict[str, object] = {"organization_id": storable_id(organization_id)}
+    if isinstance(reference, str):
+        cursor = connection.execute(_SELECT_BY_KEY, {**values, "key": reference})
+    else:
+        cursor = connection.execute(_SELECT_BY_ID, {**values, "id": storable_id(reference)})
+    row = cursor.fetchone()
+    return None if row is None else _field(row)
+
+
+def _values(definition: FieldDefinition) -> Mapping[str, object]:
+    allowed = definition.allowed_values
+    return {
+        "name": definition.name,
+        "key": definition.key,
+        "data_type": definition.data_type.value,
+        "allowed_values": None if allowed is None else json.dumps(allowed.values),
+        "insertable": definition.insertable,
+        "source": definition.origin.source.value,
+        "integration_id": definition.origin.integration_id,
+        "esp_field_name": definition.origin.esp_field_name,
+        "custom_insertion_code": definition.custom_insertion_code,
+        "custom_value_expression": definition.custom_value_expression,
+        "created_at": to_milliseconds(definition.created_at),
+    }
+
+
+def _field(row: Row) -> RecipientField:
+    (
+        field_id,
+        organization_id,
+        name,
+        key,
+        data_type_name,
+        allowed_values,
+        insertable,
+        source,
+        integration_id,
+        esp_field_name,
+        insertion_code,
+        value_expression,
+        created_at,
+        updated_at,
+        version,
+    ) = row
+    data_type = DataType(data_type_name)
+    return RecipientField(
+        id=FieldId(field_id),
+        organization_id=OrganizationId(organization_id),
+        name=FieldName(name),
+        key=FieldKey(key),
+        data_type=data_type,
+        allowed_values=(
+            None if allowed_values is None else AllowedValues(data_type, json.loads(allowed_values))
+        ),
+        insertable=bool(insertable),
+        origin=Origin(
+            Source(source),
+            None if integration_id is None else IntegrationId(integration_id),
+            esp_field_name,
+        ),
+        custom_insertion_code=None if insertion_code is None else InsertionCode(insertion_code),
+        custom_value_expression=(
+            None if value_expression is None else ValueExpression(value_expression)
+        ),
+        created_at=from_milliseconds(created_at),
+        updated_at=from_milliseconds(updated_at),
+        version=version,
+    )

@@ -1,0 +1,36 @@
+"""The Storage in one SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from .api_keys import SqliteApiKeyRepository
+from .database import OLDEST_SQLITE, Database
+from .fields import SqliteFieldRepository
+from .organizations import SqliteOrganizationRepository
+
+
+class SqliteStorage:
+    """The repositories of one SQLite file, which is made where there is none.
+
+    StorageUnavailable where the file can't be opened or belongs to a newer version, or where the
+    SQLite library is older than 3.37. Several processes may use the file at once.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            raise RuntimeError(f"SQLite {sqlite3.sqlite_version} is too old; 3.37 is needed.")
+        self._database = Database(Path(path))
+        self._database.migrate()
+        self.organizations = SqliteOrganizationRepository(self._database)
+        self.fields = SqliteFieldRepository(self._database)
+        self.api_keys = SqliteApiKeyRepository(self._database)
+
+    def check(self) -> None:
+        """StorageUnavailable unless the file answers and has the current schema."""
+        self._database.check()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()

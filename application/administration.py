@@ -1,0 +1,88 @@
+"""The use cases of administrators: organizations and their API keys."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from attrs import frozen
+
+from recipient_fields.domain import (
+    DEFAULT_GRACE,
+    DEFAULT_LIFETIME,
+    Access,
+    ApiKey,
+    ApiKeyId,
+    KeyGrant,
+    Organization,
+    OrganizationId,
+    PlainKey,
+    grant_key,
+)
+
+from .ports import ApiKeyRepository, Clock, OrganizationRepository
+
+
+@frozen
+class IssuedKey:
+    """A stored API key together with the full key, for the one time it is shown."""
+
+    api_key: ApiKey
+    plain: PlainKey
+
+
+@frozen(kw_only=True)
+class AdministrationService:
+    """What administrators do beside editing fields. Every method can raise StorageUnavailable."""
+
+    organizations: OrganizationRepository
+    api_keys: ApiKeyRepository
+    clock: Clock
+
+    def create_organization(self, name: str) -> Organization:
+        """Make an organization with an empty catalog. InvalidOrganization."""
+        return self.organizations.add(name, self.clock())
+
+    def list_organizations(self) -> tuple[Organization, ...]:
+        """Every organization by ascending id."""
+        return self.organizations.all()
+
+    def issue_key(
+        self,
+        organization_id: OrganizationId,
+        *,
+        name: str,
+        access: Access = Access.READ_WRITE,
+        lifetime: timedelta | None = DEFAULT_LIFETIME,
+    ) -> IssuedKey:
+        """Make a key that lives for `lifetime`; None: for ever.
+
+        InvalidApiKey, OrganizationNotFound.
+        """
+        plain = PlainKey.generate()
+        grant = grant_key(
+            plain, organization_id, name=name, access=access, lifetime=lifetime, at=self.clock()
+        )
+        return IssuedKey(self.api_keys.add(grant), plain)
+
+    def list_keys(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
+        """The organization's keys by ascending id, whatever their state. OrganizationNotFound."""
+        return self.api_keys.all(organization_id)
+
+    def revoke_key(self, key_id: ApiKeyId) -> ApiKey:
+        """End a key; revoking it twice changes nothing. ApiKeyNotFound."""
+        return self.api_keys.update(key_id, lambda key: key.revoked(self.clock()))
+
+    def rotate_key(
+        self, key_id: ApiKeyId, *, grace: timedelta = DEFAULT_GRACE
+    ) -> tuple[IssuedKey, ApiKey]:
+        """Make a successor of a key, which lives on for `grace`. Returns both, successor first.
+
+        InvalidApiKey where `grace` is not 0 to 7 days, ApiKeyNotFound, ApiKeyNotActive.
+        """
+        plain = PlainKey.generate()
+
+        def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
+            return key.succeeded(plain, at=self.clock(), grace=grace)
+
+        replaced, successor = self.api_keys.rotate(key_id, succession)
+        return IssuedKey(successor, plain), replaced

@@ -1,0 +1,55 @@
+"""Telling at every request what the presented API key proves."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from attrs import frozen
+
+from recipient_fields.domain import (
+    ApiKey,
+    Credential,
+    KeyState,
+    KeyValidationUnavailable,
+    PlainKey,
+    StorageUnavailable,
+)
+
+from .ports import ApiKeyRepository, Clock
+
+USE_RECORDED_EVERY = timedelta(minutes=1)
+
+_log = logging.getLogger(__name__)
+
+
+@frozen
+class StoredKeyValidator:
+    """The KeyValidator over the keys we store ourselves."""
+
+    api_keys: ApiKeyRepository
+    clock: Clock
+
+    def validate(self, presented: str, /) -> Credential | None:
+        """The credential of an active key. A mistyped one is refused without asking the storage."""
+        plain = PlainKey.find(presented)
+        if plain is None:
+            return None
+        try:
+            key = self.api_keys.find(plain.digest)
+        except StorageUnavailable as unavailable:
+            raise KeyValidationUnavailable(str(unavailable)) from unavailable
+        now = self.clock()
+        if key is None or key.state(now) is not KeyState.ACTIVE:
+            return None
+        self._record_use(key, now)
+        return key.credential
+
+    def _record_use(self, key: ApiKey, now: datetime) -> None:
+        if key.last_used_at is not None and now - key.last_used_at < USE_RECORDED_EVERY:
+            return
+        try:
+            self.api_keys.record_use(key.id, now)
+        except StorageUnavailable:
+            # A storage that can still be read serves reads; only this note of the use is lost.
+            _log.warning("the use of API key %d could not be recorded", key.id)

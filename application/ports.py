@@ -1,0 +1,169 @@
+"""What the core needs from outside, as protocols that a contract suite can hold an adapter to.
+
+Every method of a repository is one transaction: it happens whole or, where it raises, not at all.
+Each raises StorageUnavailable where the technology fails or does not answer in time. All methods
+may be called from several threads at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from recipient_fields.domain import (
+    ApiKey,
+    ApiKeyId,
+    Catalog,
+    Credential,
+    FieldDefinition,
+    FieldReference,
+    KeyGrant,
+    Organization,
+    OrganizationId,
+    RecipientField,
+)
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Now: aware, UTC, whole milliseconds."""
+
+FieldChange: TypeAlias = Callable[[RecipientField], RecipientField]
+"""What becomes of a field. Pure: a storage may call it more than once."""
+
+FieldCheck: TypeAlias = Callable[[RecipientField], None]
+"""Raises where a field may not go."""
+
+KeyChange: TypeAlias = Callable[[ApiKey], ApiKey]
+"""What becomes of an API key. Pure."""
+
+KeySuccession: TypeAlias = Callable[[ApiKey], tuple[ApiKey, KeyGrant]]
+"""What becomes of an API key, and the grant that follows it. Pure."""
+
+
+class FieldRepository(Protocol):
+    """The fields of all organizations.
+
+    A field is addressed by its organization and its id or key; in another organization's name it
+    is FieldNotFound. Whatever changes a field moves its organization's revision by at least one;
+    a method that raises, or that changes nothing, leaves it.
+    """
+
+    def all(self, organization_id: OrganizationId, /) -> Catalog:
+        """The organization's fields by ascending id, with the revision they belong to.
+
+        OrganizationNotFound where there is no such organization.
+        """
+
+    def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
+        """The field; FieldNotFound where there is none."""
+
+    def add(
+        self,
+        organization_id: OrganizationId,
+        definition: FieldDefinition,
+        /,
+        *,
+        limit: int | None = None,
+    ) -> RecipientField:
+        """Store a new field, under an id greater than any the storage has given before.
+
+        KeyTaken where the organization has a field of that key, of whatever origin; then
+        FieldLimitReached where it already has `limit` fields of that source. Both hold exactly,
+        however many callers add at once. OrganizationNotFound where there is no such organization.
+        """
+
+    def update(
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        change: FieldChange,
+        /,
+    ) -> RecipientField:
+        """Store what `change` makes of the field, and return it; nothing where it raises.
+
+        No other change of the field happens between what `change` is given and what is stored.
+        Where `change` returns the field as it is, nothing is stored. FieldNotFound where there is
+        none.
+        """
+
+    def delete(
+        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+    ) -> None:
+        """Remove the field unless `check` raises; its key is free at once, its id never returns.
+
+        No change of the field happens between what `check` is given and the removal.
+        FieldNotFound where there is none.
+        """
+
+
+class ApiKeyRepository(Protocol):
+    """The API keys of all organizations. A digest belongs to one key."""
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
+        """The organization's keys by ascending id, revoked and expired ones too.
+
+        OrganizationNotFound where there is no such organization.
+        """
+
+    def find(self, digest: bytes, /) -> ApiKey | None:
+        """The key with that SHA-256, whatever its state; None where there is none."""
+
+    def add(self, grant: KeyGrant, /) -> ApiKey:
+        """Store a new key. OrganizationNotFound where its organization does not exist."""
+
+    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+        """Store the end and the revocation that `change` gives the key, and return it.
+
+        ApiKeyNotFound where there is no such key.
+        """
+
+    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+        """Store the key as `succession` leaves it, and its successor: both or neither.
+
+        Returns both in that order. ApiKeyNotFound where there is no such key.
+        """
+
+    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+        """Move the key's `last_used_at` forward to `at`; nothing where it is later or gone."""
+
+
+class OrganizationRepository(Protocol):
+    """The organizations."""
+
+    def all(self) -> tuple[Organization, ...]:
+        """Every organization by ascending id."""
+
+    def add(self, name: str, created_at: datetime, /) -> Organization:
+        """Store a new organization with an empty catalog. Names need not be unique."""
+
+
+class Storage(Protocol):
+    """One technology's repositories, over one set of connections."""
+
+    @property
+    def fields(self) -> FieldRepository:
+        """The fields."""
+
+    @property
+    def api_keys(self) -> ApiKeyRepository:
+        """The API keys."""
+
+    @property
+    def organizations(self) -> OrganizationRepository:
+        """The organizations."""
+
+    def check(self) -> None:
+        """StorageUnavailable unless the storage answers and has the schema this code needs."""
+
+    def close(self) -> None:
+        """Give back every connection, for good. Closing twice is fine."""
+
+
+class KeyValidator(Protocol):
+    """Tells what a presented API key proves."""
+
+    def validate(self, presented: str, /) -> Credential | None:
+        """The credential of a valid key; None for any other text.
+
+        KeyValidationUnavailable where that can't be told at the moment.
+        """

@@ -1,0 +1,211 @@
+"""API keys: their format, their life, and what a valid one permits (HTTP contract, section 5)."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import string
+from datetime import datetime, timedelta
+from enum import Enum
+from hashlib import sha256
+from zlib import crc32
+
+from attrs import asdict, evolve, field, frozen
+
+from .errors import ApiKeyNotActive, InsufficientAccess, InvalidApiKey, Rule, Violation
+from .identity import ApiKeyId, OrganizationId
+from .text import line_violation, normalized
+
+DEFAULT_LIFETIME = timedelta(days=90)
+SHORTEST_LIFETIME = timedelta(seconds=1)
+LONGEST_LIFETIME = timedelta(days=366)
+DEFAULT_GRACE = timedelta(hours=24)
+LONGEST_GRACE = timedelta(days=7)
+
+_PREFIX = "rfk_"
+_RANDOM_LENGTH = 32
+_CHECKSUM_LENGTH = 6
+_BASE_62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_FORMAT = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{{_RANDOM_LENGTH + _CHECKSUM_LENGTH}}}")
+
+
+@frozen(repr=False, eq=False)
+class PlainKey:
+    """A full API key. It shows itself only when `reveal` is called, and is stored nowhere."""
+
+    _text: str
+
+    @classmethod
+    def generate(cls) -> PlainKey:
+        """A new key of 190 random bits."""
+        random = _PREFIX + "".join(secrets.choice(_BASE_62) for _ in range(_RANDOM_LENGTH))
+        return cls(random + _checksum(random))
+
+    @classmethod
+    def find(cls, presented: str) -> PlainKey | None:
+        """The key a client presents; None where the format or the checksum is wrong."""
+        if _FORMAT.fullmatch(presented) is None:
+            return None
+        random, checksum = presented[:-_CHECKSUM_LENGTH], presented[-_CHECKSUM_LENGTH:]
+        return cls(presented) if _checksum(random) == checksum else None
+
+    def reveal(self) -> str:
+        """The full key, for the one time it is shown."""
+        return self._text
+
+    @property
+    def digest(self) -> bytes:
+        """The SHA-256 by which a storage knows the key: 32 bytes."""
+        return sha256(self._text.encode("ascii")).digest()
+
+    @property
+    def display(self) -> str:
+        """What may be shown of the key: `rfk_` + first 4 + `…` + last 4 characters."""
+        return f"{self._text[: len(_PREFIX) + 4]}…{self._text[-4:]}"
+
+    def __repr__(self) -> str:
+        return f"<PlainKey {self.display}>"
+
+
+class Access(Enum):
+    """What a key permits."""
+
+    READ_WRITE = "read_write"
+    READ_ONLY = "read_only"
+
+
+class KeyState(Enum):
+    """Where a key is in its life."""
+
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+@frozen
+class Credential:
+    """What a valid key proves: for whom its bearer acts, and whether it may write."""
+
+    organization_id: OrganizationId
+    key_id: ApiKeyId
+    access: Access
+
+    def require_write(self) -> None:
+        """InsufficientAccess where the key may only read."""
+        if self.access is not Access.READ_WRITE:
+            raise InsufficientAccess
+
+
+def _parse_name(text: str) -> str:
+    name = normalized(text)
+    violation = line_violation(name, longest=100)
+    if violation is not None:
+        raise InvalidApiKey([violation.under("name")])
+    return name
+
+
+@frozen(kw_only=True)
+class KeyGrant:
+    """What an organization grants to the bearer of a key, before a storage gives it an id."""
+
+    organization_id: OrganizationId
+    name: str = field(converter=_parse_name)
+    access: Access
+    digest: bytes = field(repr=False)
+    display: str
+    created_at: datetime
+    expires_at: datetime | None
+
+    def stored(self, key_id: ApiKeyId) -> ApiKey:
+        """The key as a storage keeps it under the id it assigns."""
+        return ApiKey(**asdict(self, recurse=False), id=key_id, last_used_at=None, revoked_at=None)
+
+
+@frozen(kw_only=True)
+class ApiKey(KeyGrant):
+    """A stored API key: everything but the key itself."""
+
+    id: ApiKeyId
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+    @property
+    def credential(self) -> Credential:
+        """What the key proves while it is active."""
+        return Credential(self.organization_id, self.id, self.access)
+
+    def state(self, at: datetime) -> KeyState:
+        """Valid iff not revoked and before its end."""
+        if self.revoked_at is not None:
+            return KeyState.REVOKED
+        if self.expires_at is not None and at >= self.expires_at:
+            return KeyState.EXPIRED
+        return KeyState.ACTIVE
+
+    def revoked(self, at: datetime) -> ApiKey:
+        """This key, revoked; itself where it already is."""
+        return self if self.revoked_at is not None else evolve(self, revoked_at=at)
+
+    def succeeded(
+        self, successor: PlainKey, *, at: datetime, grace: timedelta
+    ) -> tuple[ApiKey, KeyGrant]:
+        """This key with its last `grace` (0 to 7 days), and a grant of the same kind and lifetime.
+
+        ApiKeyNotActive where this key is expired or revoked.
+        """
+        if not timedelta() <= grace <= LONGEST_GRACE:
+            message = "A replaced key lives on for 0 seconds to 7 days."
+            raise InvalidApiKey([Violation(Rule.OUT_OF_RANGE, message, ("grace",))])
+        if self.state(at) is not KeyState.ACTIVE:
+            raise ApiKeyNotActive
+        lifetime = None if self.expires_at is None else self.expires_at - self.created_at
+        grant = grant_key(
+            successor,
+            self.organization_id,
+            name=self.name,
+            access=self.access,
+            lifetime=lifetime,
+            at=at,
+        )
+        return self._ending(at + grace), grant
+
+    def _ending(self, end: datetime) -> ApiKey:
+        if self.expires_at is not None and self.expires_at <= end:
+            return self
+        return evolve(self, expires_at=end)
+
+
+def grant_key(
+    key: PlainKey,
+    organization_id: OrganizationId,
+    *,
+    name: str,
+    access: Access,
+    lifetime: timedelta | None,
+    at: datetime,
+) -> KeyGrant:
+    """What a new key grants for `lifetime` (1 second to 366 days; None: for ever).
+
+    InvalidApiKey where the name (1 to 100 characters) or the lifetime is not allowed.
+    """
+    if lifetime is not None and not SHORTEST_LIFETIME <= lifetime <= LONGEST_LIFETIME:
+        message = "A key lives for 1 second to 366 days, or never expires."
+        raise InvalidApiKey([Violation(Rule.OUT_OF_RANGE, message, ("expires_in",))])
+    return KeyGrant(
+        organization_id=organization_id,
+        name=name,
+        access=access,
+        digest=key.digest,
+        display=key.display,
+        created_at=at,
+        expires_at=None if lifetime is None else at + lifetime,
+    )
+
+
+def _checksum(text: str) -> str:
+    number = crc32(text.encode("ascii"))
+    digits = ""
+    for _ in range(_CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(_BASE_62))
+        digits = _BASE_62[digit] + digits
+    return digits

@@ -1,0 +1,173 @@
+"""What can go wrong, as facts.
+
+Every error is a leaf of `RecipientFieldsError`. An entrypoint maps each leaf to an answer in one
+table; no error knows HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+if TYPE_CHECKING:
+    from .identity import FieldId
+    from .values import FieldKey
+
+
+class Rule(Enum):
+    """The rules a value can break; the values are the HTTP contract's member codes (section 6)."""
+
+    REQUIRED = "required"
+    TYPE = "type"
+    UNKNOWN_VALUE = "unknown_value"
+    OUT_OF_RANGE = "out_of_range"
+    BLANK = "blank"
+    TOO_LONG = "too_long"
+    FORMAT = "format"
+    RESERVED = "reserved"
+    IMMUTABLE = "immutable"
+    READ_ONLY = "read_only"
+    UNKNOWN_FIELD = "unknown_field"
+    EMPTY = "empty"
+    TOO_MANY_ITEMS = "too_many_items"
+    DUPLICATE_ITEM = "duplicate_item"
+    NOT_APPLICABLE = "not_applicable"
+    INVALID_CHARACTERS = "invalid_characters"
+    MISMATCH = "mismatch"
+
+
+@frozen
+class Violation:
+    """One broken rule: which, where, and a sentence that says what would be right.
+
+    `path` leads from the judged value to the culprit, e.g. `("allowed_values", 3)`. The message
+    never repeats the value.
+    """
+
+    rule: Rule
+    message: str
+    path: tuple[str | int, ...] = ()
+    suggestion: str | None = None
+
+    def under(self, *outer: str | int) -> Violation:
+        """The same violation seen from further out."""
+        return evolve(self, path=(*outer, *self.path))
+
+
+class RecipientFieldsError(Exception):
+    """The root of every error this package raises on purpose."""
+
+
+class InvalidInput(RecipientFieldsError):
+    """A value breaks one rule or several; all of them are in `violations`."""
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = tuple(violations)
+        super().__init__("; ".join(_sentence(violation) for violation in self.violations))
+
+
+class Violations(list[Violation]):
+    """Gathers the violations of several values, so that all of them are told at once."""
+
+    @contextmanager
+    def under(self, *path: str | int) -> Iterator[None]:
+        """Gather what the block finds invalid, seen from further out."""
+        try:
+            yield
+        except InvalidInput as invalid:
+            self += [violation.under(*path) for violation in invalid.violations]
+
+
+class InvalidField(InvalidInput):
+    """What is asked of a recipient field breaks its rules."""
+
+
+class InvalidApiKey(InvalidInput):
+    """What is asked of an API key breaks its rules."""
+
+
+class InvalidOrganization(InvalidInput):
+    """What is asked of an organization breaks its rules."""
+
+
+class FieldNotFound(RecipientFieldsError):
+    """The organization has no such field. Another organization's field is not found either."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such recipient field in this organization.")
+
+
+class OrganizationNotFound(RecipientFieldsError):
+    """There is no such organization."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such organization.")
+
+
+class ApiKeyNotFound(RecipientFieldsError):
+    """There is no such API key."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such API key.")
+
+
+class ApiKeyNotActive(RecipientFieldsError):
+    """The API key is expired or revoked, so it can't be rotated."""
+
+    def __init__(self) -> None:
+        super().__init__("This API key is no longer active. Create a new one instead.")
+
+
+class KeyTaken(RecipientFieldsError):
+    """The organization already has a field with this key, of whatever origin."""
+
+    def __init__(self, key: FieldKey, existing_id: FieldId) -> None:
+        self.key = key
+        self.existing_id = existing_id
+        super().__init__("A recipient field with this key already exists. Choose another key.")
+
+
+class FieldLimitReached(RecipientFieldsError):
+    """The organization has as many fields of this source as it may have."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(
+            f"The limit of {limit} fields of this source is reached. Delete one that is not needed."
+        )
+
+
+class OperationForbidden(RecipientFieldsError):
+    """The channel may not do this to a field of that origin; the message is the rule's sentence."""
+
+
+class InsufficientAccess(RecipientFieldsError):
+    """The credential may only read."""
+
+    def __init__(self) -> None:
+        super().__init__("This API key can only read. Use a key with read and write access.")
+
+
+class VersionConflict(RecipientFieldsError):
+    """The field is not at the expected version; `current` is its tag, None where there is none."""
+
+    def __init__(self, current: str | None) -> None:
+        self.current = current
+        super().__init__("The field is not in the expected version. Read it again and retry.")
+
+
+class StorageUnavailable(RecipientFieldsError):
+    """The storage failed or did not answer in time; nothing was changed unless it says so later."""
+
+
+class KeyValidationUnavailable(RecipientFieldsError):
+    """Whether the presented key is valid can't be told at the moment."""
+
+
+def _sentence(violation: Violation) -> str:
+    where = ".".join(str(step) for step in violation.path)
+    return f"{where}: {violation.message}" if where else violation.message

@@ -1,0 +1,293 @@
+"""The recipient field: what is asked for, what is stored, and how one becomes the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Final, TypeAlias, TypeVar
+
+from attrs import Factory, asdict, evolve, field, frozen
+from attrs.converters import optional
+
+from .errors import InvalidField, Rule, Violation, Violations
+from .identity import FieldId, OrganizationId
+from .instants import MILLISECOND, format_instant
+from .origins import Channel, Origin
+from .permissions import Operation, require
+from .values import AllowedValues, DataType, FieldKey, FieldName, InsertionCode, ValueExpression
+from .versions import UNCONDITIONAL, Precondition
+
+T = TypeVar("T")
+
+FieldReference: TypeAlias = FieldId | FieldKey
+"""What addresses a field within its organization."""
+
+
+class Unchanged(Enum):
+    """The type of `UNCHANGED`."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+"""Stands for a member that a change leaves as it is; None is a value."""
+
+
+@frozen(kw_only=True)
+class FieldDraft:
+    """What is asked for when a field is made. Without a key, the name gives it one.
+
+    InvalidField where the name gives none, or where a permitted value does not fit the data type.
+    Only a sync run gives an `esp_field_name`.
+    """
+
+    name: FieldName = field(converter=FieldName)
+    data_type: DataType
+    key: FieldKey = field(
+        converter=FieldKey,
+        default=Factory(lambda self: FieldKey.derived_from(self.name), takes_self=True),
+    )
+    allowed_values: AllowedValues | None = None
+    insertable: bool = True
+    custom_insertion_code: InsertionCode | None = field(
+        converter=optional(InsertionCode), default=None
+    )
+    custom_value_expression: ValueExpression | None = field(
+        converter=optional(ValueExpression), default=None
+    )
+    esp_field_name: str | None = None
+
+    def defined(self, *, by: Channel, at: datetime) -> FieldDefinition:
+        """The field this draft asks for, of the channel's origin."""
+        origin = by.origin(self.esp_field_name)
+        require(by, Operation.CREATE, origin)
+        return FieldDefinition(
+            name=self.name,
+            key=self.key,
+            data_type=self.data_type,
+            allowed_values=self.allowed_values,
+            insertable=self.insertable,
+            origin=origin,
+            custom_insertion_code=self.custom_insertion_code,
+            custom_value_expression=self.custom_value_expression,
+            created_at=at,
+        )
+
+
+@frozen(kw_only=True)
+class FieldChanges:
+    """What is asked for when a field is changed; what is UNCHANGED stays.
+
+    `allowed_values` are judged against the stored data type. `stated` holds what the caller says,
+    in wire form, of members that can't be changed; each must equal what is stored.
+    """
+
+    name: FieldName | Unchanged = UNCHANGED
+    allowed_values: Sequence[object] | Unchanged | None = UNCHANGED
+    insertable: bool | Unchanged = UNCHANGED
+    custom_insertion_code: InsertionCode | Unchanged | None = UNCHANGED
+    custom_value_expression: ValueExpression | Unchanged | None = UNCHANGED
+    stated: Mapping[str, object] = Factory(dict)
+
+
+@frozen(kw_only=True)
+class FieldReplacement:
+    """What a field shall be, whether it exists or not: members left out take their defaults.
+
+    `data_type` and `stated` are in wire form: an existing field judges them by what is stored, so
+    a wrong one is immutable there whatever its form.
+    """
+
+    name: FieldName
+    data_type: object
+    allowed_values: Sequence[object] | None = None
+    insertable: bool = True
+    custom_insertion_code: InsertionCode | None = None
+    custom_value_expression: ValueExpression | None = None
+    stated: Mapping[str, object] = Factory(dict)
+
+    def changes(self) -> FieldChanges:
+        """What this asks of a field that exists."""
+        return FieldChanges(
+            name=self.name,
+            allowed_values=self.allowed_values,
+            insertable=self.insertable,
+            custom_insertion_code=self.custom_insertion_code,
+            custom_value_expression=self.custom_value_expression,
+            stated={**self.stated, "data_type": self.data_type},
+        )
+
+    def draft(self, key: FieldKey, *, by: Channel) -> FieldDraft:
+        """What this asks for where the key is free; InvalidField names all that is wrong."""
+        violations = Violations(new_field_violations(self.stated, by=by))
+        with violations.under("data_type"):
+            data_type = DataType.parse(self.data_type)
+        allowed_values = None
+        if not violations and self.allowed_values is not None:
+            with violations.under("allowed_values"):
+                allowed_values = AllowedValues(data_type, self.allowed_values)
+        if violations:
+            raise InvalidField(violations)
+        return FieldDraft(
+            name=self.name,
+            key=key,
+            data_type=data_type,
+            allowed_values=allowed_values,
+            insertable=self.insertable,
+            custom_insertion_code=self.custom_insertion_code,
+            custom_value_expression=self.custom_value_expression,
+        )
+
+
+@frozen(kw_only=True)
+class FieldDefinition:
+    """Everything a field is before a storage gives it an id; holds the rules across members."""
+
+    name: FieldName
+    key: FieldKey
+    data_type: DataType
+    allowed_values: AllowedValues | None
+    insertable: bool
+    origin: Origin
+    custom_insertion_code: InsertionCode | None
+    custom_value_expression: ValueExpression | None
+    created_at: datetime
+
+    def __attrs_post_init__(self) -> None:
+        if self.allowed_values is not None and self.allowed_values.data_type is not self.data_type:
+            message = f"A {self.data_type.value} field permits {self.data_type.value} values only."
+            raise InvalidField([Violation(Rule.TYPE, message, ("allowed_values",))])
+
+    def stored(self, field_id: FieldId, organization_id: OrganizationId) -> RecipientField:
+        """The field as a storage keeps it under the id it assigns."""
+        return RecipientField(
+            **asdict(self, recurse=False),
+            id=field_id,
+            organization_id=organization_id,
+            updated_at=self.created_at,
+            version=1,
+        )
+
+
+@frozen(kw_only=True)
+class RecipientField(FieldDefinition):
+    """A stored recipient field.
+
+    `version` begins at 1 and counts the changes; `updated_at` moves strictly forward with it.
+    """
+
+    id: FieldId
+    organization_id: OrganizationId
+    updated_at: datetime
+    version: int
+
+    @property
+    def version_tag(self) -> str:
+        """Names this state of this field, and no other, however often the storage is made anew."""
+        return f"{self.id}-{self.version}-{int(self.updated_at.timestamp() * 1000):x}"
+
+    def revised(
+        self,
+        changes: FieldChanges,
+        *,
+        by: Channel,
+        at: datetime,
+        given: Precondition = UNCONDITIONAL,
+    ) -> RecipientField:
+        """This field with the changes applied; itself where they change nothing.
+
+        OperationForbidden, then VersionConflict, then InvalidField with every violation.
+        """
+        require(by, Operation.UPDATE, self.origin)
+        given.require(self.version_tag)
+        violations = Violations(_stated_violations(changes.stated, self._fixed_members()))
+        allowed_values = self.allowed_values
+        with violations.under("allowed_values"):
+            if changes.allowed_values is None:
+                allowed_values = None
+            elif changes.allowed_values is not UNCHANGED:
+                allowed_values = AllowedValues(self.data_type, changes.allowed_values)
+        if violations:
+            raise InvalidField(violations)
+        revised = evolve(
+            self,
+            name=_changed(self.name, changes.name),
+            allowed_values=allowed_values,
+            insertable=_changed(self.insertable, changes.insertable),
+            custom_insertion_code=_changed(
+                self.custom_insertion_code, changes.custom_insertion_code
+            ),
+            custom_value_expression=_changed(
+                self.custom_value_expression, changes.custom_value_expression
+            ),
+        )
+        if revised == self:
+            return self
+        at = max(at, self.updated_at + MILLISECOND)
+        return evolve(revised, updated_at=at, version=self.version + 1)
+
+    def require_deletable(self, *, by: Channel, given: Precondition = UNCONDITIONAL) -> None:
+        """OperationForbidden, then VersionConflict, unless the channel may delete this field."""
+        require(by, Operation.DELETE, self.origin)
+        given.require(self.version_tag)
+
+    def _fixed_members(self) -> dict[str, object]:
+        return {
+            "id": self.id,
+            "key": str(self.key),
+            "data_type": self.data_type.value,
+            **_origin_members(self.origin),
+            "created_at": format_instant(self.created_at),
+            "updated_at": format_instant(self.updated_at),
+        }
+
+
+@frozen
+class Catalog:
+    """An organization's fields, ordered by id, and the revision that every change of them moves."""
+
+    organization_id: OrganizationId
+    revision: int
+    fields: tuple[RecipientField, ...]
+
+
+def new_field_violations(stated: Mapping[str, object], *, by: Channel) -> list[Violation]:
+    """What is wrong with what a caller states of a field that is yet to be made."""
+    return _stated_violations(stated, _origin_members(by.origin()))
+
+
+def _stated_violations(
+    stated: Mapping[str, object], fixed: Mapping[str, object]
+) -> list[Violation]:
+    return [
+        _CAN_NOT_CHANGE.get(member, _READ_ONLY).under(member)
+        for member, value in stated.items()
+        if member not in fixed or not _same(value, fixed[member])
+    ]
+
+
+def _origin_members(origin: Origin) -> dict[str, object]:
+    return {
+        "source": origin.source.value,
+        "integration_id": origin.integration_id,
+        "esp_field_name": origin.esp_field_name,
+    }
+
+
+def _same(one: object, other: object) -> bool:
+    """Equal and of one type: 1 is neither 1.0 nor True."""
+    return type(one) is type(other) and one == other
+
+
+def _changed(stored: T, change: T | Unchanged) -> T:
+    return stored if isinstance(change, Unchanged) else change
+
+
+_READ_ONLY = Violation(
+    Rule.READ_ONLY, "This member can't be set. Leave it out, or send what is stored."
+)
+_CAN_NOT_CHANGE = {
+    member: Violation(Rule.IMMUTABLE, f"The {title} of a field can't be changed.")
+    for member, title in (("key", "key"), ("data_type", "data type"))
+}

@@ -1,0 +1,9 @@
+"""The identifiers, as types that can't be mixed up."""
+
+from typing import NewType
+
+OrganizationId = NewType("OrganizationId", int)
+FieldId = NewType("FieldId", int)
+"""1 to 2^53-1, assigned by the storage, unique across organizations, never used again."""
+IntegrationId = NewType("IntegrationId", int)
+ApiKeyId = NewType("ApiKeyId", int)

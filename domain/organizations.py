@@ -1,0 +1,29 @@
+"""Organizations: the tenants. One never sees another's fields."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from attrs import field, frozen
+
+from .errors import InvalidOrganization
+from .identity import OrganizationId
+from .text import line_violation, normalized
+
+
+def parse_organization_name(text: str) -> str:
+    """The name, NFC and trimmed; InvalidOrganization unless it is one line of 1 to 255."""
+    name = normalized(text)
+    violation = line_violation(name, longest=255)
+    if violation is not None:
+        raise InvalidOrganization([violation.under("name")])
+    return name
+
+
+@frozen(kw_only=True)
+class Organization:
+    """One tenant."""
+
+    id: OrganizationId
+    name: str = field(converter=parse_organization_name)
+    created_at: datetime

@@ -1,0 +1,46 @@
+"""The rules every text obeys (HTTP contract, section 2)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from .errors import Rule, Violation
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_LINE_SEPARATORS = "\u2028\u2029"
+
+
+def unstorable(text: str) -> Violation | None:
+    """What keeps a text from being stored at all: U+0000 or a lone surrogate."""
+    if _UNSTORABLE.search(text) is None:
+        return None
+    return Violation(
+        Rule.INVALID_CHARACTERS, "Remove the null character or lone surrogate from this text."
+    )
+
+
+def line_violation(text: str, *, longest: int) -> Violation | None:
+    """What is wrong with a text that must be one line of 1 to `longest` code points."""
+    if any(unicodedata.category(c) in {"Cc", "Cs"} or c in _LINE_SEPARATORS for c in text):
+        return Violation(Rule.INVALID_CHARACTERS, "Remove line breaks and control characters.")
+    return length_violation(text, longest=longest)
+
+
+def verbatim_violation(text: str, *, longest: int) -> Violation | None:
+    """What is wrong with a text that is stored as it is: 1 to `longest` code points, not blank."""
+    return unstorable(text) or length_violation(text, longest=longest)
+
+
+def length_violation(text: str, *, longest: int) -> Violation | None:
+    """What is wrong with a text's length."""
+    if not text or text.isspace():
+        return Violation(Rule.BLANK, "This must not be empty or only white space.")
+    if len(text) > longest:
+        return Violation(Rule.TOO_LONG, f"This must have at most {longest:,} characters.")
+    return None
+
+
+def normalized(text: str) -> str:
+    """The text in Unicode NFC without outer white space."""
+    return unicodedata.normalize("NFC", text).strip()

@@ -1,0 +1,249 @@
+"""The values a recipient field is made of, each valid from the moment it exists.
+
+HTTP contract, section 2.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Self, TypeAlias
+
+from attrs import frozen
+
+from .errors import InvalidField, Rule, Violation
+from .instants import format_instant, parse_date, parse_instant
+from .text import line_violation, normalized, verbatim_violation
+
+Scalar: TypeAlias = str | int | float
+"""One permitted value: text, number, `YYYY-MM-DD` or an RFC 3339 instant."""
+
+LONGEST_KEY = 63
+LARGEST_INTEGER = 2**53 - 1
+MOST_ALLOWED_VALUES = 1_000
+RESERVED_KEYS = frozenset(
+    # fmt: off
+    (
+        "id",
+        "key",
+        "source",
+        "type",
+        "null",
+        "none",
+        "true",
+        "false",
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "if",
+        "elif",
+        "else",
+        "endif",
+        "for",
+        "endfor",
+    )
+    # fmt: on
+)
+RESERVED_PREFIX = "sys_"
+
+_KEY = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
+
+class DataType(Enum):
+    """What kind of value a field holds for each recipient."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    DATETIME = "datetime"
+
+    @classmethod
+    def parse(cls, name: object) -> DataType:
+        """The data type of that name; InvalidField where there is none."""
+        if type(name) is not str:
+            raise InvalidField([Violation(Rule.TYPE, "This must be a string.")])
+        if name not in cls._value2member_map_:
+            names = ", ".join(data_type.value for data_type in cls)
+            raise InvalidField([Violation(Rule.UNKNOWN_VALUE, f"Use one of {names}.")])
+        return cls(name)
+
+
+class FieldName(str):
+    """What people call a field: NFC, trimmed, one line of 1 to 255 code points. Not unique."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        text = normalized(text)
+        _require(line_violation(text, longest=255))
+        return super().__new__(cls, text)
+
+
+class FieldKey(str):
+    """What machines call a field: strict snake_case, 1 to 63 characters, not reserved."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        _require(_key_violation(text))
+        return super().__new__(cls, text)
+
+    @classmethod
+    def derived_from(cls, name: str) -> Self:
+        """The key a name suggests; InvalidField where it suggests none that is allowed.
+
+        Never suffixed: deriving the key of one name twice gives one key, so that repeating a
+        request can't make a second field.
+        """
+        key = derived_key(name)
+        if not key:
+            raise InvalidField(
+                [Violation(Rule.REQUIRED, "No key can be derived from this name. Send a key.")]
+            )
+        return cls(key)
+
+
+class InsertionCode(str):
+    """The whole snippet that replaces a field in exported content: 1 to 10,000 characters."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        _require(verbatim_violation(text, longest=10_000))
+        return super().__new__(cls, text)
+
+
+class ValueExpression(str):
+    """The expression evaluated at run time in segment logic: 1 to 2,000 characters."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        _require(verbatim_violation(text, longest=2_000))
+        return super().__new__(cls, text)
+
+
+@frozen(init=False)
+class AllowedValues:
+    """The 1 to 1,000 unique values a field of `data_type` permits, in their given order.
+
+    Texts become NFC and instants `2026-11-20T09:15:00.123Z`; InvalidField names each value that is
+    not permitted.
+    """
+
+    data_type: DataType
+    values: tuple[Scalar, ...]
+
+    def __init__(self, data_type: DataType, values: Sequence[object]) -> None:
+        self.__attrs_init__(data_type, _canonical(data_type, values))
+
+
+def derived_key(name: str) -> str:
+    """The key form of a name: `Größe (cm)` becomes `groe_cm`; empty where nothing is left."""
+    letters = "".join(
+        c for c in unicodedata.normalize("NFKD", name) if unicodedata.category(c) != "Mn"
+    )
+    key = re.sub(r"[^a-z0-9]+", "_", letters.lower()).strip("_")
+    if key[:1].isdigit():
+        key = "f_" + key
+    return key[:LONGEST_KEY].rstrip("_")
+
+
+def cardinality_violation(proposed: Sequence[object]) -> Violation | None:
+    """What is wrong with the number of allowed values."""
+    if not proposed:
+        return Violation(Rule.EMPTY, "List at least one value, or send null for no restriction.")
+    if len(proposed) > MOST_ALLOWED_VALUES:
+        return Violation(Rule.TOO_MANY_ITEMS, f"List at most {MOST_ALLOWED_VALUES:,} values.")
+    return None
+
+
+def _require(violation: Violation | None) -> None:
+    if violation is not None:
+        raise InvalidField([violation])
+
+
+def _key_violation(text: str) -> Violation | None:
+    if not text or text.isspace():
+        return Violation(Rule.BLANK, "This must not be empty or only white space.")
+    if len(text) > LONGEST_KEY:
+        return Violation(Rule.TOO_LONG, f"A key has at most {LONGEST_KEY} characters.")
+    if _KEY.fullmatch(text) is None:
+        return Violation(
+            Rule.FORMAT,
+            "Use lower-case letters, digits and single underscores, beginning with a letter.",
+        )
+    if text in RESERVED_KEYS or text.startswith(RESERVED_PREFIX):
+        return Violation(Rule.RESERVED, "This key is reserved. Send another key.")
+    return None
+
+
+def _canonical(data_type: DataType, proposed: Sequence[object]) -> tuple[Scalar, ...]:
+    if data_type is DataType.BOOLEAN:
+        _require(
+            Violation(Rule.NOT_APPLICABLE, "A boolean field has no allowed values. Send null.")
+        )
+    _require(cardinality_violation(proposed))
+    judged = [_judge(data_type, value) for value in proposed]
+    violations = [v.under(i) for i, v in enumerate(judged) if isinstance(v, Violation)]
+    values = {i: v for i, v in enumerate(judged) if not isinstance(v, Violation)}
+    violations += _duplicates(values)
+    if violations:
+        raise InvalidField(violations)
+    return tuple(values.values())
+
+
+def _judge(data_type: DataType, value: object) -> Scalar | Violation:
+    """The canonical form of one proposed value, or what is wrong with it."""
+    if data_type is DataType.NUMBER:
+        return _judge_number(value)
+    if not isinstance(value, str):
+        return Violation(Rule.TYPE, f"A {data_type.value} field allows strings here.")
+    if data_type is DataType.TEXT:
+        return _judge_text(value)
+    try:
+        if data_type is DataType.DATE:
+            return parse_date(value).isoformat()
+        return format_instant(parse_instant(value))
+    except ValueError:
+        example = "2026-11-20" if data_type is DataType.DATE else "2026-11-20T09:15:00.123Z"
+        return Violation(Rule.FORMAT, f"Write a {data_type.value} like {example}.")
+    except OverflowError:
+        return Violation(Rule.OUT_OF_RANGE, "In UTC, the year must be between 1 and 9999.")
+
+
+def _judge_number(value: object) -> Scalar | Violation:
+    if type(value) is int:
+        if abs(value) <= LARGEST_INTEGER:
+            return value
+        return Violation(Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991.")
+    if type(value) is float:
+        if math.isfinite(value):
+            return value
+        return Violation(Rule.OUT_OF_RANGE, "A number must be finite.")
+    return Violation(Rule.TYPE, "A number field allows numbers here.")
+
+
+def _judge_text(value: str) -> Scalar | Violation:
+    text = unicodedata.normalize("NFC", value)
+    violation = line_violation(text, longest=255) if text.strip() else None
+    if violation is None and not text.strip():
+        violation = Violation(Rule.BLANK, "This must not be empty or only white space.")
+    if violation is None and text != text.strip():
+        violation = Violation(Rule.FORMAT, "Remove the white space at the ends.")
+    return text if violation is None else violation
+
+
+def _duplicates(values: Mapping[int, Scalar]) -> list[Violation]:
+    first: dict[Scalar, int] = {}
+    return [
+        Violation(Rule.DUPLICATE_ITEM, "Each value may be listed once.", (index,))
+        for index, value in values.items()
+        if first.setdefault(value, index) != index
+    ]

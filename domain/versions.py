@@ -1,0 +1,48 @@
+"""What a caller expects of a field's version before it changes (RFC 9110, section 13)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, TypeAlias
+
+from attrs import frozen
+
+from .errors import VersionConflict
+
+
+class AnyVersion(Enum):
+    """The type of `ANY_VERSION`."""
+
+    ANY_VERSION = "*"
+
+
+ANY_VERSION: Final = AnyVersion.ANY_VERSION
+"""Whatever version exists: the `*` of `If-Match: *`."""
+
+Versions: TypeAlias = frozenset[str] | AnyVersion
+
+
+@frozen
+class Precondition:
+    """When a change may go ahead.
+
+    `match`: the field exists, in one of these versions. `none_match`: it does not exist in any of
+    these. Versions are the tags that `RecipientField.version_tag` gives.
+    """
+
+    match: Versions | None = None
+    none_match: Versions | None = None
+
+    def require(self, current: str | None) -> None:
+        """VersionConflict unless a field at version `current` (None: no field) is as expected."""
+        if self.match is not None and not _among(current, self.match):
+            raise VersionConflict(current)
+        if self.none_match is not None and _among(current, self.none_match):
+            raise VersionConflict(current)
+
+
+UNCONDITIONAL = Precondition()
+
+
+def _among(current: str | None, versions: Versions) -> bool:
+    return current is not None and (versions is ANY_VERSION or current in versions)

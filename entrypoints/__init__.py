@@ -1,0 +1,1 @@
+"""What drives the core: the HTTP service, the command line, and the composition root."""

@@ -1,0 +1,1 @@
+"""The HTTP service: a Falcon application hosted by waitress."""
