@@ -24,31 +24,12 @@ Scalar: TypeAlias = str | int | float
 LONGEST_KEY = 63
 LARGEST_INTEGER = 2**53 - 1
 MOST_ALLOWED_VALUES = 1_000
-RESERVED_KEYS = frozenset(
-    # fmt: off
-    (
-        "id",
-        "key",
-        "source",
-        "type",
-        "null",
-        "none",
-        "true",
-        "false",
-        "and",
-        "or",
-        "not",
-        "in",
-        "is",
-        "if",
-        "elif",
-        "else",
-        "endif",
-        "for",
-        "endfor",
-    )
-    # fmt: on
-)
+# fmt: off
+RESERVED_KEYS = frozenset((
+    "id", "key", "source", "type", "null", "none", "true", "false", "and", "or", "not", "in", "is",
+    "if", "elif", "else", "endif", "for", "endfor",
+))
+# fmt: on
 RESERVED_PREFIX = "sys_"
 
 _KEY = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
