@@ -55,6 +55,7 @@ from .identity import (
 )
 from .instants import (
     MILLISECOND,
+    epoch_milliseconds,
     format_instant,
     parse_date,
     parse_instant,
@@ -80,6 +81,9 @@ from .permissions import (
     Operation,
     decide,
     require,
+)
+from .text import (
+    unstorable,
 )
 from .values import (
     LARGEST_INTEGER,
@@ -181,6 +185,7 @@ __all__ = [
     "cardinality_violation",
     "decide",
     "derived_key",
+    "epoch_milliseconds",
     "format_instant",
     "grant_key",
     "new_field_violations",
@@ -189,5 +194,6 @@ __all__ = [
     "parse_organization_name",
     "require",
     "sync_of",
+    "unstorable",
     "whole_milliseconds",
 ]

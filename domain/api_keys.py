@@ -11,9 +11,11 @@ from hashlib import sha256
 from zlib import crc32
 
 from attrs import asdict, evolve, field, frozen
+from attrs.converters import optional
 
 from .errors import ApiKeyNotActive, InsufficientAccess, InvalidApiKey, Rule, Violation
 from .identity import ApiKeyId, OrganizationId
+from .instants import whole_milliseconds
 from .text import line_violation, normalized
 
 DEFAULT_LIFETIME = timedelta(days=90)
@@ -29,11 +31,14 @@ _BASE_62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _FORMAT = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{{_RANDOM_LENGTH + _CHECKSUM_LENGTH}}}")
 
 
-@frozen(repr=False, eq=False)
 class PlainKey:
     """A full API key. It shows itself only when `reveal` is called, and is stored nowhere."""
 
-    _text: str
+    # No attrs class: `asdict` of whatever holds the key would show its text.
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     @classmethod
     def generate(cls) -> PlainKey:
@@ -113,8 +118,8 @@ class KeyGrant:
     access: Access
     digest: bytes = field(repr=False)
     display: str
-    created_at: datetime
-    expires_at: datetime | None
+    created_at: datetime = field(converter=whole_milliseconds)
+    expires_at: datetime | None = field(converter=optional(whole_milliseconds))
 
     def stored(self, key_id: ApiKeyId) -> ApiKey:
         """The key as a storage keeps it under the id it assigns."""
@@ -126,8 +131,8 @@ class ApiKey(KeyGrant):
     """A stored API key: everything but the key itself."""
 
     id: ApiKeyId
-    last_used_at: datetime | None
-    revoked_at: datetime | None
+    last_used_at: datetime | None = field(converter=optional(whole_milliseconds))
+    revoked_at: datetime | None = field(converter=optional(whole_milliseconds))
 
     @property
     def credential(self) -> Credential:
@@ -149,25 +154,32 @@ class ApiKey(KeyGrant):
     def succeeded(
         self, successor: PlainKey, *, at: datetime, grace: timedelta
     ) -> tuple[ApiKey, KeyGrant]:
-        """This key with its last `grace` (0 to 7 days), and a grant of the same kind and lifetime.
+        """This key with its last `grace` (0 to 7 days), and a grant of the same kind.
 
-        ApiKeyNotActive where this key is expired or revoked.
+        The grant's lifetime is the one this key has by now, which an earlier rotation has changed,
+        within what a new key may have. ApiKeyNotActive where this key is expired or revoked.
         """
         if not timedelta() <= grace <= LONGEST_GRACE:
             message = "A replaced key lives on for 0 seconds to 7 days."
             raise InvalidApiKey([Violation(Rule.OUT_OF_RANGE, message, ("grace",))])
         if self.state(at) is not KeyState.ACTIVE:
             raise ApiKeyNotActive
-        lifetime = None if self.expires_at is None else self.expires_at - self.created_at
         grant = grant_key(
             successor,
             self.organization_id,
             name=self.name,
             access=self.access,
-            lifetime=lifetime,
+            lifetime=self._lifetime,
             at=at,
         )
         return self._ending(at + grace), grant
+
+    @property
+    def _lifetime(self) -> timedelta | None:
+        if self.expires_at is None:
+            return None
+        lifetime = self.expires_at - self.created_at
+        return min(max(lifetime, SHORTEST_LIFETIME), LONGEST_LIFETIME)
 
     def _ending(self, end: datetime) -> ApiKey:
         if self.expires_at is not None and self.expires_at <= end:

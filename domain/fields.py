@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from typing import Final, TypeAlias, TypeVar
@@ -12,7 +12,7 @@ from attrs.converters import optional
 
 from .errors import InvalidField, Rule, Violation, Violations
 from .identity import FieldId, OrganizationId
-from .instants import MILLISECOND, format_instant
+from .instants import MILLISECOND, epoch_milliseconds, format_instant, whole_milliseconds
 from .origins import Channel, Origin
 from .permissions import Operation, require
 from .values import AllowedValues, DataType, FieldKey, FieldName, InsertionCode, ValueExpression
@@ -34,6 +34,43 @@ UNCHANGED: Final = Unchanged.UNCHANGED
 """Stands for a member that a change leaves as it is; None is a value."""
 
 
+def _at(member: str, parse: Callable[[str], T], text: str) -> T:
+    violations = Violations()
+    with violations.under(member):
+        return parse(text)
+    raise InvalidField(violations)
+
+
+def _name(text: str) -> FieldName:
+    return _at("name", FieldName, text)
+
+
+def _key(text: str) -> FieldKey:
+    return _at("key", FieldKey, text)
+
+
+def _insertion_code(text: str) -> InsertionCode:
+    return _at("custom_insertion_code", InsertionCode, text)
+
+
+def _value_expression(text: str) -> ValueExpression:
+    return _at("custom_value_expression", ValueExpression, text)
+
+
+def _changed_name(name: str | Unchanged) -> FieldName | Unchanged:
+    return name if isinstance(name, Unchanged) else _name(name)
+
+
+def _changed_insertion_code(code: str | Unchanged | None) -> InsertionCode | Unchanged | None:
+    return _insertion_code(code) if isinstance(code, str) else code
+
+
+def _changed_value_expression(
+    expression: str | Unchanged | None,
+) -> ValueExpression | Unchanged | None:
+    return _value_expression(expression) if isinstance(expression, str) else expression
+
+
 @frozen(kw_only=True)
 class FieldDraft:
     """What is asked for when a field is made. Without a key, the name gives it one.
@@ -42,19 +79,19 @@ class FieldDraft:
     Only a sync run gives an `esp_field_name`.
     """
 
-    name: FieldName = field(converter=FieldName)
+    name: FieldName = field(converter=_name)
     data_type: DataType
     key: FieldKey = field(
-        converter=FieldKey,
+        converter=_key,
         default=Factory(lambda self: FieldKey.derived_from(self.name), takes_self=True),
     )
     allowed_values: AllowedValues | None = None
     insertable: bool = True
     custom_insertion_code: InsertionCode | None = field(
-        converter=optional(InsertionCode), default=None
+        converter=optional(_insertion_code), default=None
     )
     custom_value_expression: ValueExpression | None = field(
-        converter=optional(ValueExpression), default=None
+        converter=optional(_value_expression), default=None
     )
     esp_field_name: str | None = None
 
@@ -75,6 +112,18 @@ class FieldDraft:
         )
 
 
+def _new_name(text: str | Unchanged) -> FieldName | Unchanged:
+    return text if text is UNCHANGED else FieldName(text)
+
+
+def _new_code(text: str | Unchanged) -> InsertionCode | Unchanged:
+    return text if text is UNCHANGED else InsertionCode(text)
+
+
+def _new_expression(text: str | Unchanged) -> ValueExpression | Unchanged:
+    return text if text is UNCHANGED else ValueExpression(text)
+
+
 @frozen(kw_only=True)
 class FieldChanges:
     """What is asked for when a field is changed; what is UNCHANGED stays.
@@ -83,11 +132,15 @@ class FieldChanges:
     in wire form, of members that can't be changed; each must equal what is stored.
     """
 
-    name: FieldName | Unchanged = UNCHANGED
+    name: FieldName | Unchanged = field(converter=_new_name, default=UNCHANGED)
     allowed_values: Sequence[object] | Unchanged | None = UNCHANGED
     insertable: bool | Unchanged = UNCHANGED
-    custom_insertion_code: InsertionCode | Unchanged | None = UNCHANGED
-    custom_value_expression: ValueExpression | Unchanged | None = UNCHANGED
+    custom_insertion_code: InsertionCode | Unchanged | None = field(
+        converter=optional(_new_code), default=UNCHANGED
+    )
+    custom_value_expression: ValueExpression | Unchanged | None = field(
+        converter=optional(_new_expression), default=UNCHANGED
+    )
     stated: Mapping[str, object] = Factory(dict)
 
 
@@ -99,12 +152,16 @@ class FieldReplacement:
     a wrong one is immutable there whatever its form.
     """
 
-    name: FieldName
+    name: FieldName = field(converter=FieldName)
     data_type: object
     allowed_values: Sequence[object] | None = None
     insertable: bool = True
-    custom_insertion_code: InsertionCode | None = None
-    custom_value_expression: ValueExpression | None = None
+    custom_insertion_code: InsertionCode | None = field(
+        converter=optional(InsertionCode), default=None
+    )
+    custom_value_expression: ValueExpression | None = field(
+        converter=optional(ValueExpression), default=None
+    )
     stated: Mapping[str, object] = Factory(dict)
 
     def changes(self) -> FieldChanges:
@@ -120,13 +177,14 @@ class FieldReplacement:
 
     def draft(self, key: FieldKey, *, by: Channel) -> FieldDraft:
         """What this asks for where the key is free; InvalidField names all that is wrong."""
-        violations = Violations(new_field_violations(self.stated, by=by))
+        fixed = {"key": str(key), **_origin_members(by.origin())}
+        violations = Violations(_stated_violations(self.stated, fixed))
+        allowed_values = None
         with violations.under("data_type"):
             data_type = DataType.parse(self.data_type)
-        allowed_values = None
-        if not violations and self.allowed_values is not None:
             with violations.under("allowed_values"):
-                allowed_values = AllowedValues(data_type, self.allowed_values)
+                if self.allowed_values is not None:
+                    allowed_values = AllowedValues(data_type, self.allowed_values)
         if violations:
             raise InvalidField(violations)
         return FieldDraft(
@@ -152,7 +210,7 @@ class FieldDefinition:
     origin: Origin
     custom_insertion_code: InsertionCode | None
     custom_value_expression: ValueExpression | None
-    created_at: datetime
+    created_at: datetime = field(converter=whole_milliseconds)
 
     def __attrs_post_init__(self) -> None:
         if self.allowed_values is not None and self.allowed_values.data_type is not self.data_type:
@@ -179,13 +237,13 @@ class RecipientField(FieldDefinition):
 
     id: FieldId
     organization_id: OrganizationId
-    updated_at: datetime
+    updated_at: datetime = field(converter=whole_milliseconds)
     version: int
 
     @property
     def version_tag(self) -> str:
-        """Names this state of this field, and no other, however often the storage is made anew."""
-        return f"{self.id}-{self.version}-{int(self.updated_at.timestamp() * 1000):x}"
+        """Names this state of this field, and no other, even in a storage made anew."""
+        return f"{self.id}-{self.version}-{epoch_milliseconds(self.updated_at):x}"
 
     def revised(
         self,
@@ -250,6 +308,12 @@ class Catalog:
     organization_id: OrganizationId
     revision: int
     fields: tuple[RecipientField, ...]
+
+    @property
+    def version_tag(self) -> str:
+        """Names this state of this catalog, and no other, even in a storage made anew."""
+        latest = max((epoch_milliseconds(field.updated_at) for field in self.fields), default=0)
+        return f"{self.organization_id}-{self.revision}-{latest:x}"
 
 
 def new_field_violations(stated: Mapping[str, object], *, by: Channel) -> list[Violation]:

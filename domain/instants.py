@@ -7,24 +7,34 @@ from datetime import UTC, date, datetime, timedelta
 
 MILLISECOND = timedelta(milliseconds=1)
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 _RFC_3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,3})?"
-    r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
+    r"([Zz]|[+-][0-9]{2}:[0-5][0-9])"
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def whole_milliseconds(at: datetime) -> datetime:
-    """The instant in UTC without its microseconds: cut, never rounded into the future."""
-    if at.tzinfo is None:
+    """The instant in UTC without its microseconds: cut, never rounded into the future.
+
+    ValueError where it has no time zone.
+    """
+    if at.utcoffset() is None:
         raise ValueError("an instant needs a time zone")
     at = at.astimezone(UTC)
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
+def epoch_milliseconds(at: datetime) -> int:
+    """The whole milliseconds from 1970 to the instant."""
+    return (at - _EPOCH) // MILLISECOND
+
+
 def format_instant(at: datetime) -> str:
     """`2026-11-20T09:15:00.123Z`: UTC, exactly three decimals (HTTP contract, section 2)."""
-    return at.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return whole_milliseconds(at).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def parse_instant(text: str) -> datetime:

@@ -8,13 +8,14 @@ from attrs import field, frozen
 
 from .errors import InvalidOrganization
 from .identity import OrganizationId
-from .text import line_violation, normalized
+from .instants import whole_milliseconds
+from .text import LONGEST_LINE, line_violation, normalized
 
 
 def parse_organization_name(text: str) -> str:
     """The name, NFC and trimmed; InvalidOrganization unless it is one line of 1 to 255."""
     name = normalized(text)
-    violation = line_violation(name, longest=255)
+    violation = line_violation(name, longest=LONGEST_LINE)
     if violation is not None:
         raise InvalidOrganization([violation.under("name")])
     return name
@@ -26,4 +27,4 @@ class Organization:
 
     id: OrganizationId
     name: str = field(converter=parse_organization_name)
-    created_at: datetime
+    created_at: datetime = field(converter=whole_milliseconds)

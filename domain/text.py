@@ -7,8 +7,12 @@ import unicodedata
 
 from .errors import Rule, Violation
 
+LONGEST_LINE = 255
+
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _LINE_SEPARATORS = "\u2028\u2029"
+_DENSEST_COMPOSITION = 4
+"""How many code points NFC makes one of, at most: U+1F82 is four in NFD."""
 
 
 def unstorable(text: str) -> Violation | None:
@@ -43,4 +47,14 @@ def length_violation(text: str, *, longest: int) -> Violation | None:
 
 def normalized(text: str) -> str:
     """The text in Unicode NFC without outer white space."""
-    return unicodedata.normalize("NFC", text).strip()
+    return composed(text.strip()).strip()
+
+
+def composed(text: str) -> str:
+    """The text in Unicode NFC; as it is where no form of it could be short enough for a line.
+
+    Composing takes time quadratic in the length: a megabyte of combining marks takes minutes.
+    """
+    if len(text) > LONGEST_LINE * _DENSEST_COMPOSITION:
+        return text
+    return unicodedata.normalize("NFC", text)

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from .errors import InvalidField, Rule, Violation
 from .instants import format_instant, parse_date, parse_instant
-from .text import line_violation, normalized, verbatim_violation
+from .text import LONGEST_LINE, composed, line_violation, normalized, verbatim_violation
 
 Scalar: TypeAlias = str | int | float
 """One permitted value: text, number, `YYYY-MM-DD` or an RFC 3339 instant."""
@@ -62,7 +62,7 @@ class FieldName(str):
 
     def __new__(cls, text: str) -> Self:
         text = normalized(text)
-        _require(line_violation(text, longest=255))
+        _require(line_violation(text, longest=LONGEST_LINE))
         return super().__new__(cls, text)
 
 
@@ -114,8 +114,8 @@ class ValueExpression(str):
 class AllowedValues:
     """The 1 to 1,000 unique values a field of `data_type` permits, in their given order.
 
-    Texts become NFC and instants `2026-11-20T09:15:00.123Z`; InvalidField names each value that is
-    not permitted.
+    Texts become NFC, instants `2026-11-20T09:15:00.123Z`, and whole numbers `int`: JSON has one
+    kind of number, so 1.0 is 1. InvalidField names each value that is not permitted.
     """
 
     data_type: DataType
@@ -126,7 +126,7 @@ class AllowedValues:
 
 
 def derived_key(name: str) -> str:
-    """The key form of a name: `Größe (cm)` becomes `groe_cm`; empty where nothing is left."""
+    """The key form of a name: `Größe (cm)` becomes `gro_e_cm`; empty where nothing is left."""
     letters = "".join(
         c for c in unicodedata.normalize("NFKD", name) if unicodedata.category(c) != "Mn"
     )
@@ -170,6 +170,8 @@ def _canonical(data_type: DataType, proposed: Sequence[object]) -> tuple[Scalar,
         _require(
             Violation(Rule.NOT_APPLICABLE, "A boolean field has no allowed values. Send null.")
         )
+    if isinstance(proposed, str | bytes):  # a sequence too, yet never meant as one
+        _require(Violation(Rule.TYPE, "This must be a list of values."))
     _require(cardinality_violation(proposed))
     judged = [_judge(data_type, value) for value in proposed]
     violations = [v.under(i) for i, v in enumerate(judged) if isinstance(v, Violation)]
@@ -200,20 +202,22 @@ def _judge(data_type: DataType, value: object) -> Scalar | Violation:
 
 
 def _judge_number(value: object) -> Scalar | Violation:
+    if type(value) is float:
+        if not math.isfinite(value):
+            return Violation(Rule.OUT_OF_RANGE, "A number must be finite.")
+        if not value.is_integer():
+            return value
+        value = int(value)
     if type(value) is int:
         if abs(value) <= LARGEST_INTEGER:
             return value
         return Violation(Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991.")
-    if type(value) is float:
-        if math.isfinite(value):
-            return value
-        return Violation(Rule.OUT_OF_RANGE, "A number must be finite.")
     return Violation(Rule.TYPE, "A number field allows numbers here.")
 
 
 def _judge_text(value: str) -> Scalar | Violation:
-    text = unicodedata.normalize("NFC", value)
-    violation = line_violation(text, longest=255) if text.strip() else None
+    text = composed(value)
+    violation = line_violation(text, longest=LONGEST_LINE) if text.strip() else None
     if violation is None and not text.strip():
         violation = Violation(Rule.BLANK, "This must not be empty or only white space.")
     if violation is None and text != text.strip():

@@ -37,8 +37,12 @@ class Precondition:
         """VersionConflict unless a field at version `current` (None: no field) is as expected."""
         if self.match is not None and not _among(current, self.match):
             raise VersionConflict(current)
-        if self.none_match is not None and _among(current, self.none_match):
+        if self.excludes(current):
             raise VersionConflict(current)
+
+    def excludes(self, current: str | None) -> bool:
+        """Is version `current` one that the caller already has?"""
+        return self.none_match is not None and _among(current, self.none_match)
 
 
 UNCONDITIONAL = Precondition()

@@ -1,0 +1,5 @@
+"""The command line `recipient-fields`."""
+
+from .main import main
+
+__all__ = ["main"]

@@ -1,0 +1,198 @@
+"""`recipient-fields fields`: what administrators do with fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    AllowedValues,
+    DataType,
+    FieldChanges,
+    FieldDraft,
+    InvalidField,
+    OrganizationId,
+    RecipientField,
+    Violations,
+)
+
+from ..references import parse_reference
+from ..rendering import render_catalog, render_field
+from .options import JsonArray, json_option, opened, option, organization_option
+from .output import note, print_json, print_table
+
+_MEMBERS = {
+    "allowed-values": "allowed_values",
+    "insertion-code": "custom_insertion_code",
+    "value-expression": "custom_value_expression",
+}
+"""What can be emptied, by the names of the options that fill it."""
+
+_allowed_values_option = option(
+    "--allowed-values", type=JsonArray(), help="A JSON array of the permitted values."
+)
+_insertion_code_option = option(
+    "--insertion-code", help="The whole snippet that replaces the field in exported content."
+)
+_value_expression_option = option(
+    "--value-expression", help="The expression evaluated in segment logic."
+)
+
+
+@click.group()
+def fields() -> None:
+    """List an organization's fields; create, update and delete manual ones."""
+
+
+@fields.command("list")
+@organization_option
+@json_option
+@click.pass_obj
+def list_(storage: str, organization: int, *, as_json: bool) -> None:
+    """List every field, whatever its source."""
+    with opened(storage) as core:
+        catalog = core.fields.list_fields(OrganizationId(organization))
+    if as_json:
+        print_json(render_catalog(catalog))
+    else:
+        print_table(
+            ("ID", "KEY", "NAME", "TYPE", "SOURCE"),
+            [
+                (field.id, field.key, field.name, field.data_type.value, field.origin.source.value)
+                for field in catalog.fields
+            ],
+        )
+
+
+@fields.command()
+@organization_option
+@option("--name", required=True, help="What people call the field.")
+@option(
+    "--data-type",
+    type=click.Choice([data_type.value for data_type in DataType]),
+    required=True,
+    help="What it holds.",
+)
+@option("--key", help="What machines call it. Derived from the name unless given.")
+@_allowed_values_option
+@option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
+@_insertion_code_option
+@_value_expression_option
+@json_option
+@click.pass_obj
+def create(
+    storage: str,
+    organization: int,
+    name: str,
+    data_type: str,
+    key: str | None,
+    allowed_values: list[object] | None,
+    insertion_code: str | None,
+    value_expression: str | None,
+    *,
+    not_insertable: bool,
+    as_json: bool,
+) -> None:
+    """Create a manual field."""
+    draft = _draft(
+        name=name,
+        data_type=DataType(data_type),
+        key=key,
+        allowed_values=allowed_values,
+        insertable=not not_insertable,
+        custom_insertion_code=insertion_code,
+        custom_value_expression=value_expression,
+    )
+    with opened(storage) as core:
+        manual = core.fields.through(ADMINISTRATOR)
+        field = manual.create_field(OrganizationId(organization), draft)
+    _show(field, "Created", as_json=as_json)
+
+
+@fields.command()
+@click.argument("id_or_key")
+@organization_option
+@option("--name", help="What people call the field.")
+@_allowed_values_option
+@option("--insertable/--not-insertable", default=None, help="Can it be inserted into content?")
+@_insertion_code_option
+@_value_expression_option
+@option(
+    "--clear",
+    type=click.Choice(list(_MEMBERS)),
+    multiple=True,
+    help="Empty this; can be given more than once.",
+)
+@json_option
+@click.pass_obj
+def update(
+    storage: str,
+    id_or_key: str,
+    organization: int,
+    name: str | None,
+    allowed_values: list[object] | None,
+    insertion_code: str | None,
+    value_expression: str | None,
+    clear: Sequence[str],
+    *,
+    insertable: bool | None,
+    as_json: bool,
+) -> None:
+    """Change a manual field. What is not given stays."""
+    given = {
+        "name": name,
+        "allowed_values": allowed_values,
+        "insertable": insertable,
+        "custom_insertion_code": insertion_code,
+        "custom_value_expression": value_expression,
+    }
+    changes: dict[str, Any] = {m: value for m, value in given.items() if value is not None}
+    changes |= {_MEMBERS[name]: None for name in clear}
+    if not changes:
+        raise click.UsageError("Say what to change: give at least one option.")
+    with opened(storage) as core:
+        field = core.fields.through(ADMINISTRATOR).update_field(
+            OrganizationId(organization), parse_reference(id_or_key), FieldChanges(**changes)
+        )
+    _show(field, "Updated", as_json=as_json)
+
+
+@fields.command()
+@click.argument("id_or_key")
+@organization_option
+@option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@click.pass_obj
+def delete(storage: str, id_or_key: str, organization: int, *, yes: bool) -> None:
+    """Delete a manual field."""
+    reference = parse_reference(id_or_key)
+    with opened(storage) as core:
+        manual = core.fields.through(ADMINISTRATOR)
+        field = manual.get_field(OrganizationId(organization), reference)
+        field.require_deletable(by=ADMINISTRATOR)
+        if not yes:
+            click.confirm(f"Delete {field.key}, {field.name}?", abort=True, err=True)
+        manual.delete_field(OrganizationId(organization), field.id)
+    note(f"Deleted field {field.id}, {field.name}.")
+
+
+def _draft(
+    *, data_type: DataType, allowed_values: list[object] | None, **members: Any
+) -> FieldDraft:
+    violations = Violations()
+    permitted = None
+    with violations.under("allowed_values"):
+        permitted = None if allowed_values is None else AllowedValues(data_type, allowed_values)
+    if violations:
+        raise InvalidField(violations)
+    given = {member: value for member, value in members.items() if value is not None}
+    return FieldDraft(data_type=data_type, allowed_values=permitted, **given)
+
+
+def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"recipient_field": render_field(field)})
+    else:
+        note(f"{verb} field {field.id}, {field.name}, with the key {field.key}.")

@@ -1,0 +1,148 @@
+"""`recipient-fields keys`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import click
+
+from recipient_fields.application import IssuedKey
+from recipient_fields.domain import Access, ApiKey, ApiKeyId, OrganizationId, format_instant
+
+from ..composition import now
+from .options import (
+    Duration,
+    Identifier,
+    Lifetime,
+    json_option,
+    opened,
+    option,
+    organization_option,
+)
+from .output import note, print_json, print_table
+
+
+@click.group()
+def keys() -> None:
+    """Create, list, revoke and rotate API keys."""
+
+
+@keys.command()
+@organization_option
+@option("--name", required=True, help="What the key is for: 1 to 100 characters.")
+@option(
+    "--expires-in", type=Lifetime(), default="90d", show_default=True, help="1s to 366d, or never."
+)
+@option("--read-only", is_flag=True, help="Allow reading only.")
+@json_option
+@click.pass_obj
+def create(
+    storage: str,
+    organization: int,
+    name: str,
+    expires_in: timedelta | None,
+    *,
+    read_only: bool,
+    as_json: bool,
+) -> None:
+    """Create an API key. The full key is shown this once."""
+    with opened(storage) as core:
+        issued = core.administration.issue_key(
+            OrganizationId(organization),
+            name=name,
+            access=Access.READ_ONLY if read_only else Access.READ_WRITE,
+            lifetime=expires_in,
+        )
+    if as_json:
+        print_json({"api_key": _render_issued(issued)})
+    else:
+        _show_issued(issued)
+
+
+@keys.command("list")
+@organization_option
+@json_option
+@click.pass_obj
+def list_(storage: str, organization: int, *, as_json: bool) -> None:
+    """List an organization's API keys, without the keys themselves."""
+    with opened(storage) as core:
+        rows = [_render(key) for key in core.administration.list_keys(OrganizationId(organization))]
+    if as_json:
+        print_json({"api_keys": rows})
+    else:
+        shown = ("id", "name", "display", "access", "state", "expires_at", "last_used_at")
+        titles = [title.replace("_", " ").upper() for title in shown]
+        print_table(titles, [[row[member] for member in shown] for row in rows])
+
+
+@keys.command()
+@click.argument("key_id", type=Identifier())
+@json_option
+@click.pass_obj
+def revoke(storage: str, key_id: int, *, as_json: bool) -> None:
+    """Revoke an API key: its next request is refused."""
+    with opened(storage) as core:
+        key = core.administration.revoke_key(ApiKeyId(key_id))
+    if as_json:
+        print_json({"api_key": _render(key)})
+    else:
+        note(f"Revoked API key {key.id}, {key.name}.")
+
+
+@keys.command()
+@click.argument("key_id", type=Identifier())
+@option(
+    "--grace",
+    type=Duration(),
+    default="24h",
+    show_default=True,
+    help="How long the old key lives on: 0s to 7d.",
+)
+@json_option
+@click.pass_obj
+def rotate(storage: str, key_id: int, grace: timedelta, *, as_json: bool) -> None:
+    """Replace an API key. The full new key is shown this once."""
+    with opened(storage) as core:
+        issued, replaced = core.administration.rotate_key(ApiKeyId(key_id), grace=grace)
+    end = _render_instant(replaced.expires_at)
+    if as_json:
+        document = {"id": replaced.id, "expires_at": end}
+        print_json({"api_key": _render_issued(issued), "replaced": document})
+    else:
+        _show_issued(issued)
+        note(f"API key {replaced.id} is valid until {end}.")
+
+
+def _show_issued(issued: IssuedKey) -> None:
+    click.echo(issued.plain.reveal())
+    end = _render_instant(issued.api_key.expires_at) or "it is revoked"
+    note(f"This is API key {issued.api_key.id}, valid until {end}. It is not shown again.")
+
+
+def _render_issued(issued: IssuedKey) -> dict[str, object]:
+    key = issued.api_key
+    return {
+        "id": key.id,
+        "name": key.name,
+        "key": issued.plain.reveal(),
+        "access": key.access.value,
+        "expires_at": _render_instant(key.expires_at),
+    }
+
+
+def _render(key: ApiKey) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "display": key.display,
+        "access": key.access.value,
+        "state": key.state(now()).value,
+        "created_at": _render_instant(key.created_at),
+        "expires_at": _render_instant(key.expires_at),
+        "last_used_at": _render_instant(key.last_used_at),
+        "revoked_at": _render_instant(key.revoked_at),
+    }
+
+
+def _render_instant(at: datetime | None) -> str | None:
+    return None if at is None else format_instant(at)

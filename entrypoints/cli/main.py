@@ -1,0 +1,58 @@
+"""The top of the command line: its groups, its storage, its errors."""
+
+from __future__ import annotations
+
+import click
+
+from recipient_fields.domain import RecipientFieldsError
+
+from ..composition import open_core
+from .fields import fields
+from .keys import keys
+from .options import EnvironmentOption
+from .organizations import organizations
+from .serve import serve
+
+
+class _Commands(click.Group):
+    """Commands whose errors are one clear line and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except RecipientFieldsError as error:
+            raise click.ClickException(" ".join(str(error).split())) from error
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--storage",
+    cls=EnvironmentOption,
+    metavar="URL",
+    default="sqlite:recipient-fields.db",
+    show_default=True,
+    help="Where the fields are kept: sqlite:PATH or memory:.",
+)
+@click.version_option(package_name="recipient-fields")
+@click.pass_context
+def main(ctx: click.Context, storage: str) -> None:
+    """Keep the recipient fields of many organizations.
+
+    Every option can also be set in the environment, as RECIPIENT_FIELDS_ and its name:
+    RECIPIENT_FIELDS_STORAGE, RECIPIENT_FIELDS_LISTEN.
+    """
+    ctx.obj = storage
+
+
+@main.command()
+@click.pass_obj
+def migrate(storage: str) -> None:
+    """Bring the storage's schema up to date."""
+    open_core(storage).storage.close()
+    click.echo("The storage is up to date.", err=True)
+
+
+main.add_command(serve)
+main.add_command(organizations)
+main.add_command(keys)
+main.add_command(fields)

@@ -1,0 +1,113 @@
+"""What the commands' options have in common."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import click
+
+from recipient_fields.domain import LARGEST_INTEGER
+
+from ..composition import Core, open_core
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_DURATION = re.compile(r"([0-9]{1,9})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+class EnvironmentOption(click.Option):
+    """An option that can also be set as RECIPIENT_FIELDS_ and its name."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        longest = max(self.opts, key=len).lstrip("-")
+        self.envvar = f"RECIPIENT_FIELDS_{longest.replace('-', '_').upper()}"
+
+
+class Identifier(click.IntRange):
+    """A whole number that can be an id."""
+
+    name = "id"
+
+    def __init__(self) -> None:
+        super().__init__(min=1, max=LARGEST_INTEGER)
+
+
+class Duration(click.ParamType[timedelta]):
+    """`30s`, `15m`, `12h` or `90d`."""
+
+    name = "duration"
+
+    def convert(
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """The duration; a usage error where the text names none."""
+        if isinstance(value, timedelta):
+            return value
+        match = _DURATION.fullmatch(value)
+        if match is None:
+            self.fail("Write a duration like 30s, 15m, 12h or 90d.", param, ctx)
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+class Lifetime(Duration):
+    """A duration, or `never`."""
+
+    name = "duration|never"
+
+    def convert(  # type: ignore[override]
+        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta | None:
+        """The duration; None for `never`."""
+        return None if value == "never" else super().convert(value, param, ctx)
+
+
+class JsonArray(click.ParamType[list[object] | None]):
+    """A JSON array, or `null`."""
+
+    name = "json"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[object] | None:
+        """The array; a usage error where the text is none."""
+        try:
+            array = json.loads(value)
+        except (ValueError, RecursionError):
+            array = value
+        if array is not None and not isinstance(array, list):
+            self.fail("""Write a JSON array, like '["gold", "silver"]'.""", param, ctx)
+        return array
+
+
+def option(*names: str, **settings: Any) -> Callable[[F], F]:
+    """A click option that the environment can set, too."""
+    return click.option(*names, cls=EnvironmentOption, **settings)
+
+
+organization_option = option(
+    "--organization",
+    type=Identifier(),
+    required=True,
+    metavar="ID",
+    help="The organization's id.",
+)
+json_option = option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
+)
+
+
+@contextmanager
+def opened(storage: str) -> Iterator[Core]:
+    """The use cases over that storage, for one command."""
+    core = open_core(storage)
+    try:
+        yield core
+    finally:
+        core.storage.close()

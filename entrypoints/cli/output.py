@@ -1,0 +1,28 @@
+"""How the commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from ..rendering import to_json
+
+
+def print_json(document: object) -> None:
+    """One JSON document on standard output."""
+    click.echo(to_json(document))
+
+
+def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Aligned columns on standard output; a dash where there is no value."""
+    cells = [list(titles)] + [["-" if c is None else str(c) for c in row] for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
+    for row in cells:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo(line.rstrip())
+
+
+def note(message: str) -> None:
+    """A sentence for the person at the terminal, on standard error."""
+    click.echo(message, err=True)

@@ -1,0 +1,61 @@
+"""Demonstration data: an organization, an API key, and a field of each origin."""
+
+from __future__ import annotations
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    AllowedValues,
+    DataType,
+    FieldDraft,
+    IntegrationId,
+    PlainKey,
+    sync_of,
+)
+
+from .composition import Core
+
+ORGANIZATION = "Demonstration"
+MANUAL_KEY = "preferred_shop"
+
+
+def create_demonstration(core: Core) -> PlainKey | None:
+    """Fill an empty storage and return the key to it; None where there is data already."""
+    if core.administration.list_organizations():
+        return None
+    organization = core.administration.create_organization(ORGANIZATION)
+    core.fields.create_field(organization.id, _FROM_API)
+    core.fields.through(ADMINISTRATOR).create_field(organization.id, _BY_HAND)
+    core.fields.through(sync_of(IntegrationId(1))).create_field(organization.id, _SYNCED)
+    return core.administration.issue_key(organization.id, name="Demonstration").plain
+
+
+def curl_commands(url: str, key: PlainKey) -> tuple[str, str, str]:
+    """Three commands to paste: one is answered 200, one 201, one 403."""
+    curl = f"curl -i -H 'Authorization: Bearer {key.reveal()}'"
+    fields = f"{url}/api/v1/recipient_fields"
+    shoe_size = _body('{"name": "Shoe size", "data_type": "number"}')
+    shop = _body('{"name": "Shop"}')
+    return (
+        f"{curl} {fields}",
+        f"{curl} {shoe_size} {fields}",
+        f"{curl} -X PATCH {shop} {fields}/{MANUAL_KEY}",
+    )
+
+
+def _body(members: str) -> str:
+    return f"""-H 'Content-Type: application/json' -d '{{"recipient_field": {members}}}'"""
+
+
+_FROM_API = FieldDraft(
+    name="Loyalty tier",
+    data_type=DataType.TEXT,
+    allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"]),
+)
+_BY_HAND = FieldDraft(name="Preferred shop", key=MANUAL_KEY, data_type=DataType.TEXT)
+_SYNCED = FieldDraft(
+    name="First name",
+    data_type=DataType.TEXT,
+    esp_field_name="FNAME",
+    custom_insertion_code="*|FNAME|*",
+    custom_value_expression="FNAME",
+)

@@ -1,0 +1,70 @@
+"""The WSGI application."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import falcon
+
+from recipient_fields.application import KeyValidator, RecipientFieldService
+from recipient_fields.domain import RecipientFieldsError
+
+from .gate import Gate, request_id
+from .problems import Problem, Refused, problem, problem_of, render_problem
+from .resources import FieldCollection, FieldItem, Liveness, Readiness
+
+_log = logging.getLogger(__name__)
+
+
+def create_app(
+    service: RecipientFieldService, validator: KeyValidator, check: Callable[[], None]
+) -> falcon.App[falcon.Request, falcon.Response]:
+    """The service as a WSGI application.
+
+    `check` raises StorageUnavailable, soon, where the service is not ready.
+    """
+    app = falcon.App(middleware=[Gate(validator)])
+    app.add_route("/api/v1/recipient_fields", FieldCollection(service))
+    app.add_route("/api/v1/recipient_fields/{reference}", FieldItem(service))
+    app.add_route("/healthz", Liveness())
+    app.add_route("/readyz", Readiness(check))
+    app.add_error_handler(Exception, _answer_unexpected)
+    app.add_error_handler(falcon.HTTPError, _answer_framework)
+    app.add_error_handler(RecipientFieldsError, _answer_core)
+    app.add_error_handler(Refused, _answer_refused)
+    return app
+
+
+def _answer_core(
+    req: falcon.Request, resp: falcon.Response, error: RecipientFieldsError, _params: object
+) -> None:
+    _answer(req, resp, problem_of(error))
+
+
+def _answer_refused(
+    req: falcon.Request, resp: falcon.Response, error: Refused, _params: object
+) -> None:
+    _answer(req, resp, error.problem)
+
+
+def _answer_framework(
+    req: falcon.Request, resp: falcon.Response, error: falcon.HTTPError, _params: object
+) -> None:
+    """Falcon finds no route, or a request that is not HTTP as it should be."""
+    code = "not_found" if isinstance(error, falcon.HTTPNotFound) else "malformed_request"
+    _answer(req, resp, problem(code))
+
+
+def _answer_unexpected(
+    req: falcon.Request, resp: falcon.Response, error: Exception, _params: object
+) -> None:
+    _log.error("request %s failed", request_id(req), exc_info=error)
+    _answer(req, resp, problem("internal_error"))
+
+
+def _answer(req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
+    resp.status = problem.status
+    resp.set_headers(problem.headers)
+    resp.content_type = falcon.MEDIA_JSON
+    resp.data = render_problem(problem, request_id(req))

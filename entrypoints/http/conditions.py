@@ -1,0 +1,41 @@
+"""Conditional requests: `If-Match` and `If-None-Match` (RFC 9110, section 13)."""
+
+from __future__ import annotations
+
+import re
+
+import falcon
+
+from recipient_fields.domain import ANY_VERSION, Precondition, Versions
+
+from .problems import Refused
+
+_TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
+_WEAK = "W/"
+
+
+def parse_precondition(req: falcon.Request) -> Precondition:
+    """What the request expects of the version it meets; Refused where a header is malformed.
+
+    A weak tag never matches in `If-Match`, and counts like a strong one in `If-None-Match`.
+    """
+    return Precondition(
+        match=_versions(req, "If-Match", weak=False),
+        none_match=_versions(req, "If-None-Match", weak=True),
+    )
+
+
+def _versions(req: falcon.Request, header: str, *, weak: bool) -> Versions | None:
+    value = req.get_header(header)
+    if value is None:
+        return None
+    if value.strip() == ANY_VERSION.value:
+        return ANY_VERSION
+    if _TAGS.fullmatch(value) is None:
+        message = f'{header} must be * or a list of entity tags like "1-1-19c".'
+        raise Refused("invalid_parameter", message)
+    tags = re.findall(_TAG, value)
+    return frozenset(
+        tag.removeprefix(_WEAK).strip('"') for tag in tags if weak or not tag.startswith(_WEAK)
+    )

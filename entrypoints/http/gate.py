@@ -1,0 +1,151 @@
+"""What every request must pass before a resource sees it, in the contract's order.
+
+HTTP contract, section 6: size, authentication, route, method, `Accept`, read-only key, parameters,
+content type. A caller without a key learns nothing about routes.
+"""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+import falcon
+from attrs import frozen
+from falcon.util import mediatypes
+
+from recipient_fields.application import KeyValidator
+from recipient_fields.domain import Credential, Precondition
+
+from .bodies import LARGEST_BODY
+from .conditions import parse_precondition
+from .methods import allow_header, allowed_methods
+from .problems import Refused
+
+PROTECTED_PREFIX = "/api/"
+
+_REALM = 'Bearer realm="recipient-fields"'
+_BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_AMBIGUOUS_PATH = re.compile(r"([a-z]+://[^/]*)?/(/|.*%2[Ff])", re.IGNORECASE)
+"""In origin or absolute form: servers fold leading slashes and decode `%2F`; we route neither."""
+_WITH_BODY = {"PATCH": {"application/json", "application/merge-patch+json"}}
+_WITH_BODY["POST"] = _WITH_BODY["PUT"] = {"application/json"}
+_WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})
+_ANSWERS = ("application/json", "application/problem+json")
+
+
+@frozen
+class Gate:
+    """The middleware that lets a request through to its resource."""
+
+    validator: KeyValidator
+
+    def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
+        """Size, authentication, and paths that have two readings."""
+        _require_size(req)
+        if req.path.startswith(PROTECTED_PREFIX):
+            req.context.credential = _authenticate(req, self.validator)
+        _require_plain_path(req)
+
+    def process_resource(
+        self,
+        req: falcon.Request,
+        _resp: falcon.Response,
+        resource: object,
+        _params: dict[str, str],
+    ) -> None:
+        """What depends on the route."""
+        if req.method not in allowed_methods(resource):
+            raise Refused("method_not_allowed", headers={"Allow": allow_header(resource)})
+        _require_acceptable(req)
+        if req.method in _WRITES and req.path.startswith(PROTECTED_PREFIX):
+            credential(req).require_write()
+        if req.query_string:
+            message = "This endpoint takes no query parameters. Remove them."
+            raise Refused("invalid_parameter", message)
+        if req.method in _WITH_BODY:
+            _require_json(req)
+        req.context.precondition = parse_precondition(req)
+
+    def process_response(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        _resource: object,
+        _succeeded: bool,  # noqa: FBT001 (Falcon's signature)
+    ) -> None:
+        """The headers that every answer carries."""
+        resp.set_header("X-Request-Id", request_id(req))
+        resp.set_header("X-Content-Type-Options", "nosniff")
+        readable = req.method in {"GET", "HEAD"} and resp.status_code in {200, 304}
+        if readable and req.path.startswith(PROTECTED_PREFIX):
+            resp.set_header("Cache-Control", "private, no-cache")
+        else:
+            resp.set_header("Cache-Control", "no-store")
+        if req.path.startswith(PROTECTED_PREFIX):
+            resp.set_header("Vary", "Authorization, Accept")
+
+
+def credential(req: falcon.Request) -> Credential:
+    """Who is asking."""
+    proven: Credential = req.context.credential
+    return proven
+
+
+def precondition(req: falcon.Request) -> Precondition:
+    """What the client expects of the version that the request meets."""
+    parsed: Precondition = req.context.precondition
+    return parsed
+
+
+def request_id(req: falcon.Request) -> str:
+    """The client's own id where it is well-formed, else one of ours."""
+    if "request_id" not in req.context:
+        own = req.get_header("X-Request-Id") or ""
+        req.context.request_id = own if _REQUEST_ID.fullmatch(own) else uuid4().hex
+    identifier: str = req.context.request_id
+    return identifier
+
+
+def _require_size(req: falcon.Request) -> None:
+    if (req.content_length or 0) > LARGEST_BODY:
+        raise Refused("payload_too_large")
+
+
+def _authenticate(req: falcon.Request, validator: KeyValidator) -> Credential:
+    header = req.get_header("Authorization")
+    if header is None:
+        raise Refused("unauthorized", headers={"WWW-Authenticate": _REALM})
+    bearer = _BEARER.fullmatch(header)
+    proven = None if bearer is None else validator.validate(bearer[1])
+    if proven is None:
+        challenge = f'{_REALM}, error="invalid_token"'
+        raise Refused("unauthorized", headers={"WWW-Authenticate": challenge})
+    return proven
+
+
+def _require_plain_path(req: falcon.Request) -> None:
+    """404 where the path as sent could be split in another way than the path we route by."""
+    sent = req.env.get("REQUEST_URI") or req.env.get("RAW_URI") or ""
+    if _AMBIGUOUS_PATH.match(sent.partition("?")[0]):
+        raise Refused("not_found")
+
+
+def _require_acceptable(req: falcon.Request) -> None:
+    try:
+        quality = max(mediatypes.quality(answer, req.accept) for answer in _ANSWERS)
+    except ValueError:
+        raise Refused("invalid_parameter", "The Accept header is malformed.") from None
+    if not quality:
+        raise Refused("not_acceptable")
+
+
+def _require_json(req: falcon.Request) -> None:
+    if req.get_header("Content-Encoding") is not None:
+        raise Refused("unsupported_media_type", "Send the body without a Content-Encoding.")
+    media_types = _WITH_BODY[req.method]
+    media_type, parameters = falcon.parse_header(req.content_type or "")
+    charset = parameters.pop("charset", "utf-8").lower()
+    if media_type.strip().lower() not in media_types or parameters or charset != "utf-8":
+        message = f"Send the body as {' or '.join(sorted(media_types))} in UTF-8."
+        raise Refused("unsupported_media_type", message)

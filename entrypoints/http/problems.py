@@ -1,0 +1,219 @@
+"""What the service answers when it refuses: one table of codes, one of the core's errors.
+
+HTTP contract, section 6.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+
+from attrs import frozen
+
+from recipient_fields.domain import (
+    FieldLimitReached,
+    FieldNotFound,
+    InsufficientAccess,
+    InvalidField,
+    KeyTaken,
+    KeyValidationUnavailable,
+    OperationForbidden,
+    OrganizationNotFound,
+    RecipientFieldsError,
+    StorageUnavailable,
+    VersionConflict,
+    Violation,
+)
+
+MOST_DETAILS = 1_000
+"""How many violations one answer lists: a small request must not make a huge answer."""
+
+STATUSES: Mapping[str, HTTPStatus] = {
+    "invalid_json": HTTPStatus.BAD_REQUEST,
+    "invalid_parameter": HTTPStatus.BAD_REQUEST,
+    "malformed_request": HTTPStatus.BAD_REQUEST,
+    "unauthorized": HTTPStatus.UNAUTHORIZED,
+    "forbidden": HTTPStatus.FORBIDDEN,
+    "not_found": HTTPStatus.NOT_FOUND,
+    "method_not_allowed": HTTPStatus.METHOD_NOT_ALLOWED,
+    "not_acceptable": HTTPStatus.NOT_ACCEPTABLE,
+    "request_timeout": HTTPStatus.REQUEST_TIMEOUT,
+    "key_already_exists": HTTPStatus.CONFLICT,
+    "field_limit_reached": HTTPStatus.CONFLICT,
+    "precondition_failed": HTTPStatus.PRECONDITION_FAILED,
+    "payload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "uri_too_long": HTTPStatus.REQUEST_URI_TOO_LONG,
+    "unsupported_media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "validation_failed": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "headers_too_large": HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    "internal_error": HTTPStatus.INTERNAL_SERVER_ERROR,
+    "not_implemented": HTTPStatus.NOT_IMPLEMENTED,
+    "api_key_validation_unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+    "service_unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+CODES: Mapping[type[RecipientFieldsError], str] = {
+    InvalidField: "validation_failed",
+    FieldNotFound: "not_found",
+    OrganizationNotFound: "not_found",
+    OperationForbidden: "forbidden",
+    InsufficientAccess: "forbidden",
+    KeyTaken: "key_already_exists",
+    FieldLimitReached: "field_limit_reached",
+    VersionConflict: "precondition_failed",
+    StorageUnavailable: "service_unavailable",
+    KeyValidationUnavailable: "api_key_validation_unavailable",
+}
+
+_REASONS: Mapping[type[RecipientFieldsError], str] = {
+    OperationForbidden: "field_not_api_managed",
+    InsufficientAccess: "insufficient_scope",
+}
+
+_MESSAGES = {
+    "validation_failed": "The request breaks the rules that `details` lists. Correct it and retry.",
+    "not_found": "There is no such resource.",
+    "unauthorized": "A valid API key is required. Send it as `Authorization: Bearer <API_KEY>`.",
+    "method_not_allowed": "This resource has no such method. `Allow` lists those it has.",
+    "not_acceptable": "The service answers application/json. Accept that media type.",
+    "payload_too_large": "The request body is larger than 1 MiB. Send less.",
+    "malformed_request": "The request is not well-formed HTTP.",
+    "headers_too_large": "The request headers are too large. Send fewer or shorter ones.",
+    "not_implemented": "The service does not implement what this request needs.",
+    "internal_error": "Something went wrong on our side. Report the request id if it persists.",
+    "service_unavailable": "The service can't answer at the moment. Retry shortly.",
+    "api_key_validation_unavailable": (
+        "Authentication is temporarily unavailable. Retry shortly with the same API key."
+    ),
+}
+"""The sentences that tell nothing of what went wrong inside."""
+
+_RETRY_AFTER_SECONDS = "1"
+
+
+@frozen(kw_only=True)
+class Problem:
+    """One refusal, before it is rendered for a request."""
+
+    code: str
+    message: str
+    reason: str | None = None
+    details: tuple[Mapping[str, object], ...] = ()
+    headers: Mapping[str, str] = {}
+
+    @property
+    def status(self) -> HTTPStatus:
+        """The HTTP status of the code."""
+        return STATUSES[self.code]
+
+
+class Refused(Exception):
+    """A request that the HTTP layer itself refuses."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str | None = None,
+        *,
+        violations: Sequence[Violation] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.problem = problem(code, message, details=_details(violations), headers=headers)
+        super().__init__(self.problem.message)
+
+
+def problem(
+    code: str,
+    message: str | None = None,
+    *,
+    reason: str | None = None,
+    details: tuple[Mapping[str, object], ...] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Problem:
+    """The problem of that code, with the code's own sentence unless another is given."""
+    headers = dict(headers or {})
+    if STATUSES[code] is HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = _RETRY_AFTER_SECONDS
+    return Problem(
+        code=code,
+        message=message or _MESSAGES[code],
+        reason=reason,
+        details=details,
+        headers=headers,
+    )
+
+
+def problem_of(error: RecipientFieldsError) -> Problem:
+    """The answer to an error of the core."""
+    kind = type(error)
+    code = CODES[kind]
+    return problem(
+        code,
+        None if code in _MESSAGES else str(error),
+        reason=_REASONS.get(kind),
+        details=_details_of(error),
+        headers=_headers_of(error),
+    )
+
+
+def render_problem(problem: Problem, request_id: str) -> bytes:
+    """The error object, as JSON."""
+    error: dict[str, object] = {
+        "code": problem.code,
+        "message": problem.message,
+        "request_id": request_id,
+    }
+    if problem.reason is not None:
+        error["reason"] = problem.reason
+    if problem.details:
+        error["details"] = problem.details
+    return json.dumps({"error": error}).encode("ascii")
+
+
+def entity_tag(version_tag: str) -> str:
+    """The strong entity tag of a version."""
+    return f'"{version_tag}"'
+
+
+def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]:
+    match error:
+        case InvalidField():
+            return _details([v.under("recipient_field") for v in error.violations])
+        case KeyTaken():
+            return (
+                {
+                    "pointer": "/recipient_field/key",
+                    "code": "key_already_exists",
+                    "message": str(error),
+                    "existing_id": error.existing_id,
+                },
+            )
+        case _:
+            return ()
+
+
+def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:
+    if isinstance(error, VersionConflict) and error.current is not None:
+        return {"ETag": entity_tag(error.current)}
+    return {}
+
+
+def _details(violations: Sequence[Violation]) -> tuple[Mapping[str, object], ...]:
+    return tuple(_detail(violation) for violation in violations[:MOST_DETAILS])
+
+
+def _detail(violation: Violation) -> Mapping[str, object]:
+    detail: dict[str, object] = {
+        "pointer": "".join(f"/{_escaped(step)}" for step in violation.path),
+        "code": violation.rule.value,
+        "message": violation.message,
+    }
+    if violation.suggestion is not None:
+        detail["suggestion"] = violation.suggestion
+    return detail
+
+
+def _escaped(step: str | int) -> str:
+    """One step of a JSON pointer (RFC 6901, section 3)."""
+    return str(step).replace("~", "~0").replace("/", "~1")

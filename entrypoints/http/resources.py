@@ -1,0 +1,124 @@
+"""The endpoints: read the request, call the use case, render the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import falcon
+from attrs import frozen
+
+from recipient_fields.application import RecipientFieldService
+from recipient_fields.domain import FieldKey
+
+from ..references import is_key, parse_reference
+from ..rendering import to_json
+from .answers import answer_catalog, answer_created, answer_field
+from .bodies import read_json
+from .documents import parse_changes, parse_draft, parse_replacement
+from .gate import credential, precondition
+from .methods import allow_header
+
+
+class Resource:
+    """What every endpoint answers alike."""
+
+    def on_options(self, _req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
+        """204 with the methods of this resource."""
+        resp.status = falcon.HTTP_204
+        resp.set_header("Allow", allow_header(self))
+
+
+@frozen
+class FieldCollection(Resource):
+    """`/api/v1/recipient_fields`."""
+
+    service: RecipientFieldService
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Every field of the organization, ordered by id."""
+        catalog = self.service.list_fields(credential(req).organization_id)
+        answer_catalog(req, resp, catalog)
+
+    on_head = on_get
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Make a field."""
+        draft = parse_draft(read_json(req))
+        field = self.service.create_field(credential(req).organization_id, draft)
+        answer_created(req, resp, field)
+
+
+@frozen
+class FieldItem(Resource):
+    """`/api/v1/recipient_fields/{reference}`."""
+
+    service: RecipientFieldService
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
+        """One field."""
+        field = self.service.get_field(credential(req).organization_id, parse_reference(reference))
+        answer_field(req, resp, field)
+
+    on_head = on_get
+
+    def on_patch(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
+        """Change the members that are sent."""
+        changes = parse_changes(read_json(req))
+        field = self.service.update_field(
+            credential(req).organization_id,
+            parse_reference(reference),
+            changes,
+            precondition(req),
+        )
+        answer_field(req, resp, field)
+
+    def on_put(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
+        """Replace every writable member; by key, make the field where there is none."""
+        organization_id = credential(req).organization_id
+        if not is_key(reference):
+            replacement = parse_replacement(read_json(req), None)
+            field = self.service.update_field(
+                organization_id,
+                parse_reference(reference),
+                replacement.changes(),
+                precondition(req),
+            )
+            answer_field(req, resp, field)
+            return
+        replacement = parse_replacement(read_json(req), reference)
+        field, created = self.service.replace_or_create_field(
+            organization_id, FieldKey(reference), replacement, precondition(req)
+        )
+        answer = answer_created if created else answer_field
+        answer(req, resp, field)
+
+    def on_delete(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
+        """Remove the field."""
+        self.service.delete_field(
+            credential(req).organization_id, parse_reference(reference), precondition(req)
+        )
+        resp.status = falcon.HTTP_204
+
+
+class Liveness(Resource):
+    """`/healthz`: the process is up. Asks nothing of the storage."""
+
+    def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
+        """200 whenever it can be asked."""
+        resp.data = to_json({"status": "ok"})
+
+    on_head = on_get
+
+
+@frozen
+class Readiness(Resource):
+    """`/readyz`: the storage answers in time and its schema is current."""
+
+    check: Callable[[], None]
+
+    def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
+        """200, or 503 `service_unavailable`."""
+        self.check()
+        resp.data = to_json({"status": "ready"})
+
+    on_head = on_get
