@@ -31,19 +31,15 @@ install: $(VENV)/installed
 
 # The strict editable mode links every source file, which mypy and import-linter can follow;
 # so the package is installed again when a file comes or goes.
-$(VENV)/installed: $(VENV)/dependencies $(VENV)/files
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation \
-		--config-settings editable_mode=strict --editable .
-	@touch $@
-
-$(VENV)/dependencies: pyproject.toml constraints.txt
+$(VENV)/installed: pyproject.toml constraints.txt $(VENV)/files
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed.")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt setuptools wheel
-	$(BIN)/pip install --quiet --constraint constraints.txt --no-build-isolation '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --no-build-isolation \
+		--config-settings editable_mode=strict --editable '.[dev]'
 	@touch $@
 
 $(VENV)/files: FORCE
 	@mkdir -p $(VENV)
 	@find $(SOURCES) -type f ! -name '*.pyc' | LC_ALL=C sort > $@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi

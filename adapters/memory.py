@@ -18,6 +18,8 @@ from recipient_fields.domain import (
     FieldId,
     FieldLimitReached,
     FieldNotFound,
+    FieldPage,
+    FieldQuery,
     FieldReference,
     KeyGrant,
     KeyTaken,
@@ -65,17 +67,19 @@ class MemoryOrganizationRepository:
             self._organizations[organization_id] = organization
             return organization
 
-    def require(self, organization_id: OrganizationId) -> None:
-        """OrganizationNotFound unless it exists."""
-        if organization_id not in self._organizations:
+    def get(self, organization_id: OrganizationId) -> Organization:
+        """The organization; OrganizationNotFound where there is none."""
+        organization = self._organizations.get(organization_id)
+        if organization is None:
             raise OrganizationNotFound
+        return organization
 
 
 class _Shelf:
     """One organization's fields, by ascending id and by key."""
 
-    def __init__(self) -> None:
-        self.revision = 1
+    def __init__(self, revision: int) -> None:
+        self.revision = revision
         self._by_id: dict[FieldId, RecipientField] = {}
         self._by_key: dict[str, RecipientField] = {}
 
@@ -110,6 +114,10 @@ class MemoryFieldRepository:
         with self._lock:
             shelf = self._shelf(organization_id)
             return Catalog(organization_id, shelf.revision, shelf.fields())
+
+    def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
+        """See FieldRepository."""
+        return query.select(self.all(organization_id))
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
         """See FieldRepository."""
@@ -160,8 +168,8 @@ class MemoryFieldRepository:
             shelf.drop(field)
 
     def _shelf(self, organization_id: OrganizationId) -> _Shelf:
-        self._organizations.require(organization_id)
-        return self._shelves.setdefault(organization_id, _Shelf())
+        organization = self._organizations.get(organization_id)
+        return self._shelves.setdefault(organization_id, _Shelf(organization.first_revision))
 
     def _find(
         self, organization_id: OrganizationId, reference: FieldReference
@@ -186,7 +194,7 @@ class MemoryApiKeyRepository:
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
         """See ApiKeyRepository."""
         with self._lock:
-            self._organizations.require(organization_id)
+            self._organizations.get(organization_id)
             return tuple(k for k in self._keys.values() if k.organization_id == organization_id)
 
     def find(self, digest: bytes, /) -> ApiKey | None:
@@ -198,7 +206,7 @@ class MemoryApiKeyRepository:
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """See ApiKeyRepository."""
         with self._lock:
-            self._organizations.require(grant.organization_id)
+            self._organizations.get(grant.organization_id)
             key = grant.stored(ApiKeyId(next(self._ids)))
             self._keys[key.id] = key
             self._ids_by_digest[key.digest] = key.id

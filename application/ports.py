@@ -17,6 +17,8 @@ from recipient_fields.domain import (
     Catalog,
     Credential,
     FieldDefinition,
+    FieldPage,
+    FieldQuery,
     FieldReference,
     KeyGrant,
     Organization,
@@ -50,6 +52,12 @@ class FieldRepository(Protocol):
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
         """The organization's fields by ascending id, with the revision they belong to.
+
+        OrganizationNotFound where there is no such organization.
+        """
+
+    def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
+        """What the query asks for, of one state of the catalog: see `FieldQuery.select`.
 
         OrganizationNotFound where there is no such organization.
         """
@@ -134,7 +142,10 @@ class OrganizationRepository(Protocol):
         """Every organization by ascending id."""
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
-        """Store a new organization with an empty catalog. Names need not be unique."""
+        """Store a new organization with an empty catalog at `Organization.first_revision`.
+
+        Names need not be unique.
+        """
 
 
 class Storage(Protocol):

@@ -13,6 +13,8 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldKey,
     FieldNotFound,
+    FieldPage,
+    FieldQuery,
     FieldReference,
     FieldReplacement,
     KeyTaken,
@@ -47,6 +49,10 @@ class RecipientFieldService:
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         """Every field of the organization, whatever its origin. OrganizationNotFound."""
         return self.fields.all(organization_id)
+
+    def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
+        """The fields the query asks for, whatever their origin. OrganizationNotFound."""
+        return self.fields.select(organization_id, query)
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference

@@ -49,6 +49,10 @@ def _key(text: str) -> FieldKey:
     return _at("key", FieldKey, text)
 
 
+def _derived_key(name: FieldName) -> FieldKey:
+    return _at("key", FieldKey.derived_from, name)
+
+
 def _insertion_code(text: str) -> InsertionCode:
     return _at("custom_insertion_code", InsertionCode, text)
 
@@ -83,7 +87,7 @@ class FieldDraft:
     data_type: DataType
     key: FieldKey = field(
         converter=_key,
-        default=Factory(lambda self: FieldKey.derived_from(self.name), takes_self=True),
+        default=Factory(lambda self: _derived_key(self.name), takes_self=True),
     )
     allowed_values: AllowedValues | None = None
     insertable: bool = True
@@ -112,18 +116,6 @@ class FieldDraft:
         )
 
 
-def _new_name(text: str | Unchanged) -> FieldName | Unchanged:
-    return text if text is UNCHANGED else FieldName(text)
-
-
-def _new_code(text: str | Unchanged) -> InsertionCode | Unchanged:
-    return text if text is UNCHANGED else InsertionCode(text)
-
-
-def _new_expression(text: str | Unchanged) -> ValueExpression | Unchanged:
-    return text if text is UNCHANGED else ValueExpression(text)
-
-
 @frozen(kw_only=True)
 class FieldChanges:
     """What is asked for when a field is changed; what is UNCHANGED stays.
@@ -132,14 +124,14 @@ class FieldChanges:
     in wire form, of members that can't be changed; each must equal what is stored.
     """
 
-    name: FieldName | Unchanged = field(converter=_new_name, default=UNCHANGED)
+    name: FieldName | Unchanged = field(converter=_changed_name, default=UNCHANGED)
     allowed_values: Sequence[object] | Unchanged | None = UNCHANGED
     insertable: bool | Unchanged = UNCHANGED
     custom_insertion_code: InsertionCode | Unchanged | None = field(
-        converter=optional(_new_code), default=UNCHANGED
+        converter=_changed_insertion_code, default=UNCHANGED
     )
     custom_value_expression: ValueExpression | Unchanged | None = field(
-        converter=optional(_new_expression), default=UNCHANGED
+        converter=_changed_value_expression, default=UNCHANGED
     )
     stated: Mapping[str, object] = Factory(dict)
 
@@ -152,15 +144,15 @@ class FieldReplacement:
     a wrong one is immutable there whatever its form.
     """
 
-    name: FieldName = field(converter=FieldName)
+    name: FieldName = field(converter=_name)
     data_type: object
     allowed_values: Sequence[object] | None = None
     insertable: bool = True
     custom_insertion_code: InsertionCode | None = field(
-        converter=optional(InsertionCode), default=None
+        converter=optional(_insertion_code), default=None
     )
     custom_value_expression: ValueExpression | None = field(
-        converter=optional(ValueExpression), default=None
+        converter=optional(_value_expression), default=None
     )
     stated: Mapping[str, object] = Factory(dict)
 
@@ -312,8 +304,12 @@ class Catalog:
     @property
     def version_tag(self) -> str:
         """Names this state of this catalog, and no other, even in a storage made anew."""
-        latest = max((epoch_milliseconds(field.updated_at) for field in self.fields), default=0)
-        return f"{self.organization_id}-{self.revision}-{latest:x}"
+        return catalog_tag(self.organization_id, self.revision)
+
+
+def catalog_tag(organization_id: OrganizationId, revision: int) -> str:
+    """The version tag of an organization's catalog at that revision."""
+    return f"{organization_id}-{revision:x}"
 
 
 def new_field_violations(stated: Mapping[str, object], *, by: Channel) -> list[Violation]:

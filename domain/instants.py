@@ -32,6 +32,11 @@ def epoch_milliseconds(at: datetime) -> int:
     return (at - _EPOCH) // MILLISECOND
 
 
+def from_epoch_milliseconds(milliseconds: int) -> datetime:
+    """The instant that many milliseconds after 1970."""
+    return _EPOCH + milliseconds * MILLISECOND
+
+
 def format_instant(at: datetime) -> str:
     """`2026-11-20T09:15:00.123Z`: UTC, exactly three decimals (HTTP contract, section 2)."""
     return whole_milliseconds(at).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

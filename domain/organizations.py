@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from .errors import InvalidOrganization
 from .identity import OrganizationId
-from .instants import whole_milliseconds
+from .instants import epoch_milliseconds, whole_milliseconds
 from .text import LONGEST_LINE, line_violation, normalized
 
 
@@ -28,3 +28,11 @@ class Organization:
     id: OrganizationId
     name: str = field(converter=parse_organization_name)
     created_at: datetime = field(converter=whole_milliseconds)
+
+    @property
+    def first_revision(self) -> int:
+        """The revision of the catalog it begins with: its birth in milliseconds since 1970.
+
+        So that a storage made anew does not count through revisions that a client still has.
+        """
+        return epoch_milliseconds(self.created_at)

@@ -16,6 +16,7 @@ from attrs import frozen
 
 from .errors import InvalidField, Rule, Violation
 from .instants import format_instant, parse_date, parse_instant
+from .suggestions import nearest
 from .text import LONGEST_LINE, composed, line_violation, normalized, verbatim_violation
 
 Scalar: TypeAlias = str | int | float
@@ -50,8 +51,10 @@ class DataType(Enum):
         if type(name) is not str:
             raise InvalidField([Violation(Rule.TYPE, "This must be a string.")])
         if name not in cls._value2member_map_:
-            names = ", ".join(data_type.value for data_type in cls)
-            raise InvalidField([Violation(Rule.UNKNOWN_VALUE, f"Use one of {names}.")])
+            names = [data_type.value for data_type in cls]
+            message = f"Use one of {', '.join(names)}."
+            violation = Violation(Rule.UNKNOWN_VALUE, message, suggestion=nearest(name, names))
+            raise InvalidField([violation])
         return cls(name)
 
 
@@ -159,10 +162,16 @@ def _key_violation(text: str) -> Violation | None:
         return Violation(
             Rule.FORMAT,
             "Use lower-case letters, digits and single underscores, beginning with a letter.",
+            suggestion=_suggested_key(text),
         )
     if text in RESERVED_KEYS or text.startswith(RESERVED_PREFIX):
         return Violation(Rule.RESERVED, "This key is reserved. Send another key.")
     return None
+
+
+def _suggested_key(text: str) -> str | None:
+    key = derived_key(text)
+    return key if key and _key_violation(key) is None else None
 
 
 def _canonical(data_type: DataType, proposed: Sequence[object]) -> tuple[Scalar, ...]:

@@ -22,12 +22,17 @@ def parse_reference(text: str) -> FieldReference:
 
     `+1`, `01` and `1_0` are ids that no field has, never other names of one.
     """
-    if _ID.fullmatch(text) is not None:
+    if is_id(text):
         return FieldId(int(text))
     try:
         return FieldKey(text)
     except InvalidField:
         raise FieldNotFound from None
+
+
+def is_id(text: str) -> bool:
+    """Is this how an id is written: ASCII digits, no sign, no leading zero, at most 16?"""
+    return _ID.fullmatch(text) is not None
 
 
 def is_key(text: str) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
-from recipient_fields.domain import Catalog, RecipientField, format_instant
+from recipient_fields.domain import RecipientField, format_instant
 
 
 def render_field(field: RecipientField) -> dict[str, object]:
@@ -26,9 +27,9 @@ def render_field(field: RecipientField) -> dict[str, object]:
     }
 
 
-def render_catalog(catalog: Catalog) -> dict[str, object]:
-    """Every field of the catalog, in its order."""
-    return {"recipient_fields": [render_field(field) for field in catalog.fields]}
+def render_fields(fields: Iterable[RecipientField]) -> dict[str, object]:
+    """The fields, in their order."""
+    return {"recipient_fields": [render_field(field) for field in fields]}
 
 
 def to_json(document: object) -> bytes:

@@ -16,15 +16,11 @@ from recipient_fields.domain import (
     ApiKeyNotFound,
     KeyGrant,
     OrganizationId,
+    epoch_milliseconds,
+    from_epoch_milliseconds,
 )
 
-from .columns import (
-    from_milliseconds,
-    optional_instant,
-    optional_milliseconds,
-    storable_id,
-    to_milliseconds,
-)
+from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .organizations import catalog_revision
 
@@ -88,7 +84,9 @@ class SqliteApiKeyRepository:
     def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
         """See ApiKeyRepository."""
         with self._database.writing() as connection:
-            connection.execute(_RECORD_USE, {"id": storable_id(key_id), "at": to_milliseconds(at)})
+            connection.execute(
+                _RECORD_USE, {"id": storable_id(key_id), "at": epoch_milliseconds(at)}
+            )
 
 
 def _get(connection: sqlite3.Connection, key_id: ApiKeyId) -> ApiKey:
@@ -108,7 +106,7 @@ def _add(connection: sqlite3.Connection, grant: KeyGrant) -> ApiKey:
             grant.access.value,
             grant.digest,
             grant.display,
-            to_milliseconds(grant.created_at),
+            epoch_milliseconds(grant.created_at),
             optional_milliseconds(grant.expires_at),
         ),
     ).fetchone()
@@ -142,7 +140,7 @@ def _api_key(row: tuple[Any, ...]) -> ApiKey:
         access=Access(access),
         digest=digest,
         display=display,
-        created_at=from_milliseconds(created_at),
+        created_at=from_epoch_milliseconds(created_at),
         expires_at=optional_instant(expires_at),
         last_used_at=optional_instant(last_used_at),
         revoked_at=optional_instant(revoked_at),

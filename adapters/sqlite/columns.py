@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+from recipient_fields.domain import epoch_milliseconds, from_epoch_milliseconds
+
 _LARGEST_INTEGER = 2**63 - 1
 _NO_ID = -1
 
 
-def to_milliseconds(at: datetime) -> int:
-    """The instant as milliseconds since 1970."""
-    return (at - _EPOCH) // _MILLISECOND
-
-
-def from_milliseconds(milliseconds: int) -> datetime:
-    """The instant that many milliseconds after 1970."""
-    return _EPOCH + milliseconds * _MILLISECOND
-
-
 def optional_milliseconds(at: datetime | None) -> int | None:
     """The instant as milliseconds since 1970, or NULL."""
-    return None if at is None else to_milliseconds(at)
+    return None if at is None else epoch_milliseconds(at)
 
 
 def optional_instant(milliseconds: int | None) -> datetime | None:
     """The instant, or None for NULL."""
-    return None if milliseconds is None else from_milliseconds(milliseconds)
+    return None if milliseconds is None else from_epoch_milliseconds(milliseconds)
 
 
 def storable_id(identifier: int) -> int:

@@ -11,6 +11,8 @@ from threading import Lock
 
 from recipient_fields.domain import StorageUnavailable
 
+from .queries import provide_functions
+
 OLDEST_SQLITE = (3, 37, 0)
 """The first SQLite with STRICT tables."""
 
@@ -126,6 +128,7 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
+            provide_functions(connection)
         except sqlite3.Error:
             connection.close()
             raise

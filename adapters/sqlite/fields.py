@@ -20,6 +20,8 @@ from recipient_fields.domain import (
     FieldLimitReached,
     FieldName,
     FieldNotFound,
+    FieldPage,
+    FieldQuery,
     FieldReference,
     InsertionCode,
     IntegrationId,
@@ -29,11 +31,14 @@ from recipient_fields.domain import (
     RecipientField,
     Source,
     ValueExpression,
+    epoch_milliseconds,
+    from_epoch_milliseconds,
 )
 
-from .columns import from_milliseconds, storable_id, to_milliseconds
+from .columns import storable_id
 from .database import Database
 from .organizations import catalog_revision, move_revision
+from .queries import COUNT, bind, select_statement
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -81,6 +86,16 @@ class SqliteFieldRepository:
             rows = connection.execute(_SELECT_ALL, {"organization_id": organization_id})
             return Catalog(organization_id, revision, tuple(_field(row) for row in rows))
 
+    def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
+        """See FieldRepository."""
+        with self._database.reading() as connection:
+            revision = catalog_revision(connection, organization_id)
+            values = bind(organization_id, query)
+            rows = connection.execute(select_statement(_COLUMNS, query), values)
+            fields = [_field(row) for row in rows]
+            (total,) = connection.execute(COUNT, values).fetchone()
+            return query.page(organization_id, revision, fields, total)
+
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
         """See FieldRepository."""
         with self._database.reading() as connection:
@@ -121,7 +136,7 @@ class SqliteFieldRepository:
                         "organization_id": organization_id,
                         "id": field.id,
                         **_values(changed),
-                        "updated_at": to_milliseconds(changed.updated_at),
+                        "updated_at": epoch_milliseconds(changed.updated_at),
                         "version": changed.version,
                     },
                 )
@@ -173,7 +188,7 @@ def _values(definition: FieldDefinition) -> Mapping[str, object]:
         "esp_field_name": definition.origin.esp_field_name,
         "custom_insertion_code": definition.custom_insertion_code,
         "custom_value_expression": definition.custom_value_expression,
-        "created_at": to_milliseconds(definition.created_at),
+        "created_at": epoch_milliseconds(definition.created_at),
     }
 
 
@@ -215,7 +230,7 @@ def _field(row: Row) -> RecipientField:
         custom_value_expression=(
             None if value_expression is None else ValueExpression(value_expression)
         ),
-        created_at=from_milliseconds(created_at),
-        updated_at=from_milliseconds(updated_at),
+        created_at=from_epoch_milliseconds(created_at),
+        updated_at=from_epoch_milliseconds(updated_at),
         version=version,
     )

@@ -11,10 +11,12 @@ from recipient_fields.domain import (
     Organization,
     OrganizationId,
     OrganizationNotFound,
+    epoch_milliseconds,
+    from_epoch_milliseconds,
     parse_organization_name,
 )
 
-from .columns import from_milliseconds, storable_id, to_milliseconds
+from .columns import storable_id
 from .database import Database
 
 
@@ -33,10 +35,11 @@ class SqliteOrganizationRepository:
     def add(self, name: str, created_at: datetime, /) -> Organization:
         """See OrganizationRepository."""
         with self._database.writing() as connection:
+            at = epoch_milliseconds(created_at)  # which is also Organization.first_revision
             row = connection.execute(
-                "INSERT INTO organizations (name, created_at) VALUES (?, ?)"
+                "INSERT INTO organizations (name, revision, created_at) VALUES (?, ?, ?)"
                 " RETURNING id, name, created_at",
-                (parse_organization_name(name), to_milliseconds(created_at)),
+                (parse_organization_name(name), at, at),
             ).fetchone()
             return _organization(row)
 
@@ -62,5 +65,7 @@ def move_revision(connection: sqlite3.Connection, organization_id: OrganizationI
 def _organization(row: tuple[int, str, int]) -> Organization:
     organization_id, name, created_at = row
     return Organization(
-        id=OrganizationId(organization_id), name=name, created_at=from_milliseconds(created_at)
+        id=OrganizationId(organization_id),
+        name=name,
+        created_at=from_epoch_milliseconds(created_at),
     )

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
 )
 
 from ..references import parse_reference
-from ..rendering import render_catalog, render_field
+from ..rendering import render_field, render_fields
 from .options import JsonArray, json_option, opened, option, organization_option
 from .output import note, print_json, print_table
 
@@ -56,7 +56,7 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
     with opened(storage) as core:
         catalog = core.fields.list_fields(OrganizationId(organization))
     if as_json:
-        print_json(render_catalog(catalog))
+        print_json(render_fields(catalog.fields))
     else:
         print_table(
             ("ID", "KEY", "NAME", "TYPE", "SOURCE"),

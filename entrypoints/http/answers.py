@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import falcon
 
-from recipient_fields.domain import Catalog, RecipientField
+from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
 
-from ..rendering import render_catalog, render_field, to_json
-from .gate import precondition
+from ..rendering import render_field, render_fields, to_json
+from .gate import parameters, precondition
+from .list_parameters import next_page
 from .problems import entity_tag
 
 
@@ -28,14 +29,19 @@ def answer_created(req: falcon.Request, resp: falcon.Response, field: RecipientF
     resp.data = to_json({"recipient_field": render_field(field)})
 
 
-def answer_catalog(req: falcon.Request, resp: falcon.Response, catalog: Catalog) -> None:
-    """200 with every field, or 304 where the reader already has them."""
-    _tag(resp, catalog.version_tag)
-    resp.set_header("Total-Count", str(len(catalog.fields)))
-    if precondition(req).excludes(catalog.version_tag):
+def answer_page(
+    req: falcon.Request, resp: falcon.Response, query: FieldQuery, page: FieldPage
+) -> None:
+    """200 with the fields of the page, or 304 where the reader already has them."""
+    _tag(resp, page.version_tag)
+    resp.set_header("Total-Count", str(page.total))
+    rest = next_page(parameters(req), query, page)
+    if rest is not None:
+        resp.set_header("Link", f'<{req.root_path}{req.path}?{rest}>; rel="next"')
+    if precondition(req).excludes(page.version_tag):
         resp.status = falcon.HTTP_304
         return
-    resp.data = to_json(render_catalog(catalog))
+    resp.data = to_json(render_fields(page.fields))
 
 
 def _tag(resp: falcon.Response, version_tag: str) -> None:

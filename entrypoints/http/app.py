@@ -11,7 +11,8 @@ from recipient_fields.application import KeyValidator, RecipientFieldService
 from recipient_fields.domain import RecipientFieldsError
 
 from .gate import Gate, request_id
-from .problems import Problem, Refused, problem, problem_of, render_problem
+from .media_types import JSON, PROBLEM, prefers_problem
+from .problems import Problem, Refused, problem, problem_of, render_error, render_problem
 from .resources import FieldCollection, FieldItem, Liveness, Readiness
 
 _log = logging.getLogger(__name__)
@@ -66,5 +67,9 @@ def _answer_unexpected(
 def _answer(req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
     resp.status = problem.status
     resp.set_headers(problem.headers)
-    resp.content_type = falcon.MEDIA_JSON
-    resp.data = render_problem(problem, request_id(req))
+    if prefers_problem(req):
+        resp.content_type = PROBLEM
+        resp.data = render_problem(problem, request_id(req))
+    else:
+        resp.content_type = JSON
+        resp.data = render_error(problem, request_id(req))

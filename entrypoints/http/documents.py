@@ -6,7 +6,7 @@ A document that breaks rules is Refused as `validation_failed`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from recipient_fields.domain import (
@@ -24,6 +24,7 @@ from recipient_fields.domain import (
     ValueExpression,
     Violation,
     Violations,
+    nearest,
     new_field_violations,
     unstorable,
 )
@@ -143,12 +144,18 @@ class _Body:
             raise Refused("validation_failed", violations=self.problems)
 
     def _refuse_unknown(
-        self, members: Iterable[str], known: Iterable[str], path: tuple[str, ...]
+        self, members: Iterable[str], known: Collection[str], path: tuple[str, ...]
     ) -> None:
+        unknown = [name for name in members if name not in known and unstorable(name) is None]
+        slips = len(unknown) <= len(known)  # Looking for near names takes time: no body buys much.
         self.problems += [
-            Violation(Rule.UNKNOWN_FIELD, "There is no such member.", (*path, name))
-            for name in members
-            if name not in known and unstorable(name) is None
+            Violation(
+                Rule.UNKNOWN_FIELD,
+                "There is no such member.",
+                (*path, name),
+                suggestion=nearest(name, known) if slips else None,
+            )
+            for name in unknown
         ]
 
 

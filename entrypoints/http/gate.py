@@ -7,18 +7,20 @@ content type. A caller without a key learns nothing about routes.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from uuid import uuid4
 
 import falcon
 from attrs import frozen
-from falcon.util import mediatypes
 
 from recipient_fields.application import KeyValidator
 from recipient_fields.domain import Credential, Precondition
 
 from .bodies import LARGEST_BODY
 from .conditions import parse_precondition
-from .methods import allow_header, allowed_methods
+from .media_types import require_acceptable, require_json
+from .methods import Resource, allow_header, allowed_methods
+from .parameters import parse_parameters
 from .problems import Refused
 
 PROTECTED_PREFIX = "/api/"
@@ -28,10 +30,8 @@ _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _AMBIGUOUS_PATH = re.compile(r"([a-z]+://[^/]*)?/(/|.*%2[Ff])", re.IGNORECASE)
 """In origin or absolute form: servers fold leading slashes and decode `%2F`; we route neither."""
-_WITH_BODY = {"PATCH": {"application/json", "application/merge-patch+json"}}
-_WITH_BODY["POST"] = _WITH_BODY["PUT"] = {"application/json"}
+_READS = frozenset({"GET", "HEAD"})
 _WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})
-_ANSWERS = ("application/json", "application/problem+json")
 
 
 @frozen
@@ -51,20 +51,18 @@ class Gate:
         self,
         req: falcon.Request,
         _resp: falcon.Response,
-        resource: object,
+        resource: Resource,
         _params: dict[str, str],
     ) -> None:
         """What depends on the route."""
         if req.method not in allowed_methods(resource):
             raise Refused("method_not_allowed", headers={"Allow": allow_header(resource)})
-        _require_acceptable(req)
+        require_acceptable(req)
         if req.method in _WRITES and req.path.startswith(PROTECTED_PREFIX):
             credential(req).require_write()
-        if req.query_string:
-            message = "This endpoint takes no query parameters. Remove them."
-            raise Refused("invalid_parameter", message)
-        if req.method in _WITH_BODY:
-            _require_json(req)
+        known = resource.parameters if req.method in _READS else ()
+        req.context.parameters = parse_parameters(req.query_string, known)
+        require_json(req)
         req.context.precondition = parse_precondition(req)
 
     def process_response(
@@ -77,7 +75,7 @@ class Gate:
         """The headers that every answer carries."""
         resp.set_header("X-Request-Id", request_id(req))
         resp.set_header("X-Content-Type-Options", "nosniff")
-        readable = req.method in {"GET", "HEAD"} and resp.status_code in {200, 304}
+        readable = req.method in _READS and resp.status_code in {200, 304}
         if readable and req.path.startswith(PROTECTED_PREFIX):
             resp.set_header("Cache-Control", "private, no-cache")
         else:
@@ -90,6 +88,12 @@ def credential(req: falcon.Request) -> Credential:
     """Who is asking."""
     proven: Credential = req.context.credential
     return proven
+
+
+def parameters(req: falcon.Request) -> Mapping[str, str]:
+    """The query parameters, each known to the resource."""
+    parsed: Mapping[str, str] = req.context.parameters
+    return parsed
 
 
 def precondition(req: falcon.Request) -> Precondition:
@@ -129,23 +133,3 @@ def _require_plain_path(req: falcon.Request) -> None:
     sent = req.env.get("REQUEST_URI") or req.env.get("RAW_URI") or ""
     if _AMBIGUOUS_PATH.match(sent.partition("?")[0]):
         raise Refused("not_found")
-
-
-def _require_acceptable(req: falcon.Request) -> None:
-    try:
-        quality = max(mediatypes.quality(answer, req.accept) for answer in _ANSWERS)
-    except ValueError:
-        raise Refused("invalid_parameter", "The Accept header is malformed.") from None
-    if not quality:
-        raise Refused("not_acceptable")
-
-
-def _require_json(req: falcon.Request) -> None:
-    if req.get_header("Content-Encoding") is not None:
-        raise Refused("unsupported_media_type", "Send the body without a Content-Encoding.")
-    media_types = _WITH_BODY[req.method]
-    media_type, parameters = falcon.parse_header(req.content_type or "")
-    charset = parameters.pop("charset", "utf-8").lower()
-    if media_type.strip().lower() not in media_types or parameters or charset != "utf-8":
-        message = f"Send the body as {' or '.join(sorted(media_types))} in UTF-8."
-        raise Refused("unsupported_media_type", message)

@@ -157,23 +157,38 @@ def problem_of(error: RecipientFieldsError) -> Problem:
     )
 
 
-def render_problem(problem: Problem, request_id: str) -> bytes:
+def render_error(problem: Problem, request_id: str) -> bytes:
     """The error object, as JSON."""
-    error: dict[str, object] = {
-        "code": problem.code,
-        "message": problem.message,
-        "request_id": request_id,
-    }
-    if problem.reason is not None:
-        error["reason"] = problem.reason
-    if problem.details:
-        error["details"] = problem.details
+    error = {"code": problem.code, "message": problem.message, **_rest(problem, request_id)}
     return json.dumps({"error": error}).encode("ascii")
+
+
+def render_problem(problem: Problem, request_id: str) -> bytes:
+    """The problem document (RFC 9457), as JSON."""
+    document = {
+        "type": f"urn:recipient-fields:problem:{problem.code}",
+        "title": problem.code.replace("_", " ").capitalize(),
+        "status": problem.status.value,
+        "detail": problem.message,
+        "code": problem.code,
+        **_rest(problem, request_id),
+    }
+    return json.dumps(document).encode("ascii")
 
 
 def entity_tag(version_tag: str) -> str:
     """The strong entity tag of a version."""
     return f'"{version_tag}"'
+
+
+def _rest(problem: Problem, request_id: str) -> dict[str, object]:
+    """What helps beside code and message."""
+    rest: dict[str, object] = {"request_id": request_id}
+    if problem.reason is not None:
+        rest["reason"] = problem.reason
+    if problem.details:
+        rest["details"] = problem.details
+    return rest
 
 
 def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]:

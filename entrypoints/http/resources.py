@@ -12,32 +12,27 @@ from recipient_fields.domain import FieldKey
 
 from ..references import is_key, parse_reference
 from ..rendering import to_json
-from .answers import answer_catalog, answer_created, answer_field
+from .answers import answer_created, answer_field, answer_page
 from .bodies import read_json
 from .documents import parse_changes, parse_draft, parse_replacement
-from .gate import credential, precondition
-from .methods import allow_header
-
-
-class Resource:
-    """What every endpoint answers alike."""
-
-    def on_options(self, _req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
-        """204 with the methods of this resource."""
-        resp.status = falcon.HTTP_204
-        resp.set_header("Allow", allow_header(self))
+from .gate import credential, parameters, precondition
+from .list_parameters import NAMES, parse_query
+from .methods import Resource
 
 
 @frozen
 class FieldCollection(Resource):
     """`/api/v1/recipient_fields`."""
 
+    parameters = NAMES
+
     service: RecipientFieldService
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Every field of the organization, ordered by id."""
-        catalog = self.service.list_fields(credential(req).organization_id)
-        answer_catalog(req, resp, catalog)
+        """The organization's fields: all, ordered by id, or those that the parameters ask for."""
+        organization_id = credential(req).organization_id
+        query = parse_query(parameters(req), organization_id)
+        answer_page(req, resp, query, self.service.find_fields(organization_id, query))
 
     on_head = on_get
 

@@ -16,7 +16,7 @@ from waitress.task import ErrorTask
 from waitress.utilities import Error
 
 from .bodies import LARGEST_BODY
-from .problems import problem, render_problem
+from .problems import problem, render_error
 
 LARGEST_HEADERS = 16 * 1024
 MOST_CONNECTIONS = 500
@@ -38,7 +38,7 @@ class ProblemTask(ErrorTask):
         error: Error = self.request.error  # type: ignore[attr-defined]
         refused = problem(_CODES.get(error.code, "internal_error"))
         request_id = uuid4().hex
-        body = render_problem(refused, request_id)
+        body = render_error(refused, request_id)
         self.status = f"{refused.status.value} {refused.status.phrase}"
         self.content_length = len(body)
         self.response_headers = [

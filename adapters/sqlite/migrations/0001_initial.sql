@@ -1,7 +1,7 @@
 CREATE TABLE organizations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
-    revision INTEGER NOT NULL DEFAULT 1,
+    revision INTEGER NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
 

@@ -1,0 +1,88 @@
+"""A FieldQuery in SQLite's SQL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+from recipient_fields.domain import (
+    FieldQuery,
+    OrganizationId,
+    SortKey,
+    SortValue,
+    epoch_milliseconds,
+    folded,
+)
+
+_SORT_COLUMNS = {
+    SortKey.ID: "id",
+    SortKey.KEY: "key",
+    SortKey.NAME: "name",
+    SortKey.CREATED_AT: "created_at",
+    SortKey.UPDATED_AT: "updated_at",
+}
+_MATCHES = """
+    FROM recipient_fields
+    WHERE organization_id = :organization_id
+    AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
+    AND (:data_types IS NULL OR data_type IN (SELECT value FROM json_each(:data_types)))
+    AND (:keys IS NULL OR key IN (SELECT value FROM json_each(:keys)))
+    AND (
+        :integration_ids IS NULL
+        OR integration_id IN (SELECT value FROM json_each(:integration_ids))
+    )
+    AND (:insertable IS NULL OR insertable = :insertable)
+    AND (
+        :text IS NULL
+        OR instr(folded(name), :text)
+        OR instr(folded(key), :text)
+        OR instr(folded(esp_field_name), :text)
+    )
+"""
+COUNT = f"SELECT count(*) {_MATCHES}"
+"""The statement that counts the matches on all pages."""
+
+
+def provide_functions(connection: sqlite3.Connection) -> None:
+    """Give the connection what the statements need: SQLite folds the case of ASCII alone."""
+    connection.create_function(
+        "folded", 1, lambda text: None if text is None else folded(text), deterministic=True
+    )
+
+
+def select_statement(columns: str, query: FieldQuery) -> str:
+    """The statement that finds the page's rows, and one more unless it is the last page."""
+    column = _SORT_COLUMNS[query.sort]
+    direction, behind = ("DESC", "<") if query.descending else ("ASC", ">")
+    return (
+        f"SELECT {columns} {_MATCHES}"
+        f" AND (:after_id IS NULL OR {column} {behind} :after_value"
+        f"      OR ({column} = :after_value AND id > :after_id))"
+        f" ORDER BY {column} {direction}, id LIMIT :most"
+    )
+
+
+def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, object]:
+    """The values of both statements."""
+    after = query.after
+    return {
+        "organization_id": organization_id,
+        "sources": _array(query.sources and {source.value for source in query.sources}),
+        "data_types": _array(query.data_types and {kind.value for kind in query.data_types}),
+        "keys": _array(query.keys),
+        "integration_ids": _array(query.integration_ids),
+        "insertable": query.insertable,
+        "text": None if query.text is None else folded(query.text),
+        "after_value": None if after is None else _value(after.value),
+        "after_id": None if after is None else after.id,
+        "most": -1 if query.limit is None else query.limit + 1,
+    }
+
+
+def _value(value: SortValue) -> int | str:
+    return value if isinstance(value, int | str) else epoch_milliseconds(value)
+
+
+def _array(values: Iterable[object] | None) -> str | None:
+    return None if values is None else json.dumps(list(values))

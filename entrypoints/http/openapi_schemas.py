@@ -1,0 +1,345 @@
+"""What is sent and answered, as JSON Schema 2020-12: the shapes the published contract refers to.
+
+HTTP contract, sections 2 and 6. What a schema can't say, a description does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from recipient_fields.domain import (
+    LARGEST_INTEGER,
+    LONGEST_ESP_FIELD_NAME,
+    LONGEST_KEY,
+    MOST_ALLOWED_VALUES,
+    RESERVED_KEYS,
+    RESERVED_PREFIX,
+    DataType,
+    Rule,
+    Source,
+)
+
+from .problems import MOST_DETAILS, STATUSES
+
+Schema: TypeAlias = Mapping[str, Any]
+
+# Character classes that every dialect of regular expressions reads alike; `\s` is not one of them.
+_SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+_INNER = f"[^{_CONTROL}]"
+_OUTER = rf"[^{_CONTROL}\x20\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]"
+
+KEY_PATTERN = "^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$"
+ID_PATTERN = "^[1-9][0-9]{0,15}$"
+LINE_PATTERN = f"^{_OUTER}(?:{_INNER}{{0,253}}{_OUTER})?$"
+_NAME_PATTERN = f"^[{_SPACE}]*{LINE_PATTERN[1:-1]}[{_SPACE}]*$"
+_VERBATIM_PATTERN = rf"^[^\x00]*[^\x00{_SPACE}][^\x00]*$"
+_DATE_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_INSTANT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$"
+_RFC_3339_PATTERN = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,3})?"
+    r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
+)
+
+
+def ref(name: str) -> Schema:
+    """The schema of that name among the components."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _nullable(schema: Schema) -> Schema:
+    kind = schema["type"]
+    return {**schema, "type": [kind, "null"]}
+
+
+_INSTANT: Schema = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": _INSTANT_PATTERN,
+    "examples": ["2026-11-20T09:15:00.123Z"],
+}
+_INSERTION_CODE: Schema = {
+    "type": ["string", "null"],
+    "minLength": 1,
+    "maxLength": 10_000,
+    "pattern": _VERBATIM_PATTERN,
+    "description": "The whole snippet that replaces the field in exported content.",
+    "examples": ["%%=v(@firstName)=%%"],
+}
+_VALUE_EXPRESSION: Schema = {
+    "type": ["string", "null"],
+    "minLength": 1,
+    "maxLength": 2_000,
+    "pattern": _VERBATIM_PATTERN,
+    "description": "Only the expression that segment or condition logic evaluates at run time.",
+    "examples": ["@firstName"],
+}
+_ANY_VALUES: Schema = {
+    "type": ["array", "null"],
+    "minItems": 1,
+    "maxItems": MOST_ALLOWED_VALUES,
+    "uniqueItems": True,
+    "items": {"type": ["string", "number"]},
+    "description": (
+        "The values a recipient may have, in this order; null: any. They are of the field's data "
+        "type, each listed once."
+    ),
+}
+_NUMBER: Schema = {"type": "number", "minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER}
+_LINE: Schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": LINE_PATTERN}
+_DATE: Schema = {"type": "string", "format": "date", "pattern": _DATE_PATTERN}
+_RFC_3339: Schema = {"type": "string", "format": "date-time", "pattern": _RFC_3339_PATTERN}
+
+
+def _values_by_type(instant: Schema) -> list[Schema]:
+    """What each data type permits in `allowed_values`."""
+    items = {"text": _LINE, "number": _NUMBER, "date": _DATE, "datetime": instant}
+    permitted: dict[str, Schema] = {
+        name: {**_ANY_VALUES, "items": schema} for name, schema in items.items()
+    }
+    permitted["boolean"] = {"type": "null"}
+    return [
+        {
+            "if": {
+                "properties": {"data_type": {"const": data_type.value}},
+                "required": ["data_type"],
+            },
+            "then": {"properties": {"allowed_values": permitted[data_type.value]}},
+        }
+        for data_type in DataType
+    ]
+
+
+_DATA_TYPE: Schema = {
+    "type": "string",
+    "enum": [data_type.value for data_type in DataType],
+    "description": "What kind of value each recipient has. It never changes.",
+}
+_KEY: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_KEY,
+    "pattern": KEY_PATTERN,
+    "examples": ["loyalty_tier"],
+}
+_NEW_KEY: Schema = {
+    **_KEY,
+    "not": {"anyOf": [{"enum": sorted(RESERVED_KEYS)}, {"pattern": f"^{RESERVED_PREFIX}"}]},
+    "description": (
+        "What machines call the field: unique in the organization, whatever the origin, and never "
+        "changed. Left out on create, it is derived from the name; a name that yields none needs "
+        "a key."
+    ),
+}
+_NAME: Schema = {
+    "type": "string",
+    "pattern": _NAME_PATTERN,
+    "description": (
+        "What people call the field. Stored in Unicode NFC without outer white space: then 1 to "
+        "255 characters on one line. Need not be unique."
+    ),
+    "examples": ["Loyalty tier"],
+}
+_WRITABLE: Schema = {
+    "name": _NAME,
+    "allowed_values": _ANY_VALUES,
+    "insertable": {
+        "type": "boolean",
+        "default": True,
+        "description": "Can the field be inserted into content?",
+    },
+    "custom_insertion_code": _INSERTION_CODE,
+    "custom_value_expression": _VALUE_EXPRESSION,
+}
+_ID: Schema = {"type": "integer", "minimum": 1, "maximum": LARGEST_INTEGER}
+_ESP_FIELD_NAME: Schema = {
+    "type": ["string", "null"],
+    "minLength": 1,
+    "maxLength": LONGEST_ESP_FIELD_NAME,
+    "description": "The ESP's own name of the field; non-null exactly for integration fields.",
+}
+_MEMBERS: Schema = {
+    "id": {**_ID, "description": "Assigned by the service, never used again."},
+    "name": {**_LINE, "description": "What people call the field. Not unique."},
+    "key": {**_KEY, "description": "What machines call the field. It never changes."},
+    "data_type": _DATA_TYPE,
+    "allowed_values": _ANY_VALUES,
+    "insertable": _WRITABLE["insertable"],
+    "source": {
+        "type": "string",
+        "enum": [source.value for source in Source],
+        "description": "Where the field came from. Only `api` fields are changed through the API.",
+    },
+    "integration_id": {
+        **_nullable(_ID),
+        "description": "The integration that syncs the field; non-null exactly for those.",
+    },
+    "esp_field_name": _ESP_FIELD_NAME,
+    "custom_insertion_code": _INSERTION_CODE,
+    "custom_value_expression": _VALUE_EXPRESSION,
+    "created_at": _INSTANT,
+    "updated_at": {**_INSTANT, "description": "Moves only when something changed, and forward."},
+}
+_SYNCED: Schema = {
+    "if": {"properties": {"source": {"const": Source.INTEGRATION.value}}},
+    "then": {
+        "properties": {"integration_id": {"type": "integer"}, "esp_field_name": {"type": "string"}}
+    },
+    "else": {
+        "properties": {"integration_id": {"type": "null"}, "esp_field_name": {"type": "null"}}
+    },
+}
+_SENT_BACK: Schema = {
+    name: {**_MEMBERS[name], "readOnly": True}
+    for name in ("id", "source", "integration_id", "esp_field_name", "created_at", "updated_at")
+}
+_SENT_BACK_RULE = (
+    "A field that was read can be sent back: members that can't be set are accepted when they "
+    "equal what is stored, and refused otherwise."
+)
+
+
+def _envelope(member: str, schema: Schema, **more: Any) -> Schema:
+    return {"type": "object", "properties": {member: schema}, "required": [member], **more}
+
+
+def _closed_envelope(name: str) -> Schema:
+    return _envelope("recipient_field", ref(name), additionalProperties=False)
+
+
+_DETAIL: Schema = {
+    "type": "object",
+    "description": "One broken rule.",
+    "properties": {
+        "pointer": {
+            "type": "string",
+            "pattern": "^(?:/(?:[^~/]|~[01])*)*$",
+            "description": 'Where in the body (RFC 6901); `""` is the whole of it.',
+        },
+        "code": {
+            "type": "string",
+            "enum": [*(rule.value for rule in Rule), "key_already_exists"],
+        },
+        "message": {"type": "string", "minLength": 1},
+        "suggestion": {"type": "string", "description": "What may have been meant."},
+        "existing_id": {**_ID, "description": "The field that has the key already."},
+    },
+    "required": ["pointer", "code", "message"],
+}
+_TOLD: Schema = {
+    "code": {
+        "type": "string",
+        "enum": list(STATUSES),
+        "description": "What went wrong, for programs. docs/errors.md has each code's cure.",
+    },
+    "request_id": {
+        "type": "string",
+        "pattern": "^[A-Za-z0-9._-]{1,64}$",
+        "description": "The same as in `X-Request-Id` and in the service's log.",
+    },
+    "reason": {
+        "type": "string",
+        "enum": ["field_not_api_managed", "insufficient_scope"],
+        "description": "Why it is forbidden.",
+    },
+    "details": {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MOST_DETAILS,
+        "items": ref("ErrorDetail"),
+        "description": "All violations at once.",
+    },
+}
+_ERROR: Schema = _envelope(
+    "error",
+    {
+        "type": "object",
+        "properties": {
+            **_TOLD,
+            "message": {"type": "string", "minLength": 1, "description": "For people."},
+        },
+        "required": ["code", "message", "request_id"],
+    },
+    description="What every refusal looks like.",
+)
+_PROBLEM: Schema = {
+    "type": "object",
+    "description": "The same refusal as RFC 9457 has it, for who accepts that media type.",
+    "properties": {
+        "type": {"type": "string", "minLength": 1},
+        "title": {"type": "string", "minLength": 1},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string", "minLength": 1},
+        **_TOLD,
+    },
+    "required": ["type", "title", "status", "detail", "code", "request_id"],
+}
+
+SCHEMAS: Schema = {
+    "RecipientField": {
+        "type": "object",
+        "description": "A recipient field: always all of these members. Tolerate further ones.",
+        "properties": _MEMBERS,
+        "required": list(_MEMBERS),
+        "allOf": [*_values_by_type(_INSTANT), _SYNCED],
+    },
+    "RecipientFieldEnvelope": _envelope("recipient_field", ref("RecipientField")),
+    "RecipientFieldList": _envelope(
+        "recipient_fields", {"type": "array", "items": ref("RecipientField")}
+    ),
+    "RecipientFieldDraft": {
+        "type": "object",
+        "description": "A field to make.",
+        "properties": {
+            **_WRITABLE,
+            "key": _NEW_KEY,
+            "data_type": _DATA_TYPE,
+            "source": {"type": "string", "const": Source.API.value, "readOnly": True},
+            "integration_id": {"type": "null", "readOnly": True},
+            "esp_field_name": {"type": "null", "readOnly": True},
+        },
+        "required": ["name", "data_type"],
+        "additionalProperties": False,
+        "allOf": _values_by_type(_RFC_3339),
+    },
+    "RecipientFieldChanges": {
+        "type": "object",
+        "description": f"What to change; members left out stay. {_SENT_BACK_RULE}",
+        "properties": {
+            **_WRITABLE,
+            **_SENT_BACK,
+            "key": {**_KEY, "readOnly": True},
+            "data_type": {**_DATA_TYPE, "readOnly": True},
+        },
+        "additionalProperties": False,
+    },
+    "RecipientFieldReplacement": {
+        "type": "object",
+        "description": (
+            "What the field shall be; members left out take their defaults. `data_type` must be "
+            f"the stored one, and `key` the one in the path. {_SENT_BACK_RULE}"
+        ),
+        "properties": {
+            **_WRITABLE,
+            **_SENT_BACK,
+            "key": {**_NEW_KEY, "readOnly": True},
+            "data_type": _DATA_TYPE,
+        },
+        "required": ["name", "data_type"],
+        "additionalProperties": False,
+        "allOf": _values_by_type(_RFC_3339),
+    },
+    "RecipientFieldDraftEnvelope": _closed_envelope("RecipientFieldDraft"),
+    "RecipientFieldChangesEnvelope": _closed_envelope("RecipientFieldChanges"),
+    "RecipientFieldReplacementEnvelope": _closed_envelope("RecipientFieldReplacement"),
+    "Health": {
+        "type": "object",
+        "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}},
+        "required": ["status"],
+    },
+    "Error": _ERROR,
+    "ErrorDetail": _DETAIL,
+    "Problem": _PROBLEM,
+}
+"""What the document's paths refer to, by name."""
