@@ -207,6 +207,8 @@ class MemoryApiKeyRepository:
         """See ApiKeyRepository."""
         with self._lock:
             self._organizations.get(grant.organization_id)
+            if grant.digest in self._ids_by_digest:
+                raise ValueError("a digest belongs to one API key")
             key = grant.stored(ApiKeyId(next(self._ids)))
             self._keys[key.id] = key
             self._ids_by_digest[key.digest] = key.id
@@ -215,9 +217,11 @@ class MemoryApiKeyRepository:
     def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
         """See ApiKeyRepository."""
         with self._lock:
-            changed = change(self._get(key_id))
-            self._keys[key_id] = changed
-            return changed
+            key = self._get(key_id)
+            changed = change(key)
+            key = evolve(key, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
+            self._keys[key_id] = key
+            return key
 
     def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
         """See ApiKeyRepository."""

@@ -57,7 +57,7 @@ def open_core(storage_url: str, *, field_limit: int = DEFAULT_FIELD_LIMIT) -> Co
 def open_storage(url: str) -> Storage:
     """The storage of that URL: `memory:`, `sqlite:PATH`, or one that an entry point opens."""
     scheme, colon, rest = url.partition(":")
-    if not colon:
+    if not (scheme and colon):
         raise UnknownStorage("A storage is a URL such as memory: or sqlite:PATH.")
     if scheme == "memory":
         return _open_memory(rest)
@@ -79,12 +79,17 @@ def _open_sqlite(path: str) -> Storage:
 
     if not path or path == ":memory:":
         raise UnknownStorage("Write sqlite:PATH; for a storage without a file, memory:.")
+    if path.startswith("//"):
+        raise UnknownStorage("Write sqlite:PATH without slashes before it: sqlite:/srv/fields.db.")
     return SqliteStorage(path)
 
 
 def _open_plugin(scheme: str) -> Callable[[str], Storage]:
     for entry_point in entry_points(group=STORAGE_GROUP, name=scheme):
-        opener: Callable[[str], Storage] = entry_point.load()
+        try:
+            opener: Callable[[str], Storage] = entry_point.load()
+        except (AttributeError, ImportError) as error:
+            raise UnknownStorage(f"The adapter of {scheme}: can't be loaded: {error}.") from error
         return opener
     raise UnknownStorage(
         f"There is no storage {scheme}:. Use memory: or sqlite:PATH, or install its adapter."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from recipient_fields.domain import (
     ADMINISTRATOR,
     AllowedValues,
@@ -36,9 +38,9 @@ def curl_commands(url: str, key: PlainKey) -> tuple[str, str, str]:
     shoe_size = _body('{"name": "Shoe size", "data_type": "number"}')
     shop = _body('{"name": "Shop"}')
     return (
-        f"{curl} {fields}",
-        f"{curl} {shoe_size} {fields}",
-        f"{curl} -X PATCH {shop} {fields}/{MANUAL_KEY}",
+        f"{curl} {quote(fields)}",
+        f"{curl} {shoe_size} {quote(fields)}",
+        f"{curl} -X PATCH {shop} {quote(f'{fields}/{MANUAL_KEY}')}",
     )
 
 

@@ -13,7 +13,7 @@ from recipient_fields.domain import (
 )
 
 _ID = re.compile(r"[1-9][0-9]{0,15}")
-_NUMBER = re.compile(r"\s*[+-]?[\d_]+\s*")
+_NUMBER = re.compile(r"\s*[+-]?\d[\d_]*\s*")
 """What a lenient reader takes for a number."""
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.application import KeyChange, KeySuccession
 from recipient_fields.domain import (
@@ -70,9 +70,11 @@ class SqliteApiKeyRepository:
     def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
         """See ApiKeyRepository."""
         with self._database.writing() as connection:
-            changed = change(_get(connection, key_id))
-            _update(connection, changed)
-            return changed
+            key = _get(connection, key_id)
+            changed = change(key)
+            key = evolve(key, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
+            _update(connection, key)
+            return key
 
     def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
         """See ApiKeyRepository."""

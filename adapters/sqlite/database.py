@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
+from time import monotonic, sleep
 
 from recipient_fields.domain import StorageUnavailable
 
@@ -28,6 +29,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = Lock()
+        self._writers = Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._migrations = _load_migrations()
@@ -41,7 +43,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A connection that alone may write; what it wrote is undone where the block raises."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
+        with self._turn(), self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
     def migrate(self) -> int:
@@ -65,6 +67,7 @@ class Database:
         with self.reading() as connection:
             if self._version(connection) != len(self._migrations):
                 raise StorageUnavailable("The SQLite schema is not current. Run the migration.")
+            connection.execute("SELECT 1 FROM organizations, recipient_fields, api_keys LIMIT 0")
 
     def close(self) -> None:
         """Close every connection; one that is in use closes when it is given back."""
@@ -81,6 +84,16 @@ class Database:
                 "The SQLite file belongs to a newer version of Recipient Fields. Upgrade first."
             )
         return version
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        # SQLite lets writers try again and again until they starve; threads of one process queue.
+        if not self._writers.acquire(timeout=_BUSY_TIMEOUT_MILLISECONDS / 1_000):
+            raise StorageUnavailable("SQLite: other writers did not finish in time")
+        try:
+            yield
+        finally:
+            self._writers.release()
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
@@ -125,7 +138,7 @@ class Database:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         try:
             connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MILLISECONDS}")
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             provide_functions(connection)
@@ -133,6 +146,21 @@ class Database:
             connection.close()
             raise
         return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    # Only an empty file needs the switch. Where several processes make it at once, SQLite tells
+    # all but one that the file is busy without waiting for it.
+    deadline = monotonic() + _BUSY_TIMEOUT_MILLISECONDS / 1_000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+                raise
+            sleep(0.01)
+        else:
+            return
 
 
 @contextmanager

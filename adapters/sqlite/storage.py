@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from recipient_fields.domain import StorageUnavailable
+
 from .api_keys import SqliteApiKeyRepository
 from .database import OLDEST_SQLITE, Database
 from .fields import SqliteFieldRepository
@@ -20,7 +22,7 @@ class SqliteStorage:
 
     def __init__(self, path: Path | str) -> None:
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-            raise RuntimeError(f"SQLite {sqlite3.sqlite_version} is too old; 3.37 is needed.")
+            raise StorageUnavailable(f"SQLite {sqlite3.sqlite_version} is too old. Use 3.37.")
         self._database = Database(Path(path))
         self._database.migrate()
         self.organizations = SqliteOrganizationRepository(self._database)

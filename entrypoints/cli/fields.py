@@ -9,6 +9,7 @@ import click
 
 from recipient_fields.domain import (
     ADMINISTRATOR,
+    UNCHANGED,
     AllowedValues,
     DataType,
     FieldChanges,
@@ -16,6 +17,7 @@ from recipient_fields.domain import (
     InvalidField,
     OrganizationId,
     RecipientField,
+    Unchanged,
     Violations,
 )
 
@@ -31,9 +33,7 @@ _MEMBERS = {
 }
 """What can be emptied, by the names of the options that fill it."""
 
-_allowed_values_option = option(
-    "--allowed-values", type=JsonArray(), help="A JSON array of the permitted values."
-)
+_ALLOWED_VALUES = "A JSON array of the permitted values; null permits all."
 _insertion_code_option = option(
     "--insertion-code", help="The whole snippet that replaces the field in exported content."
 )
@@ -77,7 +77,7 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
     help="What it holds.",
 )
 @option("--key", help="What machines call it. Derived from the name unless given.")
-@_allowed_values_option
+@option("--allowed-values", type=JsonArray(), help=_ALLOWED_VALUES)
 @option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
 @_insertion_code_option
 @_value_expression_option
@@ -116,7 +116,7 @@ def create(
 @click.argument("id_or_key")
 @organization_option
 @option("--name", help="What people call the field.")
-@_allowed_values_option
+@option("--allowed-values", type=JsonArray(), default=UNCHANGED, help=_ALLOWED_VALUES)
 @option("--insertable/--not-insertable", default=None, help="Can it be inserted into content?")
 @_insertion_code_option
 @_value_expression_option
@@ -133,7 +133,7 @@ def update(
     id_or_key: str,
     organization: int,
     name: str | None,
-    allowed_values: list[object] | None,
+    allowed_values: list[object] | Unchanged | None,
     insertion_code: str | None,
     value_expression: str | None,
     clear: Sequence[str],
@@ -144,13 +144,16 @@ def update(
     """Change a manual field. What is not given stays."""
     given = {
         "name": name,
-        "allowed_values": allowed_values,
         "insertable": insertable,
         "custom_insertion_code": insertion_code,
         "custom_value_expression": value_expression,
     }
     changes: dict[str, Any] = {m: value for m, value in given.items() if value is not None}
-    changes |= {_MEMBERS[name]: None for name in clear}
+    if allowed_values is not UNCHANGED:
+        changes["allowed_values"] = allowed_values
+    for emptied in clear:
+        if changes.setdefault(_MEMBERS[emptied], None) is not None:
+            raise click.UsageError(f"Give --{emptied} or --clear {emptied}, not both.")
     if not changes:
         raise click.UsageError("Say what to change: give at least one option.")
     with opened(storage) as core:

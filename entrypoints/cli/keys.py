@@ -19,7 +19,7 @@ from .options import (
     option,
     organization_option,
 )
-from .output import note, print_json, print_table
+from .output import note, print_json, print_line, print_table
 
 
 @click.group()
@@ -114,7 +114,7 @@ def rotate(storage: str, key_id: int, grace: timedelta, *, as_json: bool) -> Non
 
 
 def _show_issued(issued: IssuedKey) -> None:
-    click.echo(issued.plain.reveal())
+    print_line(issued.plain.reveal())
     end = _render_instant(issued.api_key.expires_at) or "it is revoked"
     note(f"This is API key {issued.api_key.id}, valid until {end}. It is not shown again.")
 

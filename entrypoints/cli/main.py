@@ -9,6 +9,7 @@ from recipient_fields.domain import RecipientFieldsError
 from ..composition import open_core
 from .fields import fields
 from .keys import keys
+from .openapi import openapi
 from .options import EnvironmentOption
 from .organizations import organizations
 from .serve import serve
@@ -56,3 +57,4 @@ main.add_command(serve)
 main.add_command(organizations)
 main.add_command(keys)
 main.add_command(fields)
+main.add_command(openapi)

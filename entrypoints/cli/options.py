@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import click
 
-from recipient_fields.domain import LARGEST_INTEGER
+from recipient_fields.domain import LARGEST_INTEGER, Unchanged
 
 from ..composition import Core, open_core
 
@@ -26,8 +27,20 @@ class EnvironmentOption(click.Option):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        longest = max(self.opts, key=len).lstrip("-")
-        self.envvar = f"RECIPIENT_FIELDS_{longest.replace('-', '_').upper()}"
+        self.envvar = _variable(self.opts)
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:
+        """What the environment says, under the option's name or that of its opposite."""
+        value = super().value_from_envvar(ctx)
+        if value is None and self.secondary_opts:
+            opposite = os.environ.get(_variable(self.secondary_opts))
+            return not click.BOOL(opposite, self, ctx) if opposite else None
+        return value
+
+
+def _variable(names: Sequence[str]) -> str:
+    longest = max(names, key=len).lstrip("-")
+    return f"RECIPIENT_FIELDS_{longest.replace('-', '_').upper()}"
 
 
 class Identifier(click.IntRange):
@@ -68,15 +81,17 @@ class Lifetime(Duration):
         return None if value == "never" else super().convert(value, param, ctx)
 
 
-class JsonArray(click.ParamType[list[object] | None]):
-    """A JSON array, or `null`."""
+class JsonArray(click.ParamType[list[object] | Unchanged | None]):
+    """A JSON array, or `null`; as a default, UNCHANGED."""
 
     name = "json"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[object] | None:
+    ) -> list[object] | Unchanged | None:
         """The array; a usage error where the text is none."""
+        if isinstance(value, Unchanged):
+            return value
         try:
             array = json.loads(value)
         except (ValueError, RecursionError):

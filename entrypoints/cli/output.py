@@ -11,7 +11,7 @@ from ..rendering import to_json
 
 def print_json(document: object) -> None:
     """One JSON document on standard output."""
-    click.echo(to_json(document))
+    _print(to_json(document))
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -20,9 +20,24 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None
     widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
     for row in cells:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo(line.rstrip())
+        print_line(line.rstrip())
+
+
+def print_line(text: str) -> None:
+    """A line on standard output."""
+    _print(text.encode("utf-8"))
 
 
 def note(message: str) -> None:
     """A sentence for the person at the terminal, on standard error."""
     click.echo(message, err=True)
+
+
+def _print(line: bytes) -> None:
+    """UTF-8 whatever the terminal's encoding: names hold any character, and programs read this."""
+    try:
+        click.echo(line)
+    except BrokenPipeError:
+        raise  # The reader has seen enough, which click knows to be no failure to speak of.
+    except OSError as error:
+        raise click.ClickException(f"Can't write the output: {error.strerror}.") from error

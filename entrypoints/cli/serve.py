@@ -11,7 +11,7 @@ from ..composition import Core
 from ..demo import create_demonstration, curl_commands
 from ..http.app import create_app
 from ..http.readiness import TimedCheck
-from ..http.server import Server
+from ..http.server import Server, authority
 from .options import opened, option
 from .output import note
 
@@ -64,8 +64,9 @@ def serve(storage: str, listen: tuple[str, int], threads: int, *, demo: bool) ->
         try:
             server = Server(app, host, port, threads=threads)
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise click.ClickException(f"Can't listen on {host}:{port}: {reason}.") from error
+            reason = str(error.strerror).partition(" (")[0]  # create_server repeats the address.
+            message = f"Can't listen on {authority(host, port)}: {reason}."
+            raise click.ClickException(message) from error
         note(f"Recipient Fields answers at {server.url}")
         if demo:
             _demonstrate(core, server.url)

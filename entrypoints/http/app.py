@@ -10,9 +10,10 @@ import falcon
 from recipient_fields.application import KeyValidator, RecipientFieldService
 from recipient_fields.domain import RecipientFieldsError
 
+from .documentation import ContractDocument, ReferenceFile, ReferencePage
 from .gate import Gate, request_id
 from .media_types import JSON, PROBLEM, prefers_problem
-from .problems import Problem, Refused, problem, problem_of, render_error, render_problem
+from .problems import CODES, Problem, Refused, problem, problem_of, render_error, render_problem
 from .resources import FieldCollection, FieldItem, Liveness, Readiness
 
 _log = logging.getLogger(__name__)
@@ -28,11 +29,15 @@ def create_app(
     app = falcon.App(middleware=[Gate(validator)])
     app.add_route("/api/v1/recipient_fields", FieldCollection(service))
     app.add_route("/api/v1/recipient_fields/{reference}", FieldItem(service))
+    app.add_route("/openapi.json", ContractDocument())
+    app.add_route("/docs", ReferencePage())
+    app.add_route("/docs/{file}", ReferenceFile())
     app.add_route("/healthz", Liveness())
     app.add_route("/readyz", Readiness(check))
     app.add_error_handler(Exception, _answer_unexpected)
     app.add_error_handler(falcon.HTTPError, _answer_framework)
-    app.add_error_handler(RecipientFieldsError, _answer_core)
+    for kind in CODES:
+        app.add_error_handler(kind, _answer_core)
     app.add_error_handler(Refused, _answer_refused)
     return app
 

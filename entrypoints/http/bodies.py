@@ -17,7 +17,8 @@ DEEPEST_NESTING = 32
 _LONGEST_NUMBER = 400
 """Digits; a double has at most 309 before the point."""
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+"""Also one that never ends: looking for its end once for each quote in it would take minutes."""
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 

@@ -24,6 +24,7 @@ from recipient_fields.domain import (
     ValueExpression,
     Violation,
     Violations,
+    cardinality_violation,
     nearest,
     new_field_violations,
     unstorable,
@@ -141,7 +142,8 @@ class _Body:
     def require_valid(self) -> None:
         """Refused as `validation_failed` with every problem there is."""
         if self.problems:
-            raise Refused("validation_failed", violations=self.problems)
+            told = {(problem.path, problem.rule): problem for problem in self.problems}
+            raise Refused("validation_failed", violations=list(told.values()))
 
     def _refuse_unknown(
         self, members: Iterable[str], known: Collection[str], path: tuple[str, ...]
@@ -190,9 +192,12 @@ def _boolean(value: object) -> bool:
 
 
 def _list(value: object) -> list[object]:
-    if type(value) is list:
-        return value
-    raise InvalidField([Violation(Rule.TYPE, "This must be an array or null.")])
+    if type(value) is not list:
+        raise InvalidField([Violation(Rule.TYPE, "This must be an array or null.")])
+    violation = cardinality_violation(value)
+    if violation is not None:
+        raise InvalidField([violation])
+    return value
 
 
 def _nullable(parser: Parser) -> Parser:

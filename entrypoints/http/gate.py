@@ -57,7 +57,7 @@ class Gate:
         """What depends on the route."""
         if req.method not in allowed_methods(resource):
             raise Refused("method_not_allowed", headers={"Allow": allow_header(resource)})
-        require_acceptable(req)
+        require_acceptable(req, resource.media_types)
         if req.method in _WRITES and req.path.startswith(PROTECTED_PREFIX):
             credential(req).require_write()
         known = resource.parameters if req.method in _READS else ()
@@ -78,7 +78,7 @@ class Gate:
         readable = req.method in _READS and resp.status_code in {200, 304}
         if readable and req.path.startswith(PROTECTED_PREFIX):
             resp.set_header("Cache-Control", "private, no-cache")
-        else:
+        elif resp.get_header("Cache-Control") is None:
             resp.set_header("Cache-Control", "no-store")
         if req.path.startswith(PROTECTED_PREFIX):
             resp.set_header("Vary", "Authorization, Accept")
@@ -103,12 +103,16 @@ def precondition(req: falcon.Request) -> Precondition:
 
 
 def request_id(req: falcon.Request) -> str:
-    """The client's own id where it is well-formed, else one of ours."""
+    """The id of the request, in its answer and in the log."""
     if "request_id" not in req.context:
-        own = req.get_header("X-Request-Id") or ""
-        req.context.request_id = own if _REQUEST_ID.fullmatch(own) else uuid4().hex
+        req.context.request_id = choose_request_id(req.get_header("X-Request-Id"))
     identifier: str = req.context.request_id
     return identifier
+
+
+def choose_request_id(own: str | None) -> str:
+    """The client's own id where it is well-formed, else one of ours."""
+    return own if own is not None and _REQUEST_ID.fullmatch(own) else uuid4().hex
 
 
 def _require_size(req: falcon.Request) -> None:
@@ -129,7 +133,7 @@ def _authenticate(req: falcon.Request, validator: KeyValidator) -> Credential:
 
 
 def _require_plain_path(req: falcon.Request) -> None:
-    """404 where the path as sent could be split in another way than the path we route by."""
+    """404 for a trailing slash, and where the path as sent could be split in another way."""
     sent = req.env.get("REQUEST_URI") or req.env.get("RAW_URI") or ""
-    if _AMBIGUOUS_PATH.match(sent.partition("?")[0]):
+    if _AMBIGUOUS_PATH.match(sent.partition("?")[0]) or req.path.endswith("/"):
         raise Refused("not_found")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import falcon
 from falcon.util import mediatypes
 
@@ -14,10 +16,10 @@ PROBLEM = "application/problem+json"
 _WITH_BODY = {"PATCH": (JSON, MERGE_PATCH), "POST": (JSON,), "PUT": (JSON,)}
 
 
-def require_acceptable(req: falcon.Request) -> None:
-    """Refused unless the client accepts JSON, or problems of it."""
+def require_acceptable(req: falcon.Request, answers: Collection[str]) -> None:
+    """Refused unless the client accepts one of these media types."""
     try:
-        quality = max(mediatypes.quality(answer, req.accept) for answer in (JSON, PROBLEM))
+        quality = max(mediatypes.quality(answer, _accepted(req)) for answer in answers)
     except ValueError:
         raise Refused("invalid_parameter", "The Accept header is malformed.") from None
     if not quality:
@@ -26,10 +28,11 @@ def require_acceptable(req: falcon.Request) -> None:
 
 def prefers_problem(req: falcon.Request) -> bool:
     """Does the client name problem documents, and like them no less than plain JSON?"""
-    if PROBLEM not in req.accept.lower():
+    accepted = _accepted(req)
+    if PROBLEM not in accepted:
         return False
     try:
-        problem, plain = (mediatypes.quality(answer, req.accept) for answer in (PROBLEM, JSON))
+        problem, plain = (mediatypes.quality(answer, accepted) for answer in (PROBLEM, JSON))
     except ValueError:
         return False
     return problem > 0 and problem >= plain
@@ -47,3 +50,8 @@ def require_json(req: falcon.Request) -> None:
     if media_type.strip().lower() not in media_types or parameters or charset != "utf-8":
         message = f"Send the body as {' or '.join(media_types)} in UTF-8."
         raise Refused("unsupported_media_type", message)
+
+
+def _accepted(req: falcon.Request) -> str:
+    """The `Accept` header in lower case: media types have none, but Falcon compares them as sent."""
+    return req.accept.lower()

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import falcon
 
+from .media_types import JSON, PROBLEM
+
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 
@@ -15,6 +17,9 @@ class Resource:
 
     parameters: ClassVar[Collection[str]] = ()
     """The query parameters of GET and HEAD; other methods take none."""
+
+    media_types: ClassVar[Collection[str]] = (JSON, PROBLEM)
+    """What it answers: `Accept` must admit one of them."""
 
     def on_options(self, _req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
         """204 with the methods of this resource."""

@@ -116,15 +116,15 @@ _DATA_TYPE: Schema = {
     "enum": [data_type.value for data_type in DataType],
     "description": "What kind of value each recipient has. It never changes.",
 }
-_KEY: Schema = {
+KEY: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": LONGEST_KEY,
     "pattern": KEY_PATTERN,
     "examples": ["loyalty_tier"],
 }
-_NEW_KEY: Schema = {
-    **_KEY,
+NEW_KEY: Schema = {
+    **KEY,
     "not": {"anyOf": [{"enum": sorted(RESERVED_KEYS)}, {"pattern": f"^{RESERVED_PREFIX}"}]},
     "description": (
         "What machines call the field: unique in the organization, whatever the origin, and never "
@@ -162,7 +162,7 @@ _ESP_FIELD_NAME: Schema = {
 _MEMBERS: Schema = {
     "id": {**_ID, "description": "Assigned by the service, never used again."},
     "name": {**_LINE, "description": "What people call the field. Not unique."},
-    "key": {**_KEY, "description": "What machines call the field. It never changes."},
+    "key": {**KEY, "description": "What machines call the field. It never changes."},
     "data_type": _DATA_TYPE,
     "allowed_values": _ANY_VALUES,
     "insertable": _WRITABLE["insertable"],
@@ -293,7 +293,7 @@ SCHEMAS: Schema = {
         "description": "A field to make.",
         "properties": {
             **_WRITABLE,
-            "key": _NEW_KEY,
+            "key": NEW_KEY,
             "data_type": _DATA_TYPE,
             "source": {"type": "string", "const": Source.API.value, "readOnly": True},
             "integration_id": {"type": "null", "readOnly": True},
@@ -309,7 +309,7 @@ SCHEMAS: Schema = {
         "properties": {
             **_WRITABLE,
             **_SENT_BACK,
-            "key": {**_KEY, "readOnly": True},
+            "key": {**KEY, "readOnly": True},
             "data_type": {**_DATA_TYPE, "readOnly": True},
         },
         "additionalProperties": False,
@@ -323,7 +323,7 @@ SCHEMAS: Schema = {
         "properties": {
             **_WRITABLE,
             **_SENT_BACK,
-            "key": {**_NEW_KEY, "readOnly": True},
+            "key": {**NEW_KEY, "readOnly": True},
             "data_type": _DATA_TYPE,
         },
         "required": ["name", "data_type"],

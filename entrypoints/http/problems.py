@@ -51,6 +51,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "not_implemented": HTTPStatus.NOT_IMPLEMENTED,
     "api_key_validation_unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "service_unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+    "overloaded": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
 CODES: Mapping[type[RecipientFieldsError], str] = {
@@ -79,10 +80,13 @@ _MESSAGES = {
     "not_acceptable": "The service answers application/json. Accept that media type.",
     "payload_too_large": "The request body is larger than 1 MiB. Send less.",
     "malformed_request": "The request is not well-formed HTTP.",
+    "request_timeout": "The request did not arrive in time. Send it again.",
+    "uri_too_long": "The URL is too long. Send a shorter one.",
     "headers_too_large": "The request headers are too large. Send fewer or shorter ones.",
     "not_implemented": "The service does not implement what this request needs.",
     "internal_error": "Something went wrong on our side. Report the request id if it persists.",
     "service_unavailable": "The service can't answer at the moment. Retry shortly.",
+    "overloaded": "The service has too much to do at the moment. Retry shortly.",
     "api_key_validation_unavailable": (
         "Authentication is temporarily unavailable. Retry shortly with the same API key."
     ),
@@ -146,7 +150,7 @@ def problem(
 
 def problem_of(error: RecipientFieldsError) -> Problem:
     """The answer to an error of the core."""
-    kind = type(error)
+    kind = next(kind for kind in type(error).__mro__ if kind in CODES)
     code = CODES[kind]
     return problem(
         code,

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 from types import FrameType
-from typing import NoReturn
-from uuid import uuid4
+from typing import Any, NoReturn
 from wsgiref.types import WSGIApplication
 
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 from waitress.task import ErrorTask
-from waitress.utilities import Error
 
 from .bodies import LARGEST_BODY
+from .gate import choose_request_id
 from .problems import problem, render_error
 
 LARGEST_HEADERS = 16 * 1024
+LARGEST_MESSAGE = 2 * LARGEST_BODY
+"""A body as it is sent, with the framing of its chunks; the gate measures the body itself."""
 MOST_CONNECTIONS = 500
 IDLE_SECONDS = 30
 
@@ -35,9 +37,9 @@ class ProblemTask(ErrorTask):
 
     def execute(self) -> None:
         """Write the error object."""
-        error: Error = self.request.error  # type: ignore[attr-defined]
-        refused = problem(_CODES.get(error.code, "internal_error"))
-        request_id = uuid4().hex
+        request: Any = self.request  # The type stubs take it for its error.
+        refused = problem(_CODES.get(request.error.code, "internal_error"))
+        request_id = choose_request_id(request.headers.get("X_REQUEST_ID"))
         body = render_error(refused, request_id)
         self.status = f"{refused.status.value} {refused.status.phrase}"
         self.content_length = len(body)
@@ -64,12 +66,17 @@ class ProblemServer(TcpWSGIServer):
 
 
 class Server:
-    """A server that is bound to its address, and answers once `run` is called."""
+    """A server that is bound to its address, and answers once `run` is called.
+
+    It belongs to the main thread: from when it is made, SIGTERM ends the process in order.
+    """
 
     def __init__(self, app: WSGIApplication, host: str, port: int, *, threads: int) -> None:
         """OSError where the address can't be bound."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family)
+        # As bytes: what no name can be is not found, where text would fail to be encoded.
+        listener = socket.create_server((os.fsencode(host), port), family=family)
+        signal.signal(signal.SIGTERM, _stop)
         settings = Adjustments(
             threads=threads,
             ident=None,
@@ -77,20 +84,23 @@ class Server:
             channel_timeout=IDLE_SECONDS,
             connection_limit=MOST_CONNECTIONS,
             max_request_header_size=LARGEST_HEADERS,
-            max_request_body_size=LARGEST_BODY + 1,
+            max_request_body_size=LARGEST_MESSAGE,
         )
         sockinfo = (listener.family, listener.type, listener.proto, listener.getsockname())
         self._waitress = ProblemServer(
             app, _sock=listener, bind_socket=False, adj=settings, sockinfo=sockinfo
         )
-        host, port = listener.getsockname()[:2]
-        self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        self.url = f"http://{authority(*listener.getsockname()[:2])}"
 
     def run(self) -> None:
         """Answer requests until SIGTERM or SIGINT."""
-        signal.signal(signal.SIGTERM, _stop)
         self._waitress.run()
         self._waitress.close()
+
+
+def authority(host: str, port: int) -> str:
+    """Host and port as a URL writes them."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -1,0 +1,235 @@
+"""Two storages that are given the same calls answer the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from attrs import evolve, frozen
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from recipient_fields.application import Storage
+from recipient_fields.domain import (
+    LONGEST_GRACE,
+    ApiKey,
+    ApiKeyId,
+    Catalog,
+    Channel,
+    FieldChanges,
+    FieldDefinition,
+    FieldId,
+    FieldKey,
+    FieldPage,
+    FieldQuery,
+    FieldReference,
+    KeyTaken,
+    Organization,
+    OrganizationId,
+    PlainKey,
+    RecipientField,
+    RecipientFieldsError,
+)
+
+from .examples import NEVER_GIVEN, NOW, a_grant
+from .outcomes import attempt, exact
+from .strategies import changes, channels, definitions, instants, keys, organization_names, queries
+
+T = TypeVar("T")
+
+
+@frozen
+class Nth:
+    """The id that a storage gave as its n-th of that kind, from 0 and round again."""
+
+    number: int
+
+
+@frozen
+class Call:
+    """A call of one method of `_Side`, with arguments that mean the same to any storage."""
+
+    method: str
+    arguments: tuple[Any, ...] = ()
+
+
+def assert_storages_agree(one: Storage, other: Storage, calls: Sequence[Call]) -> None:
+    """Each call in turn has the same result, or an error of the same class, on both storages.
+
+    Both are empty to begin with. Their ids and revisions may differ, not what they tell apart.
+    """
+    here, there = _Side(one), _Side(other)
+    for call in calls:
+        assert here.answer(call) == there.answer(call), call
+
+
+def port_calls(*, most: int = 40) -> SearchStrategy[list[Call]]:
+    """Sequences of calls of every method, which begin with two new organizations."""
+    ids = st.integers(0, 8).map(Nth) | st.sampled_from(NEVER_GIVEN)
+    shared = st.sampled_from((FieldKey("city"), FieldKey("zip_code"), FieldKey("age")))
+    references = ids | shared | keys()
+    limits = st.none() | st.integers(-1, 3)
+    graces = st.timedeltas(timedelta(), LONGEST_GRACE)
+    calls = st.one_of(
+        _calls("add_organization", organization_names(), instants()),
+        _calls("all_organizations"),
+        _calls("all_fields", ids),
+        _calls("select_fields", ids, queries(keyed=shared)),
+        _calls("get_field", ids, references),
+        _calls("add_field", ids, definitions(keyed=shared), st.none()),
+        _calls("add_field", ids, definitions(), limits),
+        _calls("update_field", ids, references, changes(), channels(), instants()),
+        _calls("update_field", ids, shared, changes(), channels(), instants()),
+        _calls("delete_field", ids, references, channels()),
+        _calls("all_keys", ids),
+        _calls("find_key", st.integers(0, 8)),
+        _calls("add_key", ids, instants()),
+        _calls("revoke_key", ids, instants()),
+        _calls("rotate_key", ids, instants(), graces),
+        _calls("record_use", ids, instants()),
+    )
+    made = Call("add_organization", ("ACME", NOW))
+    return st.lists(calls, min_size=1, max_size=most).map(lambda drawn: [made, made, *drawn])
+
+
+def _calls(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[Call]:
+    return st.builds(Call, st.just(method), st.tuples(*arguments))
+
+
+class _Side:
+    """One storage, and the ids it has given so far."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._organization_ids: list[int] = []
+        self._field_ids: list[int] = []
+        self._key_ids: list[int] = []
+        self._revisions: list[tuple[int, int]] = []
+        self._plain_keys_made = 0
+
+    def answer(self, call: Call) -> object:
+        """What the call comes to, with ids and revisions by their numbers."""
+        answer = attempt(lambda: getattr(self, call.method)(*call.arguments))
+        if isinstance(answer, KeyTaken):
+            return KeyTaken, _number(self._field_ids, answer.existing_id)
+        if isinstance(answer, RecipientFieldsError):
+            return type(answer)
+        return exact(self._numbered(answer))
+
+    def add_organization(self, name: str, at: datetime) -> Organization:
+        return self._storage.organizations.add(name, at)
+
+    def all_organizations(self) -> tuple[Organization, ...]:
+        return self._storage.organizations.all()
+
+    def all_fields(self, whose: Nth | int) -> Catalog:
+        return self._storage.fields.all(self._organization_id(whose))
+
+    def select_fields(self, whose: Nth | int, query: FieldQuery) -> FieldPage:
+        return self._storage.fields.select(self._organization_id(whose), query)
+
+    def get_field(self, whose: Nth | int, which: Nth | int | FieldKey) -> RecipientField:
+        return self._storage.fields.get(self._organization_id(whose), self._reference(which))
+
+    def add_field(
+        self, whose: Nth | int, definition: FieldDefinition, limit: int | None
+    ) -> RecipientField:
+        return self._storage.fields.add(self._organization_id(whose), definition, limit=limit)
+
+    def update_field(
+        self,
+        whose: Nth | int,
+        which: Nth | int | FieldKey,
+        changes: FieldChanges,
+        channel: Channel,
+        at: datetime,
+    ) -> RecipientField:
+        return self._storage.fields.update(
+            self._organization_id(whose),
+            self._reference(which),
+            lambda field: field.revised(changes, by=channel, at=at),
+        )
+
+    def delete_field(self, whose: Nth | int, which: Nth | int | FieldKey, channel: Channel) -> None:
+        self._storage.fields.delete(
+            self._organization_id(whose),
+            self._reference(which),
+            lambda field: field.require_deletable(by=channel),
+        )
+
+    def all_keys(self, whose: Nth | int) -> tuple[ApiKey, ...]:
+        return self._storage.api_keys.all(self._organization_id(whose))
+
+    def find_key(self, number: int) -> ApiKey | None:
+        return self._storage.api_keys.find(_plain_key(number).digest)
+
+    def add_key(self, whose: Nth | int, at: datetime) -> ApiKey:
+        grant = a_grant(self._organization_id(whose), key=self._next_plain_key(), at=at)
+        return self._storage.api_keys.add(grant)
+
+    def revoke_key(self, which: Nth | int, at: datetime) -> ApiKey:
+        return self._storage.api_keys.update(self._key_id(which), lambda key: key.revoked(at))
+
+    def rotate_key(self, which: Nth | int, at: datetime, grace: timedelta) -> tuple[ApiKey, ApiKey]:
+        plain = self._next_plain_key()
+        return self._storage.api_keys.rotate(
+            self._key_id(which), lambda key: key.succeeded(plain, at=at, grace=grace)
+        )
+
+    def record_use(self, which: Nth | int, at: datetime) -> None:
+        self._storage.api_keys.record_use(self._key_id(which), at)
+
+    def _next_plain_key(self) -> PlainKey:
+        self._plain_keys_made += 1
+        return _plain_key(self._plain_keys_made)
+
+    def _organization_id(self, whose: Nth | int) -> OrganizationId:
+        return OrganizationId(_resolved(self._organization_ids, whose))
+
+    def _key_id(self, which: Nth | int) -> ApiKeyId:
+        return ApiKeyId(_resolved(self._key_ids, which))
+
+    def _reference(self, which: Nth | int | FieldKey) -> FieldReference:
+        if isinstance(which, FieldKey):
+            return which
+        return FieldId(_resolved(self._field_ids, which))
+
+    def _numbered(self, answer: Any) -> Any:
+        if isinstance(answer, tuple):
+            return tuple(self._numbered(part) for part in answer)
+        if isinstance(answer, Organization):
+            number = _number(self._organization_ids, answer.id)
+            return evolve(answer, id=OrganizationId(number))
+        if isinstance(answer, RecipientField):
+            return self._numbered_for(answer, self._field_ids)
+        if isinstance(answer, ApiKey):
+            return self._numbered_for(answer, self._key_ids)
+        if isinstance(answer, Catalog):
+            whose = _number(self._organization_ids, answer.organization_id)
+            revision = _number(self._revisions, (whose, answer.revision))
+            return Catalog(OrganizationId(whose), revision, self._numbered(answer.fields))
+        if isinstance(answer, FieldPage):
+            catalog = Catalog(answer.organization_id, answer.revision, answer.fields)
+            return self._numbered(catalog), answer.total, answer.next is None
+        return answer
+
+    def _numbered_for(self, answer: Any, ids: list[int]) -> Any:
+        whose = _number(self._organization_ids, answer.organization_id)
+        return evolve(answer, id=_number(ids, answer.id), organization_id=whose)
+
+
+def _resolved(ids: Sequence[int], wanted: Nth | int) -> int:
+    if isinstance(wanted, int):
+        return wanted
+    return ids[wanted.number % len(ids)] if ids else 0
+
+
+def _number(known: list[T], one: T) -> int:
+    if one not in known:
+        known.append(one)
+    return known.index(one)
+
+
+def _plain_key(number: int) -> PlainKey:
+    return PlainKey(f"rfk_{number:038}")

@@ -1,0 +1,206 @@
+"""What each method of an ApiKeyRepository does."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import ApiKeyRepository
+from recipient_fields.domain import (
+    MILLISECOND,
+    Access,
+    ApiKey,
+    ApiKeyId,
+    ApiKeyNotActive,
+    ApiKeyNotFound,
+    KeyGrant,
+    KeyState,
+    OrganizationId,
+    OrganizationNotFound,
+    PlainKey,
+)
+
+from .examples import INSTANTS, LATER, NEVER_GIVEN, NOW, a_grant, unreachable
+from .outcomes import exact
+
+
+class ApiKeyCases:
+    """Issuing, finding, ending and rotating API keys."""
+
+    @pytest.fixture
+    def key(self, api_keys: ApiKeyRepository, ours: OrganizationId) -> ApiKey:
+        """An active key."""
+        return api_keys.add(a_grant(ours))
+
+    @pytest.mark.parametrize("access", Access)
+    @pytest.mark.parametrize("lifetime", [None, timedelta(seconds=1), timedelta(days=366)])
+    @pytest.mark.parametrize("name", ["CI", "Größe 😀", "😀" * 100])
+    def test_a_key_comes_back_as_it_was_granted(
+        self,
+        api_keys: ApiKeyRepository,
+        ours: OrganizationId,
+        access: Access,
+        lifetime: timedelta | None,
+        name: str,
+    ) -> None:
+        grant = a_grant(ours, access=access, lifetime=lifetime, name=name)
+        added = api_keys.add(grant)
+        expected = exact(grant.stored(added.id))
+        assert exact(added) == expected
+        assert exact(api_keys.find(grant.digest)) == expected
+        assert exact(api_keys.all(ours)) == (expected,)
+
+    @pytest.mark.parametrize("at", INSTANTS)
+    def test_times_of_api_keys_come_back_to_the_millisecond(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, at: datetime
+    ) -> None:
+        key = api_keys.add(evolve(a_grant(ours), created_at=at, expires_at=at))
+        api_keys.record_use(key.id, at)
+        api_keys.update(key.id, lambda key: key.revoked(at))
+        expected = evolve(key, last_used_at=at, revoked_at=at)
+        assert exact(api_keys.find(key.digest)) == exact(expected)
+
+    def test_keys_come_by_ascending_id_whatever_their_state(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId
+    ) -> None:
+        active, expired, revoked = (api_keys.add(a_grant(ours)) for _ in range(3))
+        expired = api_keys.update(expired.id, lambda key: evolve(key, expires_at=NOW))
+        revoked = api_keys.update(revoked.id, lambda key: key.revoked(NOW))
+        keys = api_keys.all(ours)
+        assert [key.id for key in keys] == sorted(key.id for key in keys)
+        assert set(keys) == {active, expired, revoked}
+        assert {key.state(NOW) for key in keys} == set(KeyState)
+
+    def test_a_new_organization_has_no_keys(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId
+    ) -> None:
+        assert api_keys.all(ours) == ()
+
+    def test_a_key_is_found_by_its_digest_whatever_its_state(
+        self, api_keys: ApiKeyRepository, key: ApiKey
+    ) -> None:
+        assert api_keys.find(key.digest) == key
+        for change in (lambda key: evolve(key, expires_at=NOW), lambda key: key.revoked(NOW)):
+            changed = api_keys.update(key.id, change)
+            assert api_keys.find(key.digest) == changed
+
+    @pytest.mark.usefixtures("key")
+    @pytest.mark.parametrize("digest", [bytes(32), b"\xff" * 32, b"", bytes(31), bytes(33)])
+    def test_no_key_has_another_digest(self, api_keys: ApiKeyRepository, digest: bytes) -> None:
+        assert api_keys.find(digest) is None
+
+    def test_a_digest_belongs_to_one_key(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, theirs: OrganizationId, key: ApiKey
+    ) -> None:
+        """How a second is refused is the adapter's affair: the digests of random keys differ."""
+        for whose in (ours, theirs):
+            with suppress(Exception):
+                api_keys.add(evolve(a_grant(whose), digest=key.digest))
+        assert api_keys.find(key.digest) == key
+        assert api_keys.all(ours) == (key,)
+        assert api_keys.all(theirs) == ()
+
+    def test_an_update_stores_the_end_and_the_revocation(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
+    ) -> None:
+        other = api_keys.add(a_grant(ours))
+        expected = evolve(key, expires_at=None, revoked_at=LATER)
+        assert api_keys.update(key.id, lambda _: expected) == expected
+        assert api_keys.all(ours) == (expected, other)
+
+    def test_an_update_stores_nothing_else(self, api_keys: ApiKeyRepository, key: ApiKey) -> None:
+        expected = evolve(key, revoked_at=LATER)
+        changed = evolve(expected, name="Other", access=Access.READ_ONLY, last_used_at=LATER)
+        assert api_keys.update(key.id, lambda _: changed) == expected
+        assert api_keys.find(key.digest) == expected
+
+    def test_an_update_that_raises_stores_nothing(
+        self, api_keys: ApiKeyRepository, key: ApiKey
+    ) -> None:
+        def change(_: ApiKey) -> ApiKey:
+            raise ApiKeyNotActive
+
+        with pytest.raises(ApiKeyNotActive):
+            api_keys.update(key.id, change)
+        assert api_keys.find(key.digest) == key
+
+    def test_a_rotation_stores_the_old_key_and_its_successor(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
+    ) -> None:
+        plain = PlainKey.generate()
+
+        def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
+            return key.succeeded(plain, at=LATER, grace=timedelta(hours=1))
+
+        replaced, successor = api_keys.rotate(key.id, succession)
+        ending, grant = succession(key)
+        assert exact(replaced) == exact(ending)
+        assert exact(successor) == exact(grant.stored(successor.id))
+        assert exact(api_keys.find(key.digest)) == exact(replaced)
+        assert exact(api_keys.find(plain.digest)) == exact(successor)
+        assert set(api_keys.all(ours)) == {replaced, successor}
+
+    def test_a_rotation_that_raises_stores_neither(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
+    ) -> None:
+        def succession(_: ApiKey) -> tuple[ApiKey, KeyGrant]:
+            raise ApiKeyNotActive
+
+        with pytest.raises(ApiKeyNotActive):
+            api_keys.rotate(key.id, succession)
+        assert api_keys.all(ours) == (key,)
+
+    def test_a_rotation_whose_successor_is_refused_stores_neither(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
+    ) -> None:
+        nobodys = a_grant(OrganizationId(0))
+        with pytest.raises(OrganizationNotFound):
+            api_keys.rotate(key.id, lambda key: (key.revoked(NOW), nobodys))
+        assert api_keys.all(ours) == (key,)
+        assert api_keys.find(nobodys.digest) is None
+
+    def test_a_use_is_recorded_and_only_ever_moves_forward(
+        self, api_keys: ApiKeyRepository, key: ApiKey
+    ) -> None:
+        for at, latest in (
+            (LATER, LATER),
+            (NOW, LATER),
+            (LATER, LATER),
+            (LATER + MILLISECOND, LATER + MILLISECOND),
+        ):
+            api_keys.record_use(key.id, at)
+            assert api_keys.find(key.digest) == evolve(key, last_used_at=latest)
+
+    def test_a_use_is_recorded_of_that_key_alone(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
+    ) -> None:
+        other = api_keys.add(a_grant(ours))
+        api_keys.record_use(key.id, NOW)
+        assert api_keys.find(other.digest) == other
+
+    def test_an_update_and_a_rotation_keep_the_recorded_use(
+        self, api_keys: ApiKeyRepository, key: ApiKey
+    ) -> None:
+        api_keys.record_use(key.id, LATER)
+        replaced, successor = api_keys.rotate(
+            key.id, lambda key: key.succeeded(PlainKey.generate(), at=LATER, grace=timedelta())
+        )
+        revoked = api_keys.update(key.id, lambda key: key.revoked(LATER))
+        assert {replaced.last_used_at, revoked.last_used_at} == {LATER}
+        assert api_keys.find(key.digest) == revoked
+        assert successor.last_used_at is None
+
+    @pytest.mark.parametrize("never_given", NEVER_GIVEN)
+    def test_no_key_has_an_id_that_was_never_given(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey, never_given: int
+    ) -> None:
+        key_id = ApiKeyId(never_given)
+        with pytest.raises(ApiKeyNotFound):
+            api_keys.update(key_id, unreachable)
+        with pytest.raises(ApiKeyNotFound):
+            api_keys.rotate(key_id, unreachable)
+        api_keys.record_use(key_id, LATER)
+        assert api_keys.all(ours) == (key,)

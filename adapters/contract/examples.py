@@ -1,0 +1,127 @@
+"""What the cases are told with: one example of everything, and the awkward values."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from recipient_fields.application import FieldChange
+from recipient_fields.domain import (
+    API,
+    LARGEST_INTEGER,
+    Access,
+    AllowedValues,
+    Channel,
+    DataType,
+    FieldChanges,
+    FieldDefinition,
+    FieldDraft,
+    FieldName,
+    IntegrationId,
+    KeyGrant,
+    OrganizationId,
+    PlainKey,
+    RecipientField,
+    Source,
+    grant_key,
+)
+
+NOW: Final = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
+LATER: Final = NOW + timedelta(hours=1)
+
+NEVER_GIVEN: Final = (0, -1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70, -(2**70))
+"""Ids that no storage gives, among them those that its column can't hold."""
+
+LARGEST_INTEGRATION_ID: Final = IntegrationId(LARGEST_INTEGER)
+
+INSTANTS: Final = (
+    datetime(1, 1, 1, tzinfo=UTC),
+    datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC),
+    datetime(2026, 3, 29, 1, 30, 0, 1_000, tzinfo=UTC),
+    datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC),
+)
+
+LINES: Final = {
+    "umlauts": "Größe",
+    "kanji": "日本語",
+    "emoji": "👩‍👩‍👧 😀",
+    "right-to-left": "مرحبا",
+    "injection": "Robert'); DROP TABLE recipient_fields; --",
+    "placeholders": '"C:\\new" %s %(x)s {} :name ?1 $1',
+    "noncharacters": "\U0010ffff\ufeff\ufffe",
+    "longest": "😀" * 255,
+}
+"""Texts of one line that a careless storage spoils."""
+
+SNIPPETS: Final = {
+    **LINES,
+    "variable function": "%%=v(@firstName)=%%",
+    "outer white space": "  {{ city }}  ",
+    "lines": "{\r\n\tcity\n\u2028}",
+    "controls": "\x01\x1b\x7f\x80",
+    "both normal forms": "e\u0301 is not \u00e9",
+    "longest": "😀" * 2_000,
+}
+"""Texts that are stored verbatim."""
+
+ALLOWED_VALUES: Final = {
+    "zero": AllowedValues(DataType.NUMBER, [-0.0]),
+    "one": AllowedValues(DataType.NUMBER, [1.0]),
+    "integers": AllowedValues(DataType.NUMBER, [1, -1, LARGEST_INTEGER, -LARGEST_INTEGER]),
+    "doubles": AllowedValues(
+        DataType.NUMBER, [5e-324, -1.5, 0.1, 0.30000000000000004, 4503599627370495.5, 1]
+    ),
+    "1000 numbers": AllowedValues(DataType.NUMBER, range(1_000, 0, -1)),
+    "like JSON": AllowedValues(DataType.TEXT, ["b", "B", "a", "1", "null", "true", '["a"]']),
+    "lines": AllowedValues(DataType.TEXT, tuple(LINES.values())),
+    "1000 long texts": AllowedValues(DataType.TEXT, [f"{n:04}" + "😀" * 251 for n in range(1_000)]),
+    "dates": AllowedValues(DataType.DATE, ["9999-12-31", "0001-01-01"]),
+    "instants": AllowedValues(
+        DataType.DATETIME, ["2026-11-20T09:15:00.123Z", "0001-01-01T00:00:00.000Z"]
+    ),
+}
+
+
+def a_definition(key: str = "city", *, by: Channel = API, **members: Any) -> FieldDefinition:
+    """A field of that key and channel before it is stored; `members` are those of a FieldDraft."""
+    if by.source is Source.INTEGRATION:
+        members.setdefault("esp_field_name", "CITY")
+    draft = FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
+    return draft.defined(by=by, at=NOW)
+
+
+def a_grant(
+    organization_id: OrganizationId, *, key: PlainKey | None = None, **members: Any
+) -> KeyGrant:
+    """The grant of a key, a random one by default; `members` are those of `grant_key`."""
+    usual = {"name": "CI", "access": Access.READ_WRITE, "lifetime": timedelta(days=90), "at": NOW}
+    return grant_key(key or PlainKey.generate(), organization_id, **{**usual, **members})
+
+
+def changing(**members: Any) -> FieldChange:
+    """The change of those FieldChanges, through the channel the field came from."""
+
+    def change(field: RecipientField) -> RecipientField:
+        channel = Channel(field.origin.source, field.origin.integration_id)
+        return field.revised(FieldChanges(**members), by=channel, at=NOW)
+
+    return change
+
+
+def renaming(name: str) -> FieldChange:
+    """The change of a field's name."""
+    return changing(name=FieldName(name))
+
+
+def unchanged(field: RecipientField) -> RecipientField:
+    """The change of nothing."""
+    return field
+
+
+def permit(_: RecipientField) -> None:
+    """The check that lets every field go."""
+
+
+def unreachable(_: object) -> Any:
+    """The change, check or succession that must not be asked."""
+    raise AssertionError("asked about something that was not to be found")

@@ -1,0 +1,176 @@
+"""What each method of a FieldRepository does."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import FieldRepository
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    FieldKey,
+    FieldNotFound,
+    OrganizationId,
+    RecipientField,
+    VersionConflict,
+)
+
+from .examples import a_definition, permit, renaming, unchanged, unreachable
+
+REFUSALS = (VersionConflict(None), ValueError("refused"), KeyboardInterrupt())
+"""What a change or a check may raise: an error of ours, a defect, an interruption."""
+
+
+class FieldCases:
+    """Reading, adding, changing and removing one organization's fields."""
+
+    def test_fields_come_by_ascending_id(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        added = tuple(fields.add(ours, a_definition(key)) for key in ("zip", "city", "age"))
+        assert [field.id for field in added] == sorted({field.id for field in added})
+        assert fields.all(ours).fields == added
+
+    def test_a_changed_field_keeps_its_place(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        first = fields.add(ours, a_definition("zip"))
+        second = fields.add(ours, a_definition("city"))
+        first = fields.update(ours, first.id, renaming("Postcode"))
+        assert fields.all(ours).fields == (first, second)
+
+    def test_the_fields_that_were_read_stay_as_they_were(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        catalog = fields.all(ours)
+        fields.update(ours, field.id, renaming("Town"))
+        fields.add(ours, a_definition("age"))
+        assert catalog.fields == (field,)
+
+    def test_every_id_is_greater_than_any_before(
+        self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
+    ) -> None:
+        ids = [
+            fields.add(organization_id, a_definition(key)).id
+            for key in ("zip", "city", "age")
+            for organization_id in (ours, theirs)
+        ]
+        assert ids[0] > 0
+        assert ids == sorted(set(ids))
+
+    def test_the_id_of_a_deleted_field_never_returns(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        largest = 0
+        for _ in range(3):
+            field = fields.add(ours, a_definition())
+            assert field.id > largest
+            largest = field.id
+            fields.delete(ours, field.id, permit)
+
+    def test_a_change_is_given_the_stored_field(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        given: list[RecipientField] = []
+
+        def change(found: RecipientField) -> RecipientField:
+            given.append(found)
+            return found
+
+        for reference in (field.id, field.key):
+            fields.update(ours, reference, change)
+        assert set(given) == {field}
+
+    def test_what_a_change_makes_of_the_field_is_stored_and_returned(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        for reference in (field.id, field.key):
+            change = renaming(f"Called by {reference!r}")
+            expected = change(field)
+            assert fields.update(ours, reference, change) == expected
+            field = fields.get(ours, field.id)
+            assert field == expected
+
+    def test_only_the_field_referred_to_is_changed(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        changed, other = (fields.add(ours, a_definition(key)) for key in ("city", "town"))
+        fields.update(ours, changed.id, renaming("Place"))
+        assert fields.get(ours, other.id) == other
+
+    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
+    def test_a_change_that_raises_stores_nothing(
+        self, fields: FieldRepository, ours: OrganizationId, refusal: BaseException
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        before = fields.all(ours)
+
+        def change(_: RecipientField) -> RecipientField:
+            raise refusal
+
+        with pytest.raises(type(refusal)) as raised:
+            fields.update(ours, field.id, change)
+        assert raised.value is refusal
+        assert fields.all(ours) == before
+        assert fields.update(ours, field.id, renaming("Town")).name == "Town"
+
+    def test_a_change_of_nothing_returns_the_field_as_it_is(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        assert fields.update(ours, field.id, unchanged) == field
+        assert fields.update(ours, field.key, evolve) == field
+        assert fields.get(ours, field.id) == field
+
+    def test_a_check_is_given_the_stored_field(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        given: list[RecipientField] = []
+        fields.delete(ours, field.key, given.append)
+        assert set(given) == {field}
+
+    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
+    def test_a_check_that_raises_keeps_the_field(
+        self, fields: FieldRepository, ours: OrganizationId, refusal: BaseException
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        before = fields.all(ours)
+
+        def check(_: RecipientField) -> None:
+            raise refusal
+
+        with pytest.raises(type(refusal)) as raised:
+            fields.delete(ours, field.id, check)
+        assert raised.value is refusal
+        assert fields.all(ours) == before
+        fields.delete(ours, field.id, permit)
+
+    def test_a_deleted_field_is_gone(self, fields: FieldRepository, ours: OrganizationId) -> None:
+        kept = fields.add(ours, a_definition("age"))
+        for by_key in (False, True):
+            field = fields.add(ours, a_definition())
+            fields.delete(ours, field.key if by_key else field.id, permit)
+            assert fields.all(ours).fields == (kept,)
+            for reference in (field.id, field.key):
+                with pytest.raises(FieldNotFound):
+                    fields.get(ours, reference)
+                with pytest.raises(FieldNotFound):
+                    fields.update(ours, reference, unreachable)
+                with pytest.raises(FieldNotFound):
+                    fields.delete(ours, reference, unreachable)
+
+    def test_a_deleted_fields_key_is_free_at_once_for_a_new_field(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        old = fields.add(ours, a_definition(custom_insertion_code="{{ city }}"))
+        fields.delete(ours, old.id, permit)
+        definition = a_definition(by=ADMINISTRATOR)
+        new = fields.add(ours, definition)
+        assert new == definition.stored(new.id, ours)
+        assert fields.get(ours, FieldKey("city")) == new
+        with pytest.raises(FieldNotFound):
+            fields.get(ours, old.id)

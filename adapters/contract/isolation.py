@@ -1,0 +1,167 @@
+"""What one organization can't see or do to another, and what nobody can find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pytest
+
+from recipient_fields.application import ApiKeyRepository, FieldRepository
+from recipient_fields.domain import (
+    FieldId,
+    FieldKey,
+    FieldNotFound,
+    FieldReference,
+    OrganizationId,
+    OrganizationNotFound,
+    RecipientField,
+)
+
+from .examples import NEVER_GIVEN, a_definition, a_grant, permit, renaming, unreachable
+
+Call: TypeAlias = Callable[[FieldRepository, OrganizationId, FieldReference], object]
+
+BY_REFERENCE: dict[str, Call] = {
+    "get": lambda fields, whose, which: fields.get(whose, which),
+    "update": lambda fields, whose, which: fields.update(whose, which, unreachable),
+    "delete": lambda fields, whose, which: fields.delete(whose, which, unreachable),
+}
+"""Every method that a reference is given to."""
+
+by_reference = pytest.mark.parametrize("call", BY_REFERENCE.values(), ids=BY_REFERENCE)
+never_given = pytest.mark.parametrize("never_given", NEVER_GIVEN)
+
+
+class IsolationCases:
+    """Two organizations share keys and nothing else."""
+
+    @pytest.fixture
+    def our_field(self, fields: FieldRepository, ours: OrganizationId) -> RecipientField:
+        """A field whose key the other organization uses too."""
+        return fields.add(ours, a_definition(name="Ours"))
+
+    @pytest.fixture
+    def their_field(self, fields: FieldRepository, theirs: OrganizationId) -> RecipientField:
+        """The field of that key in the other organization."""
+        return fields.add(theirs, a_definition(name="Theirs"))
+
+    @by_reference
+    def test_another_organizations_field_is_not_found_by_its_id(
+        self, fields: FieldRepository, ours: OrganizationId, their_field: RecipientField, call: Call
+    ) -> None:
+        before = fields.all(their_field.organization_id)
+        with pytest.raises(FieldNotFound):
+            call(fields, ours, their_field.id)
+        assert fields.all(their_field.organization_id) == before
+
+    @by_reference
+    def test_another_organizations_field_is_not_found_by_its_key(
+        self, fields: FieldRepository, ours: OrganizationId, their_field: RecipientField, call: Call
+    ) -> None:
+        before = fields.all(their_field.organization_id)
+        with pytest.raises(FieldNotFound):
+            call(fields, ours, their_field.key)
+        assert fields.all(their_field.organization_id) == before
+
+    @by_reference
+    def test_not_even_where_both_have_fields(
+        self,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        our_field: RecipientField,
+        their_field: RecipientField,
+        call: Call,
+    ) -> None:
+        with pytest.raises(FieldNotFound):
+            call(fields, ours, their_field.id)
+        assert fields.all(ours).fields == (our_field,)
+
+    def test_a_shared_key_leads_each_organization_to_its_own_field(
+        self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
+    ) -> None:
+        for field in (our_field, their_field):
+            assert fields.get(field.organization_id, FieldKey("city")) == field
+            assert fields.all(field.organization_id).fields == (field,)
+
+    def test_an_update_by_a_shared_key_leaves_the_others_field(
+        self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
+    ) -> None:
+        before = fields.all(their_field.organization_id)
+        fields.update(our_field.organization_id, FieldKey("city"), renaming("Town"))
+        assert fields.all(their_field.organization_id) == before
+
+    def test_a_delete_by_a_shared_key_leaves_the_others_field(
+        self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
+    ) -> None:
+        before = fields.all(their_field.organization_id)
+        fields.delete(our_field.organization_id, FieldKey("city"), permit)
+        assert fields.all(their_field.organization_id) == before
+
+    def test_each_organization_lists_its_own_api_keys(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, theirs: OrganizationId
+    ) -> None:
+        our_key, their_key = (api_keys.add(a_grant(whose)) for whose in (ours, theirs))
+        assert api_keys.all(ours) == (our_key,)
+        assert api_keys.all(theirs) == (their_key,)
+
+
+class AbsenceCases:
+    """What does not exist is told so, however odd the id that was asked for."""
+
+    @by_reference
+    @never_given
+    def test_no_field_has_an_id_that_was_never_given(
+        self, fields: FieldRepository, ours: OrganizationId, call: Call, never_given: int
+    ) -> None:
+        fields.add(ours, a_definition())
+        with pytest.raises(FieldNotFound):
+            call(fields, ours, FieldId(never_given))
+
+    @by_reference
+    def test_no_field_has_a_key_that_was_never_used(
+        self, fields: FieldRepository, ours: OrganizationId, call: Call
+    ) -> None:
+        fields.add(ours, a_definition("city"))
+        for key in ("c", "cit", "city_2", "town"):
+            with pytest.raises(FieldNotFound):
+                call(fields, ours, FieldKey(key))
+
+    @by_reference
+    @never_given
+    def test_an_unknown_organization_has_no_field_by_any_reference(
+        self, fields: FieldRepository, ours: OrganizationId, call: Call, never_given: int
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        for reference in (field.id, field.key):
+            with pytest.raises(FieldNotFound):
+                call(fields, OrganizationId(never_given), reference)
+
+    @never_given
+    def test_an_unknown_organization_has_no_catalog(
+        self, fields: FieldRepository, ours: OrganizationId, never_given: int
+    ) -> None:
+        fields.add(ours, a_definition())
+        with pytest.raises(OrganizationNotFound):
+            fields.all(OrganizationId(never_given))
+
+    @never_given
+    def test_an_unknown_organization_gets_no_field(
+        self, fields: FieldRepository, ours: OrganizationId, never_given: int
+    ) -> None:
+        before = fields.all(ours)
+        for limit in (None, 0):
+            with pytest.raises(OrganizationNotFound):
+                fields.add(OrganizationId(never_given), a_definition(), limit=limit)
+        assert fields.all(ours) == before
+
+    @never_given
+    def test_an_unknown_organization_has_and_gets_no_api_keys(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, never_given: int
+    ) -> None:
+        key = api_keys.add(a_grant(ours))
+        with pytest.raises(OrganizationNotFound):
+            api_keys.all(OrganizationId(never_given))
+        with pytest.raises(OrganizationNotFound):
+            api_keys.add(a_grant(OrganizationId(never_given)))
+        assert api_keys.all(ours) == (key,)

@@ -1,0 +1,76 @@
+"""What every port does when its technology fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+import pytest
+
+from recipient_fields.application import Storage
+from recipient_fields.domain import (
+    ApiKeyId,
+    FieldId,
+    FieldKey,
+    FieldQuery,
+    OrganizationId,
+    StorageUnavailable,
+)
+
+from .examples import LATER, NOW, a_definition, a_grant, permit, renaming
+
+Call: TypeAlias = Callable[[Storage], object]
+
+ID: Final = 1
+"""Of the organization, the field and the API key that the calls are about."""
+
+_OURS, _FIELD, _KEY = OrganizationId(ID), FieldId(ID), ApiKeyId(ID)
+
+READS: Final[dict[str, Call]] = {
+    "check": lambda storage: storage.check(),
+    "fields.all": lambda storage: storage.fields.all(_OURS),
+    "fields.select": lambda storage: storage.fields.select(_OURS, FieldQuery()),
+    "fields.get": lambda storage: storage.fields.get(_OURS, _FIELD),
+    "fields.get by key": lambda storage: storage.fields.get(_OURS, FieldKey("city")),
+    "api_keys.all": lambda storage: storage.api_keys.all(_OURS),
+    "api_keys.find": lambda storage: storage.api_keys.find(bytes(32)),
+    "organizations.all": lambda storage: storage.organizations.all(),
+}
+"""A call of every method that only reads."""
+
+WRITES: Final[dict[str, Call]] = {
+    "fields.add": lambda storage: storage.fields.add(_OURS, a_definition("town")),
+    "fields.update": lambda storage: storage.fields.update(_OURS, _FIELD, renaming("Town")),
+    "fields.delete": lambda storage: storage.fields.delete(_OURS, _FIELD, permit),
+    "api_keys.add": lambda storage: storage.api_keys.add(a_grant(_OURS)),
+    "api_keys.update": lambda storage: storage.api_keys.update(_KEY, lambda key: key.revoked(NOW)),
+    "api_keys.rotate": lambda storage: storage.api_keys.rotate(
+        _KEY, lambda key: (key.revoked(NOW), a_grant(key.organization_id))
+    ),
+    "api_keys.record_use": lambda storage: storage.api_keys.record_use(_KEY, LATER),
+    "organizations.add": lambda storage: storage.organizations.add("ACME", NOW),
+}
+"""A call of every method that writes."""
+
+CALLS: Final = {**READS, **WRITES}
+
+
+class StorageOutageContract:
+    """A storage whose technology fails says so, in our words, from every method."""
+
+    @pytest.fixture
+    def broken_storage(self) -> Iterator[Storage]:
+        """A storage that was well when it was made, and whose technology has failed since."""
+        raise NotImplementedError(f"{type(self).__name__} needs a fixture `broken_storage`")
+
+    @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+    def test_every_method_says_that_the_storage_is_unavailable(
+        self, broken_storage: Storage, call: Call
+    ) -> None:
+        for _ in range(2):
+            with pytest.raises(StorageUnavailable):
+                call(broken_storage)
+
+    def test_a_broken_storage_can_be_closed_twice(self, broken_storage: Storage) -> None:
+        broken_storage.close()
+        broken_storage.close()

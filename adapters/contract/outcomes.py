@@ -1,0 +1,39 @@
+"""What calls come to, in a form that can be compared to the last detail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, TypeVar
+
+import attrs
+
+from recipient_fields.domain import RecipientFieldsError
+
+T = TypeVar("T")
+
+
+def attempt(call: Callable[[], T]) -> T | RecipientFieldsError:
+    """What the call returns, or the error of ours that it raises."""
+    try:
+        return call()
+    except RecipientFieldsError as error:
+        return error
+
+
+def exact(value: Any) -> object:
+    """The value with the type of each of its parts: tells 1 from 1.0 and from True.
+
+    Instants are compared with their offset, whatever class of time zone says it; errors with all
+    that they carry.
+    """
+    if attrs.has(type(value)):
+        members = [member.name for member in attrs.fields(type(value))]
+        return type(value), *((member, exact(getattr(value, member))) for member in members)
+    if isinstance(value, tuple):
+        return tuple(exact(part) for part in value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, RecipientFieldsError):
+        return type(value), value.args, vars(value)
+    return type(value), repr(value)

@@ -1,0 +1,99 @@
+"""When a catalog's revision moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn, TypeAlias
+
+import pytest
+
+from recipient_fields.application import FieldRepository
+from recipient_fields.domain import (
+    API,
+    FieldKey,
+    FieldLimitReached,
+    FieldNotFound,
+    FieldQuery,
+    KeyTaken,
+    OperationForbidden,
+    OrganizationId,
+    RecipientField,
+    sync_of,
+)
+
+from .examples import LARGEST_INTEGRATION_ID, a_definition, permit, renaming, unchanged
+
+Call: TypeAlias = Callable[[FieldRepository, OrganizationId], object]
+
+CITY = FieldKey("city")
+
+
+def _forbid(_: RecipientField) -> NoReturn:
+    raise OperationForbidden("not this one")
+
+
+CHANGES: dict[str, Call] = {
+    "add": lambda fields, ours: fields.add(ours, a_definition("town")),
+    "update": lambda fields, ours: fields.update(ours, CITY, renaming("Town")),
+    "delete": lambda fields, ours: fields.delete(ours, CITY, permit),
+}
+"""What changes a catalog that has the field `city`."""
+
+NO_CHANGES: dict[str, Call] = {
+    "reading all": lambda fields, ours: fields.all(ours),
+    "selecting": lambda fields, ours: fields.select(ours, FieldQuery()),
+    "reading one": lambda fields, ours: fields.get(ours, CITY),
+    "a taken key": lambda fields, ours: fields.add(ours, a_definition("city")),
+    "a reached limit": lambda fields, ours: fields.add(ours, a_definition("town"), limit=1),
+    "an update of nothing": lambda fields, ours: fields.update(ours, CITY, unchanged),
+    "the same name again": lambda fields, ours: fields.update(ours, CITY, renaming("City")),
+    "a refused update": lambda fields, ours: fields.update(ours, CITY, _forbid),
+    "an update of no field": lambda fields, ours: fields.update(ours, FieldKey("no"), unchanged),
+    "a refused delete": lambda fields, ours: fields.delete(ours, CITY, _forbid),
+    "a delete of no field": lambda fields, ours: fields.delete(ours, FieldKey("no"), permit),
+}
+"""What leaves a catalog that has the field `city` as it is."""
+
+
+class RevisionCases:
+    """The revision moves with its catalog: always, and only then."""
+
+    @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+    def test_every_change_moves_the_revision_of_its_organization_alone(
+        self,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        change: Call,
+    ) -> None:
+        for whose in (ours, theirs):
+            fields.add(whose, a_definition())
+        before, their_catalog = fields.all(ours), fields.all(theirs)
+        change(fields, ours)
+        assert fields.all(ours).revision > before.revision
+        assert fields.all(theirs) == their_catalog
+
+    @pytest.mark.parametrize("call", NO_CHANGES.values(), ids=NO_CHANGES)
+    def test_what_changes_nothing_leaves_the_revision(
+        self,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        call: Call,
+    ) -> None:
+        fields.add(ours, a_definition())
+        before = fields.all(ours)
+        with suppress(KeyTaken, FieldLimitReached, FieldNotFound, OperationForbidden):
+            call(fields, ours)
+        assert fields.all(ours) == before
+
+    def test_a_revision_never_returns(self, fields: FieldRepository, ours: OrganizationId) -> None:
+        revisions = [fields.all(ours).revision]
+        for channel in (API, sync_of(LARGEST_INTEGRATION_ID)):
+            field = fields.add(ours, a_definition(by=channel))
+            revisions.append(fields.all(ours).revision)
+            fields.update(ours, field.id, renaming("Town"))
+            revisions.append(fields.all(ours).revision)
+            fields.delete(ours, field.id, permit)
+            revisions.append(fields.all(ours).revision)
+        assert revisions == sorted(set(revisions))

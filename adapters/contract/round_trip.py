@@ -1,0 +1,136 @@
+"""What is stored comes back as it was, in value and in type."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import FieldRepository
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    AllowedValues,
+    Channel,
+    DataType,
+    FieldDefinition,
+    FieldName,
+    InsertionCode,
+    OrganizationId,
+    ValueExpression,
+    sync_of,
+)
+
+from .examples import (
+    ALLOWED_VALUES,
+    INSTANTS,
+    LARGEST_INTEGRATION_ID,
+    LINES,
+    SNIPPETS,
+    a_definition,
+    changing,
+)
+from .outcomes import exact
+
+
+class RoundTripCases:
+    """Every member of a field, with the values that storages are known to spoil."""
+
+    @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
+    def test_field_names_come_back(
+        self, fields: FieldRepository, ours: OrganizationId, name: str
+    ) -> None:
+        assert_comes_back(fields, ours, a_definition(name=name))
+
+    @pytest.mark.parametrize("key", ["a", "a1_2_b", "k" * 63])
+    def test_field_keys_come_back(
+        self, fields: FieldRepository, ours: OrganizationId, key: str
+    ) -> None:
+        assert_comes_back(fields, ours, a_definition(key))
+
+    @pytest.mark.parametrize("data_type", DataType)
+    def test_every_data_type_comes_back(
+        self, fields: FieldRepository, ours: OrganizationId, data_type: DataType
+    ) -> None:
+        assert_comes_back(fields, ours, a_definition(data_type=data_type))
+
+    def test_a_field_that_is_not_insertable_comes_back_so(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        assert_comes_back(fields, ours, a_definition(insertable=False))
+
+    @pytest.mark.parametrize("allowed", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
+    def test_allowed_values_come_back_in_order_and_type(
+        self, fields: FieldRepository, ours: OrganizationId, allowed: AllowedValues
+    ) -> None:
+        definition = a_definition(data_type=allowed.data_type, allowed_values=allowed)
+        assert_comes_back(fields, ours, definition)
+
+    @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
+    def test_esp_output_comes_back_verbatim(
+        self, fields: FieldRepository, ours: OrganizationId, snippet: str
+    ) -> None:
+        definition = a_definition(custom_insertion_code=snippet, custom_value_expression=snippet)
+        assert_comes_back(fields, ours, definition)
+
+    def test_the_longest_insertion_code_comes_back(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        assert_comes_back(fields, ours, a_definition(custom_insertion_code="😀" * 10_000))
+
+    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_of(LARGEST_INTEGRATION_ID)])
+    def test_every_origin_comes_back(
+        self, fields: FieldRepository, ours: OrganizationId, channel: Channel
+    ) -> None:
+        assert_comes_back(fields, ours, a_definition(by=channel))
+
+    @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
+    def test_esp_field_names_come_back_verbatim(
+        self, fields: FieldRepository, ours: OrganizationId, snippet: str
+    ) -> None:
+        channel = sync_of(LARGEST_INTEGRATION_ID)
+        assert_comes_back(fields, ours, a_definition(by=channel, esp_field_name=snippet[:255]))
+
+    @pytest.mark.parametrize("created_at", INSTANTS)
+    def test_times_of_fields_come_back_to_the_millisecond(
+        self, fields: FieldRepository, ours: OrganizationId, created_at: datetime
+    ) -> None:
+        assert_comes_back(fields, ours, evolve(a_definition(), created_at=created_at))
+
+    def test_every_changeable_member_comes_back_changed_and_changed_back(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        cleared = {
+            "name": FieldName("City"),
+            "allowed_values": None,
+            "insertable": True,
+            "custom_insertion_code": None,
+            "custom_value_expression": None,
+        }
+        filled = {
+            "name": FieldName("Größe 😀"),
+            "allowed_values": tuple(LINES.values()),
+            "insertable": False,
+            "custom_insertion_code": InsertionCode(SNIPPETS["controls"]),
+            "custom_value_expression": ValueExpression(SNIPPETS["lines"]),
+        }
+        field = fields.add(ours, a_definition())
+        for change in (changing(**filled), changing(**cleared)):
+            expected = change(field)
+            field = fields.update(ours, field.id, change)
+            assert exact(field) == exact(expected)
+            assert exact(fields.get(ours, field.id)) == exact(expected)
+        assert field.version == 3
+
+
+def assert_comes_back(
+    fields: FieldRepository, organization_id: OrganizationId, definition: FieldDefinition
+) -> None:
+    """The added field is what the definition says, and is read so by id, by key and in the list."""
+    added = fields.add(organization_id, definition)
+    expected = exact(definition.stored(added.id, organization_id))
+    assert exact(added) == expected
+    assert exact(fields.get(organization_id, added.id)) == expected
+    assert exact(fields.get(organization_id, added.key)) == expected
+    assert exact(fields.all(organization_id).fields) == (expected,)

@@ -1,0 +1,332 @@
+"""Any sequence of calls, held against a model of plain dicts after every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from datetime import datetime, timedelta
+from typing import ClassVar, Final, TypeAlias
+
+from attrs import evolve
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+)
+
+from recipient_fields.application import FieldChange, FieldCheck, KeyChange, KeySuccession, Storage
+from recipient_fields.domain import (
+    LONGEST_GRACE,
+    LONGEST_LIFETIME,
+    SHORTEST_LIFETIME,
+    Access,
+    ApiKey,
+    ApiKeyId,
+    ApiKeyNotFound,
+    Catalog,
+    Channel,
+    FieldChanges,
+    FieldDefinition,
+    FieldId,
+    FieldKey,
+    FieldLimitReached,
+    FieldNotFound,
+    FieldQuery,
+    FieldReference,
+    KeyGrant,
+    KeyTaken,
+    OrganizationId,
+    PlainKey,
+    RecipientField,
+)
+
+from .examples import NOW, a_grant
+from .outcomes import attempt, exact
+from .strategies import changes, channels, definitions, instants, queries
+
+OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
+"""Opens a storage for the length of a block; it may hold rows of others."""
+
+SHARED_KEYS: Final = (FieldKey("city"), FieldKey("zip_code"), FieldKey("age"))
+"""Few, so that the organizations come into each other's way."""
+
+
+class Model:
+    """What the organizations of one run have, as plain dicts."""
+
+    def __init__(self) -> None:
+        self.fields: dict[OrganizationId, dict[FieldId, RecipientField]] = {}
+        self.api_keys: dict[ApiKeyId, ApiKey] = {}
+
+    def field(self, organization_id: OrganizationId, reference: FieldReference) -> RecipientField:
+        """The field of that id or key; FieldNotFound."""
+        for field in self.fields[organization_id].values():
+            if reference in (field.id, field.key):
+                return field
+        raise FieldNotFound
+
+    def add(
+        self,
+        organization_id: OrganizationId,
+        definition: FieldDefinition,
+        limit: int | None,
+        field_id: FieldId,
+    ) -> RecipientField:
+        """Keep the field under the id a storage gave it; KeyTaken, FieldLimitReached."""
+        shelf = self.fields[organization_id]
+        for holder in shelf.values():
+            if holder.key == definition.key:
+                raise KeyTaken(holder.key, holder.id)
+        sources = [field.origin.source for field in shelf.values()]
+        if limit is not None and sources.count(definition.origin.source) >= limit:
+            raise FieldLimitReached(limit)
+        shelf[field_id] = definition.stored(field_id, organization_id)
+        return shelf[field_id]
+
+    def update(
+        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange
+    ) -> RecipientField:
+        """Keep what the change makes of the field; FieldNotFound."""
+        changed = change(self.field(organization_id, reference))
+        self.fields[organization_id][changed.id] = changed
+        return changed
+
+    def delete(
+        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck
+    ) -> None:
+        """Forget the field that passes the check; FieldNotFound."""
+        field = self.field(organization_id, reference)
+        check(field)
+        del self.fields[organization_id][field.id]
+
+    def api_key(self, key_id: ApiKeyId) -> ApiKey:
+        """The key of that id; ApiKeyNotFound."""
+        if key_id not in self.api_keys:
+            raise ApiKeyNotFound
+        return self.api_keys[key_id]
+
+    def update_key(self, key_id: ApiKeyId, change: KeyChange) -> ApiKey:
+        """Keep what the change makes of the key; ApiKeyNotFound."""
+        self.api_keys[key_id] = change(self.api_key(key_id))
+        return self.api_keys[key_id]
+
+    def rotate(
+        self, key_id: ApiKeyId, succession: KeySuccession, successor_id: ApiKeyId
+    ) -> tuple[ApiKey, ApiKey]:
+        """Keep the key and its successor under the id a storage gave it; ApiKeyNotFound."""
+        self.api_keys[key_id], grant = succession(self.api_key(key_id))
+        self.api_keys[successor_id] = grant.stored(successor_id)
+        return self.api_keys[key_id], self.api_keys[successor_id]
+
+
+class StorageMachine(RuleBasedStateMachine):
+    """Drives a storage and the model with the same calls. See `machine_for`."""
+
+    open_storage: ClassVar[OpenStorage]
+
+    organizations: Bundle[OrganizationId] = Bundle("organizations")
+    references: Bundle[FieldReference] = Bundle("references")
+    key_ids: Bundle[ApiKeyId] = Bundle("key_ids")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opened = ExitStack()
+        self.storage = self._opened.enter_context(type(self).open_storage())
+        self.model = Model()
+        self.catalogs: dict[OrganizationId, Catalog] = {}
+        self.ids_given: list[FieldId] = []
+
+    def teardown(self) -> None:
+        """Close the storage."""
+        self._opened.close()
+
+    @initialize(target=organizations, number=st.integers(2, 4))
+    def make_organizations(self, number: int) -> MultipleResults[OrganizationId]:
+        """Two to four organizations share the storage."""
+        made = [self.storage.organizations.add("ACME", NOW).id for _ in range(number)]
+        self.model.fields = {organization_id: {} for organization_id in made}
+        return multiple(*made)
+
+    @initialize(target=references)
+    def know_the_shared_keys(self) -> MultipleResults[FieldReference]:
+        """Fields are referred to before there are any, too."""
+        return multiple(FieldId(0), *SHARED_KEYS)
+
+    @initialize(target=key_ids)
+    def know_no_key(self) -> ApiKeyId:
+        """API keys are asked for before there are any, too."""
+        return ApiKeyId(0)
+
+    @rule(
+        target=references,
+        organization_id=organizations,
+        definition=definitions(keyed=st.sampled_from(SHARED_KEYS)),
+        limit=st.none() | st.integers(0, 2),
+    )
+    def add_field(
+        self, organization_id: OrganizationId, definition: FieldDefinition, limit: int | None
+    ) -> MultipleResults[FieldReference]:
+        """Its id is greater than any before."""
+        added = attempt(lambda: self.storage.fields.add(organization_id, definition, limit=limit))
+        field_id = added.id if isinstance(added, RecipientField) else FieldId(0)
+        expected = attempt(lambda: self.model.add(organization_id, definition, limit, field_id))
+        assert exact(added) == exact(expected)
+        if field_id == 0:
+            return multiple()
+        assert field_id > max(self.ids_given, default=0)
+        self.ids_given.append(field_id)
+        return multiple(field_id)
+
+    @rule(organization_id=organizations, reference=references)
+    def get_field(self, organization_id: OrganizationId, reference: FieldReference) -> None:
+        """By id or key, its own or another's."""
+        found = attempt(lambda: self.storage.fields.get(organization_id, reference))
+        assert exact(found) == exact(attempt(lambda: self.model.field(organization_id, reference)))
+
+    @rule(organization_id=organizations, query=queries(keyed=st.sampled_from(SHARED_KEYS)))
+    def select_fields(self, organization_id: OrganizationId, query: FieldQuery) -> None:
+        """Page after page."""
+        page = query.select(self.storage.fields.all(organization_id))
+        assert exact(self.storage.fields.select(organization_id, query)) == exact(page)
+        while page.next is not None:
+            query = evolve(query, after=page.next)
+            page = query.select(self.storage.fields.all(organization_id))
+            assert exact(self.storage.fields.select(organization_id, query)) == exact(page)
+
+    @rule(
+        organization_id=organizations,
+        reference=references,
+        changes=changes(),
+        channel=channels(),
+        at=instants(),
+    )
+    def update_field(
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        changes: FieldChanges,
+        channel: Channel,
+        at: datetime,
+    ) -> None:
+        """Whether the channel may or may not, whether the values fit or not."""
+
+        def change(field: RecipientField) -> RecipientField:
+            return field.revised(changes, by=channel, at=at)
+
+        updated = attempt(lambda: self.storage.fields.update(organization_id, reference, change))
+        expected = attempt(lambda: self.model.update(organization_id, reference, change))
+        assert exact(updated) == exact(expected)
+
+    @rule(organization_id=organizations, reference=references, channel=channels())
+    def delete_field(
+        self, organization_id: OrganizationId, reference: FieldReference, channel: Channel
+    ) -> None:
+        """Whether the channel may or may not."""
+
+        def check(field: RecipientField) -> None:
+            field.require_deletable(by=channel)
+
+        deleted = attempt(lambda: self.storage.fields.delete(organization_id, reference, check))
+        expected = attempt(lambda: self.model.delete(organization_id, reference, check))
+        assert exact(deleted) == exact(expected)
+
+    @rule(
+        target=key_ids,
+        organization_id=organizations,
+        access=st.sampled_from(Access),
+        lifetime=st.none() | st.timedeltas(SHORTEST_LIFETIME, LONGEST_LIFETIME),
+        at=instants(),
+    )
+    def issue_key(
+        self,
+        organization_id: OrganizationId,
+        access: Access,
+        lifetime: timedelta | None,
+        at: datetime,
+    ) -> ApiKeyId:
+        """It is found by its digest from now on."""
+        grant = a_grant(organization_id, access=access, lifetime=lifetime, at=at)
+        key = self.storage.api_keys.add(grant)
+        assert key.id not in self.model.api_keys
+        self.model.api_keys[key.id] = grant.stored(key.id)
+        return key.id
+
+    @rule(key_id=key_ids, at=instants())
+    def revoke_key(self, key_id: ApiKeyId, at: datetime) -> None:
+        """The first revocation counts."""
+
+        def change(key: ApiKey) -> ApiKey:
+            return key.revoked(at)
+
+        revoked = attempt(lambda: self.storage.api_keys.update(key_id, change))
+        assert exact(revoked) == exact(attempt(lambda: self.model.update_key(key_id, change)))
+
+    @rule(
+        target=key_ids,
+        key_id=key_ids,
+        at=instants(),
+        grace=st.timedeltas(timedelta(), LONGEST_GRACE),
+    )
+    def rotate_key(
+        self, key_id: ApiKeyId, at: datetime, grace: timedelta
+    ) -> MultipleResults[ApiKeyId]:
+        """A key that is no longer active stays as it is."""
+        plain = PlainKey.generate()
+
+        def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
+            return key.succeeded(plain, at=at, grace=grace)
+
+        rotated = attempt(lambda: self.storage.api_keys.rotate(key_id, succession))
+        successor_id = rotated[1].id if isinstance(rotated, tuple) else ApiKeyId(0)
+        expected = attempt(lambda: self.model.rotate(key_id, succession, successor_id))
+        assert exact(rotated) == exact(expected)
+        return multiple(successor_id) if successor_id else multiple()
+
+    @rule(key_id=key_ids, at=instants())
+    def record_use(self, key_id: ApiKeyId, at: datetime) -> None:
+        """Only ever forward; of a key that is gone, not at all."""
+        self.storage.api_keys.record_use(key_id, at)
+        key = self.model.api_keys.get(key_id)
+        if key is not None and (key.last_used_at is None or key.last_used_at < at):
+            self.model.api_keys[key_id] = evolve(key, last_used_at=at)
+
+    @invariant()
+    def every_catalog_is_as_the_model_says(self) -> None:
+        """Its fields are the model's, and its revision has moved exactly if they have changed."""
+        for organization_id, shelf in self.model.fields.items():
+            catalog = self.storage.fields.all(organization_id)
+            assert exact(catalog.fields) == exact(tuple(shelf.values()))
+            before = self.catalogs.get(organization_id, catalog)
+            if catalog.fields == before.fields:
+                assert catalog.revision == before.revision
+            else:
+                assert catalog.revision > before.revision
+            self.catalogs[organization_id] = catalog
+
+    @invariant()
+    def every_api_key_is_as_the_model_says(self) -> None:
+        """Listed by its organization, and found by its digest."""
+        for organization_id in self.model.fields:
+            keys = [
+                key
+                for _, key in sorted(self.model.api_keys.items())
+                if key.organization_id == organization_id
+            ]
+            assert exact(self.storage.api_keys.all(organization_id)) == exact(tuple(keys))
+        for key in self.model.api_keys.values():
+            assert exact(self.storage.api_keys.find(key.digest)) == exact(key)
+
+
+def machine_for(open_storage: OpenStorage) -> type[StorageMachine]:
+    """The machine that drives storages opened so; its `TestCase` is what pytest runs."""
+
+    class Machine(StorageMachine):
+        pass
+
+    Machine.open_storage = staticmethod(open_storage)
+    return Machine

@@ -1,0 +1,199 @@
+"""Hypothesis strategies for everything the domain accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from hypothesis import reject
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    LARGEST_INTEGER,
+    LONGEST_ESP_FIELD_NAME,
+    UNCHANGED,
+    AllowedValues,
+    Channel,
+    DataType,
+    FieldChanges,
+    FieldDefinition,
+    FieldDraft,
+    FieldKey,
+    FieldName,
+    FieldQuery,
+    InsertionCode,
+    IntegrationId,
+    InvalidInput,
+    SortKey,
+    Source,
+    Unchanged,
+    ValueExpression,
+    format_instant,
+    parse_organization_name,
+    sync_of,
+    whole_milliseconds,
+)
+
+T = TypeVar("T")
+
+_FIRST = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def names() -> SearchStrategy[FieldName]:
+    """Names of fields, in any script."""
+    return _accepted(FieldName, _texts(longest=255))
+
+
+def organization_names() -> SearchStrategy[str]:
+    """Names of organizations."""
+    return _accepted(parse_organization_name, _texts(longest=255))
+
+
+def keys() -> SearchStrategy[FieldKey]:
+    """Keys of fields."""
+    words = r"[a-z][a-z0-9]{0,20}(_[a-z0-9]{1,20}){0,2}"
+    return _accepted(FieldKey, st.from_regex(words, fullmatch=True))
+
+
+def insertion_codes() -> SearchStrategy[InsertionCode]:
+    """Insertion codes, seldom long."""
+    return _accepted(InsertionCode, _texts(longest=10_000))
+
+
+def value_expressions() -> SearchStrategy[ValueExpression]:
+    """Value expressions, seldom long."""
+    return _accepted(ValueExpression, _texts(longest=2_000))
+
+
+def instants() -> SearchStrategy[datetime]:
+    """Instants of the years 2000 to 2099, in whole milliseconds."""
+    century = st.timedeltas(timedelta(), timedelta(days=36_524))
+    return century.map(lambda passed: whole_milliseconds(_FIRST + passed))
+
+
+def channels(integrations: int = 2) -> SearchStrategy[Channel]:
+    """The API, the administrator and a few sync runs."""
+    syncs = [sync_of(IntegrationId(number + 1)) for number in range(integrations)]
+    return st.sampled_from([API, ADMINISTRATOR, *syncs])
+
+
+def allowed_values(data_type: DataType, *, most: int = 5) -> SearchStrategy[AllowedValues]:
+    """What a field of that data type may permit: none for a boolean, which has no such values."""
+    if data_type is DataType.BOOLEAN:
+        return st.nothing()
+    values = st.lists(_SCALARS[data_type](), min_size=1, max_size=most, unique=True)
+    return values.map(lambda proposed: AllowedValues(data_type, proposed))
+
+
+@st.composite
+def drafts(
+    draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel = API
+) -> FieldDraft:
+    """Drafts of fields that the channel may make."""
+    data_type = draw(st.sampled_from(DataType))
+    return FieldDraft(
+        name=draw(names()),
+        key=draw(keys() if keyed is None else keyed),
+        data_type=data_type,
+        allowed_values=draw(st.none() | allowed_values(data_type)),
+        insertable=draw(st.booleans()),
+        custom_insertion_code=draw(st.none() | insertion_codes()),
+        custom_value_expression=draw(st.none() | value_expressions()),
+        esp_field_name=draw(_esp_field_names()) if by.source is Source.INTEGRATION else None,
+    )
+
+
+@st.composite
+def definitions(
+    draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None
+) -> FieldDefinition:
+    """Fields of every origin before they are stored."""
+    channel = draw(channels())
+    return draw(drafts(keyed=keyed, by=channel)).defined(by=channel, at=draw(instants()))
+
+
+@st.composite
+def queries(draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None) -> FieldQuery:
+    """Queries for first pages; `after` is for whoever has read one."""
+    integrations = st.integers(1, 3).map(IntegrationId)
+    return FieldQuery(
+        sources=draw(_filters(st.sampled_from(Source))),
+        data_types=draw(_filters(st.sampled_from(DataType))),
+        keys=draw(_filters(keys() if keyed is None else keyed)),
+        integration_ids=draw(_filters(integrations)),
+        insertable=draw(st.none() | st.booleans()),
+        text=draw(st.none() | st.sampled_from("aeiou_")),
+        sort=draw(st.sampled_from(SortKey)),
+        descending=draw(st.booleans()),
+        limit=draw(st.none() | st.integers(1, 3)),
+    )
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> FieldChanges:
+    """Changes of any members; the allowed values may be those of another data type."""
+    permitted = st.sampled_from(list(_SCALARS)).flatmap(allowed_values)
+    values = st.none() | permitted.map(lambda allowed: allowed.values)
+    return FieldChanges(
+        name=draw(_perhaps(names())),
+        allowed_values=draw(_perhaps(values)),
+        insertable=draw(_perhaps(st.booleans())),
+        custom_insertion_code=draw(_perhaps(st.none() | insertion_codes())),
+        custom_value_expression=draw(_perhaps(st.none() | value_expressions())),
+    )
+
+
+def _accepted(make: Callable[[str], T], texts: SearchStrategy[str]) -> SearchStrategy[T]:
+    def made(text: str) -> T:
+        try:
+            return make(text)
+        except InvalidInput:
+            reject()
+
+    return texts.map(made)
+
+
+def _texts(longest: int) -> SearchStrategy[str]:
+    storable = st.characters(codec="utf-8", exclude_characters="\0")
+    return st.text(storable, min_size=1, max_size=longest)
+
+
+def _lines() -> SearchStrategy[str]:
+    return names().map(str)
+
+
+def _numbers() -> SearchStrategy[int | float]:
+    integers = st.integers(-LARGEST_INTEGER, LARGEST_INTEGER)
+    return integers | st.floats(-LARGEST_INTEGER, LARGEST_INTEGER)
+
+
+def _dates() -> SearchStrategy[str]:
+    return st.dates().map(lambda date: date.isoformat())
+
+
+def _instants() -> SearchStrategy[str]:
+    return st.datetimes(timezones=st.just(UTC)).map(format_instant)
+
+
+def _esp_field_names() -> SearchStrategy[str]:
+    return _texts(longest=LONGEST_ESP_FIELD_NAME)
+
+
+def _filters(values: SearchStrategy[T]) -> SearchStrategy[frozenset[T] | None]:
+    return st.none() | st.frozensets(values, min_size=1, max_size=2)
+
+
+def _perhaps(values: SearchStrategy[T]) -> SearchStrategy[T | Unchanged]:
+    return st.just(UNCHANGED) | values
+
+
+_SCALARS: dict[DataType, Callable[[], SearchStrategy[object]]] = {
+    DataType.TEXT: _lines,
+    DataType.NUMBER: _numbers,
+    DataType.DATE: _dates,
+    DataType.DATETIME: _instants,
+}

@@ -1,0 +1,117 @@
+"""Which fields an organization may have beside each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.application import FieldRepository
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    Channel,
+    FieldLimitReached,
+    IntegrationId,
+    KeyTaken,
+    OrganizationId,
+    sync_of,
+)
+
+from .examples import a_definition, permit, renaming
+
+CHANNELS = (API, ADMINISTRATOR, sync_of(IntegrationId(1)), sync_of(IntegrationId(2)))
+
+
+class UniquenessCases:
+    """One field a key, whatever its origin; so many fields a source."""
+
+    @pytest.mark.parametrize("holder", CHANNELS)
+    @pytest.mark.parametrize("newcomer", CHANNELS)
+    def test_a_key_is_taken_whatever_the_origins(
+        self, fields: FieldRepository, ours: OrganizationId, holder: Channel, newcomer: Channel
+    ) -> None:
+        field = fields.add(ours, a_definition(by=holder))
+        before = fields.all(ours)
+        with pytest.raises(KeyTaken) as taken:
+            fields.add(ours, a_definition(by=newcomer, name="Town"))
+        assert (taken.value.key, taken.value.existing_id) == ("city", field.id)
+        assert fields.all(ours) == before
+
+    def test_organizations_can_have_the_same_keys(
+        self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
+    ) -> None:
+        one, other = (fields.add(whose, a_definition()) for whose in (ours, theirs))
+        assert fields.all(ours).fields == (one,)
+        assert fields.all(theirs).fields == (other,)
+
+    def test_field_names_need_not_be_unique(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        fields.add(ours, a_definition("city"))
+        assert fields.add(ours, a_definition("town")).name == "City"
+
+    def test_a_changed_field_still_holds_its_key(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        fields.update(ours, field.id, renaming("Town"))
+        with pytest.raises(KeyTaken):
+            fields.add(ours, a_definition())
+
+    @pytest.mark.parametrize("limit", [0, 1, 3])
+    def test_a_limit_is_reached_exactly(
+        self, fields: FieldRepository, ours: OrganizationId, limit: int
+    ) -> None:
+        for number in range(limit):
+            fields.add(ours, a_definition(f"city_{number}"), limit=limit)
+        before = fields.all(ours)
+        with pytest.raises(FieldLimitReached) as reached:
+            fields.add(ours, a_definition(), limit=limit)
+        assert reached.value.limit == limit
+        assert fields.all(ours) == before
+
+    def test_a_limit_below_what_there_is_admits_nothing(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        for key in ("city", "town"):
+            fields.add(ours, a_definition(key))
+        with pytest.raises(FieldLimitReached):
+            fields.add(ours, a_definition("age"), limit=1)
+
+    def test_without_a_limit_another_field_is_always_admitted(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        fields.add(ours, a_definition("city"), limit=1)
+        fields.add(ours, a_definition("town"))
+        assert len(fields.all(ours).fields) == 2
+
+    @pytest.mark.parametrize("channel", CHANNELS[:3])
+    def test_a_limit_counts_the_fields_of_its_source_alone(
+        self, fields: FieldRepository, ours: OrganizationId, channel: Channel
+    ) -> None:
+        for other in CHANNELS:
+            if other.source is not channel.source:
+                name = f"{other.source.value}_{other.integration_id or 0}"
+                fields.add(ours, a_definition(name, by=other))
+        fields.add(ours, a_definition("city", by=channel), limit=1)
+        with pytest.raises(FieldLimitReached):
+            fields.add(ours, a_definition("town", by=channel), limit=1)
+
+    def test_a_limit_counts_one_organizations_fields_alone(
+        self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
+    ) -> None:
+        fields.add(theirs, a_definition(), limit=1)
+        fields.add(ours, a_definition(), limit=1)
+
+    def test_a_deleted_field_makes_room_below_the_limit(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition("city"), limit=1)
+        fields.delete(ours, field.id, permit)
+        fields.add(ours, a_definition("town"), limit=1)
+
+    def test_a_taken_key_is_told_before_a_reached_limit(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        fields.add(ours, a_definition(), limit=1)
+        with pytest.raises(KeyTaken):
+            fields.add(ours, a_definition(), limit=1)

@@ -1,0 +1,136 @@
+"""The published contract and a reference to browse it with, served without an API key.
+
+The viewer is Swagger UI, from the static files of the package `swagger-ui-py`, which is never
+imported. Where it is not installed the page says so, and everything else works.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+import falcon
+
+from ..rendering import to_json
+from .gate import precondition
+from .media_types import JSON
+from .methods import Resource
+from .openapi import PAGE_FILES, document
+from .problems import Refused, entity_tag
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+"""Everything comes from this service. Swagger UI's style sheet embeds its icons as `data:`."""
+
+_HTML = "text/html; charset=utf-8"
+_PAGE = b"""\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Recipient Fields</title>
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<script defer src="docs/swagger-ui-bundle.js"></script>
+<script defer src="docs/start.js"></script>
+</head>
+<body>
+<div id="swagger-ui">
+<p>The contract is <a href="openapi.json">an OpenAPI document</a>. To browse it here, allow scripts,
+and have the service installed with <code>recipient-fields[docs]</code>.</p>
+</div>
+</body>
+</html>
+"""
+_START = b"""\
+SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  displayRequestDuration: true,
+  validatorUrl: null,
+});
+"""
+
+
+class ContractDocument(Resource):
+    """`/openapi.json`."""
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """The OpenAPI document."""
+        _answer_file(req, resp, _contract(), JSON)
+
+    on_head = on_get
+
+
+class ReferencePage(Resource):
+    """`/docs`."""
+
+    media_types = ("text/html",)
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """The page that shows the document."""
+        resp.set_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        resp.set_header("Referrer-Policy", "no-referrer")
+        _answer_file(req, resp, _PAGE, _HTML)
+
+    on_head = on_get
+
+
+class ReferenceFile(Resource):
+    """`/docs/{file}`: what the page loads."""
+
+    media_types = ("text/css", "text/javascript", "image/png")
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, file: str) -> None:
+        """One of the page's files, by its exact name."""
+        media_type = PAGE_FILES.get(file)
+        content = None if media_type is None else _file(file)
+        if media_type is None or content is None:
+            raise Refused("not_found")
+        _answer_file(req, resp, content, media_type)
+
+    on_head = on_get
+
+
+def _answer_file(
+    req: falcon.Request, resp: falcon.Response, content: bytes, media_type: str
+) -> None:
+    """200 with the content, or 304 where the reader already has it."""
+    tag = sha256(content).hexdigest()[:16]
+    resp.set_header("ETag", entity_tag(tag))
+    resp.set_header("Cache-Control", "no-cache")
+    if precondition(req).excludes(tag):
+        resp.status = falcon.HTTP_304
+        return
+    resp.content_type = media_type
+    resp.data = content
+
+
+@cache
+def _contract() -> bytes:
+    return to_json(document())
+
+
+@cache
+def _file(name: str) -> bytes | None:
+    """The content of one of the page's files; None where the viewer is not installed."""
+    if name == "start.js":
+        return _START
+    viewer = find_spec("swagger_ui")
+    if viewer is None or viewer.origin is None:
+        return None
+    return (Path(viewer.origin).parent / "static" / name).read_bytes()

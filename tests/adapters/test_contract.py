@@ -1,0 +1,169 @@
+"""The contract itself: it covers every port, and finds the faults it is there to find."""
+
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from recipient_fields.adapters.contract import (
+    READS,
+    WRITES,
+    StorageContract,
+    StorageOutageContract,
+    machine_for,
+)
+from recipient_fields.adapters.contract.examples import NOW, a_definition
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import (
+    ApiKeyRepository,
+    FieldRepository,
+    OrganizationRepository,
+    Storage,
+)
+from recipient_fields.domain import Catalog, FieldNotFound, RecipientField
+
+PORTS = {
+    "fields": FieldRepository,
+    "api_keys": ApiKeyRepository,
+    "organizations": OrganizationRepository,
+}
+
+
+def test_the_outage_suite_calls_every_method_of_every_port() -> None:
+    methods = {
+        f"{name}.{method}"
+        for name, port in PORTS.items()
+        for method in vars(port)
+        if not method.startswith("_")
+    }
+    assert {call.split()[0] for call in (*READS, *WRITES)} == {"check", *methods}
+
+
+def test_no_case_hides_another_of_the_same_name() -> None:
+    for contract in (StorageContract, StorageOutageContract):
+        inherited = [
+            name for cases in contract.__mro__ for name in vars(cases) if name.startswith("test_")
+        ]
+        assert sorted(set(inherited)) == sorted(inherited)
+
+
+class Faulty:
+    """A FieldRepository over a sound one; each subclass makes one mistake."""
+
+    def __init__(self, sound: FieldRepository) -> None:
+        self.sound = sound
+
+    def __getattr__(self, name: str):
+        return getattr(self.sound, name)
+
+
+class LosesUpdates(Faulty):
+    """Reads, changes and writes in three steps."""
+
+    def update(self, organization_id, reference, change, /) -> RecipientField:
+        changed = change(self.sound.get(organization_id, reference))
+        return self.sound.update(organization_id, reference, lambda _: changed)
+
+
+class BringsFieldsBack(Faulty):
+    """Writes what it has read, whether that is still there or not."""
+
+    def update(self, organization_id, reference, change, /) -> RecipientField:
+        field = self.sound.get(organization_id, reference)
+        try:
+            return self.sound.update(organization_id, reference, change)
+        except FieldNotFound:
+            return self.sound.add(organization_id, a_definition(field.key))
+
+
+class CountsBeforeItAdds(Faulty):
+    """Looks at the limit, and adds in a second step."""
+
+    def add(self, organization_id, definition, /, *, limit=None) -> RecipientField:
+        if limit is None or len(self.sound.all(organization_id).fields) < limit:
+            limit = None
+        return self.sound.add(organization_id, definition, limit=limit)
+
+
+class AnswersFromACache(Faulty):
+    """Takes a catalog for current while its length is."""
+
+    def __init__(self, sound: FieldRepository) -> None:
+        super().__init__(sound)
+        self.cached: dict[object, Catalog] = {}
+
+    def all(self, organization_id, /) -> Catalog:
+        catalog = self.sound.all(organization_id)
+        cached = self.cached.setdefault(organization_id, catalog)
+        if len(cached.fields) != len(catalog.fields):
+            self.cached[organization_id] = catalog
+        return self.cached[organization_id]
+
+
+class ReadsInTwoSteps(Faulty):
+    """Reads the revision and the fields one after the other."""
+
+    def all(self, organization_id, /) -> Catalog:
+        revision = self.sound.all(organization_id).revision
+        return Catalog(organization_id, revision, self.sound.all(organization_id).fields)
+
+
+class ForgetsTheTenant(Faulty):
+    """Finds a field by its id in whatever organization it is."""
+
+    def __init__(self, sound: FieldRepository) -> None:
+        super().__init__(sound)
+        self.owners: dict[object, object] = {}
+
+    def add(self, organization_id, definition, /, *, limit=None) -> RecipientField:
+        field = self.sound.add(organization_id, definition, limit=limit)
+        self.owners[field.id] = organization_id
+        return field
+
+    def get(self, organization_id, reference, /) -> RecipientField:
+        return self.sound.get(self.owners.get(reference, organization_id), reference)
+
+
+def faulty_storage(fault: type[Faulty]) -> Storage:
+    storage = MemoryStorage()
+    storage.fields = fault(storage.fields)
+    return storage
+
+
+@pytest.mark.parametrize(
+    ("fault", "case"),
+    [
+        (LosesUpdates, StorageContract.test_updates_of_different_members_lose_nothing),
+        (BringsFieldsBack, StorageContract.test_an_update_never_brings_a_deleted_field_back),
+        (CountsBeforeItAdds, StorageContract.test_a_limit_is_exact_however_many_add_at_once),
+        (ReadsInTwoSteps, StorageContract.test_a_reader_sees_only_catalogs_that_there_were),
+    ],
+)
+def test_the_contract_finds_faults_of_concurrency(
+    fault: type[Faulty], case: Callable[..., None]
+) -> None:
+    storage = faulty_storage(fault)
+    ours = storage.organizations.add("ACME", NOW).id
+    with pytest.raises(AssertionError):
+        for _ in range(100):
+            case(StorageContract(), storage.fields, ours)
+            for field in storage.fields.all(ours).fields:
+                storage.fields.delete(ours, field.id, lambda _: None)
+
+
+@pytest.mark.parametrize("fault", [AnswersFromACache, ForgetsTheTenant])
+def test_the_state_machine_finds_faults_of_any_sequence(fault: type[Faulty]) -> None:
+    hasty = settings(
+        max_examples=500,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        report_multiple_bugs=False,
+    )
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(
+            machine_for(lambda: closing(faulty_storage(fault))), settings=hasty
+        )

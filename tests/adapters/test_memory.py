@@ -1,0 +1,20 @@
+"""The contract, run on the storage in memory."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from recipient_fields.adapters.contract import StorageContract, machine_for
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import Storage
+
+
+class TestMemoryStorage(StorageContract):
+    @pytest.fixture
+    def storage(self) -> Iterator[Storage]:
+        with closing(MemoryStorage()) as storage:
+            yield storage
+
+
+TestMemoryMachine = machine_for(lambda: closing(MemoryStorage())).TestCase

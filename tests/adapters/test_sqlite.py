@@ -1,0 +1,76 @@
+"""The contract, run on the storage in a SQLite file."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+
+from recipient_fields.adapters.contract import (
+    Call,
+    StorageContract,
+    StorageDurabilityContract,
+    StorageOutageContract,
+    assert_storages_agree,
+    machine_for,
+    port_calls,
+)
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.application import Storage
+
+
+@contextmanager
+def sqlite_storage() -> Iterator[SqliteStorage]:
+    with (
+        TemporaryDirectory() as folder,
+        closing(SqliteStorage(Path(folder) / "fields.db")) as storage,
+    ):
+        yield storage
+
+
+class TestSqliteStorage(StorageContract):
+    @pytest.fixture
+    def storage(self) -> Iterator[Storage]:
+        with sqlite_storage() as storage:
+            yield storage
+
+
+class TestSqliteDurability(StorageDurabilityContract):
+    @pytest.fixture
+    def opened(self, database: Path) -> Callable[[], AbstractContextManager[Storage]]:
+        return lambda: closing(SqliteStorage(database))
+
+
+def damage(database: Path) -> None:
+    for part in database.parent.iterdir():
+        with part.open("r+b") as file:
+            file.write(os.urandom(part.stat().st_size))
+
+
+def drop_the_tables(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        for table in ("recipient_fields", "api_keys", "organizations"):
+            connection.execute(f"DROP TABLE {table}")
+
+
+class TestSqliteOutage(StorageOutageContract):
+    @pytest.fixture(params=[damage, drop_the_tables])
+    def broken_storage(self, database: Path, request: pytest.FixtureRequest) -> Iterator[Storage]:
+        with closing(SqliteStorage(database)) as storage:
+            request.param(database)
+            yield storage
+
+
+TestSqliteMachine = machine_for(sqlite_storage).TestCase
+
+
+@settings(deadline=None)
+@given(port_calls())
+def test_sqlite_agrees_with_memory(calls: list[Call]) -> None:
+    with closing(MemoryStorage()) as memory, sqlite_storage() as sqlite:
+        assert_storages_agree(memory, sqlite, calls)

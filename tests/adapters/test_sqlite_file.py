@@ -1,0 +1,230 @@
+"""What the SQLite file and the connections to it are like."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from resource import RLIMIT_FSIZE, getrlimit, setrlimit
+from threading import Thread
+
+import pytest
+
+from recipient_fields.adapters.contract import READS, WRITES, race
+from recipient_fields.adapters.contract.examples import NOW, a_definition, a_grant, renaming
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.domain import FieldKey, OrganizationId, RecipientField, StorageUnavailable
+
+OURS = OrganizationId(1)
+CITY = FieldKey("city")
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """Every connection that is opened from now on."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def noting_connect(*arguments, **options) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noting_connect)
+    return opened
+
+
+@pytest.fixture
+def storage(database: Path, connections: list[sqlite3.Connection]) -> Iterator[SqliteStorage]:
+    """A storage with an organization, a field and an API key, each the first of its kind."""
+    with closing(SqliteStorage(database)) as storage:
+        ours = storage.organizations.add("ACME", NOW).id
+        storage.fields.add(ours, a_definition())
+        storage.api_keys.add(a_grant(ours))
+        yield storage
+
+
+def content(storage: SqliteStorage) -> tuple[object, ...]:
+    return storage.organizations.all(), storage.fields.all(OURS), storage.api_keys.all(OURS)
+
+
+def is_closed(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.total_changes  # noqa: B018
+    except sqlite3.ProgrammingError:
+        return True
+    return False
+
+
+def test_every_connection_waits_syncs_and_enforces(
+    storage: SqliteStorage, connections: list[sqlite3.Connection]
+) -> None:
+    def change(field: RecipientField) -> RecipientField:
+        storage.check()  # needs a connection beside the one that is changing the field
+        return field
+
+    storage.fields.update(OURS, CITY, change)
+    assert len(connections) == 2
+    for connection in connections:
+        settings = {
+            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+        assert settings == {
+            "journal_mode": "wal",
+            "synchronous": 2,  # FULL
+            "foreign_keys": 1,
+            "busy_timeout": 2_000,
+        }
+
+
+def test_every_table_is_strict_and_never_gives_an_id_twice(
+    storage: SqliteStorage, database: Path
+) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        strict = {
+            name: bool(strict)
+            for _, name, _, _, _, strict in connection.execute("PRAGMA table_list")
+            if not name.startswith("sqlite_")
+        }
+        schema = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type='table'"))
+    assert strict == dict.fromkeys(("organizations", "recipient_fields", "api_keys"), True)
+    assert all("id INTEGER PRIMARY KEY AUTOINCREMENT" in schema[name] for name in strict)
+
+
+def test_threads_that_come_and_go_leave_no_connections_behind(
+    storage: SqliteStorage, connections: list[sqlite3.Connection]
+) -> None:
+    for _ in range(50):
+        thread = Thread(target=storage.check)
+        thread.start()
+        thread.join()
+    assert len(connections) == 1
+
+
+def test_closing_closes_every_connection(
+    storage: SqliteStorage, connections: list[sqlite3.Connection]
+) -> None:
+    race(*[storage.check] * 8)
+    storage.close()
+    assert all(map(is_closed, connections))
+
+
+def test_a_connection_that_is_in_use_is_closed_after_its_transaction(
+    storage: SqliteStorage, database: Path, connections: list[sqlite3.Connection]
+) -> None:
+    def change(field: RecipientField) -> RecipientField:
+        storage.close()
+        return renaming("Town")(field)
+
+    changed = storage.fields.update(OURS, CITY, change)
+    assert all(map(is_closed, connections))
+    with closing(SqliteStorage(database)) as storage:
+        assert storage.fields.get(OURS, CITY) == changed
+
+
+def test_a_closed_storage_is_unavailable_for_good(storage: SqliteStorage) -> None:
+    storage.close()
+    for call in (*READS.values(), *WRITES.values()):
+        with pytest.raises(StorageUnavailable):
+            call(storage)
+
+
+@contextmanager
+def full_disk(database: Path) -> Iterator[None]:
+    """No file takes another byte. A reader keeps the log of the database from being removed."""
+    soft, hard = getrlimit(RLIMIT_FSIZE)
+    with closing(sqlite3.connect(database)) as reader:
+        reader.execute("SELECT 1 FROM organizations")
+        setrlimit(RLIMIT_FSIZE, (0, hard))
+        try:
+            yield
+        finally:
+            setrlimit(RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def another_writer(database: Path) -> Iterator[None]:
+    """Another process has begun to write and does not come to an end."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@pytest.mark.parametrize("trouble", [full_disk, another_writer])
+def test_what_can_not_be_written_can_be_read_and_is_written_afterwards(
+    storage: SqliteStorage, database: Path, trouble
+) -> None:
+    before = content(storage)
+    with trouble(database):
+        refusals = race(*(partial(call, storage) for call in WRITES.values()))
+        assert {type(refusal) for refusal in refusals} == {StorageUnavailable}
+        for call in READS.values():
+            call(storage)
+        assert content(storage) == before
+    assert content(storage) == before
+    for call in WRITES.values():
+        call(storage)
+
+
+def test_a_file_of_a_newer_version_is_refused_in_one_sentence_and_left_alone(
+    storage: SqliteStorage, database: Path
+) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA user_version = 1000")
+        refusal = "The SQLite file belongs to a newer version of Recipient Fields. Upgrade first."
+        with pytest.raises(StorageUnavailable, match=f"^{re.escape(refusal)}$"):
+            SqliteStorage(database)
+        with pytest.raises(StorageUnavailable, match=f"^{re.escape(refusal)}$"):
+            storage.check()
+        assert connection.execute("PRAGMA user_version").fetchone() == (1000,)
+
+
+def test_a_file_that_lost_its_version_is_not_taken_for_a_new_one(
+    storage: SqliteStorage, database: Path
+) -> None:
+    before = content(storage)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+    with pytest.raises(StorageUnavailable):
+        storage.check()
+    with pytest.raises(StorageUnavailable):
+        SqliteStorage(database)
+    assert content(storage) == before
+
+
+def test_what_is_no_database_is_refused_and_left_alone(database: Path) -> None:
+    database.write_text("Not a database, whatever its name says. " * 100)
+    before = database.read_bytes()
+    with pytest.raises(StorageUnavailable):
+        SqliteStorage(database)
+    assert database.read_bytes() == before
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailable):
+        SqliteStorage(tmp_path)
+
+
+def test_a_file_in_no_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailable):
+        SqliteStorage(tmp_path / "none" / "fields.db")
+
+
+def test_a_storage_that_can_not_be_opened_leaves_no_connection_open(
+    database: Path, connections: list[sqlite3.Connection]
+) -> None:
+    database.write_text("Not a database, whatever its name says. " * 100)
+    with pytest.raises(StorageUnavailable):
+        SqliteStorage(database)
+    assert connections
+    assert all(map(is_closed, connections))
+
+
+def test_an_sqlite_without_strict_tables_is_refused(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(StorageUnavailable, match=r"too old"):
+        SqliteStorage(database)
+    assert not database.exists()

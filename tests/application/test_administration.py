@@ -1,0 +1,209 @@
+"""What administrators do: organizations, and the life of API keys."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from recipient_fields.domain import (
+    Access,
+    ApiKeyId,
+    ApiKeyNotActive,
+    ApiKeyNotFound,
+    InvalidApiKey,
+    InvalidOrganization,
+    KeyState,
+    OrganizationId,
+    OrganizationNotFound,
+    PlainKey,
+)
+
+NOBODY = OrganizationId(404)
+SECOND, DAY, WEEK = timedelta(seconds=1), timedelta(days=1), timedelta(days=7)
+TICK = timedelta.resolution
+
+
+@pytest.fixture
+def issue(administration, acme):
+    return lambda **members: administration.issue_key(acme, **{"name": "Backend", **members})
+
+
+class TestOrganizations:
+    def test_are_made_with_an_empty_catalog(self, administration, service, clock):
+        acme = administration.create_organization(" Acme ")
+        assert (acme.name, acme.created_at) == ("Acme", clock.now)
+        assert service.list_fields(acme.id).fields == ()
+
+    def test_are_listed_as_they_were_made(self, administration):
+        made = [administration.create_organization(name) for name in ("Zeta", "Acme", "Acme")]
+        assert administration.list_organizations() == tuple(made)
+
+    @pytest.mark.parametrize("name", ["", " ", "a\nb", "o" * 256])
+    def test_of_an_invalid_name_are_not_made(self, name, administration):
+        with pytest.raises(InvalidOrganization):
+            administration.create_organization(name)
+        assert administration.list_organizations() == ()
+
+
+class TestIssuingAKey:
+    def test_lets_it_live_for_90_days_unless_told_otherwise(self, issue, clock):
+        assert issue().api_key.expires_at == clock.now + 90 * DAY
+
+    def test_lets_it_read_and_write_unless_told_otherwise(self, issue):
+        assert issue().api_key.access is Access.READ_WRITE
+        assert issue(access=Access.READ_ONLY).api_key.access is Access.READ_ONLY
+
+    @pytest.mark.parametrize("lifetime", [SECOND, 366 * DAY])
+    def test_lets_it_live_as_long_as_told(self, lifetime, issue, clock):
+        assert issue(lifetime=lifetime).api_key.expires_at == clock.now + lifetime
+
+    def test_lets_it_live_for_ever_when_told(self, issue):
+        assert issue(lifetime=None).api_key.expires_at is None
+
+    def test_hands_out_the_full_key_and_stores_its_digest(self, issue, storage):
+        issued = issue()
+        assert PlainKey.find(issued.plain.reveal()) is not None
+        assert storage.api_keys.find(issued.plain.digest) == issued.api_key
+        assert issued.plain.reveal() not in f"{issued!r} {issued}"
+
+    def test_hands_out_another_key_each_time(self, issue):
+        assert issue().plain.reveal() != issue().plain.reveal()
+
+    @pytest.mark.parametrize(
+        "members",
+        [
+            *({"name": ""}, {"name": "a\0"}, {"name": "n" * 101}),
+            *({"lifetime": timedelta()}, {"lifetime": SECOND - TICK}),
+            *({"lifetime": 366 * DAY + TICK}, {"lifetime": -DAY}),
+        ],
+        ids=str,
+    )
+    def test_that_may_not_be_stores_nothing(self, members, issue, administration, acme):
+        with pytest.raises(InvalidApiKey):
+            issue(**members)
+        assert administration.list_keys(acme) == ()
+
+    def test_to_no_organization_is_refused(self, administration):
+        with pytest.raises(OrganizationNotFound):
+            administration.issue_key(NOBODY, name="Backend")
+
+
+class TestListingKeys:
+    def test_shows_them_all_whatever_their_state(self, issue, administration, acme, clock):
+        keys = [issue(lifetime=SECOND).api_key, issue().api_key, issue().api_key]
+        revoked = administration.revoke_key(keys[2].id)
+        clock.move(SECOND)
+        listed = administration.list_keys(acme)
+        assert listed == (keys[0], keys[1], revoked)
+        assert [key.state(clock.now).value for key in listed] == ["expired", "active", "revoked"]
+
+    def test_shows_none_of_another_organization(self, issue, administration, rival):
+        issue()
+        assert administration.list_keys(rival) == ()
+
+    def test_of_no_organization_is_refused(self, administration):
+        with pytest.raises(OrganizationNotFound):
+            administration.list_keys(NOBODY)
+
+
+class TestRevokingAKey:
+    def test_ends_it_at_once(self, issue, administration, validator, clock):
+        issued = issue()
+        revoked = administration.revoke_key(issued.api_key.id)
+        assert (revoked.revoked_at, revoked.state(clock.now)) == (clock.now, KeyState.REVOKED)
+        assert validator.validate(issued.plain.reveal()) is None
+
+    def test_twice_changes_nothing(self, issue, administration, clock):
+        key_id = issue().api_key.id
+        revoked = administration.revoke_key(key_id)
+        clock.move(DAY)
+        assert administration.revoke_key(key_id) == revoked
+
+    def test_leaves_other_keys_alone(self, issue, administration, validator):
+        revoked, kept = issue(), issue()
+        administration.revoke_key(revoked.api_key.id)
+        assert validator.validate(kept.plain.reveal()) == kept.api_key.credential
+
+    def test_that_does_not_exist_is_refused(self, administration):
+        with pytest.raises(ApiKeyNotFound):
+            administration.revoke_key(ApiKeyId(404))
+
+
+class TestRotatingAKey:
+    def test_makes_a_successor_of_the_same_kind(self, issue, administration, acme, clock):
+        old = issue(access=Access.READ_ONLY, lifetime=30 * DAY).api_key
+        clock.move(DAY)
+        successor, _ = administration.rotate_key(old.id)
+        new = successor.api_key
+        assert (new.name, new.access, new.organization_id) == (old.name, old.access, acme)
+        assert new.expires_at == clock.now + 30 * DAY
+        assert new.id != old.id
+
+    def test_leaves_both_keys_valid_for_24_hours(self, issue, administration, validator, clock):
+        old = issue()
+        new, replaced = administration.rotate_key(old.api_key.id)
+        assert replaced.expires_at == clock.now + DAY
+        clock.move(DAY - SECOND)
+        assert validator.validate(old.plain.reveal()) == old.api_key.credential
+        clock.move(SECOND)
+        assert validator.validate(old.plain.reveal()) is None
+        assert validator.validate(new.plain.reveal()) == new.api_key.credential
+
+    def test_stores_what_it_returns(self, issue, administration, acme):
+        new, replaced = administration.rotate_key(issue().api_key.id)
+        assert administration.list_keys(acme) == (replaced, new.api_key)
+
+    def test_without_a_grace_ends_the_old_key_at_once(self, issue, administration, validator):
+        old = issue()
+        new, _ = administration.rotate_key(old.api_key.id, grace=timedelta())
+        assert validator.validate(old.plain.reveal()) is None
+        assert validator.validate(new.plain.reveal()) == new.api_key.credential
+
+    def test_allows_a_grace_of_7_days(self, issue, administration, clock):
+        _, replaced = administration.rotate_key(issue().api_key.id, grace=WEEK)
+        assert replaced.expires_at == clock.now + WEEK
+
+    @pytest.mark.parametrize("grace", [WEEK + TICK, -TICK, timedelta.max], ids=str)
+    def test_allows_no_other_grace(self, grace, issue, administration, acme):
+        key = issue().api_key
+        with pytest.raises(InvalidApiKey, match="7 days"):
+            administration.rotate_key(key.id, grace=grace)
+        assert administration.list_keys(acme) == (key,)
+
+    def test_does_not_lengthen_the_old_key_s_life(self, issue, administration, clock):
+        key = issue(lifetime=SECOND).api_key
+        assert administration.rotate_key(key.id, grace=WEEK)[1] == key
+
+    def test_that_is_revoked_makes_nothing(self, issue, administration, acme):
+        revoked = administration.revoke_key(issue().api_key.id)
+        with pytest.raises(ApiKeyNotActive):
+            administration.rotate_key(revoked.id)
+        assert administration.list_keys(acme) == (revoked,)
+
+    def test_that_is_expired_makes_nothing(self, issue, administration, acme, clock):
+        key = issue(lifetime=SECOND).api_key
+        clock.move(SECOND)
+        with pytest.raises(ApiKeyNotActive):
+            administration.rotate_key(key.id)
+        assert administration.list_keys(acme) == (key,)
+
+    def test_that_does_not_exist_is_refused(self, administration):
+        with pytest.raises(ApiKeyNotFound):
+            administration.rotate_key(ApiKeyId(404))
+
+    def test_that_never_ends_gives_one_that_never_ends(self, issue, administration, clock):
+        key = issue(lifetime=None).api_key
+        clock.move(400 * DAY)
+        successor, replaced = administration.rotate_key(key.id)
+        assert successor.api_key.expires_at is None
+        assert replaced.expires_at == clock.now + DAY
+
+    @pytest.mark.parametrize("age", [timedelta(), 400 * DAY], ids=str)
+    def test_can_be_repeated_in_the_grace(self, age, issue, administration, clock, validator):
+        key = issue(lifetime=None).api_key
+        clock.move(age)
+        administration.rotate_key(key.id)
+        clock.move(SECOND)
+        successor, _ = administration.rotate_key(key.id)
+        assert validator.validate(successor.plain.reveal()) == successor.api_key.credential

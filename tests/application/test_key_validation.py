@@ -1,0 +1,130 @@
+"""Telling what a presented key proves, whatever the storage does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from threading import RLock
+
+import pytest
+
+from recipient_fields.adapters.memory import MemoryApiKeyRepository
+from recipient_fields.application import StoredKeyValidator
+from recipient_fields.domain import (
+    Access,
+    Credential,
+    KeyValidationUnavailable,
+    PlainKey,
+    StorageUnavailable,
+)
+
+SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
+EXAMPLE = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
+
+
+class UnreadableApiKeys(MemoryApiKeyRepository):
+    def find(self, digest, /):
+        raise StorageUnavailable("the storage is down")
+
+
+class UnwritableApiKeys(MemoryApiKeyRepository):
+    def record_use(self, key_id, at, /):
+        raise StorageUnavailable("the storage is read-only")
+
+
+@pytest.fixture
+def issued(administration, acme):
+    return administration.issue_key(acme, name="Backend", lifetime=90 * DAY)
+
+
+@pytest.fixture
+def used(storage, issued):
+    return lambda: storage.api_keys.find(issued.plain.digest).last_used_at
+
+
+@pytest.mark.parametrize("access", Access)
+def test_an_active_key_proves_for_whom_its_bearer_acts(access, administration, acme, validator):
+    issued = administration.issue_key(acme, name="Backend", access=access)
+    credential = validator.validate(issued.plain.reveal())
+    assert credential == Credential(acme, issued.api_key.id, access)
+
+
+def test_a_key_is_valid_until_its_end(issued, validator, clock):
+    clock.move(90 * DAY - SECOND)
+    assert validator.validate(issued.plain.reveal()) is not None
+    clock.move(SECOND)
+    assert validator.validate(issued.plain.reveal()) is None
+
+
+def test_a_well_formed_key_that_nobody_issued_proves_nothing(issued, validator):
+    assert validator.validate(EXAMPLE) is None
+    assert validator.validate(PlainKey.generate().reveal()) is None
+
+
+@pytest.mark.parametrize(
+    "presented",
+    [
+        *("", "rfk_", EXAMPLE[:-1] + "B", EXAMPLE + "\n", EXAMPLE.lower(), f"Bearer {EXAMPLE}"),
+        *("\0", "\ud800", "é" * 42, "r" * 1_000_000),
+    ],
+    ids=lambda text: ascii(text)[:50],
+)
+def test_a_malformed_key_is_refused_without_asking_the_storage(presented, storage, clock):
+    down = UnreadableApiKeys(RLock(), storage.organizations)
+    assert StoredKeyValidator(down, clock).validate(presented) is None
+
+
+def test_a_storage_that_can_not_be_read_leaves_validity_untold(storage, clock):
+    down = UnreadableApiKeys(RLock(), storage.organizations)
+    with pytest.raises(KeyValidationUnavailable) as unavailable:
+        StoredKeyValidator(down, clock).validate(EXAMPLE)
+    assert isinstance(unavailable.value.__cause__, StorageUnavailable)
+    assert EXAMPLE not in str(unavailable.value)
+
+
+class TestTheUse:
+    def test_of_a_new_key_is_recorded(self, issued, validator, used, clock):
+        assert used() is None
+        validator.validate(issued.plain.reveal())
+        assert used() == clock.now
+
+    def test_is_recorded_at_most_once_a_minute(self, issued, validator, used, clock):
+        first = clock.now
+        recorded = []
+        for _ in range(7):
+            validator.validate(issued.plain.reveal())
+            recorded.append((clock.now - first, used() - first))
+            clock.move(20 * SECOND)
+        assert [last for _, last in recorded] == [
+            *[timedelta()] * 3,
+            *[MINUTE] * 3,
+            2 * MINUTE,
+        ]
+
+    @pytest.mark.parametrize(
+        ("later", "moved"),
+        [(MINUTE - timedelta(milliseconds=1), False), (MINUTE, True), (-DAY, False)],
+    )
+    def test_is_recorded_again_after_a_minute(self, later, moved, issued, validator, used, clock):
+        validator.validate(issued.plain.reveal())
+        first = used()
+        clock.move(later)
+        validator.validate(issued.plain.reveal())
+        assert used() == (clock.now if moved else first)
+
+    def test_of_a_key_that_is_not_active_is_not_recorded(
+        self, issued, administration, validator, used
+    ):
+        administration.revoke_key(issued.api_key.id)
+        validator.validate(issued.plain.reveal())
+        assert used() is None
+
+    def test_that_can_not_be_recorded_leaves_the_key_valid(
+        self, storage, administration, acme, clock, caplog
+    ):
+        api_keys = UnwritableApiKeys(RLock(), storage.organizations)
+        issued = type(administration)(
+            organizations=storage.organizations, api_keys=api_keys, clock=clock
+        ).issue_key(acme, name="Backend")
+        credential = StoredKeyValidator(api_keys, clock).validate(issued.plain.reveal())
+        assert credential == issued.api_key.credential
+        assert caplog.messages == ["the use of API key 1 could not be recorded"]

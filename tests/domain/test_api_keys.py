@@ -1,0 +1,338 @@
+"""API keys: their format, their secrecy, and their life."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import string
+import traceback
+from datetime import UTC, timedelta
+from hashlib import sha256
+from zlib import crc32
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.application import IssuedKey
+from recipient_fields.domain import (
+    DEFAULT_GRACE,
+    DEFAULT_LIFETIME,
+    LONGEST_GRACE,
+    LONGEST_LIFETIME,
+    MILLISECOND,
+    SHORTEST_LIFETIME,
+    Access,
+    ApiKeyId,
+    ApiKeyNotActive,
+    Credential,
+    InsufficientAccess,
+    KeyState,
+    OrganizationId,
+    PlainKey,
+    grant_key,
+)
+
+EXAMPLE = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
+BASE_62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+ACME = OrganizationId(1)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+
+
+def with_checksum(text):
+    rest, digits = crc32(text.encode()), ""
+    while rest:
+        rest, digit = divmod(rest, 62)
+        digits = BASE_62[digit] + digits
+    return text + digits.rjust(6, "0")
+
+
+@pytest.fixture
+def granted(noon):
+    def grant(**members):
+        given = {"name": "Backend", "access": Access.READ_WRITE, "lifetime": DAY, **members}
+        return grant_key(PlainKey.generate(), ACME, at=noon, **given)
+
+    return grant
+
+
+@pytest.fixture
+def issued(granted):
+    return lambda **members: granted(**members).stored(ApiKeyId(1))
+
+
+class TestTheFormat:
+    def test_admits_the_contract_s_example(self):
+        assert PlainKey.find(EXAMPLE).reveal() == EXAMPLE
+
+    def test_is_that_of_a_generated_key(self):
+        text = PlainKey.generate().reveal()
+        assert text.startswith("rfk_")
+        assert len(text) == len(EXAMPLE)
+        assert set(text[4:]) <= set(BASE_62)
+
+    def test_ends_with_the_checksum_in_base_62(self):
+        text = PlainKey.generate().reveal()
+        assert text == with_checksum(text[:36])
+
+    def test_of_a_generated_key_is_found_again(self):
+        keys = [PlainKey.generate() for _ in range(100)]
+        assert [PlainKey.find(key.reveal()).digest for key in keys] == [key.digest for key in keys]
+
+    def test_generates_no_key_twice(self):
+        assert len({PlainKey.generate().reveal() for _ in range(1_000)}) == 1_000
+
+    @pytest.mark.parametrize("place", range(len(EXAMPLE)))
+    def test_refuses_every_mistyped_character(self, place):
+        typed = (EXAMPLE[:place] + c + EXAMPLE[place + 1 :] for c in map(chr, range(256)))
+        assert [t for t in typed if PlainKey.find(t) is not None] == [EXAMPLE]
+
+    @given(place=st.integers(0, len(EXAMPLE) - 1), character=st.characters(codec=None))
+    def test_refuses_a_mistyped_character_in_any_generated_key(self, place, character):
+        text = PlainKey.generate().reveal()
+        typed = text[:place] + character + text[place + 1 :]
+        assert (PlainKey.find(typed) is None) is (typed != text)
+
+    @pytest.mark.parametrize("place", range(len(EXAMPLE) - 1))
+    def test_refuses_characters_that_changed_places(self, place):
+        swapped = EXAMPLE[:place] + EXAMPLE[place + 1] + EXAMPLE[place] + EXAMPLE[place + 2 :]
+        assert (PlainKey.find(swapped) is None) is (swapped != EXAMPLE)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("", "rfk_", EXAMPLE[:-1], EXAMPLE + "A", EXAMPLE + "\n", " " + EXAMPLE, EXAMPLE[4:]),
+            *(EXAMPLE.upper(), EXAMPLE.lower(), EXAMPLE + "\0", "Bearer " + EXAMPLE, EXAMPLE * 2),
+            *(EXAMPLE.replace("1", "\u0661"), EXAMPLE.replace("A", "\uff21"), "\ud800" * 42),
+        ],
+        ids=ascii,
+    )
+    def test_refuses_anything_else(self, text):
+        assert PlainKey.find(text) is None
+
+    @pytest.mark.parametrize(
+        "text", ["", "rfk_", "rfk_" + "0" * 31, "rfk_" + "0" * 33, "RFK_" + "0" * 32, "0" * 36]
+    )
+    def test_refuses_another_length_or_beginning_even_with_the_right_checksum(self, text):
+        assert PlainKey.find(with_checksum("rfk_" + "0" * 32)) is not None
+        assert PlainKey.find(with_checksum(text)) is None
+
+    @given(st.text(st.characters(codec=None)) | st.text(BASE_62, min_size=38, max_size=38))
+    def test_refuses_arbitrary_text(self, text):
+        assert PlainKey.find(text) is None
+        assert PlainKey.find("rfk_" + text) is None
+
+
+class TestAPlainKey:
+    def test_is_known_to_storages_by_its_sha_256(self):
+        assert PlainKey.find(EXAMPLE).digest == sha256(EXAMPLE.encode()).digest()
+
+    def test_is_displayed_by_its_ends(self):
+        assert PlainKey.find(EXAMPLE).display == "rfk_0123…uoEA"
+
+    @pytest.mark.parametrize(
+        "show",
+        [
+            *(repr, str, format, ascii, "{}".format, "{!r:>60}".format, "%s".__mod__),
+            *("%r".__mod__, lambda key: f"{[key]}", lambda key: json.dumps([key], default=str)),
+            *(lambda key: repr(IssuedKey(None, key)), lambda key: repr(copy.copy(key))),
+            *(lambda key: str(attrs.asdict(IssuedKey(None, key))), dir),
+            *(lambda key: str(attrs.astuple(IssuedKey(None, key))), lambda key: repr({key: key})),
+        ],
+    )
+    def test_does_not_show_itself(self, show):
+        assert EXAMPLE[8:-4] not in str(show(PlainKey.find(EXAMPLE)))
+
+    @pytest.mark.parametrize("open_up", [vars, attrs.asdict, attrs.fields_dict, json.dumps, iter])
+    def test_can_not_be_opened_by_what_opens_records(self, open_up):
+        with pytest.raises((TypeError, attrs.exceptions.NotAnAttrsClassError)):
+            open_up(PlainKey.find(EXAMPLE))
+
+    def test_is_not_in_a_traceback_that_shows_variables(self):
+        key = PlainKey.generate()
+        try:
+            issued = IssuedKey(None, key)
+            raise ValueError(issued, key)  # noqa: TRY301
+        except ValueError as error:
+            shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+        told = "".join(shown.format())
+        assert "<PlainKey rfk_" in told
+        assert key.reveal()[8:-4] not in told
+
+    def test_is_not_in_a_log(self, caplog):
+        key = PlainKey.generate()
+        logging.getLogger("test").warning("issued %s %r", key, key)
+        assert key.reveal() not in caplog.text
+
+    def test_is_not_in_what_is_stored(self, issued, noon):
+        plain = PlainKey.generate()
+        grant = grant_key(
+            plain, ACME, name="Backend", access=Access.READ_ONLY, lifetime=DAY, at=noon
+        )
+        stored = grant.stored(ApiKeyId(1))
+        assert plain.reveal() not in str(attrs.asdict(stored))
+        assert repr(plain.digest) not in repr(stored)
+
+    def test_equals_only_itself(self):
+        assert PlainKey.find(EXAMPLE) != PlainKey.find(EXAMPLE)
+
+
+class TestAGrant:
+    def test_has_a_trimmed_name(self, granted):
+        assert granted(name=" Cafe\u0301 ").name == "Caf\u00e9"
+
+    def test_has_a_name_of_up_to_100_characters(self, granted):
+        assert len(granted(name="n" * 100).name) == 100
+
+    @pytest.mark.parametrize(
+        ("name", "rule"),
+        [
+            ("", "blank"),
+            (" \n", "blank"),
+            ("n" * 101, "too_long"),
+            ("a\nb", "invalid_characters"),
+            ("a\0b", "invalid_characters"),
+            ("a\u2028b", "invalid_characters"),
+            ("a\ud800b", "invalid_characters"),
+        ],
+        ids=ascii,
+    )
+    def test_of_another_name_is_refused(self, name, rule, granted, refused):
+        with refused(f"name: {rule}"):
+            granted(name=name)
+
+    @pytest.mark.parametrize("lifetime", [SHORTEST_LIFETIME, DEFAULT_LIFETIME, LONGEST_LIFETIME])
+    def test_ends_after_its_lifetime(self, lifetime, granted, noon):
+        assert granted(lifetime=lifetime).expires_at == noon + lifetime
+
+    def test_without_a_lifetime_never_ends(self, granted):
+        assert granted(lifetime=None).expires_at is None
+
+    @pytest.mark.parametrize(
+        "lifetime",
+        [
+            *(timedelta(), -DAY, timedelta.min, timedelta.max),
+            *(SHORTEST_LIFETIME - timedelta.resolution, LONGEST_LIFETIME + timedelta.resolution),
+        ],
+        ids=str,
+    )
+    def test_of_another_lifetime_is_refused(self, lifetime, granted, refused):
+        with refused("expires_in: out_of_range"):
+            granted(lifetime=lifetime)
+
+    def test_ends_at_a_whole_millisecond(self, granted, noon):
+        assert granted(lifetime=SECOND + timedelta(microseconds=999)).expires_at == noon + SECOND
+
+    def test_has_the_bounds_of_the_contract(self):
+        assert timedelta(seconds=1) == SHORTEST_LIFETIME
+        assert timedelta(days=90) == DEFAULT_LIFETIME
+        assert timedelta(days=366) == LONGEST_LIFETIME
+        assert timedelta(hours=24) == DEFAULT_GRACE
+        assert timedelta(days=7) == LONGEST_GRACE
+
+    def test_is_stored_unused_and_unrevoked(self, granted):
+        key = granted().stored(ApiKeyId(5))
+        assert (key.id, key.last_used_at, key.revoked_at) == (5, None, None)
+        assert key.credential == Credential(ACME, ApiKeyId(5), Access.READ_WRITE)
+
+
+class TestAKey:
+    @pytest.mark.parametrize(
+        ("age", "state"),
+        [
+            (timedelta(), KeyState.ACTIVE),
+            (DAY - MILLISECOND, KeyState.ACTIVE),
+            (DAY, KeyState.EXPIRED),
+            (DAY + MILLISECOND, KeyState.EXPIRED),
+        ],
+    )
+    def test_is_active_before_its_end(self, age, state, issued, noon):
+        assert issued(lifetime=DAY).state(noon + age) is state
+
+    def test_without_an_end_stays_active(self, issued, noon):
+        assert issued(lifetime=None).state(noon + 10_000 * DAY) is KeyState.ACTIVE
+
+    @pytest.mark.parametrize("age", [-DAY, timedelta(), 2 * DAY])
+    def test_once_revoked_is_revoked_at_any_time(self, age, issued, noon):
+        assert issued().revoked(noon).state(noon + age) is KeyState.REVOKED
+
+    def test_is_revoked_once(self, issued, noon):
+        revoked = issued().revoked(noon)
+        assert revoked.revoked_at == noon
+        assert revoked.revoked(noon + DAY) is revoked
+
+    def test_that_may_write_may_write(self):
+        Credential(ACME, ApiKeyId(1), Access.READ_WRITE).require_write()
+
+    def test_that_may_only_read_may_not_write(self):
+        with pytest.raises(InsufficientAccess):
+            Credential(ACME, ApiKeyId(1), Access.READ_ONLY).require_write()
+
+
+class TestASuccession:
+    def test_gives_the_successor_the_same_kind_and_lifetime(self, issued, noon):
+        key, plain = issued(lifetime=30 * DAY, access=Access.READ_ONLY), PlainKey.generate()
+        _, grant = key.succeeded(plain, at=noon + DAY, grace=DEFAULT_GRACE)
+        assert (grant.name, grant.access, grant.organization_id) == (key.name, key.access, ACME)
+        assert (grant.created_at, grant.expires_at) == (noon + DAY, noon + 31 * DAY)
+        assert (grant.digest, grant.display) == (plain.digest, plain.display)
+
+    @pytest.mark.parametrize("grace", [timedelta(), SECOND, DEFAULT_GRACE, LONGEST_GRACE], ids=str)
+    @pytest.mark.parametrize("lifetime", [90 * DAY, None])
+    def test_lets_the_old_key_live_on_for_the_grace(self, grace, lifetime, issued, noon):
+        old, _ = issued(lifetime=lifetime).succeeded(PlainKey.generate(), at=noon, grace=grace)
+        assert old.expires_at == noon + grace
+        assert old.state(noon + grace) is KeyState.EXPIRED
+        assert old.state(noon + grace - MILLISECOND) is KeyState.ACTIVE
+
+    def test_never_lengthens_the_old_key_s_life(self, issued, noon):
+        key = issued(lifetime=DAY)
+        assert key.succeeded(PlainKey.generate(), at=noon, grace=LONGEST_GRACE)[0] is key
+
+    @pytest.mark.parametrize(
+        "grace",
+        [-timedelta.resolution, -DAY, LONGEST_GRACE + timedelta.resolution, timedelta.max],
+        ids=str,
+    )
+    def test_of_another_grace_is_refused(self, grace, issued, noon, refused):
+        with refused("grace: out_of_range"):
+            issued().succeeded(PlainKey.generate(), at=noon, grace=grace)
+
+    def test_of_a_revoked_or_expired_key_is_refused(self, issued, noon):
+        for key, at in ((issued().revoked(noon), noon), (issued(lifetime=DAY), noon + DAY)):
+            with pytest.raises(ApiKeyNotActive):
+                key.succeeded(PlainKey.generate(), at=at, grace=DEFAULT_GRACE)
+
+    @pytest.mark.parametrize("age", [timedelta(), 367 * DAY, 4_000 * DAY], ids=str)
+    def test_of_a_key_that_never_ends_never_ends(self, age, issued, noon):
+        _, grant = issued(lifetime=None).succeeded(
+            PlainKey.generate(), at=noon + age, grace=DEFAULT_GRACE
+        )
+        assert grant.expires_at is None
+
+    @given(st.data())
+    def test_can_be_repeated_while_the_old_key_lives(self, data):
+        lifetime = data.draw(st.none() | st.timedeltas(SHORTEST_LIFETIME, LONGEST_LIFETIME))
+        at = data.draw(
+            st.datetimes(timezones=st.just(UTC)).filter(lambda at: 1970 < at.year < 2100)
+        )
+        plain = PlainKey.generate()
+        grant = grant_key(
+            plain, ACME, name="Backend", access=Access.READ_WRITE, lifetime=lifetime, at=at
+        )
+        key = grant.stored(ApiKeyId(1))
+        for _ in range(data.draw(st.integers(1, 5))):
+            at += data.draw(st.timedeltas(timedelta(), 500 * DAY))
+            if key.state(at) is KeyState.ACTIVE:
+                key, grant = key.succeeded(
+                    plain, at=at, grace=data.draw(st.timedeltas(timedelta(), LONGEST_GRACE))
+                )
+                assert grant.stored(ApiKeyId(2)).state(at) is KeyState.ACTIVE
+
+    def test_in_the_grace_of_a_key_that_never_ended_is_of_the_longest_lifetime(self, issued, noon):
+        late = noon + 400 * DAY
+        old, _ = issued(lifetime=None).succeeded(PlainKey.generate(), at=late, grace=DAY)
+        _, grant = old.succeeded(PlainKey.generate(), at=late + SECOND, grace=DAY)
+        assert grant.expires_at == late + SECOND + LONGEST_LIFETIME

@@ -1,0 +1,75 @@
+"""What the core exports, and what it imports."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from recipient_fields import application, domain
+
+MAY_IMPORT = {
+    domain: {"attrs"},
+    application: {"attrs", "recipient_fields.domain"},
+}
+CORE = pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.__name__)
+
+
+def sources(package: ModuleType) -> list[Path]:
+    return sorted(path for folder in package.__path__ for path in Path(folder).rglob("*.py"))
+
+
+def imported(source: Path) -> set[str]:
+    """The packages a file imports; those of its own folder begin with a dot."""
+    names = set()
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            names.add("." * node.level + (node.module or ""))
+    return names
+
+
+@CORE
+def test_the_core_imports_the_standard_library_attrs_and_what_is_further_in(package):
+    outside = {
+        name
+        for source in sources(package)
+        for name in imported(source)
+        if not name.startswith(".") or name.startswith("..")
+        if name.partition(".")[0] not in sys.stdlib_module_names
+    }
+    assert {name.removesuffix(".converters") for name in outside} <= MAY_IMPORT[package]
+
+
+@CORE
+def test_every_file_of_the_core_is_looked_at(package):
+    assert {"__init__.py"} < {source.name for source in sources(package)}
+
+
+@CORE
+def test_everything_a_package_binds_is_exported_in_order(package):
+    bound = {
+        name
+        for name, value in vars(package).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+    assert set(package.__all__) == bound
+    assert len(package.__all__) == len(bound)
+
+
+@CORE
+def test_every_public_class_is_exported(package):
+    modules = [import_module(f"{package.__name__}.{path.stem}") for path in sources(package)]
+    public = {
+        name
+        for module in modules
+        for name, value in inspect.getmembers(module, inspect.isclass)
+        if value.__module__ == module.__name__ and not name.startswith("_")
+    }
+    assert public <= set(package.__all__)

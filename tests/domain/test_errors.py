@@ -1,0 +1,155 @@
+"""Errors: facts that are told all at once, and never repeat what was sent."""
+
+from __future__ import annotations
+
+import traceback
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import recipient_fields.domain
+from recipient_fields.domain import (
+    API,
+    Access,
+    AllowedValues,
+    DataType,
+    FieldChanges,
+    FieldDraft,
+    FieldId,
+    FieldKey,
+    FieldLimitReached,
+    FieldName,
+    FieldReplacement,
+    InsertionCode,
+    IntegrationId,
+    InvalidField,
+    InvalidInput,
+    KeyTaken,
+    OrganizationId,
+    PlainKey,
+    RecipientFieldsError,
+    Rule,
+    ValueExpression,
+    Violation,
+    Violations,
+    grant_key,
+    parse_organization_name,
+    sync_of,
+)
+
+SENT = "hunter2"
+LONG = SENT * 2_000
+CORE = ("recipient_fields.domain", "recipient_fields.application")
+CONTRACT_S_CODES = (
+    "required type unknown_value out_of_range blank too_long format reserved immutable read_only "
+    "unknown_field empty too_many_items duplicate_item not_applicable invalid_characters mismatch"
+)
+
+
+def leaves(error: type[Exception]) -> set[type[Exception]]:
+    below = error.__subclasses__()
+    return set().union(*map(leaves, below)) if below else {error}
+
+
+def test_the_rules_are_the_contract_s_member_codes():
+    assert " ".join(rule.value for rule in Rule) == CONTRACT_S_CODES
+
+
+def test_every_leaf_of_the_core_s_errors_is_importable_from_the_domain():
+    core = {e for e in leaves(RecipientFieldsError) if e.__module__.startswith(CORE)}
+    exported = vars(recipient_fields.domain)
+    assert core
+    assert all(exported.get(error.__name__) is error for error in core)
+
+
+def test_every_violation_is_in_the_message():
+    invalid = InvalidField([Violation(Rule.EMPTY, "One.", ("a", 1)), Violation(Rule.TYPE, "Two.")])
+    assert str(invalid) == "a.1: One.; Two."
+    assert [v.rule for v in invalid.violations] == [Rule.EMPTY, Rule.TYPE]
+
+
+def test_a_violation_can_be_seen_from_further_out():
+    seen = Violation(Rule.EMPTY, "One.", (1,), "hint").under("recipient_field", "allowed_values")
+    assert seen == Violation(Rule.EMPTY, "One.", ("recipient_field", "allowed_values", 1), "hint")
+
+
+def test_violations_are_gathered_from_several_values():
+    violations = Violations()
+    with violations.under("name"):
+        FieldName("")
+    with violations.under("key"):
+        FieldKey("fine")
+    with violations.under("outer"), violations.under("inner"):
+        FieldKey("")
+    assert [v.path for v in violations] == [("name",), ("inner",)]
+
+
+def test_gathering_violations_lets_other_errors_through():
+    with pytest.raises(KeyError), Violations().under("name"):
+        raise KeyError
+
+
+def test_a_taken_key_tells_who_has_it():
+    taken = KeyTaken(FieldKey("size"), FieldId(5))
+    assert (taken.key, taken.existing_id) == ("size", 5)
+
+
+def test_a_reached_limit_tells_the_limit():
+    assert "limit of 3 fields" in str(FieldLimitReached(3))
+
+
+@pytest.mark.parametrize(
+    "refuse",
+    [
+        lambda: FieldName(LONG),
+        lambda: FieldName(f"{SENT}\0"),
+        lambda: FieldKey(f"{SENT}!"),
+        lambda: FieldKey(f"sys_{SENT}"),
+        lambda: FieldKey(LONG),
+        lambda: FieldKey.derived_from(f"sys {SENT}"),
+        lambda: InsertionCode(LONG),
+        lambda: ValueExpression(f"{SENT}\ud800"),
+        lambda: DataType.parse(SENT),
+        lambda: AllowedValues(
+            DataType.TEXT, [LONG, f" {SENT}", f"{SENT}\0", SENT, SENT, {SENT: 1}]
+        ),
+        lambda: AllowedValues(DataType.NUMBER, [SENT]),
+        lambda: AllowedValues(DataType.DATE, [SENT]),
+        lambda: AllowedValues(DataType.DATETIME, [SENT, f"2026-13-01T00:00:00Z{SENT}"]),
+        lambda: AllowedValues(DataType.BOOLEAN, [SENT]),
+        lambda: AllowedValues(DataType.TEXT, SENT),
+        lambda: FieldDraft(name=SENT, key=f"{SENT} ", data_type=DataType.TEXT),
+        lambda: FieldChanges(custom_insertion_code=LONG),
+        lambda: FieldReplacement(
+            name=SENT, data_type=SENT, allowed_values=[SENT], stated={"key": SENT, "id": SENT}
+        ).draft(FieldKey("size"), by=API),
+        lambda: sync_of(IntegrationId(7)).origin(f"{SENT}\0"),
+        lambda: parse_organization_name(f"{SENT}\n{SENT}"),
+        lambda: grant_key(
+            PlainKey.generate(),
+            OrganizationId(1),
+            name=LONG,
+            access=Access.READ_ONLY,
+            lifetime=timedelta(days=1),
+            at=datetime(2026, 11, 20, tzinfo=UTC),
+        ),
+    ],
+)
+def test_no_message_repeats_what_was_sent(refuse):
+    with pytest.raises(InvalidInput) as invalid:
+        refuse()
+    assert SENT not in f"{invalid.value} {invalid.value!r}"
+    assert not any(SENT in violation.message for violation in invalid.value.violations)
+
+
+def test_no_message_of_a_taken_key_repeats_it():
+    assert SENT not in str(KeyTaken(FieldKey(SENT), FieldId(5)))
+
+
+@pytest.mark.parametrize("value", [f"{SENT}-11-20", "2026-02-31", "2026-11-20T09:15:00+24:00"])
+@pytest.mark.parametrize("data_type", [DataType.DATE, DataType.DATETIME])
+def test_what_the_standard_library_says_of_a_value_is_not_passed_on(data_type, value):
+    with pytest.raises(InvalidField) as invalid:
+        AllowedValues(data_type, [value])
+    assert value not in "".join(traceback.format_exception(invalid.value.with_traceback(None)))
+    assert invalid.value.__context__ is None

@@ -1,0 +1,415 @@
+"""Recipient fields: how one is made, and how it changes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from attrs import evolve
+from attrs.exceptions import FrozenInstanceError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    ANY_VERSION,
+    API,
+    MILLISECOND,
+    AllowedValues,
+    Catalog,
+    DataType,
+    FieldChanges,
+    FieldDraft,
+    FieldId,
+    FieldName,
+    FieldReplacement,
+    IntegrationId,
+    OperationForbidden,
+    OrganizationId,
+    Precondition,
+    VersionConflict,
+    format_instant,
+    from_epoch_milliseconds,
+    new_field_violations,
+    sync_of,
+)
+
+SYNC = sync_of(IntegrationId(7))
+CHANNELS = [API, ADMINISTRATOR, SYNC]
+STALE = Precondition(match=frozenset({"1-0-0"}))
+COLORS = ["red", "blue"]
+
+AS_READ = {
+    "id": 1,
+    "key": "first_name",
+    "data_type": "text",
+    "source": "integration",
+    "integration_id": 7,
+    "esp_field_name": "FNAME",
+    "created_at": "2026-11-20T12:00:00.000Z",
+    "updated_at": "2026-11-20T12:00:00.000Z",
+}
+OTHER_VALUES = [
+    *(None, True, 1.0, 7.0, 2**70, [], {}),
+    *("1", "7", "", "FNAME ", "Text", "2026-11-20T12:00:00Z"),
+]
+
+LINES = st.text("abc\u00e9 ", min_size=1, max_size=9).filter(str.strip)
+CHANGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": LINES,
+        "allowed_values": st.none() | st.lists(LINES.map(str.strip), min_size=1, unique=True),
+        "insertable": st.booleans(),
+        "custom_insertion_code": st.none() | LINES,
+        "custom_value_expression": st.none() | LINES,
+    },
+).map(lambda changes: FieldChanges(**changes))
+CLOCKS = st.integers(0, 4 * 10**12).map(from_epoch_milliseconds)
+
+
+class TestADraft:
+    def test_needs_a_name_and_a_data_type(self):
+        draft = FieldDraft(name=" First name ", data_type=DataType.TEXT)
+        assert (draft.name, draft.key, draft.insertable) == ("First name", "first_name", True)
+        assert draft.allowed_values is None
+        assert draft.custom_insertion_code is draft.custom_value_expression is None
+
+    def test_can_bring_its_own_key(self):
+        assert FieldDraft(name="日本", data_type=DataType.TEXT, key="japan").key == "japan"
+
+    @pytest.mark.parametrize(("name", "rule"), [("日本", "required"), ("Type", "reserved")])
+    def test_is_refused_where_its_name_gives_no_key(self, name, rule, refused):
+        with refused(f"key: {rule}"):
+            FieldDraft(name=name, data_type=DataType.TEXT)
+
+    @pytest.mark.parametrize(
+        ("members", "violation"),
+        [
+            ({"name": " "}, "name: blank"),
+            ({"key": "First"}, "key: format"),
+            ({"custom_insertion_code": ""}, "custom_insertion_code: blank"),
+            ({"custom_value_expression": "e" * 2_001}, "custom_value_expression: too_long"),
+        ],
+    )
+    def test_names_the_member_that_is_invalid(self, members, violation, refused):
+        with refused(violation):
+            FieldDraft(**{"name": "First name", "data_type": DataType.TEXT, **members})
+
+    @pytest.mark.parametrize("channel", CHANNELS)
+    def test_becomes_a_field_of_the_channel_s_origin(self, channel, make_field):
+        origin = make_field(channel).origin
+        assert (origin.source, origin.integration_id) == (channel.source, channel.integration_id)
+
+    def test_of_a_sync_carries_the_esp_s_name(self, make_field):
+        assert make_field(SYNC, esp_field_name="FNAME").origin.esp_field_name == "FNAME"
+
+    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
+    def test_of_another_channel_carries_none(self, channel, make_field, refused):
+        with refused("esp_field_name: not_applicable"):
+            make_field(channel, esp_field_name="FNAME")
+
+    def test_of_a_sync_without_one_is_refused(self, make_field, refused):
+        with refused("esp_field_name: required"):
+            make_field(SYNC, esp_field_name=None)
+
+    def test_permits_only_values_of_its_data_type(self, make_field, refused):
+        numbers = AllowedValues(DataType.NUMBER, [1, 2])
+        with refused("allowed_values: type"):
+            make_field(data_type=DataType.TEXT, allowed_values=numbers)
+
+
+class TestANewField:
+    def test_is_at_its_first_version(self, make_field, noon):
+        field = make_field()
+        assert (field.version, field.created_at, field.updated_at) == (1, noon, noon)
+
+    def test_keeps_whole_milliseconds_in_utc_whatever_the_clock_gives(self, noon):
+        draft = FieldDraft(name="Size", data_type=DataType.NUMBER)
+        definition = draft.defined(by=API, at=noon + timedelta(microseconds=1_999))
+        assert definition.created_at == noon + MILLISECOND
+
+    def test_is_not_made_at_a_time_of_no_zone(self, noon):
+        draft = FieldDraft(name="Size", data_type=DataType.NUMBER)
+        with pytest.raises(ValueError, match="time zone"):
+            draft.defined(by=API, at=noon.replace(tzinfo=None))
+
+    def test_can_not_be_edited_in_place(self, make_field):
+        with pytest.raises(FrozenInstanceError):
+            make_field().name = FieldName("Other")
+
+    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
+    def test_may_be_stated_to_have_its_channel_s_origin(self, channel):
+        stated = {"source": channel.source.value, "integration_id": None, "esp_field_name": None}
+        assert new_field_violations(stated, by=channel) == []
+
+    @pytest.mark.parametrize(
+        ("member", "value"),
+        [
+            *(("source", "manual"), ("source", "API"), ("source", None), ("integration_id", 7)),
+            *(("esp_field_name", "FNAME"), ("esp_field_name", ""), ("id", 1), ("id", None)),
+            *(("created_at", "2026-11-20T12:00:00.000Z"), ("updated_at", None)),
+        ],
+    )
+    def test_may_not_be_stated_to_have_anything_else(self, member, value):
+        (violation,) = new_field_violations({member: value}, by=API)
+        assert (violation.path, violation.rule.value) == ((member,), "read_only")
+
+
+class TestARevision:
+    @pytest.mark.parametrize("channel", CHANNELS)
+    def test_through_the_field_s_own_channel_changes_what_is_sent(self, channel, make_field, noon):
+        field = make_field(channel)
+        revised = field.revised(FieldChanges(name=" New "), by=channel, at=noon + MILLISECOND)
+        changed = {"name": "New", "updated_at": noon + MILLISECOND, "version": 2}
+        assert revised == evolve(field, **changed)
+
+    def test_can_change_every_writable_member(self, make_field, noon):
+        changes = {
+            "name": "Color",
+            "allowed_values": COLORS,
+            "insertable": False,
+            "custom_insertion_code": "%%=v(@color)=%%",
+            "custom_value_expression": "@color",
+        }
+        revised = make_field().revised(FieldChanges(**changes), by=API, at=noon)
+        assert revised.allowed_values == AllowedValues(DataType.TEXT, COLORS)
+        assert {m: getattr(revised, m) for m in changes if m != "allowed_values"} == {
+            m: value for m, value in changes.items() if m != "allowed_values"
+        }
+
+    @pytest.mark.parametrize(
+        "member", ["allowed_values", "custom_insertion_code", "custom_value_expression"]
+    )
+    def test_clears_what_is_none(self, member, make_field, noon):
+        field = make_field(
+            allowed_values=AllowedValues(DataType.TEXT, COLORS),
+            custom_insertion_code="%%=v(@color)=%%",
+            custom_value_expression="@color",
+        )
+        revised = field.revised(FieldChanges(**{member: None}), by=API, at=noon)
+        assert getattr(revised, member) is None
+        assert (
+            evolve(revised, **{member: getattr(field, member)}, version=1, updated_at=noon) == field
+        )
+
+    @pytest.mark.parametrize(
+        ("members", "violation"),
+        [
+            ({"name": "\n"}, "name: blank"),
+            ({"custom_insertion_code": "\0"}, "custom_insertion_code: invalid_characters"),
+            ({"custom_value_expression": " "}, "custom_value_expression: blank"),
+        ],
+    )
+    def test_is_refused_where_a_text_is_invalid(self, members, violation, refused):
+        with refused(violation):
+            FieldChanges(**members)
+        with refused(violation):
+            FieldReplacement(**{"name": "Size", "data_type": "number", **members})
+
+    def test_judges_allowed_values_by_the_stored_data_type(self, make_field, noon, refused):
+        field = make_field(data_type=DataType.NUMBER)
+        with refused("allowed_values.0: type", "allowed_values.2: duplicate_item"):
+            field.revised(FieldChanges(allowed_values=["1", 2, 2]), by=API, at=noon)
+
+    def test_of_a_boolean_field_can_not_restrict_it(self, make_field, noon, refused):
+        field = make_field(data_type=DataType.BOOLEAN)
+        with refused("allowed_values: not_applicable"):
+            field.revised(FieldChanges(allowed_values=[True]), by=API, at=noon)
+        assert field.revised(FieldChanges(allowed_values=None), by=API, at=noon) is field
+
+    def test_of_nothing_is_the_field_itself(self, make_field, noon):
+        field = make_field()
+        assert field.revised(FieldChanges(), by=API, at=noon + timedelta(days=1)) is field
+
+    def test_to_what_it_already_is_is_the_field_itself(self, make_field, noon):
+        field = make_field(allowed_values=AllowedValues(DataType.TEXT, ["Gr\u00f6\u00dfe"]))
+        same = FieldChanges(name="  First name ", allowed_values=["Gro\u0308\u00dfe"])
+        assert field.revised(same, by=API, at=noon + timedelta(days=1)) is field
+
+    @given(changes=CHANGES, at=CLOCKS)
+    def test_made_twice_changes_nothing_the_second_time(self, changes, at, make_field):
+        revised = make_field().revised(changes, by=API, at=at)
+        assert revised.revised(changes, by=API, at=at + timedelta(days=1)) is revised
+
+    @given(changes=CHANGES, at=CLOCKS)
+    def test_never_touches_what_is_given_once(self, changes, at, make_field):
+        def given_once(field):
+            return (field.id, field.organization_id, field.key, field.data_type, field.origin)
+
+        field = make_field()
+        revised = field.revised(changes, by=API, at=at)
+        assert given_once(revised) == given_once(field)
+        assert revised.created_at == field.created_at
+
+    @given(steps=st.lists(st.tuples(CHANGES, CLOCKS), max_size=6))
+    def test_counts_the_version_and_moves_the_time_forward_whatever_the_clock_says(
+        self, steps, make_field
+    ):
+        field, changed = make_field(), 0
+        for changes, at in steps:
+            revised = field.revised(changes, by=API, at=at)
+            changed += revised is not field
+            assert revised is field or format_instant(revised.updated_at) > format_instant(
+                field.updated_at
+            )
+            field = revised
+        assert field.version == 1 + changed
+
+    def test_by_a_clock_that_went_back_is_a_millisecond_later(self, make_field, noon):
+        revised = make_field().revised(
+            FieldChanges(name="New"), by=API, at=noon - timedelta(days=1)
+        )
+        assert revised.updated_at == noon + MILLISECOND
+
+    @pytest.mark.parametrize("microseconds", [0, 1, 999, 1_000, 1_001])
+    def test_by_a_finer_clock_moves_by_whole_milliseconds(self, microseconds, make_field, noon):
+        at = noon + timedelta(microseconds=microseconds)
+        revised = make_field().revised(FieldChanges(name="New"), by=API, at=at)
+        assert revised.updated_at == noon + MILLISECOND
+
+
+class TestTheOrderOfChecks:
+    INVALID = FieldChanges(allowed_values=[], stated={"id": 2})
+
+    @pytest.mark.parametrize("channel", [ADMINISTRATOR, SYNC])
+    def test_permission_comes_first(self, channel, make_field, noon):
+        with pytest.raises(OperationForbidden):
+            make_field(channel).revised(self.INVALID, by=API, at=noon, given=STALE)
+
+    def test_the_version_comes_second(self, make_field, noon):
+        field = make_field()
+        with pytest.raises(VersionConflict) as conflict:
+            field.revised(self.INVALID, by=API, at=noon, given=STALE)
+        assert conflict.value.current == field.version_tag
+
+    def test_the_rules_come_last_and_all_at_once(self, make_field, noon, refused):
+        changes = evolve(self.INVALID, stated={"id": 2, "key": "other", "data_type": 5})
+        with refused(
+            "id: read_only", "key: immutable", "data_type: immutable", "allowed_values: empty"
+        ):
+            make_field().revised(changes, by=API, at=noon)
+
+    def test_even_a_change_of_nothing_needs_permission_and_the_version(self, make_field, noon):
+        field = make_field()
+        with pytest.raises(OperationForbidden):
+            field.revised(FieldChanges(), by=ADMINISTRATOR, at=noon)
+        with pytest.raises(VersionConflict):
+            field.revised(FieldChanges(), by=API, at=noon, given=STALE)
+
+    def test_deleting_needs_permission_then_the_version(self, make_field):
+        with pytest.raises(OperationForbidden):
+            make_field(ADMINISTRATOR).require_deletable(by=API, given=STALE)
+        with pytest.raises(VersionConflict):
+            make_field().require_deletable(by=API, given=STALE)
+        make_field().require_deletable(by=API, given=Precondition(match=ANY_VERSION))
+
+
+class TestAStatedMember:
+    def test_may_be_sent_back_as_it_was_read(self, make_field, noon):
+        field = make_field(SYNC)
+        assert field.revised(FieldChanges(stated=AS_READ), by=SYNC, at=noon) is field
+
+    @pytest.mark.parametrize("value", OTHER_VALUES, ids=repr)
+    @pytest.mark.parametrize("member", AS_READ)
+    def test_may_not_be_anything_else(self, member, value, make_field, noon, refused):
+        rule = "immutable" if member in {"key", "data_type"} else "read_only"
+        with refused(f"{member}: {rule}"):
+            make_field(SYNC).revised(FieldChanges(stated={member: value}), by=SYNC, at=noon)
+
+    def test_that_is_unknown_is_read_only(self, make_field, noon, refused):
+        with refused("version: read_only"):
+            make_field().revised(FieldChanges(stated={"version": 1}), by=API, at=noon)
+
+    def test_of_a_stale_copy_is_refused(self, make_field, noon, refused):
+        field = make_field()
+        stale = {"updated_at": format_instant(field.updated_at)}
+        revised = field.revised(FieldChanges(name="New", stated=stale), by=API, at=noon)
+        with refused("updated_at: read_only"):
+            revised.revised(FieldChanges(name="Newer", stated=stale), by=API, at=noon)
+
+
+class TestAReplacement:
+    REPLACEMENT = FieldReplacement(name="Color", data_type="text")
+
+    def test_gives_members_left_out_their_defaults(self, make_field, noon):
+        field = make_field(
+            allowed_values=AllowedValues(DataType.TEXT, COLORS),
+            insertable=False,
+            custom_insertion_code="%%=v(@color)=%%",
+            custom_value_expression="@color",
+        )
+        replaced = field.revised(self.REPLACEMENT.changes(), by=API, at=noon)
+        assert replaced == evolve(
+            make_field(name="Color", key=field.key), version=2, updated_at=noon + MILLISECOND
+        )
+
+    def test_that_is_made_twice_changes_nothing_the_second_time(self, make_field, noon):
+        replaced = make_field().revised(self.REPLACEMENT.changes(), by=API, at=noon)
+        assert replaced.revised(self.REPLACEMENT.changes(), by=API, at=noon) is replaced
+
+    @pytest.mark.parametrize("data_type", ["number", "Text", "", None, 5, True, [], {}], ids=repr)
+    def test_can_not_change_the_data_type(self, data_type, make_field, noon, refused):
+        changes = FieldReplacement(name="Color", data_type=data_type).changes()
+        with refused("data_type: immutable"):
+            make_field().revised(changes, by=API, at=noon)
+
+    def test_makes_the_same_field_where_the_key_is_free(self, make_field, noon):
+        replacement = FieldReplacement(name="Color", data_type="text", allowed_values=COLORS)
+        draft = replacement.draft(make_field().key, by=API)
+        assert draft == FieldDraft(
+            name="Color",
+            key="first_name",
+            data_type=DataType.TEXT,
+            allowed_values=AllowedValues(DataType.TEXT, COLORS),
+        )
+
+    def test_of_a_free_key_may_state_that_key_and_the_channel_s_origin(self, make_field):
+        key = make_field().key
+        stated = {"key": "first_name", "source": "api", "integration_id": None}
+        assert evolve(self.REPLACEMENT, stated=stated).draft(key, by=API).key == key
+
+    def test_of_a_free_key_names_all_that_is_wrong(self, make_field, refused):
+        replacement = evolve(
+            self.REPLACEMENT, allowed_values=["red", 5], stated={"key": "other", "id": 1}
+        )
+        with refused("key: immutable", "id: read_only", "allowed_values.1: type"):
+            replacement.draft(make_field().key, by=API)
+
+    @pytest.mark.parametrize(
+        ("data_type", "rule"), [("string", "unknown_value"), (None, "type"), (True, "type")]
+    )
+    def test_of_a_free_key_needs_a_known_data_type(self, data_type, rule, make_field, refused):
+        replacement = evolve(self.REPLACEMENT, data_type=data_type, allowed_values=COLORS)
+        with refused(f"data_type: {rule}"):
+            replacement.draft(make_field().key, by=API)
+
+    def test_by_a_sync_is_of_fields_that_exist(self, make_field, noon, refused):
+        field = make_field(SYNC)
+        assert field.revised(self.REPLACEMENT.changes(), by=SYNC, at=noon).name == "Color"
+        with refused("esp_field_name: required"):
+            self.REPLACEMENT.draft(field.key, by=SYNC)
+
+
+class TestAVersionTag:
+    @given(at=CLOCKS)
+    def test_names_one_moment_only(self, at, make_field):
+        tags = {
+            evolve(make_field(), updated_at=moment).version_tag
+            for moment in (at - MILLISECOND, at, at + MILLISECOND / 2, at + MILLISECOND)
+        }
+        assert len(tags) == 3
+
+    @pytest.mark.parametrize("change", [{"id": FieldId(11)}, {"version": 11}])
+    def test_names_one_field_in_one_version(self, change, make_field):
+        assert evolve(make_field(), **change).version_tag != make_field().version_tag
+
+    @given(at=CLOCKS)
+    def test_can_be_written_between_quotation_marks(self, at, make_field):
+        tag = evolve(make_field(), updated_at=at).version_tag
+        assert all(c in "0123456789abcdef-" for c in tag)
+
+    def test_of_a_catalog_names_one_revision_of_one_organization(self):
+        one, other = OrganizationId(1), OrganizationId(2)
+        catalogs = [Catalog(one, 1, ()), Catalog(one, 2, ()), Catalog(other, 1, ())]
+        assert len({catalog.version_tag for catalog in catalogs}) == 3

@@ -1,0 +1,88 @@
+"""Points in time: aware, UTC, whole milliseconds."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.domain import (
+    MILLISECOND,
+    Organization,
+    OrganizationId,
+    epoch_milliseconds,
+    format_instant,
+    parse_date,
+    parse_instant,
+    whole_milliseconds,
+)
+
+OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+INSTANTS = st.datetimes(timezones=OFFSETS).filter(lambda at: 1 < at.year < 9999)
+
+
+class Nowhere(tzinfo):
+    def utcoffset(self, at: datetime | None) -> None:
+        return None
+
+
+@given(INSTANTS)
+def test_an_instant_comes_back_from_its_text_as_it_is_inside(at):
+    assert parse_instant(format_instant(at)) == whole_milliseconds(at)
+
+
+@given(INSTANTS)
+def test_an_instant_is_cut_to_whole_milliseconds_never_rounded(at):
+    cut = whole_milliseconds(at)
+    assert timedelta() <= at - cut < MILLISECOND
+    assert (cut.tzinfo, cut.microsecond % 1000) == (UTC, 0)
+
+
+@given(INSTANTS)
+def test_cutting_is_idempotent(at):
+    assert whole_milliseconds(whole_milliseconds(at)) == whole_milliseconds(at)
+
+
+@given(INSTANTS)
+def test_the_milliseconds_since_1970_are_exact(at):
+    since = timedelta(milliseconds=epoch_milliseconds(at))
+    assert datetime(1970, 1, 1, tzinfo=UTC) + since == whole_milliseconds(at)
+
+
+@pytest.mark.parametrize("read", [whole_milliseconds, format_instant])
+@pytest.mark.parametrize("zone", [None, Nowhere()], ids=["no zone", "a zone without an offset"])
+def test_a_naive_datetime_is_no_instant(read, zone):
+    with pytest.raises(ValueError, match="needs a time zone"):
+        read(datetime(2026, 11, 20, tzinfo=zone))
+
+
+def test_an_instant_is_written_in_utc_wherever_it_was_told():
+    at = datetime(2026, 11, 20, 1, 15, 0, 123999, tzinfo=timezone(timedelta(hours=-8)))
+    assert format_instant(at) == "2026-11-20T09:15:00.123Z"
+
+
+def test_an_early_year_is_written_with_four_digits():
+    assert format_instant(datetime(1, 1, 1, tzinfo=UTC)) == "0001-01-01T00:00:00.000Z"
+
+
+@pytest.mark.parametrize("text", ["", "now", "2026-11-20", "2026-11-20T09:15:00", "1e9", "\0"])
+def test_a_text_that_names_no_instant_is_no_value(text):
+    with pytest.raises(ValueError, match="RFC 3339"):
+        parse_instant(text)
+
+
+@given(st.dates())
+def test_a_date_comes_back_from_its_text(day):
+    assert parse_date(day.isoformat()) == day
+
+
+def test_a_date_is_a_day():
+    assert parse_date("2026-11-20") == date(2026, 11, 20)
+
+
+def test_what_the_core_keeps_is_whole_milliseconds_in_utc():
+    told = datetime(2026, 11, 20, 10, 0, 0, 1999, tzinfo=timezone(timedelta(hours=1)))
+    kept = Organization(id=OrganizationId(1), name="Acme", created_at=told).created_at
+    assert (kept.isoformat(), kept.tzinfo) == ("2026-11-20T09:00:00.001000+00:00", UTC)

@@ -1,0 +1,172 @@
+"""Field keys, and how a name gives one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from recipient_fields.domain import (
+    LONGEST_KEY,
+    RESERVED_KEYS,
+    FieldKey,
+    InvalidField,
+    derived_key,
+)
+
+ANY_TEXT = st.text(st.characters(codec=None), max_size=300)
+NEARLY_KEYS = st.text("az09_", max_size=70)
+RESERVED = "id key source type null none true false and or not in is if elif else endif for endfor"
+STRICT_SNAKE_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "first_name", "line_2", "a1", "f_0", "sys", "system_id", "ids"]
+)
+def test_strict_snake_case_is_a_key(text):
+    assert FieldKey(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("_a", "a_", "a__b", "1a", "A", "First_name", "a-b", "a b", " a", "a.b", "a\n", "\na"),
+        *("a\0", "é", "\uff41", "a\u0661", "a²", "\u0131", "a\u0301", "a\u200b", "a\ud800"),
+    ],
+    ids=ascii,
+)
+def test_anything_else_is_no_key(text, refused):
+    with refused("format"):
+        FieldKey(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [("First name", "first_name"), ("a__b", "a_b"), ("1", "f_1"), ("ID", None), ("日本", None)],
+)
+def test_a_malformed_key_is_answered_with_the_nearest_one(text, suggestion):
+    with pytest.raises(InvalidField) as invalid:
+        FieldKey(text)
+    assert invalid.value.violations[0].suggestion == suggestion
+
+
+@given(ANY_TEXT)
+def test_a_suggestion_is_a_key(text):
+    try:
+        FieldKey(text)
+    except InvalidField as invalid:
+        suggestion = invalid.violations[0].suggestion
+        assert suggestion is None or FieldKey(suggestion)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "\u3000"], ids=ascii)
+def test_a_key_is_not_blank(text, refused):
+    with refused("blank"):
+        FieldKey(text)
+
+
+def test_a_key_has_up_to_63_characters():
+    assert len(FieldKey("k" * 63)) == LONGEST_KEY == 63
+
+
+@pytest.mark.parametrize("length", [64, 1_000_000])
+def test_a_longer_key_is_refused(length, refused):
+    with refused("too_long"):
+        FieldKey("k" * length)
+
+
+def test_the_reserved_words_are_those_of_the_contract():
+    assert set(RESERVED.split()) == RESERVED_KEYS
+
+
+@pytest.mark.parametrize("text", [*sorted(RESERVED_KEYS), "sys_id", "sys_1"])
+def test_a_reserved_key_is_refused(text, refused):
+    with refused("reserved"):
+        FieldKey(text)
+
+
+@given(ANY_TEXT | NEARLY_KEYS)
+def test_a_key_is_what_the_contract_says_or_refused(text):
+    allowed = (
+        STRICT_SNAKE_CASE.fullmatch(text) is not None
+        and len(text) <= 63
+        and text not in RESERVED_KEYS
+        and not text.startswith("sys_")
+    )
+    try:
+        assert (FieldKey(text), allowed) == (text, True)
+    except InvalidField:
+        assert not allowed
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("First name", "first_name"),
+        ("Größe (cm)", "gro_e_cm"),
+        ("  -- E-Mail -- ", "e_mail"),
+        ("Ångström Ünit", "angstrom_unit"),
+        ("İstanbul", "istanbul"),
+        ("2nd address", "f_2nd_address"),
+        ("№ ²", "no_2"),
+        ("ﬁeld", "field"),
+        ("\uff26\uff55\uff4c\uff4c", "full"),
+        ("line\u2028two", "line_two"),
+        ("price_€", "price"),
+        ("n" * 70, "n" * 63),
+        ("n" * 62 + " tail", "n" * 62),
+        ("1" * 70, "f_" + "1" * 61),
+        ("日本", ""),
+        ("\u0301\u0302", ""),
+        ("١٢", ""),
+        ("a\u20ddb", "a_b"),
+    ],
+)
+def test_a_name_suggests_a_key(name, key):
+    assert derived_key(name) == key
+
+
+@pytest.mark.parametrize("name", ["日本", "\u0301", "---", "🚀", "\ud800"], ids=ascii)
+def test_a_name_that_suggests_no_key_asks_for_one(name, refused):
+    with refused("required"):
+        FieldKey.derived_from(name)
+
+
+@pytest.mark.parametrize("name", ["ID", "Type", "éndif", "Sys tem", "sys_1", "Or!"])
+def test_a_name_that_suggests_a_reserved_key_is_refused(name, refused):
+    with refused("reserved"):
+        FieldKey.derived_from(name)
+
+
+@given(ANY_TEXT)
+@example("_" * 62 + "a")
+@example("a" * 62 + "_b")
+def test_a_derived_key_is_valid_or_refused_as_missing_or_reserved(name):
+    key = derived_key(name)
+    if key == "" or key in RESERVED_KEYS or key.startswith("sys_"):
+        with pytest.raises(InvalidField):
+            FieldKey.derived_from(name)
+    else:
+        assert FieldKey.derived_from(name) == FieldKey(key) == key
+
+
+@given(ANY_TEXT)
+def test_deriving_is_idempotent(name):
+    assert derived_key(derived_key(name)) == derived_key(name)
+
+
+@given(ANY_TEXT)
+def test_a_name_suggests_the_same_key_composed_or_not(name):
+    assert derived_key(unicodedata.normalize("NFD", name)) == derived_key(name)
+
+
+@given(NEARLY_KEYS)
+def test_a_key_suggests_itself(text):
+    try:
+        key = FieldKey(text)
+    except InvalidField:
+        return
+    assert FieldKey.derived_from(key) == key

@@ -1,0 +1,158 @@
+"""Field names, and every other text: one line, NFC, trimmed."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.domain import (
+    FieldName,
+    InsertionCode,
+    InvalidField,
+    Organization,
+    OrganizationId,
+    ValueExpression,
+    parse_organization_name,
+    unstorable,
+)
+
+ANY_TEXT = st.text(st.characters(codec=None), max_size=300)
+UNPRINTABLE = {"Cc", "Cs"}
+LONG_MARKS = "a" + "\u0315\u0300" * 100_000
+"""200,000 code points of combining marks in the wrong order: half a minute for a plain NFC."""
+
+
+def test_a_name_is_trimmed():
+    assert FieldName(" \t First name \n") == "First name"
+
+
+def test_a_name_is_composed():
+    assert FieldName("Gro\u0308\u00dfe") == "Gr\u00f6\u00dfe"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "\u2028", "\u00a0\u3000", "\x1f"])
+def test_a_name_is_not_blank(text, refused):
+    with refused("blank"):
+        FieldName(text)
+
+
+@pytest.mark.parametrize(
+    "character", [chr(c) for c in (*range(32), *range(127, 160), 0xD800, 0xDFFF)]
+)
+def test_a_name_has_no_control_character_or_lone_surrogate(character, refused):
+    with refused("invalid_characters"):
+        FieldName(f"a{character}b")
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029"])
+def test_a_name_is_one_line(separator, refused):
+    with refused("invalid_characters"):
+        FieldName(f"a{separator}b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\u202ename", "\u200b", "\u0301", "\U0001f469\u200d\U0001f680", "\ufffe", "\U0010ffff", "İ"],
+    ids=["right to left", "zero width", "only a mark", "emoji", "noncharacter", "last", "dotted I"],
+)
+def test_an_unusual_name_is_kept_as_it_is(text):
+    assert FieldName(text) == text
+
+
+def test_a_name_has_up_to_255_characters():
+    assert len(FieldName("\U0001f680" * 255)) == 255
+
+
+def test_a_name_of_256_characters_is_too_long(refused):
+    with refused("too_long"):
+        FieldName("n" * 256)
+
+
+def test_a_name_is_measured_after_it_is_trimmed_and_composed():
+    assert len(FieldName(" " * 9_000 + "\u03b1\u0313\u0300\u0345" * 255)) == 255
+
+
+def test_a_name_that_composing_makes_longer_is_measured_at_its_full_length(refused):
+    with refused("too_long"):
+        FieldName("\u0958" * 128)
+
+
+def test_a_huge_name_is_refused_without_composing_it(refused):
+    begin = perf_counter()
+    with refused("too_long"):
+        FieldName(LONG_MARKS)
+    assert perf_counter() - begin < 5
+
+
+def test_no_character_is_composed_of_more_than_four():
+    decompositions = (unicodedata.normalize("NFD", chr(c)) for c in range(sys.maxunicode + 1))
+    assert max(map(len, decompositions)) == 4
+
+
+@given(ANY_TEXT)
+def test_a_name_is_made_as_the_contract_says_or_refused(text):
+    expected = unicodedata.normalize("NFC", text).strip()
+    allowed = 1 <= len(expected) <= 255 and not any(
+        unicodedata.category(c) in UNPRINTABLE or c in "\u2028\u2029" for c in expected
+    )
+    try:
+        assert (FieldName(text), allowed) == (expected, True)
+    except InvalidField:
+        assert not allowed
+
+
+@given(ANY_TEXT)
+def test_making_a_name_of_a_name_changes_nothing(text):
+    try:
+        name = FieldName(text)
+    except InvalidField:
+        return
+    assert FieldName(name) == name
+
+
+@pytest.mark.parametrize(("kind", "longest"), [(InsertionCode, 10_000), (ValueExpression, 2_000)])
+class TestAnEspOutput:
+    def test_is_kept_to_the_letter(self, kind, longest):
+        text = "  {{ contact.FNAME\u0301 }}\r\n\t\u2028"
+        assert kind(text) == text
+
+    def test_is_up_to_that_long(self, kind, longest):
+        assert len(kind("%" * longest)) == longest
+
+    def test_is_no_longer(self, kind, longest, refused):
+        with refused("too_long"):
+            kind("%" * (longest + 1))
+
+    @pytest.mark.parametrize("text", ["", " ", "\r\n"])
+    def test_is_not_blank(self, kind, longest, text, refused):
+        with refused("blank"):
+            kind(text)
+
+    @pytest.mark.parametrize("character", [chr(0), chr(0xD800), chr(0xDFFF)])
+    def test_has_no_character_that_can_not_be_stored(self, kind, longest, character, refused):
+        with refused("invalid_characters"):
+            kind(f"a{character}b")
+
+
+@given(ANY_TEXT)
+def test_what_can_not_be_stored_is_null_and_what_utf_8_has_no_bytes_for(text):
+    storable = "\0" not in text and text == text.encode(errors="ignore").decode()
+    assert (unstorable(text) is None) is storable
+
+
+def test_an_organization_has_a_name_like_a_field(noon):
+    organization = Organization(id=OrganizationId(1), name=" Cafe\u0301 ", created_at=noon)
+    assert organization.name == "Caf\u00e9"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"), [(" ", "blank"), ("o" * 256, "too_long"), ("a\nb", "invalid_characters")]
+)
+def test_an_organization_of_another_name_is_refused(text, rule, refused):
+    with refused(f"name: {rule}"):
+        parse_organization_name(text)

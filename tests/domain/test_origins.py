@@ -1,0 +1,81 @@
+"""Origins: an integration's field, and no other, has an integration and an ESP's name."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    LONGEST_ESP_FIELD_NAME,
+    IntegrationId,
+    Origin,
+    Source,
+    sync_of,
+)
+
+SEVEN = IntegrationId(7)
+
+
+def test_the_sources_are_those_of_the_contract():
+    assert [source.value for source in Source] == ["api", "manual", "integration"]
+
+
+@pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
+def test_a_field_made_through_the_api_or_by_hand_has_no_integration(channel):
+    assert channel.origin() == Origin(channel.source, None, None)
+
+
+def test_a_synced_field_has_its_integration_and_the_esp_s_name():
+    assert sync_of(SEVEN).origin("FNAME") == Origin(Source.INTEGRATION, SEVEN, "FNAME")
+
+
+@pytest.mark.parametrize("source", [Source.API, Source.MANUAL])
+@pytest.mark.parametrize(
+    ("members", "superfluous"),
+    [
+        ({"integration_id": SEVEN}, "integration_id"),
+        ({"esp_field_name": "FNAME"}, "esp_field_name"),
+        ({"integration_id": SEVEN, "esp_field_name": "FNAME"}, "integration_id"),
+    ],
+)
+def test_another_field_has_neither(source, members, superfluous, refused):
+    with refused(f"{superfluous}: not_applicable"):
+        Origin(source, **members)
+
+
+@pytest.mark.parametrize(
+    ("members", "missing"),
+    [
+        ({"integration_id": SEVEN}, "esp_field_name"),
+        ({"esp_field_name": "FNAME"}, "integration_id"),
+        ({}, "integration_id"),
+    ],
+)
+def test_a_synced_field_lacks_neither(members, missing, refused):
+    with refused(f"{missing}: required"):
+        Origin(Source.INTEGRATION, **members)
+
+
+@pytest.mark.parametrize("name", [" FNAME\n", "E\u0301", "\u202e", "m" * LONGEST_ESP_FIELD_NAME])
+def test_the_esp_s_name_is_kept_to_the_letter(name):
+    assert sync_of(SEVEN).origin(name).esp_field_name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("", "blank"),
+        ("m" * (LONGEST_ESP_FIELD_NAME + 1), "too_long"),
+        ("F\0", "invalid_characters"),
+        ("F\ud800", "invalid_characters"),
+    ],
+    ids=["empty", "256 characters", "null", "lone surrogate"],
+)
+def test_an_esp_s_name_that_can_not_be_kept_is_refused(name, rule, refused):
+    with refused(f"esp_field_name: {rule}"):
+        sync_of(SEVEN).origin(name)
+
+
+def test_an_esp_s_name_has_up_to_255_characters():
+    assert LONGEST_ESP_FIELD_NAME == 255

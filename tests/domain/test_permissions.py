@@ -1,0 +1,105 @@
+"""Who may do what: the whole table."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    Allowed,
+    Denied,
+    IntegrationId,
+    Operation,
+    OperationForbidden,
+    Origin,
+    Source,
+    decide,
+    require,
+    sync_of,
+)
+
+CHANNELS = {
+    "API": API,
+    "administrators": ADMINISTRATOR,
+    "sync 7": sync_of(IntegrationId(7)),
+    "sync 8": sync_of(IntegrationId(8)),
+}
+ORIGINS = {
+    "api": Origin(Source.API),
+    "manual": Origin(Source.MANUAL),
+    "integration 7": Origin(Source.INTEGRATION, IntegrationId(7), "FNAME"),
+    "integration 8": Origin(Source.INTEGRATION, IntegrationId(8), "FNAME"),
+}
+HOME = {
+    ("API", "api"),
+    ("administrators", "manual"),
+    ("sync 7", "integration 7"),
+    ("sync 8", "integration 8"),
+}
+EDITED = {
+    "api": "API-managed fields are changed through the API",
+    "manual": "Manual fields are changed by administrators",
+    "integration 7": "Integration fields are changed in the email service provider",
+    "integration 8": "Integration fields are changed in the email service provider",
+}
+
+every_channel = pytest.mark.parametrize("channel", CHANNELS)
+every_origin = pytest.mark.parametrize("origin", ORIGINS)
+every_change = pytest.mark.parametrize(
+    "operation", [Operation.CREATE, Operation.UPDATE, Operation.DELETE]
+)
+STRANGERS = sorted(set(product(CHANNELS, ORIGINS)) - HOME)
+
+
+def test_there_is_reading_and_three_kinds_of_change():
+    assert [o.value for o in Operation] == ["read", "create", "update", "delete"]
+
+
+@every_channel
+@every_origin
+def test_every_channel_reads_every_field(channel, origin):
+    assert decide(CHANNELS[channel], Operation.READ, ORIGINS[origin]) == Allowed()
+
+
+@every_change
+@pytest.mark.parametrize(("channel", "origin"), sorted(HOME))
+def test_a_channel_changes_the_fields_that_came_through_it(channel, operation, origin):
+    assert decide(CHANNELS[channel], operation, ORIGINS[origin]) == Allowed()
+
+
+@every_change
+@pytest.mark.parametrize(("channel", "origin"), STRANGERS)
+def test_a_channel_changes_no_other_field_and_is_told_where_to(channel, operation, origin):
+    decision = decide(CHANNELS[channel], operation, ORIGINS[origin])
+    assert isinstance(decision, Denied)
+    assert decision.reason.startswith(EDITED[origin])
+
+
+@pytest.mark.parametrize("operation", Operation)
+@every_channel
+@every_origin
+def test_requiring_raises_exactly_what_is_denied(channel, operation, origin):
+    question = CHANNELS[channel], operation, ORIGINS[origin]
+    decision = decide(*question)
+    if isinstance(decision, Allowed):
+        require(*question)
+    else:
+        with pytest.raises(OperationForbidden) as forbidden:
+            require(*question)
+        assert str(forbidden.value) == decision.reason
+
+
+@pytest.mark.parametrize(
+    ("channel", "ending"),
+    [
+        ("API", "not through the API."),
+        ("administrators", "not by administrators."),
+        ("sync 8", "not by this sync."),
+    ],
+)
+def test_a_denial_says_who_asked(channel, ending):
+    denied = decide(CHANNELS[channel], Operation.UPDATE, ORIGINS["integration 7"])
+    assert denied.reason.endswith(ending)

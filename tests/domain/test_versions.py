@@ -1,0 +1,67 @@
+"""Preconditions: every combination of what is expected and what is."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import ANY_VERSION, UNCONDITIONAL, Precondition, VersionConflict
+
+THIS, OTHER, NONE = frozenset({"1-1-a"}), frozenset({"1-2-b"}), frozenset()
+
+
+def holds(precondition, current):
+    try:
+        precondition.require(current)
+    except VersionConflict as conflict:
+        return conflict.current != current
+    return True
+
+
+@pytest.mark.parametrize("current", ["1-1-a", None])
+def test_without_expectations_every_change_goes_ahead(current):
+    assert holds(UNCONDITIONAL, current)
+
+
+@pytest.mark.parametrize(
+    ("match", "of_the_field", "of_no_field"),
+    [
+        (ANY_VERSION, True, False),
+        (THIS, True, False),
+        (THIS | OTHER, True, False),
+        (OTHER, False, False),
+        (NONE, False, False),
+    ],
+)
+def test_a_match_expects_a_field_in_one_of_these_versions(match, of_the_field, of_no_field):
+    expected = Precondition(match=match)
+    assert (holds(expected, "1-1-a"), holds(expected, None)) == (of_the_field, of_no_field)
+
+
+@pytest.mark.parametrize(
+    ("none_match", "of_the_field", "of_no_field"),
+    [
+        (ANY_VERSION, False, True),
+        (THIS, False, True),
+        (THIS | OTHER, False, True),
+        (OTHER, True, True),
+        (NONE, True, True),
+    ],
+)
+def test_a_none_match_expects_none_of_these_versions(none_match, of_the_field, of_no_field):
+    expected = Precondition(none_match=none_match)
+    assert (holds(expected, "1-1-a"), holds(expected, None)) == (of_the_field, of_no_field)
+
+
+@pytest.mark.parametrize("current", ["1-1-a", None])
+def test_both_expectations_must_hold(current):
+    assert not holds(Precondition(match=ANY_VERSION, none_match=ANY_VERSION), current)
+
+
+def test_a_version_is_matched_whole():
+    assert not holds(Precondition(match=frozenset({"1-1-ab"})), "1-1-a")
+
+
+def test_a_conflict_carries_the_current_version():
+    with pytest.raises(VersionConflict) as conflict:
+        Precondition(match=OTHER).require("1-1-a")
+    assert conflict.value.current == "1-1-a"

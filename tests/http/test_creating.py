@@ -1,0 +1,204 @@
+"""POST: a field of one's own (HTTP contract, sections 2 and 4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import OrganizationId
+
+from .api import Api
+from .conftest import CHANNELS, Clock, Stand
+
+CITY = {"name": "City", "data_type": "text"}
+AT = "2026-11-20T09:15:00.123Z"
+
+
+def test_what_is_left_out_takes_its_default(api: Api):
+    answer = api.post(CITY)
+    assert answer.status == 201
+    (field_id,) = [field["id"] for field in api.list().fields]
+    assert answer.field == {
+        "id": field_id,
+        "name": "City",
+        "key": "city",
+        "data_type": "text",
+        "allowed_values": None,
+        "insertable": True,
+        "source": "api",
+        "integration_id": None,
+        "esp_field_name": None,
+        "custom_insertion_code": None,
+        "custom_value_expression": None,
+        "created_at": AT,
+        "updated_at": AT,
+    }
+
+
+def test_everything_that_can_be_set_is_kept(api: Api):
+    members = {
+        "name": "City",
+        "key": "home_town",
+        "data_type": "text",
+        "allowed_values": ["Wien", "Graz"],
+        "insertable": False,
+        "custom_insertion_code": "%%=v(@city)=%%",
+        "custom_value_expression": "@city",
+    }
+    created = api.post(members).field
+    assert {name: created[name] for name in members} == members
+    assert api.get("home_town").field == created
+
+
+@pytest.mark.parametrize("data_type", ["text", "number", "boolean", "date", "datetime"])
+def test_a_field_is_of_any_of_the_five_types(api: Api, data_type: str):
+    assert api.post({**CITY, "data_type": data_type}).field["data_type"] == data_type
+
+
+def test_the_answer_says_where_the_field_is_and_in_which_version(api: Api):
+    created = api.post(CITY)
+    found = api.send("GET", created.headers["location"])
+    assert created.headers["location"] == f"/api/v1/recipient_fields/{created.field['id']}"
+    assert (found.etag, found.content) == (created.etag, created.content)
+
+
+def test_ids_count_up(api: Api, brewery: Api):
+    ids = [client.post({**CITY, "key": f"k{n}"}).field["id"] for n in (1, 2) for client in (api, brewery)]
+    assert 1 <= ids[0]
+    assert ids == sorted(set(ids))
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("First name", "first_name"),
+        ("  Größe (cm)  ", "gro_e_cm"),
+        ("Élodie’s café", "elodie_s_cafe"),
+        ("2nd address", "f_2nd_address"),
+        ("x²", "x2"),
+        ("ﬁrst", "first"),
+        ("Straße", "stra_e"),
+        ("--a--b--", "a_b"),
+        ("E-Mail_2", "e_mail_2"),
+        ("İstanbul", "istanbul"),
+        ("٣ wishes", "wishes"),
+        ("Wunsch " * 20, ("wunsch_" * 20)[:62]),
+        ("a" * 62 + " b", "a" * 62),
+        ("1" * 80, "f_" + "1" * 61),
+    ],
+)
+def test_a_key_that_is_left_out_is_derived_from_the_name(api: Api, name: str, key: str):
+    assert api.post({**CITY, "name": name}).field["key"] == key
+
+
+@pytest.mark.parametrize("name", ["日本", "!?", "😀"])
+def test_a_name_without_letters_needs_a_key(api: Api, name: str):
+    answer = api.post({**CITY, "name": name})
+    assert answer.violations == ["/recipient_field/key: required"]
+    assert "Send a key" in answer.error["details"][0]["message"]
+
+
+@pytest.mark.parametrize("name", ["Type", "endfor", "Sys admin", "NULL"])
+def test_a_name_that_makes_a_reserved_key_needs_another(api: Api, name: str):
+    answer = api.post({**CITY, "name": name})
+    assert answer.violations == ["/recipient_field/key: reserved"]
+    assert "Send another key" in answer.error["details"][0]["message"]
+
+
+def test_a_key_is_never_null(api: Api):
+    assert api.post({**CITY, "key": None}).violations == ["/recipient_field/key: type"]
+
+
+def test_a_repeated_request_makes_no_second_field(api: Api, city):
+    answer = api.post(CITY)
+    assert answer.outcome == (409, "key_already_exists")
+    (detail,) = answer.error["details"]
+    assert detail["pointer"] == "/recipient_field/key"
+    assert detail["code"] == "key_already_exists"
+    assert detail["existing_id"] == city["id"]
+    assert api.list().keys == ["city"]
+
+
+@pytest.mark.parametrize("origin", CHANNELS)
+def test_a_key_is_unique_across_origins(
+    stand: Stand, api: Api, bakery: OrganizationId, origin: str
+):
+    holder = stand.add(bakery, CHANNELS[origin], "city")
+    answer = api.post(CITY)
+    assert answer.outcome == (409, "key_already_exists")
+    assert answer.error["details"][0]["existing_id"] == holder.id
+
+
+def test_names_need_not_be_unique(api: Api, city):
+    assert api.post({**CITY, "key": "town"}).status == 201
+
+
+def test_the_two_times_of_a_new_field_are_one(api: Api, clock: Clock):
+    clock.move(milliseconds=877)
+    created = api.post(CITY).field
+    assert created["created_at"] == created["updated_at"] == "2026-11-20T09:15:01.000Z"
+
+
+def test_what_the_stored_field_will_say_may_be_sent(api: Api):
+    stated = {"source": "api", "integration_id": None, "esp_field_name": None}
+    assert api.post({**CITY, **stated}).status == 201
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("id", 1),
+        ("id", None),
+        ("source", "manual"),
+        ("source", None),
+        ("source", "API"),
+        ("integration_id", 7),
+        ("integration_id", 0),
+        ("integration_id", False),
+        ("esp_field_name", "CITY"),
+        ("esp_field_name", ""),
+        ("created_at", AT),
+        ("created_at", None),
+        ("updated_at", AT),
+    ],
+)
+def test_what_the_service_assigns_can_not_be_sent(api: Api, member: str, value: object):
+    answer = api.post({**CITY, member: value})
+    assert answer.violations == [f"/recipient_field/{member}: read_only"]
+    assert api.list().fields == []
+
+
+@pytest.fixture
+def narrow(stand: Stand, bakery: OrganizationId) -> Api:
+    """A client of an organization that may have two fields of the API."""
+    return Stand(stand.storage, stand.clock, limit=2).bearer(bakery)
+
+
+def test_a_full_organization_takes_no_further_field(narrow: Api):
+    for key in ("a", "b"):
+        assert narrow.post({**CITY, "key": key}).status == 201
+    assert narrow.post({**CITY, "key": "c"}).outcome == (409, "field_limit_reached")
+    assert narrow.put("c", CITY).outcome == (409, "field_limit_reached")
+    assert narrow.list().keys == ["a", "b"]
+
+
+def test_a_full_organization_still_changes_what_it_has(narrow: Api):
+    for key in ("a", "b"):
+        narrow.put(key, CITY)
+    assert narrow.put("a", {**CITY, "name": "Town"}).status == 200
+    assert narrow.delete("b").status == 204
+    assert narrow.post({**CITY, "key": "c"}).status == 201
+
+
+@pytest.mark.parametrize("origin", ["manual", "integration"])
+def test_fields_of_other_origins_do_not_count(
+    stand: Stand, narrow: Api, bakery: OrganizationId, origin: str
+):
+    for key in ("x", "y", "z"):
+        stand.add(bakery, CHANNELS[origin], key)
+    assert narrow.post(CITY).status == 201
+
+
+def test_other_organizations_fields_do_not_count(narrow: Api, brewery: Api):
+    for key in ("x", "y", "z"):
+        brewery.put(key, CITY)
+    assert narrow.post(CITY).status == 201

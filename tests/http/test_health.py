@@ -1,0 +1,78 @@
+"""Liveness and readiness (HTTP contract, section 4)."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from recipient_fields.domain import StorageUnavailable
+from recipient_fields.entrypoints.http.readiness import TimedCheck
+
+from .api import Api
+from .conftest import Stand
+
+
+def down() -> None:
+    raise StorageUnavailable("down")
+
+
+def never_asked() -> None:
+    raise AssertionError("asked whether the storage is ready")
+
+
+def test_a_process_that_is_up_says_so_without_asking_the_storage(stand: Stand):
+    assert stand.client(check=never_asked).send("GET", "/healthz").status == 200
+
+
+def test_a_service_is_ready_while_its_storage_answers(stand: Stand):
+    assert stand.client().send("GET", "/readyz").status == 200
+    answer = stand.client(check=down).send("GET", "/readyz")
+    assert answer.outcome == (503, "service_unavailable")
+    assert stand.client(check=down).send("GET", "/healthz").status == 200
+
+
+def test_a_service_is_not_ready_without_the_current_schema(folder: Path):
+    stand = Stand.over(f"sqlite:{folder / 'old.db'}")
+    assert stand.client().send("GET", "/readyz").status == 200
+    with sqlite3.connect(folder / "old.db") as connection:
+        connection.execute("PRAGMA user_version = 0")
+    connection.close()
+    assert stand.client().send("GET", "/readyz").outcome == (503, "service_unavailable")
+    stand.storage.close()
+
+
+class TestAStorageThatDoesNotAnswer:
+    @pytest.fixture
+    def answered(self) -> Event:
+        return Event()
+
+    @pytest.fixture
+    def client(self, stand: Stand, answered: Event) -> Api:
+        yield stand.client(check=TimedCheck(lambda: None if answered.wait(60) else None, 0.05))
+        answered.set()
+
+    def test_is_not_ready(self, client: Api):
+        assert client.send("GET", "/readyz").outcome == (503, "service_unavailable")
+
+    def test_holds_up_no_later_check(self, client: Api):
+        assert [client.send("GET", "/readyz").status for _ in range(3)] == [503] * 3
+
+    def test_is_ready_once_it_answers(self, client: Api, answered: Event):
+        assert client.send("GET", "/readyz").status == 503
+        answered.set()
+        while client.send("GET", "/readyz").status == 503:
+            pass
+        assert client.send("GET", "/readyz").status == 200
+
+
+def test_a_check_that_fails_fails_every_time(stand: Stand):
+    client = stand.client(check=TimedCheck(down))
+    assert [client.send("GET", "/readyz").status for _ in range(3)] == [503] * 3
+
+
+def test_a_check_with_a_defect_is_an_internal_error(stand: Stand):
+    client = stand.client(check=TimedCheck(lambda: 1 / 0))
+    assert client.send("GET", "/readyz").outcome == (500, "internal_error")

@@ -1,0 +1,142 @@
+"""Bodies that are no JSON document we take: 4xx, and nothing is stored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .api import FIELDS, MEGABYTE, Api, enveloped
+
+CITY = {"name": "City", "data_type": "text"}
+CITY_PATH = f"{FIELDS}/city"
+VALID = enveloped(CITY).encode()
+
+
+def holding(value: str) -> bytes:
+    """A valid document but for one allowed value, which is this text."""
+    return (
+        '{"recipient_field": {"name": "City", "data_type": "number", "allowed_values": [%s]}}'
+        % value
+    ).encode()
+
+
+BROKEN = {
+    "nothing": b"",
+    "white space": b" \n",
+    "half": VALID[:-1],
+    "two documents": VALID + VALID,
+    "a trailing comma": b'{"recipient_field": {"name": "City",}}',
+    "single quotes": b"{'recipient_field': {}}",
+    "a comment": VALID + b" // end",
+    "a form": b"name=City&data_type=text",
+    "a byte order mark": b"\xef\xbb\xbf" + VALID,
+    "UTF-16": VALID.decode().encode("utf-16"),
+    "UTF-16 without a mark": VALID.decode().encode("utf-16-le"),
+    "UTF-32": VALID.decode().encode("utf-32"),
+    "Latin-1": '{"recipient_field": {"name": "Größe", "data_type": "text"}}'.encode("latin-1"),
+    "an overlong sequence": VALID.replace(b"City", b"\xc0\xaf"),
+    "a surrogate as bytes": VALID.replace(b"City", b"\xed\xa0\x80"),
+    "beyond Unicode": VALID.replace(b"City", b"\xf4\x90\x80\x80"),
+    "a raw control character": VALID.replace(b"City", b"Ci\nty"),
+    "a raw null character": VALID.replace(b"City", b"Ci\0ty"),
+    "an unknown escape": VALID.replace(b"City", rb"\x41"),
+    "half an escape": VALID.replace(b"City", rb"\u12"),
+    "a member twice": b'{"recipient_field": {"name": "A", "name": "B", "data_type": "text"}}',
+    "the envelope twice": b'{"recipient_field": {}, ' + VALID[1:],
+    "an unknown member twice": b'{"a": 1, "a": 1, ' + VALID[1:],
+    "a member twice in two forms": rb'{"a": 1, "\u0061": 1, ' + VALID[1:],
+    "a member twice deep inside": holding('[{"a": 1, "a": 1}]'),
+    "NaN": holding("NaN"),
+    "Infinity": holding("Infinity"),
+    "-Infinity": holding("-Infinity"),
+    "1e999": holding("1e999"),
+    "-1e999": holding("-1e999"),
+    "1e309": holding("1e309"),
+    "an integer beyond a double": holding("1" + "0" * 309),
+    "an integer of 5,000 digits": holding("9" * 5_000),
+    "a negative integer of 5,000 digits": holding("-" + "9" * 5_000),
+    "a huge exponent": holding("1e" + "9" * 5_000),
+    "a leading zero": holding("01"),
+    "a plus sign": holding("+1"),
+    "a hexadecimal number": holding("0x10"),
+    "a number without its end": holding("1."),
+    "33 levels": b"[" * 33 + b"]" * 33,
+    "33 levels of objects": b'{"a":' * 33 + b"1" + b"}" * 33,
+    "100,000 levels": b"[" * 100_000 + b"]" * 100_000,
+    "100,000 levels without an end": b"[" * 100_000,
+    "100,000 levels of objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "deep after a quoted bracket": b'["]]]]\\"]", ' + b"[" * 32 + b"]" * 33,
+    "a string without an end": b"[" * 33 + b'"' + b'\\"' * 500_000,
+    "many quotes": b"[" * 33 + b'"' * 500_001,
+}
+
+
+@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN.keys())
+def test_what_is_no_json_is_refused(api: Api, city, body: bytes):
+    before = api.state()
+    for method, path in (("POST", FIELDS), ("PATCH", CITY_PATH), ("PUT", CITY_PATH)):
+        answer = api.send(method, path, body, content_type="application/json")
+        assert answer.outcome == (400, "invalid_json")
+    assert api.state() == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 32 + b"]" * 32,
+        b'{"recipient_field":' * 32 + b"1" + b"}" * 32,
+        b'["' + b"[" * 100 + b'"]',
+        b'["\\"' + b"[" * 100 + b'"]',
+        b"[" + b"[]," * 1_000 + b"[]]",
+    ],
+    ids=["32 levels", "of objects", "quoted brackets", "after a quoted quote", "side by side"],
+)
+def test_what_is_nested_32_deep_is_read(api: Api, body: bytes):
+    assert api.send("POST", FIELDS, body).status == 422
+
+
+@pytest.mark.parametrize("number", ["1e308", "-1E+308", "1" + "0" * 308, "1e-999", "0.1e1", "-0"])
+def test_what_a_double_can_hold_is_read(api: Api, number: str):
+    assert api.send("POST", FIELDS, holding(number)).status in {201, 422}
+
+
+def test_white_space_around_the_document_is_fine(api: Api):
+    assert api.send("POST", FIELDS, b"\r\n\t " + VALID + b" \n").status == 201
+
+
+def test_a_member_may_have_its_name_in_escapes(api: Api):
+    body = VALID.replace(b'"name"', rb'"\u006e\u0061\u006d\u0065"')
+    assert api.send("POST", FIELDS, body).field["name"] == "City"
+
+
+def test_a_body_of_one_mebibyte_is_read(api: Api):
+    body = VALID + b" " * (MEGABYTE - len(VALID))
+    assert api.send("POST", FIELDS, body).status == 201
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "GET", "DELETE"])
+def test_a_body_of_one_byte_more_is_not(api: Api, city, method: str):
+    before = api.state()
+    body = VALID + b" " * (MEGABYTE + 1 - len(VALID))
+    path = FIELDS if method == "POST" else f"{FIELDS}/city"
+    assert api.send(method, path, body).outcome == (413, "payload_too_large")
+    assert api.state() == before
+
+
+def test_a_megabyte_of_members_is_refused_with_an_answer_of_moderate_size(api: Api):
+    members = {f"m{n}": n for n in range(50_000)}
+    answer = api.post(members)
+    assert answer.outcome == (422, "validation_failed")
+    assert len(answer.content) < MEGABYTE
+
+
+def test_a_megabyte_of_combining_marks_is_refused(api: Api):
+    marks = "\u0315\u0300" * 100_000
+    body = json.dumps(
+        {"recipient_field": {**CITY, "name": marks, "allowed_values": [marks]}}, ensure_ascii=False
+    )
+    assert api.send("POST", FIELDS, body).violations == [
+        "/recipient_field/allowed_values/0: too_long",
+        "/recipient_field/name: too_long",
+    ]

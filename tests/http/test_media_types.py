@@ -1,0 +1,139 @@
+"""What a body may be, and what the client accepts (HTTP contract, section 4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from .api import FIELDS, Api, enveloped
+
+BODY = enveloped({"name": "Town", "data_type": "text"})
+JSON = [
+    "application/json",
+    "Application/JSON",
+    "application/json;charset=utf-8",
+    "application/json; charset=UTF-8",
+    'application/json; charset="utf-8"',
+    "application/json ; Charset=Utf-8",
+]
+NOT_JSON = [
+    "",
+    "text/plain",
+    "text/json",
+    "json",
+    "application/xml",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=a",
+    "application/json; charset=latin-1",
+    "application/json; charset=utf-16",
+    "application/json; charset=utf8",
+    "application/json; charset=",
+    "application/json; version=1",
+    "application/json; charset=utf-8; version=1",
+    "application/jsonp",
+    "application/json-patch+json",
+    "application/problem+json",
+    "application/vnd.api+json",
+    "application/*",
+    "*/*",
+    "application/json, application/json",
+    "application/json, text/plain",
+    "\u00e4",
+]
+TARGETS = {"POST": FIELDS, "PATCH": f"{FIELDS}/city", "PUT": f"{FIELDS}/city"}
+MERGE_PATCH = "application/merge-patch+json"
+
+
+@pytest.mark.parametrize("method", TARGETS)
+@pytest.mark.parametrize("media_type", JSON)
+def test_a_body_is_json_in_utf_8(api: Api, city, method: str, media_type: str):
+    answer = api.send(method, TARGETS[method], BODY, content_type=media_type)
+    assert answer.status in {200, 201}
+
+
+@pytest.mark.parametrize("media_type", NOT_JSON)
+def test_a_body_of_another_type_is_refused(api: Api, city, media_type: str):
+    before = api.state()
+    for method, path in TARGETS.items():
+        answer = api.send(method, path, BODY, content_type=media_type)
+        assert answer.outcome == (415, "unsupported_media_type")
+    assert api.state() == before
+
+
+@pytest.mark.parametrize("method", TARGETS)
+def test_a_body_of_no_stated_type_is_refused(api: Api, city, method: str):
+    answer = api.send(method, TARGETS[method], BODY, content_type=None)
+    assert answer.outcome == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("method", TARGETS)
+@pytest.mark.parametrize("encoding", ["gzip", "identity", "br", "aws-chunked", ""])
+def test_an_encoded_body_is_refused(api: Api, city, method: str, encoding: str):
+    answer = api.send(method, TARGETS[method], BODY, content_encoding=encoding)
+    assert answer.outcome == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("media_type", [MERGE_PATCH, MERGE_PATCH.upper(), f"{MERGE_PATCH};charset=utf-8"])
+def test_a_merge_patch_is_for_patch(api: Api, city, media_type: str):
+    assert api.send("PATCH", TARGETS["PATCH"], BODY, content_type=media_type).status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_merge_patch_is_for_patch_only(api: Api, city, method: str):
+    answer = api.send(method, TARGETS[method], BODY, content_type=MERGE_PATCH)
+    assert answer.outcome == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city"])
+def test_a_request_without_a_body_needs_no_type(api: Api, city, path: str):
+    assert api.send("GET", path, content_type="text/plain").status == 200
+
+
+ACCEPTED = [
+    None,
+    "",
+    "*/*",
+    "application/*",
+    "application/json",
+    "Application/JSON",
+    "application/json; charset=utf-8",
+    "text/html, application/json;q=0.1",
+    "text/html, */*;q=0.001",
+    "application/json;q=1.0, */*;q=0",
+    "application/problem+json",
+]
+NOT_ACCEPTED = [
+    "text/html",
+    "text/*",
+    "application/xml",
+    "application/json;q=0",
+    "application/json;q=0.0, text/html",
+    "*/*;q=0",
+    "application/vnd.api+json",
+    "application/json-seq",
+]
+
+
+@pytest.mark.parametrize("accept", ACCEPTED)
+@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city", "/healthz", "/readyz"])
+def test_json_is_answered_to_who_accepts_it(api: Api, city, path: str, accept: str | None):
+    assert api.send("GET", path, accept=accept).status == 200
+
+
+@pytest.mark.parametrize("accept", NOT_ACCEPTED)
+def test_who_accepts_no_json_is_refused_before_anything_happens(api: Api, city, accept: str):
+    before = api.state()
+    for method in ("GET", "HEAD", "PATCH", "PUT", "DELETE", "OPTIONS"):
+        assert api.send(method, f"{FIELDS}/city", BODY, accept=accept).status == 406
+    assert api.state() == before
+
+
+@pytest.mark.parametrize("accept", [";;;", "application", "a/b;q=high", "a/b;q=2"])
+def test_a_malformed_accept_is_refused(api: Api, accept: str):
+    assert api.send("GET", FIELDS, accept=accept).outcome == (400, "invalid_parameter")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "*/*;q=0", "application/xml", ";;;"])
+def test_errors_are_json_whatever_is_accepted(api: Api, accept: str):
+    assert api.bearing(None).list(accept=accept).outcome == (401, "unauthorized")
+    assert api.send("GET", "/nothing", accept=accept).outcome == (404, "not_found")
+    assert api.send("PATCH", FIELDS, accept=accept).outcome == (405, "method_not_allowed")

@@ -1,0 +1,105 @@
+"""What a path names: digits an id, anything else a key (HTTP contract, section 4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+from .api import FIELDS, Api, enveloped
+from .conftest import Stand
+
+NO_IDS = [
+    "0", "01", "00", "+1", "-1", "%2B1", "1_0", "1_", "1%20", "%201", "1%0A", "1%09", "%C2%A01",
+    "%D9%A1", "%EF%BC%91", "1%D9%A1", "9223372036854775808", "9223372036854775807",
+    "18446744073709551616", "10000000000000000", "9" * 1_000,
+]  # fmt: skip
+"""Written like a number, yet no field can have them as its id; `%D9%A1` is an Arabic one."""
+
+NO_ROUTES = [
+    "/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/recipient_fields", "/api/v1/fields",
+    "/API/v1/recipient_fields", "/api/v1/Recipient_Fields", "/api/v1/recipient_field",
+    f"{FIELDS}/", f"{FIELDS}//", f"{FIELDS}/city/", f"{FIELDS}/1/", f"{FIELDS}/city/name",
+    f"{FIELDS}//city", f"/{FIELDS}", f"{FIELDS}%2F", f"{FIELDS}%2Fcity", f"{FIELDS}/city%2F",
+    f"{FIELDS}/city%2f", f"{FIELDS}/%2Fcity", "/api%2Fv1/recipient_fields", "/healthz/", "//healthz",
+    "/healthz%2F", "/Healthz", "/readyz/", f"{FIELDS}/./city", f"{FIELDS}/../recipient_fields",
+    f"{FIELDS};a=1",
+]  # fmt: skip
+
+BODY = enveloped({"name": "Town", "data_type": "text"})
+VERBS = ("GET", "HEAD", "PATCH", "PUT", "DELETE")
+
+
+@pytest.mark.parametrize("reference", NO_IDS)
+def test_what_only_looks_like_an_id_is_not_found(api: Api, city, reference: str):
+    assert city["id"] == 1  # Which some of them are in a lenient reading.
+    before = api.state()
+    for verb in VERBS:
+        assert api.send(verb, f"{FIELDS}/{reference}", BODY).status == 404
+    assert api.state() == before
+
+
+@frozen
+class Silent:
+    """A repository that must not be asked."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"asked to {name}")
+
+
+@pytest.mark.parametrize("reference", [*NO_IDS, "City", "type", "%00", "a" * 64])
+def test_the_storage_is_not_asked_about_what_no_field_can_have(
+    stand: Stand, api: Api, reference: str
+):
+    client = stand.client(service=stand.service_over(Silent())).bearing(api.key)
+    for verb in ("GET", "HEAD", "PATCH", "DELETE"):
+        assert client.send(verb, f"{FIELDS}/{reference}", BODY).status == 404
+
+
+@pytest.mark.parametrize("path", NO_ROUTES)
+def test_other_paths_are_not_found(api: Api, city, path: str):
+    before = api.state()
+    for verb in (*VERBS, "POST", "OPTIONS"):
+        assert api.send(verb, path, BODY).status == 404
+    assert api.state() == before
+
+
+@pytest.mark.parametrize("path", [f"/{FIELDS}", "/nothing", "/", "/healthz%2F"])
+def test_outside_of_the_api_no_key_is_needed_to_find_nothing(stand: Stand, path: str):
+    assert stand.client().send("GET", path).outcome == (404, "not_found")
+
+
+def test_a_path_may_be_percent_encoded(api: Api, city):
+    assert api.get("%63ity").field == city
+    assert api.send("GET", "/%61pi/v1/recipient%5Ffields/city").field == city
+
+
+@pytest.mark.parametrize("path", [f"{FIELDS}?", f"{FIELDS}/city?", "/healthz?", "/readyz?"])
+def test_an_empty_query_is_none(api: Api, city, path: str):
+    assert api.send("GET", path).status == 200
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [
+        ("GET", FIELDS),
+        ("HEAD", FIELDS),
+        ("POST", FIELDS),
+        ("OPTIONS", FIELDS),
+        *[(verb, f"{FIELDS}/city") for verb in (*VERBS, "OPTIONS")],
+        ("GET", "/healthz"),
+        ("GET", "/readyz"),
+    ],
+)
+def test_an_unknown_parameter_is_refused(api: Api, city, verb: str, path: str):
+    before = api.state()
+    for query in ("nonsense=1", "nonsense", "Source=api", "a=1&a=1", "%FF=%FF"):
+        assert api.send(verb, f"{path}?{query}", BODY).status == 400
+    assert api.state() == before
+
+
+def test_the_refusal_of_a_parameter_does_not_repeat_it(api: Api):
+    answer = api.send("GET", f"{FIELDS}?zanzibar=zanzibar")
+    assert answer.outcome == (400, "invalid_parameter")
+    assert b"zanzibar" not in answer.content
