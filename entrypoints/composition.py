@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
 
@@ -20,6 +21,9 @@ from recipient_fields.domain import RecipientFieldsError, whole_milliseconds
 STORAGE_GROUP = "recipient_fields.storage"
 """The entry points that open storages of other schemes: `scheme = "module:function"`, called with
 the URL."""
+
+
+_POSTGRES = {"postgres", "postgresql"}
 
 
 class UnknownStorage(RecipientFieldsError):
@@ -41,9 +45,18 @@ def now() -> datetime:
     return whole_milliseconds(datetime.now(UTC))
 
 
-def open_core(storage_url: str, *, field_limit: int = DEFAULT_FIELD_LIMIT) -> Core:
-    """The use cases over the storage of that URL; UnknownStorage, StorageUnavailable."""
-    storage = open_storage(storage_url)
+def open_core(
+    storage_url: str,
+    *,
+    threads: int = 1,
+    prepare: bool = True,
+    field_limit: int = DEFAULT_FIELD_LIMIT,
+) -> Core:
+    """The use cases over the storage of that URL; UnknownStorage, StorageUnavailable.
+
+    `threads` will use it at once. `prepare`: see PostgresStorage.
+    """
+    storage = open_storage(storage_url, threads=threads, prepare=prepare)
     return Core(
         storage,
         RecipientFieldService(fields=storage.fields, clock=now, limit=field_limit),
@@ -54,16 +67,31 @@ def open_core(storage_url: str, *, field_limit: int = DEFAULT_FIELD_LIMIT) -> Co
     )
 
 
-def open_storage(url: str) -> Storage:
-    """The storage of that URL: `memory:`, `sqlite:PATH`, or one that an entry point opens."""
-    scheme, colon, rest = url.partition(":")
-    if not (scheme and colon):
-        raise UnknownStorage("A storage is a URL such as memory: or sqlite:PATH.")
+def open_storage(url: str, *, threads: int = 1, prepare: bool = True) -> Storage:
+    """The storage of that URL: ours by its scheme, or one that an entry point opens."""
+    scheme, rest = _split(url)
     if scheme == "memory":
         return _open_memory(rest)
     if scheme == "sqlite":
         return _open_sqlite(rest)
+    if scheme in _POSTGRES:
+        return _open_postgres(url, threads=threads, prepare=prepare)
     return _open_plugin(scheme)(url)
+
+
+def migrate_storage(url: str) -> None:
+    """Bring the schema up to date, which storages other than PostgreSQL do when opened."""
+    if _split(url)[0] in _POSTGRES:
+        _migrate_postgres(url)
+    else:
+        open_storage(url).close()
+
+
+def _split(url: str) -> tuple[str, str]:
+    scheme, colon, rest = url.partition(":")
+    if not (scheme and colon):
+        raise UnknownStorage("A storage is a URL: memory:, sqlite:PATH or postgresql://…")
+    return scheme, rest
 
 
 def _open_memory(rest: str) -> Storage:
@@ -84,6 +112,26 @@ def _open_sqlite(path: str) -> Storage:
     return SqliteStorage(path)
 
 
+def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:
+    with _installed("postgres"):
+        from recipient_fields.adapters.postgres import PostgresStorage
+    return PostgresStorage(url, threads=threads, prepare=prepare)
+
+
+def _migrate_postgres(url: str) -> None:
+    with _installed("postgres"):
+        from recipient_fields.adapters.postgres import migrate
+    migrate(url)
+
+
+@contextmanager
+def _installed(extra: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise UnknownStorage(f"Install recipient-fields[{extra}] for this storage.") from error
+
+
 def _open_plugin(scheme: str) -> Callable[[str], Storage]:
     for entry_point in entry_points(group=STORAGE_GROUP, name=scheme):
         try:
@@ -92,5 +140,6 @@ def _open_plugin(scheme: str) -> Callable[[str], Storage]:
             raise UnknownStorage(f"The adapter of {scheme}: can't be loaded: {error}.") from error
         return opener
     raise UnknownStorage(
-        f"There is no storage {scheme}:. Use memory: or sqlite:PATH, or install its adapter."
+        f"There is no storage {scheme}:. Use memory:, sqlite:PATH or postgresql://…, or install"
+        " its adapter."
     )

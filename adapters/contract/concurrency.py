@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from threading import Barrier, Event
+from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
@@ -66,6 +66,32 @@ def _threads_switched_often() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
+class Meanwhile:
+    """A call made in another thread in the midst of a change, which waits a moment for its end.
+
+    Where the change holds a lock, the call ends after it.
+    """
+
+    def __init__(self, call: Callable[[], object], moment: float) -> None:
+        self._call = call
+        self._moment = moment
+        self._thread = Thread(target=self._run)
+
+    def happens(self) -> None:
+        """Begin the call, the first time that it is asked for."""
+        if self._thread.ident is None:
+            self._thread.start()
+            self._thread.join(self._moment)
+
+    def outcome(self) -> Any:
+        """What it came to."""
+        self._thread.join()
+        return self._outcome
+
+    def _run(self) -> None:
+        self._outcome = attempt(self._call)
+
+
 def _counted(member: str) -> FieldChange:
     """The change that counts one up in that member: a lost update is a number too low."""
 
@@ -74,6 +100,12 @@ def _counted(member: str) -> FieldChange:
         return changing(**{member: [count] if member == "allowed_values" else str(count)})(field)
 
     return change
+
+
+def refuse_changed(field: RecipientField) -> None:
+    """The check that lets a field go only as it was made."""
+    if field.version > 1:
+        raise VersionConflict(field.version_tag)
 
 
 def _count(field: RecipientField, member: str) -> int:
@@ -87,6 +119,8 @@ class ConcurrencyCases:
     crowd = 50
     threads = 8
     rounds = 100
+    moment = 0.1
+    """The seconds that a change waits for what happens meanwhile."""
 
     def test_of_many_adding_one_key_exactly_one_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
@@ -156,6 +190,66 @@ class ConcurrencyCases:
         assert after.version == 1 + self.threads * self.rounds
         assert fields.all(ours).revision >= before.revision + self.threads * self.rounds
 
+    def test_an_update_in_the_midst_of_another_is_not_lost(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        hiding = partial(fields.update, ours, field.id, changing(insertable=False))
+        meanwhile = Meanwhile(hiding, self.moment)
+
+        def change(found: RecipientField) -> RecipientField:
+            meanwhile.happens()
+            return renaming("Town")(found)
+
+        fields.update(ours, field.id, change)
+        assert isinstance(meanwhile.outcome(), RecipientField)
+        after = fields.get(ours, field.id)
+        assert (after.name, after.insertable, after.version) == ("Town", False, 3)
+
+    def test_a_field_deleted_in_the_midst_of_an_update_stays_deleted(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        meanwhile = Meanwhile(partial(fields.delete, ours, field.id, permit), self.moment)
+
+        def change(found: RecipientField) -> RecipientField:
+            meanwhile.happens()
+            return renaming("Town")(found)
+
+        updated = attempt(lambda: fields.update(ours, field.id, change))
+        assert meanwhile.outcome() is None
+        assert type(updated) in {RecipientField, FieldNotFound}
+        assert fields.all(ours).fields == ()
+
+    def test_a_field_changed_in_the_midst_of_a_check_is_not_deleted_unchecked(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        field = fields.add(ours, a_definition())
+        change = partial(fields.update, ours, field.id, renaming("Town"))
+        meanwhile = Meanwhile(change, self.moment)
+
+        def check(found: RecipientField) -> None:
+            meanwhile.happens()
+            refuse_changed(found)
+
+        deleted = attempt(lambda: fields.delete(ours, field.id, check))
+        changed = meanwhile.outcome()
+        assert (deleted is None) is isinstance(changed, FieldNotFound)
+
+    def test_a_use_recorded_in_the_midst_of_an_update_is_not_lost(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId
+    ) -> None:
+        key = api_keys.add(a_grant(ours))
+        meanwhile = Meanwhile(partial(api_keys.record_use, key.id, LATER), self.moment)
+
+        def change(found: ApiKey) -> ApiKey:
+            meanwhile.happens()
+            return found.revoked(LATER)
+
+        api_keys.update(key.id, change)
+        assert meanwhile.outcome() is None
+        assert api_keys.find(key.digest) == evolve(key, last_used_at=LATER, revoked_at=LATER)
+
     def test_an_update_never_brings_a_deleted_field_back(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
@@ -180,10 +274,6 @@ class ConcurrencyCases:
     def test_a_deletion_is_checked_against_the_field_it_removes(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        def refuse_changed(field: RecipientField) -> None:
-            if field.version > 1:
-                raise VersionConflict(field.version_tag)
-
         for _ in range(self.rounds // 5):
             field = fields.add(ours, a_definition())
             update, deletion = race(

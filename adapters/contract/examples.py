@@ -98,14 +98,14 @@ def a_grant(
     return grant_key(key or PlainKey.generate(), organization_id, **{**usual, **members})
 
 
+def channel_of(field: RecipientField) -> Channel:
+    """The channel the field came from."""
+    return Channel(field.origin.source, field.origin.integration_id)
+
+
 def changing(**members: Any) -> FieldChange:
     """The change of those FieldChanges, through the channel the field came from."""
-
-    def change(field: RecipientField) -> RecipientField:
-        channel = Channel(field.origin.source, field.origin.integration_id)
-        return field.revised(FieldChanges(**members), by=channel, at=NOW)
-
-    return change
+    return lambda field: field.revised(FieldChanges(**members), by=channel_of(field), at=NOW)
 
 
 def renaming(name: str) -> FieldChange:

@@ -45,7 +45,7 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
-from .examples import NOW, a_grant
+from .examples import NOW, a_grant, channel_of
 from .outcomes import attempt, exact
 from .strategies import changes, channels, definitions, instants, queries
 
@@ -202,7 +202,7 @@ class StorageMachine(RuleBasedStateMachine):
         organization_id=organizations,
         reference=references,
         changes=changes(),
-        channel=channels(),
+        channel=st.none() | channels(),
         at=instants(),
     )
     def update_field(
@@ -210,26 +210,26 @@ class StorageMachine(RuleBasedStateMachine):
         organization_id: OrganizationId,
         reference: FieldReference,
         changes: FieldChanges,
-        channel: Channel,
+        channel: Channel | None,
         at: datetime,
     ) -> None:
-        """Whether the channel may or may not, whether the values fit or not."""
+        """Through its own channel (None) or another, whether the values fit or not."""
 
         def change(field: RecipientField) -> RecipientField:
-            return field.revised(changes, by=channel, at=at)
+            return field.revised(changes, by=channel or channel_of(field), at=at)
 
         updated = attempt(lambda: self.storage.fields.update(organization_id, reference, change))
         expected = attempt(lambda: self.model.update(organization_id, reference, change))
         assert exact(updated) == exact(expected)
 
-    @rule(organization_id=organizations, reference=references, channel=channels())
+    @rule(organization_id=organizations, reference=references, channel=st.none() | channels())
     def delete_field(
-        self, organization_id: OrganizationId, reference: FieldReference, channel: Channel
+        self, organization_id: OrganizationId, reference: FieldReference, channel: Channel | None
     ) -> None:
-        """Whether the channel may or may not."""
+        """Through its own channel (None) or another."""
 
         def check(field: RecipientField) -> None:
-            field.require_deletable(by=channel)
+            field.require_deletable(by=channel or channel_of(field))
 
         deleted = attempt(lambda: self.storage.fields.delete(organization_id, reference, check))
         expected = attempt(lambda: self.model.delete(organization_id, reference, check))

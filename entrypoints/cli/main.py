@@ -6,7 +6,7 @@ import click
 
 from recipient_fields.domain import RecipientFieldsError
 
-from ..composition import open_core
+from ..composition import migrate_storage
 from .fields import fields
 from .keys import keys
 from .openapi import openapi
@@ -32,7 +32,7 @@ class _Commands(click.Group):
     metavar="URL",
     default="sqlite:recipient-fields.db",
     show_default=True,
-    help="Where the fields are kept: sqlite:PATH or memory:.",
+    help="Where the fields are kept: sqlite:PATH, postgresql://… or memory:.",
 )
 @click.version_option(package_name="recipient-fields")
 @click.pass_context
@@ -49,7 +49,7 @@ def main(ctx: click.Context, storage: str) -> None:
 @click.pass_obj
 def migrate(storage: str) -> None:
     """Bring the storage's schema up to date."""
-    open_core(storage).storage.close()
+    migrate_storage(storage)
     click.echo("The storage is up to date.", err=True)
 
 

@@ -119,9 +119,9 @@ json_option = option(
 
 
 @contextmanager
-def opened(storage: str) -> Iterator[Core]:
+def opened(storage: str, *, threads: int = 1, prepare: bool = True) -> Iterator[Core]:
     """The use cases over that storage, for one command."""
-    core = open_core(storage)
+    core = open_core(storage, threads=threads, prepare=prepare)
     try:
         yield core
     finally:

@@ -7,7 +7,7 @@ import re
 
 import click
 
-from ..composition import Core
+from ..composition import Core, migrate_storage
 from ..demo import create_demonstration, curl_commands
 from ..http.app import create_app
 from ..http.readiness import TimedCheck
@@ -53,12 +53,28 @@ class Address(click.ParamType[tuple[str, int]]):
     show_default=True,
     help="How many requests are worked on at once.",
 )
+@option(
+    "--prepare/--no-prepare",
+    default=True,
+    help="Prepare statements on PostgreSQL; not behind PgBouncer in transaction mode.",
+)
+@option("--migrate", is_flag=True, help="Bring the storage's schema up to date first.")
 @option("--demo", is_flag=True, help="Fill an empty storage with demonstration data.")
 @click.pass_obj
-def serve(storage: str, listen: tuple[str, int], threads: int, *, demo: bool) -> None:
+def serve(
+    storage: str,
+    listen: tuple[str, int],
+    threads: int,
+    *,
+    prepare: bool,
+    migrate: bool,
+    demo: bool,
+) -> None:
     """Answer HTTP requests until SIGTERM or SIGINT."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    with opened(storage) as core:
+    if migrate:
+        migrate_storage(storage)
+    with opened(storage, threads=threads, prepare=prepare) as core:
         app = create_app(core.fields, core.validator, TimedCheck(core.storage.check))
         host, port = listen
         try:

@@ -53,5 +53,5 @@ def require_json(req: falcon.Request) -> None:
 
 
 def _accepted(req: falcon.Request) -> str:
-    """The `Accept` header in lower case: media types have none, but Falcon compares them as sent."""
+    """The `Accept` header in lower case, since Falcon compares media types as they are sent."""
     return req.accept.lower()

@@ -68,14 +68,22 @@ class LosesUpdates(Faulty):
 
 
 class BringsFieldsBack(Faulty):
-    """Writes what it has read, whether that is still there or not."""
+    """Writes what it has made of the field, whether that is still there or not."""
 
     def update(self, organization_id, reference, change, /) -> RecipientField:
-        field = self.sound.get(organization_id, reference)
+        changed = change(self.sound.get(organization_id, reference))
         try:
-            return self.sound.update(organization_id, reference, change)
+            return self.sound.update(organization_id, reference, lambda _: changed)
         except FieldNotFound:
-            return self.sound.add(organization_id, a_definition(field.key))
+            return self.sound.add(organization_id, a_definition(changed.key))
+
+
+class ChecksBeforeItDeletes(Faulty):
+    """Reads and checks, and deletes in a second step."""
+
+    def delete(self, organization_id, reference, check, /) -> None:
+        check(self.sound.get(organization_id, reference))
+        self.sound.delete(organization_id, reference, lambda _: None)
 
 
 class CountsBeforeItAdds(Faulty):
@@ -136,7 +144,15 @@ def faulty_storage(fault: type[Faulty]) -> Storage:
     ("fault", "case"),
     [
         (LosesUpdates, StorageContract.test_updates_of_different_members_lose_nothing),
-        (BringsFieldsBack, StorageContract.test_an_update_never_brings_a_deleted_field_back),
+        (LosesUpdates, StorageContract.test_an_update_in_the_midst_of_another_is_not_lost),
+        (
+            BringsFieldsBack,
+            StorageContract.test_a_field_deleted_in_the_midst_of_an_update_stays_deleted,
+        ),
+        (
+            ChecksBeforeItDeletes,
+            StorageContract.test_a_field_changed_in_the_midst_of_a_check_is_not_deleted_unchecked,
+        ),
         (CountsBeforeItAdds, StorageContract.test_a_limit_is_exact_however_many_add_at_once),
         (ReadsInTwoSteps, StorageContract.test_a_reader_sees_only_catalogs_that_there_were),
     ],
@@ -145,12 +161,14 @@ def test_the_contract_finds_faults_of_concurrency(
     fault: type[Faulty], case: Callable[..., None]
 ) -> None:
     storage = faulty_storage(fault)
-    ours = storage.organizations.add("ACME", NOW).id
-    with pytest.raises(AssertionError):
+
+    def run_often() -> None:
         for _ in range(100):
+            ours = storage.organizations.add("ACME", NOW).id
             case(StorageContract(), storage.fields, ours)
-            for field in storage.fields.all(ours).fields:
-                storage.fields.delete(ours, field.id, lambda _: None)
+
+    with pytest.raises(AssertionError):
+        run_often()
 
 
 @pytest.mark.parametrize("fault", [AnswersFromACache, ForgetsTheTenant])

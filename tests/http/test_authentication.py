@@ -41,25 +41,29 @@ def test_every_request_needs_a_key(stand: Stand, api: Api, city, method: str, pa
 
 
 def wrong_headers(key: str) -> list[str]:
-    """Two hundred `Authorization` headers that are not the one of this key."""
+    """Some two hundred `Authorization` headers that are not the one of this key."""
     schemes = ["Basic", "Token", "Digest", "Bearerr", "Beare", "ApiKey", "OAuth", "Negotiate"]
     keys = [
         "", WELL_FORMED, key[:-1], key + "0", key[1:], key.upper(), key.lower(), key.swapcase(),
         key[::-1], key.replace("rfk_", "RFK_"), key.replace("rfk_", ""), key.replace("_", "-"),
-        f'"{key}"', f"<{key}>", f"{key},", f"{key};", f"{key}=", f"{key} ", f"{key} {key}",
+        f'"{key}"', f"<{key}>", f"{key},", f"{key};", f"{key}=", f"{key} {key}",
         f"{key}, Bearer {key}", f"a,{key}", f"token={key}", "null", "undefined", "*", "%",
         "' OR '1'='1", "../../etc/passwd", "\u00e4\u00f6\u00fc", "\u00e9" * 42, "\x7f", "a" * 8_000,
     ]  # fmt: skip
-    typed_wrong = [key[:n] + ("a" if key[n] != "a" else "b") + key[n + 1 :] for n in range(len(key))]
-    unknown = [made_of(f"{n:032}") for n in range(100)]
+    unknown = [made_of(f"{n:032}") for n in range(120)]
     separators = ["\t", "", ":", "="]
     return [
         "",
         key,
         *[f"{scheme} {key}" for scheme in schemes],
         *[f"Bearer{separator}{key}" for separator in separators],
-        *[f"Bearer {text}" for text in (*keys, *typed_wrong, *unknown) if text != f"{key} "],
+        *[f"Bearer {text}" for text in (*keys, *mistyped(key), *unknown)],
     ]
+
+
+def mistyped(key: str) -> list[str]:
+    """The key with each of its characters changed once."""
+    return [key[:n] + ("a" if key[n] != "a" else "b") + key[n + 1 :] for n in range(len(key))]
 
 
 def made_of(random: str) -> str:
@@ -78,7 +82,7 @@ def test_the_example_of_the_contract_is_well_formed():
 
 def test_whatever_is_wrong_with_a_key_the_answer_is_the_same(api: Api):
     headers = wrong_headers(api.key or "")
-    assert len(headers) >= 180
+    assert len(headers) > 200
     answers = [api.list(authorization=header, x_request_id="one") for header in headers]
     answers.append(api.list(authorization=[f"Bearer {api.key}"] * 2, x_request_id="one"))
     assert {(a.status, a.content, a.headers["www-authenticate"]) for a in answers} == {
@@ -205,13 +209,15 @@ class TestWhileTheKeysCanNotBeRead:
         assert int(answer.headers["retry-after"]) > 0
         assert "www-authenticate" not in answer.headers
 
-    @pytest.mark.parametrize("header", [None, "", "Bearer", "Basic a", f"Bearer {WELL_FORMED[:-1]}B"])
+    @pytest.mark.parametrize(
+        "header", [None, "", "Bearer", "Basic a", f"Bearer {WELL_FORMED[:-1]}B"]
+    )
     def test_what_is_no_key_is_401_even_then(self, client: Api, header: str | None):
         assert client.list(authorization=header).outcome == (401, "unauthorized")
 
     def test_a_mistyped_key_is_401_even_then(self, client: Api):
-        for typed in wrong_headers(client.key or "")[-142:-100]:
-            assert client.list(authorization=typed).outcome == (401, "unauthorized")
+        for typed in mistyped(client.key or ""):
+            assert client.list(authorization=f"Bearer {typed}").outcome == (401, "unauthorized")
 
     def test_what_is_not_under_the_api_is_answered(self, client: Api):
         assert client.send("GET", "/healthz").status == 200

@@ -23,7 +23,9 @@ def write(request: pytest.FixtureRequest, api: Api, city) -> Callable[..., Answe
     }[request.param]
 
 
-@pytest.mark.parametrize("form", ["{}", '"a", {}', '{} , "b"', ',"a",,{},', '\t{} ', 'W/"a",{}', "*"])
+@pytest.mark.parametrize(
+    "form", ["{}", '"a", {}', '{} , "b"', ',"a",,{},', "\t{} ", 'W/"a",{}', "*"]
+)
 def test_a_change_goes_ahead_in_the_expected_version(api: Api, write, form: str):
     assert write(if_match=form.format(api.get("city").etag)).status in {200, 204}
 

@@ -62,8 +62,12 @@ def test_the_answer_says_where_the_field_is_and_in_which_version(api: Api):
 
 
 def test_ids_count_up(api: Api, brewery: Api):
-    ids = [client.post({**CITY, "key": f"k{n}"}).field["id"] for n in (1, 2) for client in (api, brewery)]
-    assert 1 <= ids[0]
+    ids = [
+        client.post({**CITY, "key": f"k{n}"}).field["id"]
+        for n in (1, 2)
+        for client in (api, brewery)
+    ]
+    assert ids[0] >= 1
     assert ids == sorted(set(ids))
 
 
@@ -72,7 +76,7 @@ def test_ids_count_up(api: Api, brewery: Api):
     [
         ("First name", "first_name"),
         ("  Größe (cm)  ", "gro_e_cm"),
-        ("Élodie’s café", "elodie_s_cafe"),
+        ("Élodie's café", "elodie_s_cafe"),
         ("2nd address", "f_2nd_address"),
         ("x²", "x2"),
         ("ﬁrst", "first"),

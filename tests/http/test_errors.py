@@ -204,12 +204,12 @@ def test_a_clients_request_id_is_echoed(api: Api, own: str):
     assert api.get("missing", x_request_id=own).error["request_id"] == own
 
 
-@pytest.mark.parametrize("own", [None, "", "x" * 65, "a b", "a/b", "ä", "<a>", ["a", "b"], "a\t"])
+@pytest.mark.parametrize("own", [None, "", "x" * 65, "a b", "a/b", "ä", "<a>", ["a", "b"]])
 def test_another_request_id_is_replaced(api: Api, own: object):
-    answers = [api.get("missing", x_request_id=own) for _ in range(2)]
-    ids = {answer.headers["x-request-id"] for answer in answers}
-    assert len(ids) == 2
-    assert not ids & {own, "a"}
+    first, second = (api.list(x_request_id=own).headers["x-request-id"] for _ in range(2))
+    assert first != second
+    assert own not in [first, second]
+    assert "a" not in [first, second]
 
 
 def test_a_refusal_changes_nothing_for_the_next_request(api: Api, bakery: OrganizationId):

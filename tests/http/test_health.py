@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
@@ -50,8 +51,11 @@ class TestAStorageThatDoesNotAnswer:
         return Event()
 
     @pytest.fixture
-    def client(self, stand: Stand, answered: Event) -> Api:
-        yield stand.client(check=TimedCheck(lambda: None if answered.wait(60) else None, 0.05))
+    def client(self, stand: Stand, answered: Event) -> Iterator[Api]:
+        def check() -> None:
+            answered.wait()
+
+        yield stand.client(check=TimedCheck(check, seconds=0.05))
         answered.set()
 
     def test_is_not_ready(self, client: Api):

@@ -25,7 +25,7 @@ def theirs(request: pytest.FixtureRequest, stand: Stand, bakery: OrganizationId)
 def test_by_id_it_is_like_a_missing_one(api: Api, brewery: Api, theirs: FieldId, verb: str):
     before = api.state()
     body = BODIES.get(verb, "")
-    answers = [brewery.send(verb, f"{FIELDS}/{id}", body) for id in (theirs, MISSING)]
+    answers = [brewery.send(verb, f"{FIELDS}/{one}", body) for one in (theirs, MISSING)]
     assert answers[0].status == 404
     assert answers[0].told == answers[1].told
     assert api.state() == before
@@ -45,13 +45,13 @@ def test_by_key_it_is_like_a_missing_one(api: Api, brewery: Api, theirs, verb: s
 @pytest.mark.parametrize("verb", VERBS)
 def test_conditions_do_not_tell_them_apart(api: Api, brewery: Api, theirs, verb: str, headers):
     body = BODIES.get(verb, "")
-    answers = [brewery.send(verb, f"{FIELDS}/{id}", body, **headers) for id in (theirs, MISSING)]
+    answers = [brewery.send(verb, f"{FIELDS}/{one}", body, **headers) for one in (theirs, MISSING)]
     assert answers[0].told == answers[1].told
 
 
 def test_their_version_does_not_tell_them_apart(api: Api, brewery: Api, theirs: FieldId):
     etag = api.get(theirs).etag
-    answers = [brewery.get(id, if_none_match=etag) for id in (theirs, MISSING)]
+    answers = [brewery.get(one, if_none_match=etag) for one in (theirs, MISSING)]
     assert answers[0].told == answers[1].told
 
 

@@ -15,10 +15,8 @@ VALID = enveloped(CITY).encode()
 
 def holding(value: str) -> bytes:
     """A valid document but for one allowed value, which is this text."""
-    return (
-        '{"recipient_field": {"name": "City", "data_type": "number", "allowed_values": [%s]}}'
-        % value
-    ).encode()
+    members = f'"name": "City", "data_type": "number", "allowed_values": [{value}]'
+    return ('{"recipient_field": {' + members + "}}").encode()
 
 
 BROKEN = {

@@ -72,7 +72,9 @@ def test_an_encoded_body_is_refused(api: Api, city, method: str, encoding: str):
     assert answer.outcome == (415, "unsupported_media_type")
 
 
-@pytest.mark.parametrize("media_type", [MERGE_PATCH, MERGE_PATCH.upper(), f"{MERGE_PATCH};charset=utf-8"])
+@pytest.mark.parametrize(
+    "media_type", [MERGE_PATCH, MERGE_PATCH.upper(), f"{MERGE_PATCH};charset=utf-8"]
+)
 def test_a_merge_patch_is_for_patch(api: Api, city, media_type: str):
     assert api.send("PATCH", TARGETS["PATCH"], BODY, content_type=media_type).status == 200
 

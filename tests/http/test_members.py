@@ -132,7 +132,7 @@ def test_a_name_is_trimmed_and_composed(api: Api):
 
 @pytest.mark.parametrize("member", ["custom_insertion_code", "custom_value_expression"])
 def test_esp_output_is_kept_verbatim(api: Api, member: str):
-    text = "  {{ contact.FNAME\u0301 }}\r\n\t\u2028</script> \\ \" \U0010ffff\x01"
+    text = '  {{ contact.FNAME\u0301 }}\r\n\t\u2028</script> \\ " \U0010ffff\x01'
     assert api.post({**CITY, member: text}).field[member] == text
     assert api.get("city").field[member] == text
 
@@ -425,7 +425,7 @@ def test_every_value_that_is_wrong_is_told(api: Api):
 
 
 def test_no_sentence_repeats_what_was_sent(api: Api, city):
-    document = {name: "Zanzibar" for name in [*city, "Zanzibar"]}
+    document = dict.fromkeys([*city, "Zanzibar"], "Zanzibar")
     for send in (api.post, lambda members: api.patch("city", members)):
         for members in (document, {**city, "name": "Zanzibar", "source": "Zanzibar"}, ["Zanzibar"]):
             assert not any("Zanzibar" in sentence for sentence in send(members).sentences)

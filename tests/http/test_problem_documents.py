@@ -15,7 +15,7 @@ PROBLEM = "application/problem+json"
 def media_type(api: Api, accept: str, path: str = f"{FIELDS}/missing") -> tuple[str, Any]:
     headers = [("Authorization", f"Bearer {api.key}"), ("Accept", accept)]
     _, received, content = api.transport("GET", path, headers, b"")
-    return dict((k.lower(), v) for k, v in received)["content-type"], json.loads(content)
+    return {k.lower(): v for k, v in received}["content-type"], json.loads(content)
 
 
 @pytest.mark.parametrize(

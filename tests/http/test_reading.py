@@ -127,7 +127,9 @@ def test_what_does_not_exist_is_not_found(api: Api, city, reference: str):
     assert api.get(reference).outcome == (404, "not_found")
 
 
-@pytest.mark.parametrize("text", ["Größe", "日本語", "👩‍👩‍👧 😀", "مرحبا", "\U0010ffff\ufeff", "</script>&'"])
+@pytest.mark.parametrize(
+    "text", ["Größe", "日本語", "👩‍👩‍👧 😀", "مرحبا", "\U0010ffff\ufeff", "</script>&'"]
+)
 def test_text_is_answered_as_it_was_sent(api: Api, text: str):
     assert api.put("k", {**CITY, "name": text}).field["name"] == text
     assert api.list().fields[0]["name"] == api.get("k").field["name"] == text

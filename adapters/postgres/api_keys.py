@@ -1,0 +1,171 @@
+"""The API keys in PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from attrs import evolve, frozen
+from psycopg import Connection
+
+from recipient_fields.application import KeyChange, KeySuccession
+from recipient_fields.domain import (
+    Access,
+    ApiKey,
+    ApiKeyId,
+    ApiKeyNotFound,
+    KeyGrant,
+    OrganizationId,
+    OrganizationNotFound,
+)
+
+from .columns import (
+    from_utc,
+    optional_from_utc,
+    optional_milliseconds,
+    storable_id,
+    to_milliseconds,
+)
+from .database import Database
+
+_COLUMNS = (
+    "id, organization_id, name, access, digest, display,"
+    " created_at AT TIME ZONE 'UTC', expires_at AT TIME ZONE 'UTC',"
+    " last_used_at AT TIME ZONE 'UTC', revoked_at AT TIME ZONE 'UTC'"
+)
+_SELECT = f"SELECT {_COLUMNS} FROM api_keys"
+_SELECT_BY_DIGEST = f"{_SELECT} WHERE digest = %s"
+_SELECT_FOR_CHANGE = f"{_SELECT} WHERE id = %s FOR NO KEY UPDATE"
+_SELECT_ALL = f"""
+    SELECT api_key.*
+    FROM organizations LEFT JOIN (
+        {_SELECT} WHERE organization_id = %(organization_id)s
+    ) AS api_key ON true
+    WHERE organizations.id = %(organization_id)s ORDER BY api_key.id
+"""
+_INSERT = """
+    INSERT INTO api_keys (
+        organization_id, name, access, digest, display, created_at, expires_at
+    )
+    SELECT id, %(name)s, %(access)s, %(digest)s, %(display)s, %(created_at)s, %(expires_at)s
+    FROM organizations WHERE id = %(organization_id)s RETURNING id
+"""
+_UPDATE = "UPDATE api_keys SET expires_at = %s, revoked_at = %s WHERE id = %s"
+_RECORD_USE = """
+    UPDATE api_keys SET last_used_at = %(at)s
+    WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at < %(at)s)
+"""
+
+
+@frozen
+class PostgresApiKeyRepository:
+    """See ApiKeyRepository."""
+
+    _database: Database
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
+        """See ApiKeyRepository."""
+        values = {"organization_id": storable_id(organization_id)}
+        rows = self._database.read(lambda c: c.execute(_SELECT_ALL, values).fetchall())
+        if not rows:
+            raise OrganizationNotFound
+        return tuple(_api_key(row) for row in rows if row[0] is not None)
+
+    def find(self, digest: bytes, /) -> ApiKey | None:
+        """See ApiKeyRepository."""
+        row = self._database.read(lambda c: c.execute(_SELECT_BY_DIGEST, (digest,)).fetchone())
+        return None if row is None else _api_key(row)
+
+    def add(self, grant: KeyGrant, /) -> ApiKey:
+        """See ApiKeyRepository."""
+        return self._database.write(lambda connection: _add(connection, grant))
+
+    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+        """See ApiKeyRepository."""
+
+        def update(connection: Connection[Any]) -> ApiKey:
+            key = _get_for_change(connection, key_id)
+            return _update(connection, key, change(key))
+
+        return self._database.write(update)
+
+    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+        """See ApiKeyRepository."""
+
+        def rotate(connection: Connection[Any]) -> tuple[ApiKey, ApiKey]:
+            key = _get_for_change(connection, key_id)
+            replaced, grant = succession(key)
+            return _update(connection, key, replaced), _add(connection, grant)
+
+        return self._database.write(rotate)
+
+    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+        """See ApiKeyRepository."""
+        values = {"id": storable_id(key_id), "at": to_milliseconds(at)}
+        self._database.write(lambda connection: connection.execute(_RECORD_USE, values))
+
+
+def _get_for_change(connection: Connection[Any], key_id: ApiKeyId) -> ApiKey:
+    row = connection.execute(_SELECT_FOR_CHANGE, (storable_id(key_id),)).fetchone()
+    if row is None:
+        raise ApiKeyNotFound
+    return _api_key(row)
+
+
+def _add(connection: Connection[Any], grant: KeyGrant) -> ApiKey:
+    row = connection.execute(
+        _INSERT,
+        {
+            "organization_id": storable_id(grant.organization_id),
+            "name": grant.name,
+            "access": grant.access.value,
+            "digest": grant.digest,
+            "display": grant.display,
+            "created_at": to_milliseconds(grant.created_at),
+            "expires_at": optional_milliseconds(grant.expires_at),
+        },
+    ).fetchone()
+    if row is None:
+        raise OrganizationNotFound
+    return grant.stored(ApiKeyId(row[0]))
+
+
+def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey:
+    """The key with the changed end and revocation, which are all that can change."""
+    changed = evolve(key, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
+    connection.execute(
+        _UPDATE,
+        (
+            optional_milliseconds(changed.expires_at),
+            optional_milliseconds(changed.revoked_at),
+            key.id,
+        ),
+    )
+    return changed
+
+
+def _api_key(row: tuple[Any, ...]) -> ApiKey:
+    (
+        key_id,
+        organization_id,
+        name,
+        access,
+        digest,
+        display,
+        created_at,
+        expires_at,
+        last_used_at,
+        revoked_at,
+    ) = row
+    return ApiKey(
+        id=ApiKeyId(key_id),
+        organization_id=OrganizationId(organization_id),
+        name=name,
+        access=Access(access),
+        digest=digest,
+        display=display,
+        created_at=from_utc(created_at),
+        expires_at=optional_from_utc(expires_at),
+        last_used_at=optional_from_utc(last_used_at),
+        revoked_at=optional_from_utc(revoked_at),
+    )

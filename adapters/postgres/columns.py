@@ -1,0 +1,52 @@
+"""How values look in PostgreSQL's columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from functools import partial
+
+from psycopg.types.json import Json
+
+from recipient_fields.domain import AllowedValues, whole_milliseconds
+
+_LARGEST_BIGINT = 2**63 - 1
+_NO_ID = -1
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_dumps = partial(json.dumps, ensure_ascii=False)
+
+
+def to_milliseconds(at: datetime) -> datetime:
+    """The instant without its microseconds, which PostgreSQL would round into the future."""
+    return whole_milliseconds(at)
+
+
+def optional_milliseconds(at: datetime | None) -> datetime | None:
+    """The instant without its microseconds, or NULL."""
+    return None if at is None else whole_milliseconds(at)
+
+
+def from_utc(at: datetime) -> datetime:
+    """The instant of a column read `AT TIME ZONE 'UTC'`, whatever the session's time zone is."""
+    return at.replace(tzinfo=UTC)
+
+
+def optional_from_utc(at: datetime | None) -> datetime | None:
+    """The instant, or None for NULL."""
+    return None if at is None else from_utc(at)
+
+
+def optional_json(allowed: AllowedValues | None) -> Json | None:
+    """The allowed values as text that keeps 1 apart from 1.0, or NULL."""
+    return None if allowed is None else Json(allowed.values, dumps=_dumps)
+
+
+def storable_id(identifier: int) -> int:
+    """The identifier, or one that no row has where PostgreSQL can't hold it."""
+    return identifier if 0 < identifier <= _LARGEST_BIGINT else _NO_ID
+
+
+def storable_text(text: str) -> str:
+    """The text up to what PostgreSQL can't hold: it compares to stored texts as the whole does."""
+    return _UNSTORABLE.split(text, maxsplit=1)[0]

@@ -1,0 +1,97 @@
+"""One connection: whom it reaches, and how long it waits for an answer."""
+
+from __future__ import annotations
+
+import re
+import select
+from collections.abc import Mapping
+from contextlib import suppress
+from time import monotonic
+from typing import Any, TypeAlias, TypeVar
+
+from psycopg import Connection, OperationalError, ProgrammingError, capabilities, errors, pq
+from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import TupleRow
+
+from recipient_fields.domain import StorageUnavailable
+
+T = TypeVar("T")
+
+Parameters: TypeAlias = Mapping[str, Any]
+"""What libpq needs to connect, by its own names. Holds the password: never to be shown."""
+
+_URL = re.compile(r"postgres(ql)?://([^@/?]*@)?[^@/?]*([/?][^@]*)?")
+_PORTS = re.compile(r"[0-9,]*")
+_DEFAULTS = {"connect_timeout": 2, "fallback_application_name": "recipient-fields"}
+_UNATTENDED_SECONDS = 1.0
+_CANCEL_SECONDS = 0.5
+
+
+class NoAnswer(OperationalError):
+    """The server did not answer in time. What it was asked to do may have happened."""
+
+
+class DeadlineConnection(Connection[TupleRow]):
+    """A connection that waits no longer than `deadline`, and is closed when that has passed.
+
+    `deadline` is a `monotonic()` time; without one, as when the pool checks an idle connection, a
+    second is enough. The server is asked to drop what it was doing, so that an abandoned session
+    ends there too.
+    """
+
+    deadline: float | None = None
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """See Connection; NoAnswer where the deadline passes."""
+        if timeout is None:
+            timeout = _UNATTENDED_SECONDS
+            if self.deadline is not None:
+                timeout = max(self.deadline - monotonic(), 0.0)
+        try:
+            return super().wait(gen, interval, timeout)
+        except errors._WaitTimeout:
+            self._abandon()
+            raise NoAnswer("no answer in time") from None
+
+    def has_gone(self) -> bool:
+        """Did the server hang up meanwhile? It says nothing unasked, except goodbye."""
+        if self.closed:
+            return True
+        poll = select.poll()
+        poll.register(self.pgconn.socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def _abandon(self) -> None:
+        # Before libpq 17 cancelling can't be given a limit, and would hang as the query did.
+        if capabilities.has_cancel_safe():
+            with suppress(OperationalError):
+                self.cancel_safe(timeout=_CANCEL_SECONDS)
+        self.close()
+
+
+def parse_url(url: str) -> Parameters:
+    """What the URL tells libpq, several hosts and every option of libpq's included.
+
+    StorageUnavailable where it can't be read. A password that is not percent-encoded where it has
+    to be is refused, because libpq would take parts of it for a host or a port and repeat them in
+    its messages.
+    """
+    parameters: Parameters | None = None
+    if _URL.fullmatch(url) is not None:
+        with suppress(ProgrammingError):  # Its message quotes the URL.
+            parameters = conninfo_to_dict(url)
+    if parameters is None or _PORTS.fullmatch(str(parameters.get("port", ""))) is None:
+        raise StorageUnavailable(
+            "The PostgreSQL URL can't be read. Write postgresql://user:password@host:port/database,"
+            " with @ / ? : and % in the password percent-encoded."
+        )
+    return {**_DEFAULTS, **parameters}
+
+
+def require_compiled_driver() -> None:
+    """StorageUnavailable where psycopg runs in Python alone: a list would cost 13 times the CPU."""
+    if pq.__impl__ == "python":
+        raise StorageUnavailable(
+            "psycopg runs without its C implementation. Install psycopg[binary] or psycopg[c]."
+        )

@@ -1,0 +1,135 @@
+"""Connections and transactions: how long they may take, and what becomes of them in an outage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from time import monotonic, sleep
+from typing import TypeAlias, TypeVar
+
+from psycopg import Error
+from psycopg.conninfo import make_conninfo
+from psycopg.errors import ReadOnlySqlTransaction
+from psycopg_pool import ConnectionPool
+
+from .connection import DeadlineConnection, Parameters
+from .errors import is_worth_another_try, translated_errors
+
+T = TypeVar("T")
+
+Work: TypeAlias = Callable[[DeadlineConnection], T]
+"""What is done with a connection. It may be done twice, but takes effect once."""
+
+_ANSWER_SECONDS = 3.0
+_POOL_SECONDS = 1.0
+_KEEPER_SECONDS = 1.0
+_SPARE_CONNECTIONS = 2  # for the readiness check, and for one that is being replaced
+_YIELD_SECONDS = 0.05
+_PREPARE_AFTER = 5
+
+# In one round trip. LOCAL, because behind PgBouncer the session belongs to others as well.
+_BEGIN = """
+    BEGIN ISOLATION LEVEL READ COMMITTED;
+    SET LOCAL lock_timeout = '1s';
+    SET LOCAL idle_in_transaction_session_timeout = '5s'
+"""
+
+
+class Database:
+    """One database, through a pool that no outage outlasts.
+
+    What the driver raises becomes ours here, and nowhere else. A transaction that meets another
+    one is tried once more.
+    """
+
+    def __init__(self, parameters: Parameters, *, threads: int, prepare: bool) -> None:
+        self._pool = ConnectionPool(
+            make_conninfo("", **parameters),
+            connection_class=DeadlineConnection,
+            kwargs={
+                "autocommit": True,
+                "prepare_threshold": _PREPARE_AFTER if prepare else None,
+            },
+            name="recipient-fields",
+            min_size=1,
+            max_size=threads + _SPARE_CONNECTIONS,
+            max_waiting=0,  # A limit here wedges the pool for ever once an outage fills the queue.
+            timeout=_POOL_SECONDS,
+            reconnect_timeout=1.0,
+            open=True,
+        )
+        self._closing = Event()
+        self._keeper = Thread(target=self._keep, name="recipient-fields-keeper", daemon=True)
+        self._keeper.start()
+
+    def read(self, work: Work[T], *, seconds: float = _ANSWER_SECONDS) -> T:
+        """What the work finds; each of its statements sees a state of its own."""
+        return self._twice(self._autocommit, work, seconds)
+
+    def write(self, work: Work[T]) -> T:
+        """What the work returns, in one transaction; undone where it raises."""
+        return self._twice(self._transaction, work, _ANSWER_SECONDS)
+
+    def close(self) -> None:
+        """Close every connection; one that is in use closes when it is given back."""
+        self._closing.set()
+        self._keeper.join(_KEEPER_SECONDS)
+        self._pool.close(timeout=1.0)
+
+    def _twice(self, run: Callable[[Work[T], float], T], work: Work[T], seconds: float) -> T:
+        deadline = monotonic() + seconds
+        with translated_errors():
+            try:
+                return run(work, deadline)
+            except Error as error:
+                if not is_worth_another_try(error):
+                    raise
+            sleep(_YIELD_SECONDS)  # So that the other gets what this one has just given back.
+            return run(work, deadline)
+
+    def _autocommit(self, work: Work[T], deadline: float) -> T:
+        with self._connection(deadline) as connection:
+            return work(connection)
+
+    def _transaction(self, work: Work[T], deadline: float) -> T:
+        with self._connection(deadline) as connection:
+            connection.execute(_BEGIN, prepare=False)
+            try:
+                result = work(connection)
+                connection.execute("COMMIT", prepare=False)
+            except BaseException:
+                if not connection.closed:
+                    connection.execute("ROLLBACK", prepare=False)
+                raise
+            return result
+
+    @contextmanager
+    def _connection(self, deadline: float) -> Iterator[DeadlineConnection]:
+        connection = self._take(deadline)
+        connection.deadline = deadline
+        try:
+            yield connection
+        except ReadOnlySqlTransaction:
+            self._pool.drain()  # This is no longer the primary, wherever the others lead.
+            raise
+        finally:
+            connection.deadline = None
+            self._pool.putconn(connection)
+
+    def _take(self, deadline: float) -> DeadlineConnection:
+        deadline = min(deadline, monotonic() + _POOL_SECONDS)
+        while True:
+            connection = self._pool.getconn(deadline - monotonic())
+            if not connection.has_gone():
+                return connection
+            connection.close()
+            self._pool.putconn(connection)
+
+    def _keep(self) -> None:
+        """Check the idle connections each second, and open one where an outage left none.
+
+        While a server is frozen the check holds on to them, so that callers are refused at once.
+        """
+        while not self._closing.wait(_KEEPER_SECONDS):
+            self._pool.check()

@@ -1,0 +1,84 @@
+"""What PostgreSQL and its driver raise, and what that means here. SQLSTATE decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from recipient_fields.domain import (
+    InvalidField,
+    RecipientFieldsError,
+    Rule,
+    StorageUnavailable,
+    Violation,
+)
+
+KEY_ONCE = "recipient_fields_key_once"
+"""The constraint that holds a key to one field of an organization."""
+
+_RACES = ("40001", "40P01")
+_UNAVAILABLE = (
+    *_RACES,
+    "08",  # the connection failed
+    "25006",  # read-only: no longer the primary
+    "25P03",  # idle in a transaction for too long
+    "25P04",  # in a transaction for too long
+    "28",  # not let in
+    "3D000",  # no such database
+    "42P01",  # no such table: not migrated
+    "53",  # out of connections, memory, disk
+    "55P03",  # a lock was not to be had in time
+    "57014",  # cancelled, or over the statement timeout
+    "57P0",  # shutting down, starting up, terminated
+    "58030",  # input or output failed
+)
+_REFUSED = {
+    "22001": Rule.TOO_LONG,
+    "22003": Rule.OUT_OF_RANGE,
+    "22021": Rule.INVALID_CHARACTERS,
+    "22P02": Rule.FORMAT,
+    "22P05": Rule.INVALID_CHARACTERS,
+    "54000": Rule.TOO_LONG,
+    "54001": Rule.TOO_LONG,
+}
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Raise what the block raises in the domain's words; a defect of ours as it is."""
+    try:
+        yield
+    except psycopg.Error as error:
+        ours = _translation(error)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def is_worth_another_try(error: psycopg.Error) -> bool:
+    """Did two transactions meet, so that the same one may pass now?"""
+    return error.sqlstate in _RACES or _takes_a_key(error)
+
+
+def one_line(error: psycopg.Error) -> str:
+    """What the error says, on one line and without libpq's hints."""
+    lines = (error.diag.message_primary or str(error)).splitlines()
+    return " ".join(line.strip() for line in lines if not line.startswith("\t"))
+
+
+def _translation(error: psycopg.Error) -> RecipientFieldsError | None:
+    state = error.sqlstate
+    if state is None:
+        unanswered = isinstance(error, psycopg.OperationalError)
+        return StorageUnavailable(f"PostgreSQL: {one_line(error)}") if unanswered else None
+    if state.startswith(_UNAVAILABLE) or _takes_a_key(error):
+        return StorageUnavailable(f"PostgreSQL: {one_line(error)} ({state})")
+    if state in _REFUSED:
+        return InvalidField([Violation(_REFUSED[state], "PostgreSQL can't store this value.")])
+    return None
+
+
+def _takes_a_key(error: psycopg.Error) -> bool:
+    return error.sqlstate == "23505" and error.diag.constraint_name == KEY_ONCE

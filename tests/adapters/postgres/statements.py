@@ -1,0 +1,47 @@
+"""What SQL the adapter executes, and whether it could ever show one tenant another's fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import psycopg
+
+from recipient_fields.adapters.postgres.connection import DeadlineConnection
+
+_MENTION = re.compile(r"\brecipient_fields\b", re.IGNORECASE)
+_USE = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO|TABLE|ONLY|,)\s+recipient_fields\b", re.IGNORECASE)
+_FILTER = re.compile(r"\bWHERE\s+organization_id = %\(organization_id\)s", re.IGNORECASE)
+_INSERT = re.compile(
+    r"\bINTO\s+recipient_fields\s*\(\s*organization_id\b.*?\bVALUES\s*\(\s*%\(organization_id\)s",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class Statements(set[str]):
+    """The SQL texts that storages executed."""
+
+    @contextmanager
+    def collected(self) -> Iterator[Statements]:
+        """Judge and keep each text as long as the block lasts."""
+        execute = psycopg.Cursor.execute
+
+        def executed(cursor: psycopg.Cursor[Any], query: Any, *values: Any, **options: Any) -> Any:
+            if isinstance(cursor.connection, DeadlineConnection):
+                assert names_its_organization(query), query
+                self.add(query)
+            return execute(cursor, query, *values, **options)
+
+        with patch.object(psycopg.Cursor, "execute", executed):
+            yield self
+
+
+def names_its_organization(statement: str) -> bool:
+    """Is each use of the fields' table bound to one organization?"""
+    mentions = len(_MENTION.findall(statement))
+    uses = len(_USE.findall(statement))
+    bound = len(_FILTER.findall(statement)) + len(_INSERT.findall(statement))
+    return mentions == 0 or mentions == uses == bound

@@ -1,0 +1,84 @@
+"""PostgreSQL keeps what the ports promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from recipient_fields.adapters.contract import (
+    Call,
+    StorageContract,
+    StorageDurabilityContract,
+    StorageOutageContract,
+    assert_storages_agree,
+    machine_for,
+    port_calls,
+)
+from recipient_fields.adapters.contract.queries import QueryCases
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
+
+from .server import execute
+
+
+class TestPostgresStorage(StorageContract, QueryCases):
+    @pytest.fixture
+    def storage(self, database: str) -> Iterator[PostgresStorage]:
+        with closing(PostgresStorage(database)) as storage:
+            yield storage
+
+
+class TestPostgresDurability(StorageDurabilityContract):
+    @pytest.fixture
+    def opened(self, database: str) -> Callable[[], AbstractContextManager[PostgresStorage]]:
+        return lambda: closing(PostgresStorage(database))
+
+
+class TestServerThatLetsNobodyIn(StorageOutageContract):
+    @pytest.fixture
+    def broken_storage(
+        self, server_url: str, empty_database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[PostgresStorage]:
+        migrate(empty_database)
+        monkeypatch.setattr(database, "_POOL_SECONDS", 0.05)  # Each refusal takes so long.
+        with closing(PostgresStorage(empty_database)) as storage:
+            close_to_everyone(server_url, empty_database.rpartition("/")[2])
+            yield storage
+
+
+class TestMissingTables(StorageOutageContract):
+    @pytest.fixture
+    def broken_storage(self, empty_database: str) -> Iterator[PostgresStorage]:
+        migrate(empty_database)
+        with closing(PostgresStorage(empty_database)) as storage:
+            execute(
+                empty_database,
+                "DROP TABLE recipient_fields, api_keys, organizations, schema_migrations",
+            )
+            yield storage
+
+
+def close_to_everyone(server_url: str, name: str) -> None:
+    execute(server_url, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    execute(
+        server_url,
+        f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{name}'",
+    )
+
+
+def test_any_sequence_of_calls_is_answered_as_the_model_says(shared_database: str) -> None:
+    machine = machine_for(lambda: closing(PostgresStorage(shared_database)))
+    run_state_machine_as_test(machine, settings=settings(max_examples=30, deadline=None))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(calls=port_calls())
+def test_postgresql_agrees_with_memory_step_by_step(
+    storage: PostgresStorage, shared_database: str, calls: Sequence[Call]
+) -> None:
+    execute(shared_database, "TRUNCATE organizations, recipient_fields, api_keys RESTART IDENTITY")
+    assert_storages_agree(storage, MemoryStorage(), calls)

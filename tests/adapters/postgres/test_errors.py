@@ -1,0 +1,89 @@
+"""Which error of PostgreSQL becomes which of ours (SQLSTATE decides)."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from recipient_fields.adapters.postgres.connection import NoAnswer
+from recipient_fields.adapters.postgres.errors import translated_errors
+from recipient_fields.domain import InvalidField, Rule, StorageUnavailable
+
+# fmt: off
+UNAVAILABLE = {
+    "08000", "08001", "08003", "08004", "08006", "08007", "08P01", "25006", "25P03", "25P04",
+    "28000", "28P01", "3D000", "40001", "40P01", "42P01", "53000", "53100", "53200", "53300",
+    "53400", "55P03", "57014", "57P01", "57P02", "57P03", "57P04", "57P05", "58030",
+}
+# fmt: on
+REFUSED = {
+    "22001": Rule.TOO_LONG,
+    "22003": Rule.OUT_OF_RANGE,
+    "22021": Rule.INVALID_CHARACTERS,
+    "22P02": Rule.FORMAT,
+    "22P05": Rule.INVALID_CHARACTERS,
+    "54000": Rule.TOO_LONG,
+    "54001": Rule.TOO_LONG,
+}
+KNOWN = {
+    error.sqlstate
+    for error in vars(psycopg.errors).values()
+    if isinstance(error, type) and issubclass(error, psycopg.Error) and error.sqlstate
+}
+"""Every SQLSTATE that psycopg has a name for."""
+
+OUTAGES = {state for state in KNOWN if state in UNAVAILABLE or state[:2] in {"08", "28", "53"}}
+
+
+def error_of(sqlstate: str) -> psycopg.Error:
+    return psycopg.errors.lookup(sqlstate)("the server's words")
+
+
+@pytest.mark.parametrize("sqlstate", sorted(UNAVAILABLE))
+def test_what_the_server_can_not_do_now_is_unavailable(sqlstate: str) -> None:
+    with pytest.raises(StorageUnavailable, match=sqlstate), translated_errors():
+        raise error_of(sqlstate)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        psycopg.OperationalError("server closed the connection unexpectedly"),
+        PoolTimeout("couldn't get a connection"),
+        PoolClosed("closed"),
+        NoAnswer("no answer"),
+    ],
+    ids=repr,
+)
+def test_a_lost_connection_is_unavailable(error: psycopg.Error) -> None:
+    with pytest.raises(StorageUnavailable) as raised, translated_errors():
+        raise error
+    assert raised.value.__cause__ is error
+
+
+@pytest.mark.parametrize(("sqlstate", "rule"), REFUSED.items())
+def test_a_value_that_can_not_be_stored_is_invalid_and_not_repeated(
+    sqlstate: str, rule: Rule
+) -> None:
+    with pytest.raises(InvalidField) as raised, translated_errors():
+        raise error_of(sqlstate)
+    [violation] = raised.value.violations
+    assert violation.rule is rule
+    assert "words" not in violation.message
+
+
+@pytest.mark.parametrize("sqlstate", sorted(KNOWN - OUTAGES - set(REFUSED)))
+def test_everything_else_is_a_defect_and_stays_what_it_is(sqlstate: str) -> None:
+    error = error_of(sqlstate)
+    with pytest.raises(type(error)) as raised, translated_errors():
+        raise error
+    assert raised.value is error
+
+
+@pytest.mark.parametrize(
+    "error", [psycopg.ProgrammingError("bad placeholder"), psycopg.InterfaceError("closed cursor")]
+)
+def test_misusing_the_driver_is_a_defect(error: psycopg.Error) -> None:
+    with pytest.raises(type(error)), translated_errors():
+        raise error

@@ -1,0 +1,227 @@
+"""What callers see while PostgreSQL is down, and how soon it is over.
+
+RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS says how long each outage lasts; 2 s are enough to see every
+timeout pass, longer ones show that recovery does not depend on the length.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from time import monotonic, sleep
+
+import psycopg
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.domain import OrganizationId, StorageUnavailable
+
+from .examples import NOW, a_definition
+from .load import Load
+from .server import PostgresServer, eventually, execute, new_database
+
+OUTAGE_SECONDS = float(os.environ.get("RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS", "2"))
+LONGEST_ANSWER = 4.0
+
+
+@pytest.fixture
+def database(server: PostgresServer) -> Iterator[str]:
+    """A migrated database on a server that may be broken."""
+    with new_database(server.url()) as url:
+        migrate(url)
+        yield url
+
+
+def terminate_backends(server: PostgresServer) -> None:
+    server.terminate_backends()
+
+
+def restart_fast(server: PostgresServer) -> None:
+    server.stop("fast")
+    server.start()
+
+
+def restart_immediately(server: PostgresServer) -> None:
+    server.stop("immediate")
+    server.start()
+
+
+def kill_a_backend(server: PostgresServer) -> None:
+    """The postmaster then ends all others and recovers."""
+    server.kill_a_backend()
+
+
+def kill_the_postmaster(server: PostgresServer) -> None:
+    server.kill()
+    sleep(OUTAGE_SECONDS)
+    server.start()
+
+
+@pytest.mark.parametrize(
+    "break_and_mend",
+    [
+        terminate_backends,
+        restart_fast,
+        restart_immediately,
+        kill_a_backend,
+        kill_the_postmaster,
+    ],
+)
+def test_an_outage_loses_nothing_and_is_soon_over(
+    server: PostgresServer,
+    storage: PostgresStorage,
+    ours: OrganizationId,
+    break_and_mend: Callable[[PostgresServer], None],
+) -> None:
+    with Load(storage, ours) as load:
+        break_and_mend(server)
+        eventually(server.accepts, within=10)
+        accepting = monotonic()
+        sleep(2.5)
+    load.require_outage_of_503s()
+    load.require_service_since(accepting)
+    load.require_nothing_lost()
+
+
+def test_a_frozen_server_is_given_up_and_served_from_again_when_it_thaws(
+    server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    with Load(storage, ours) as load:
+        server.freeze()
+        frozen = monotonic()
+        sleep(LONGEST_ANSWER + OUTAGE_SECONDS)
+        server.thaw()
+        thawed = monotonic()
+        sleep(2.5)
+    load.require_outage_of_503s()
+    load.require_quick_refusals_between(frozen + LONGEST_ANSWER, thawed - 1.2)
+    load.require_service_since(thawed)
+    load.require_nothing_lost()
+
+
+def test_idle_sessions_of_a_frozen_server_are_noticed_before_anyone_needs_them(
+    server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    storage.fields.all(ours)
+    server.freeze()
+    try:
+        sleep(1.2)
+        began = monotonic()
+        with pytest.raises(StorageUnavailable):
+            storage.fields.all(ours)
+        assert monotonic() - began < 1.2
+    finally:
+        server.thaw()
+    sleep(1.5)
+    assert storage.fields.all(ours).fields == ()
+
+
+def test_a_session_that_ended_while_it_was_idle_is_not_used(
+    server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    for _ in range(3):
+        server.terminate_backends()
+        assert storage.fields.all(ours).fields == ()
+
+
+def test_an_organization_that_someone_locks_is_refused_for_as_long(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    with psycopg.connect(database) as locker:
+        locker.execute("SELECT FROM organizations FOR UPDATE")
+        began = monotonic()
+        with pytest.raises(StorageUnavailable, match="lock timeout"):
+            storage.fields.add(ours, a_definition())
+        assert monotonic() - began < 1.2
+        assert storage.fields.all(ours).fields == ()
+    storage.fields.add(ours, a_definition())
+
+
+def test_a_table_that_someone_locks_is_given_up_in_time(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    with psycopg.connect(database) as locker:
+        locker.execute("LOCK TABLE recipient_fields")
+        began = monotonic()
+        with pytest.raises(StorageUnavailable, match="in time"):
+            storage.fields.all(ours)
+        assert monotonic() - began < LONGEST_ANSWER
+        # What was given up is not left waiting on the server either.
+        eventually(lambda: waiting(database) == 0, within=1)
+    assert storage.fields.all(ours).fields == ()
+
+
+def test_a_missing_synchronous_standby_does_not_use_up_the_server(
+    server: PostgresServer, database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    execute(server.url(), "ALTER SYSTEM SET synchronous_standby_names = 'gone'")
+    execute(server.url(), "SELECT pg_reload_conf()")
+    try:
+        for number in range(3):
+            began = monotonic()
+            with pytest.raises(StorageUnavailable, match="in time"):
+                storage.fields.add(ours, a_definition(f"field_{number}"))
+            assert monotonic() - began < LONGEST_ANSWER
+        eventually(lambda: waiting(database) == 0, within=1)
+        storage.fields.all(ours)
+    finally:
+        execute(server.url(), "ALTER SYSTEM RESET synchronous_standby_names")
+        execute(server.url(), "SELECT pg_reload_conf()")
+
+
+def waiting(database: str) -> object:
+    """How many of the storage's sessions wait for something that others hold."""
+    [(number,)] = execute(
+        database,
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND application_name = 'recipient-fields' AND wait_event_type IN ('Lock', 'IPC')",
+    )
+    return number
+
+
+def test_a_server_that_became_read_only_is_left_for_one_that_is_not(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    name = database.rpartition("/")[2]
+    execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    execute(
+        database,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    with pytest.raises(StorageUnavailable, match="25006"):
+        storage.fields.add(ours, a_definition())
+    with psycopg.connect(database, autocommit=True) as writer:
+        writer.execute("SET default_transaction_read_only = off")
+        writer.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only".encode())
+    # The sessions that began read-only are all gone.
+    with pytest.raises(StorageUnavailable, match="25006"):
+        storage.fields.add(ours, a_definition())
+    storage.fields.add(ours, a_definition())
+
+
+def test_a_failover_is_followed(server: PostgresServer) -> None:
+    standby = server.standby()
+    try:
+        with new_database(server.url()) as url:
+            migrate(url)
+            hosts = f"127.0.0.1:{server.port},127.0.0.1:{standby.port}"
+            both = url.replace(f"127.0.0.1:{server.port}", hosts)
+            storage = PostgresStorage(f"{both}?target_session_attrs=read-write")
+            ours = storage.organizations.add("Ours", NOW).id
+            with Load(storage, ours) as load:
+                server.kill()
+                standby.promote()
+                promoted = monotonic()
+                sleep(4)
+            server.start()
+            load.require_outage_of_503s()
+            first_write = min(
+                call.began + call.seconds
+                for call in load.calls
+                if call.kind == "create" and call.error is None and call.began > promoted
+            )
+            assert first_write - promoted < 3
+            storage.close()
+    finally:
+        standby.remove()

@@ -1,0 +1,175 @@
+"""The schema holds the rules by itself, and comes to be in whole steps."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.domain import StorageUnavailable
+
+from .examples import a_definition, a_grant, permit, renaming
+from .server import PASSWORD, eventually, execute
+
+FIELD = {
+    "organization_id": "1",
+    "name": "'City'",
+    "key": "'city'",
+    "data_type": "'text'",
+    "insertable": "true",
+    "source": "'api'",
+    "created_at": "'2026-11-20T09:15:00.123Z'",
+    "updated_at": "'2026-11-20T09:15:00.123Z'",
+    "version": "1",
+}
+
+BROKEN = {
+    "recipient_fields_organization": {"organization_id": "2"},
+    "recipient_fields_data_type": {"data_type": "'money'"},
+    "recipient_fields_source": {"source": "'elsewhere'"},
+    "recipient_fields_integration_id": {"integration_id": "1"},
+    "recipient_fields_esp_field_name": {"esp_field_name": "'CITY'"},
+    "recipient_fields_allowed_values": {"data_type": "'boolean'", "allowed_values": "'[1]'"},
+    "recipient_fields_times": {"updated_at": "'2026-11-20T09:15:00.122Z'"},
+    "recipient_fields_version": {"version": "0"},
+    "recipient_fields_key_once": {"key": "'taken'"},
+}
+
+
+def inserting(**members: str) -> str:
+    row = {**FIELD, **members}
+    return f"INSERT INTO recipient_fields ({', '.join(row)}) VALUES ({', '.join(row.values())})"
+
+
+@pytest.mark.parametrize(("constraint", "members"), BROKEN.items(), ids=BROKEN)
+@pytest.mark.usefixtures("ours")
+def test_a_row_that_breaks_a_rule_is_refused_by_the_rules_name(
+    database: str, constraint: str, members: dict[str, str]
+) -> None:
+    execute(database, inserting(key="'taken'"))
+    execute(database, inserting())
+    execute(database, "DELETE FROM recipient_fields WHERE key = 'city'")
+    with pytest.raises(psycopg.IntegrityError) as refused:
+        execute(database, inserting(**members))
+    assert refused.value.diag.constraint_name == constraint
+
+
+@pytest.mark.usefixtures("ours")
+def test_only_the_server_gives_ids(database: str) -> None:
+    with pytest.raises(psycopg.errors.GeneratedAlways):
+        execute(database, inserting(id="7"))
+
+
+def test_migrating_a_current_schema_takes_no_step(empty_database: str) -> None:
+    assert migrate(empty_database) == 1
+    assert migrate(empty_database) == 0
+
+
+MIGRATING = (
+    "import sys; from recipient_fields.adapters.postgres import migrate; migrate(sys.argv[1])"
+)
+
+
+def migrating(url: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", MIGRATING, url])
+
+
+def test_eight_processes_at_once_take_each_step_once(empty_database: str) -> None:
+    processes = [migrating(empty_database) for _ in range(8)]
+    assert [process.wait(30) for process in processes] == [0] * 8
+    names = execute(empty_database, "SELECT name FROM schema_migrations")
+    assert names == [("0001_initial",)]
+
+
+def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_database: str) -> None:
+    """Held up before its last statement: the tables are made, the record is not."""
+    migrate(empty_database)
+    execute(
+        empty_database,
+        "DELETE FROM schema_migrations; DROP TABLE recipient_fields, api_keys, organizations",
+    )
+    with psycopg.connect(empty_database) as holder:
+        holder.execute("LOCK TABLE schema_migrations IN EXCLUSIVE MODE")
+        process = migrating(empty_database)
+        eventually(
+            lambda: execute(
+                empty_database,
+                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
+                " AND wait_event_type = 'Lock' AND query LIKE 'INSERT%'",
+            ),
+            within=10,
+        )
+        process.kill()
+        process.wait(10)
+    with pytest.raises(StorageUnavailable, match="behind"):
+        PostgresStorage(empty_database)
+    assert migrate(empty_database) == 1
+    PostgresStorage(empty_database).close()
+
+
+def test_a_migration_that_can_not_be_taken_says_why_on_one_line(empty_database: str) -> None:
+    execute(empty_database, "CREATE TABLE organizations ()")
+    with pytest.raises(StorageUnavailable) as refused:
+        migrate(empty_database)
+    assert str(refused.value) == 'PostgreSQL: relation "organizations" already exists'
+    assert execute(empty_database, "SELECT to_regclass('schema_migrations')") == [(None,)]
+
+
+@pytest.fixture
+def service_url(empty_database: str) -> Iterator[str]:
+    """The URL of a role that may do no more than docs/operating.md gives the service."""
+    database = urlsplit(empty_database).path[1:]
+    role = f"service_{database[-8:]}"
+    execute(empty_database, f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'")
+    execute(empty_database, "REVOKE ALL ON SCHEMA public FROM PUBLIC")
+    execute(empty_database, f"GRANT USAGE ON SCHEMA public TO {role}")
+    execute(
+        empty_database,
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public"
+        f" GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role}",
+    )
+    url = urlsplit(empty_database)
+    host = url.netloc.rpartition("@")[2]
+    try:
+        yield url._replace(netloc=f"{role}:{PASSWORD}@{host}").geturl()
+    finally:
+        execute(empty_database, f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+def test_a_role_that_may_only_touch_rows_serves_but_does_not_migrate(
+    empty_database: str, service_url: str
+) -> None:
+    with pytest.raises(StorageUnavailable, match="permission denied for schema public"):
+        migrate(service_url)
+    migrate(empty_database)
+    assert migrate(service_url) == 0
+    storage = PostgresStorage(service_url)
+    try:
+        use_everything(storage)
+    finally:
+        storage.close()
+    for statement in ("CREATE TABLE more ()", "DROP TABLE api_keys", "TRUNCATE api_keys"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            execute(service_url, statement)
+
+
+def use_everything(storage: PostgresStorage) -> None:
+    """Call every method once."""
+    storage.check()
+    organization = storage.organizations.add("Ours", a_definition().created_at)
+    storage.organizations.all()
+    field = storage.fields.add(organization.id, a_definition(), limit=1)
+    storage.fields.update(organization.id, field.id, renaming("Town"))
+    storage.fields.all(organization.id)
+    storage.fields.delete(organization.id, field.id, permit)
+    key = storage.api_keys.add(a_grant(organization.id))
+    storage.api_keys.find(key.digest)
+    storage.api_keys.record_use(key.id, key.created_at)
+    storage.api_keys.rotate(key.id, lambda key: (key, a_grant(key.organization_id)))
+    storage.api_keys.update(key.id, lambda key: key.revoked(key.created_at))
+    storage.api_keys.all(organization.id)

@@ -1,0 +1,153 @@
+"""What the storage says when it can't begin: one line, and never the password."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.domain import StorageUnavailable
+
+from .server import PASSWORD, PostgresServer, execute, free_port, new_database
+
+SECRET = "hunter2"
+
+UNREADABLE = (
+    "postgresql://user:hunt@er2@127.0.0.1/db",
+    "postgresql://user:hunter2/@127.0.0.1/db",
+    "postgresql://user:hunter2?@127.0.0.1/db",
+    "postgresql://user:%hunter2@127.0.0.1/db",
+    "postgresql://user:hunter2/db",
+    "postgresql://127.0.0.1/db?nonsense=hunter2",
+    "postgresql://127.0.0.1/hunter2@db",
+    "postgresql://user:hunter2@[::1/db",
+    "postgresql+psycopg://user:hunter2@127.0.0.1/db",
+    "mysql://user:hunter2@127.0.0.1/db",
+    "host=127.0.0.1 password=hunter2",
+    "",
+)
+
+
+def refusal(url: str) -> str:
+    """The one line that says why there is no storage at that URL."""
+    with pytest.raises(StorageUnavailable) as raised:
+        PostgresStorage(url)
+    told = "".join(traceback.format_exception(raised.value))
+    for secret in (SECRET, "hunt@er2", PASSWORD):
+        assert secret not in told
+    line = str(raised.value)
+    assert "\n" not in line
+    assert len(line) < 600
+    return line
+
+
+@pytest.mark.parametrize("url", UNREADABLE)
+def test_a_url_that_cannot_be_read_is_not_repeated(url: str) -> None:
+    assert "percent-encoded" in refusal(url)
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
+def test_both_schemes_are_known(database: str, scheme: str) -> None:
+    storage = PostgresStorage(f"{scheme}:{database.partition(':')[2]}")
+    storage.check()
+    storage.close()
+
+
+def test_a_server_that_is_not_there_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    line = refusal(f"postgresql://user:{SECRET}@127.0.0.1:{free_port()}/db")
+    assert "Connection refused" in line
+    assert SECRET not in caplog.text
+
+
+def test_several_servers_that_are_not_there_are_told_on_one_line() -> None:
+    one, other = free_port(), free_port()
+    line = refusal(f"postgresql://user:{SECRET}@127.0.0.1:{one},127.0.0.1:{other}/db")
+    assert "Connection refused" in line
+
+
+def test_a_wrong_password_is_told_but_not_shown(server: PostgresServer) -> None:
+    line = refusal(server.url().replace(PASSWORD, SECRET))
+    assert 'password authentication failed for user "postgres"' in line
+
+
+def test_a_missing_database_is_told(server: PostgresServer) -> None:
+    assert 'database "nowhere" does not exist' in refusal(server.url("nowhere"))
+
+
+def test_missing_tables_are_told_with_what_to_do(empty_database: str) -> None:
+    assert refusal(empty_database) == (
+        "The PostgreSQL schema is behind this version. Run recipient-fields migrate."
+    )
+
+
+def test_a_table_that_went_missing_is_told(empty_database: str) -> None:
+    migrate(empty_database)
+    execute(empty_database, "DROP TABLE api_keys")
+    assert refusal(empty_database) == "The PostgreSQL schema lacks the table api_keys."
+
+
+def test_a_schema_of_a_newer_version_is_told(empty_database: str) -> None:
+    migrate(empty_database)
+    execute(empty_database, "INSERT INTO schema_migrations (name) VALUES ('9999_from_later')")
+    assert "newer version" in refusal(empty_database)
+    with pytest.raises(StorageUnavailable, match="newer version"):
+        migrate(empty_database)
+
+
+def test_a_process_that_runs_stays_ready_while_a_newer_version_migrates(
+    empty_database: str,
+) -> None:
+    migrate(empty_database)
+    storage = PostgresStorage(empty_database)
+    execute(empty_database, "INSERT INTO schema_migrations (name) VALUES ('9999_from_later')")
+    storage.check()
+    storage.close()
+
+
+def test_a_server_without_a_free_connection_is_told(server: PostgresServer) -> None:
+    with ExitStack() as stack:
+        for _ in range(100):
+            try:
+                stack.enter_context(psycopg.connect(server.url()))
+            except psycopg.OperationalError:
+                break
+        assert "too many clients" in refusal(server.url())
+
+
+def test_a_database_that_can_not_hold_every_text_is_refused(server: PostgresServer) -> None:
+    options = ("ENCODING 'LATIN1'", "TEMPLATE template0", "LC_COLLATE 'C'", "LC_CTYPE 'C'")
+    with new_database(server.url(), *options) as url:
+        assert "UTF8" in refusal(url)
+
+
+def test_the_slow_driver_is_refused_with_what_to_install(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psycopg.pq, "__impl__", "python")
+    line = refusal(database)
+    assert "psycopg[binary]" in line
+    assert "psycopg[c]" in line
+
+
+def test_an_outage_does_not_log_the_password(
+    server: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with new_database(server.url()) as url:
+        migrate(url)
+        storage = PostgresStorage(url)
+        server.stop()
+        try:
+            with pytest.raises(StorageUnavailable) as raised:
+                storage.organizations.all()
+        finally:
+            server.start()
+            storage.close()
+    shown = [caplog.text, str(raised.value), repr(storage), repr(vars(storage))]
+    assert "error connecting" in caplog.text
+    assert PASSWORD not in "".join(shown)

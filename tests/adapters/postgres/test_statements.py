@@ -1,0 +1,46 @@
+"""No statement reaches a field without its organization."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.domain import FieldKey, OrganizationId
+
+from .examples import a_definition, permit, renaming
+from .statements import Statements, names_its_organization
+
+WITHOUT_ORGANIZATION = (
+    "SELECT * FROM recipient_fields",
+    "SELECT * FROM recipient_fields WHERE id = %(id)s",
+    "SELECT * FROM recipient_fields WHERE organization_id = 1",
+    "SELECT * FROM recipient_fields WHERE id = %(id)s OR organization_id = %(organization_id)s",
+    "SELECT * FROM organizations, recipient_fields",
+    "DELETE FROM recipient_fields",
+    "UPDATE recipient_fields SET name = %(name)s WHERE id = %(id)s",
+    "TRUNCATE recipient_fields",
+    "INSERT INTO recipient_fields (organization_id) VALUES (1)",
+    """
+    SELECT * FROM recipient_fields WHERE organization_id = %(organization_id)s
+    UNION SELECT * FROM recipient_fields
+    """,
+)
+
+
+@pytest.mark.parametrize("statement", WITHOUT_ORGANIZATION)
+def test_a_statement_that_forgets_the_organization_is_found(statement: str) -> None:
+    assert not names_its_organization(statement)
+
+
+def test_every_statement_on_fields_names_its_organization(
+    storage: PostgresStorage, ours: OrganizationId, statements: Statements
+) -> None:
+    field = storage.fields.add(ours, a_definition(), limit=1)
+    storage.fields.get(ours, field.id)
+    storage.fields.get(ours, FieldKey("city"))
+    storage.fields.all(ours)
+    storage.fields.update(ours, field.id, renaming("Town"))
+    storage.fields.delete(ours, field.id, permit)
+    on_fields = {statement for statement in statements if "recipient_fields" in statement}
+    assert len(on_fields) >= 7
+    assert all(map(names_its_organization, on_fields))

@@ -1,0 +1,189 @@
+"""Callers who meet: what they wait for, and what they never see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+from typing import Any
+
+import psycopg
+import pytest
+from attrs import evolve
+from psycopg import Connection
+
+from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.domain import (
+    FieldLimitReached,
+    KeyTaken,
+    OrganizationId,
+    RecipientField,
+    StorageUnavailable,
+)
+
+from .examples import NOW, a_definition, a_grant, renaming
+from .server import eventually, execute
+
+
+@pytest.mark.parametrize("_round", range(5))
+def test_fifty_at_once_reach_the_limit_exactly(
+    storage: PostgresStorage, ours: OrganizationId, _round: int
+) -> None:
+    for number in range(storage_connections := 6):
+        storage.fields.add(ours, a_definition(f"first_{number}"))
+    together = Barrier(50)
+
+    def create(number: int) -> bool:
+        together.wait()
+        try:
+            storage.fields.add(ours, a_definition(f"field_{number}"), limit=20)
+        except FieldLimitReached:
+            return False
+        return True
+
+    with ThreadPoolExecutor(50) as threads:
+        created = list(threads.map(create, range(50)))
+    assert created.count(True) == 20 - storage_connections
+    assert len(storage.fields.all(ours).fields) == 20
+
+
+def test_two_processes_see_each_others_changes_at_once(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    key = storage.api_keys.add(a_grant(ours))
+    other = PostgresStorage(database)
+    try:
+        assert other.api_keys.find(key.digest) == key
+        storage.api_keys.update(key.id, lambda key: key.revoked(NOW))
+        found = other.api_keys.find(key.digest)
+        assert found is not None
+        assert found.revoked_at == NOW
+    finally:
+        other.close()
+
+
+def test_a_key_that_someone_takes_past_the_lock_is_told_with_its_holder(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    """By hand, in SQL, nobody locks the organization; the constraint decides."""
+    with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
+        [(holder,)] = hand.execute(
+            "INSERT INTO recipient_fields (organization_id, name, key, data_type, insertable,"
+            " source, created_at, updated_at, version)"
+            " VALUES (%s, 'City', 'city', 'text', true, 'api', now(), now(), 1) RETURNING id",
+            (ours,),
+        )
+        adding = threads.submit(storage.fields.add, ours, a_definition())
+        eventually(lambda: blocked(database), within=1)
+        hand.commit()
+        with pytest.raises(KeyTaken) as taken:
+            adding.result()
+    assert taken.value.existing_id == holder
+
+
+def test_a_deadlock_is_tried_once_more(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    """A hand that locks the field first meets a change that has locked the organization."""
+    name = database.rpartition("/")[2]
+    field = storage.fields.add(ours, a_definition())
+    tries: list[RecipientField] = []
+
+    def change(stored: RecipientField) -> RecipientField:
+        tries.append(stored)
+        return renaming("Town")(stored)
+
+    execute(database, f"ALTER DATABASE {name} SET deadlock_timeout = '500ms'")
+    impatient = PostgresStorage(database)
+    with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
+        hand.execute("SET LOCAL deadlock_timeout = '10s'")
+        hand.execute("SELECT FROM recipient_fields FOR UPDATE")
+        updating = threads.submit(impatient.fields.update, ours, field.id, change)
+        eventually(lambda: blocked(database), within=1)
+        hand.execute("SELECT FROM organizations FOR UPDATE")
+        hand.commit()
+        assert updating.result().name == "Town"
+    impatient.close()
+    execute(database, f"ALTER DATABASE {name} RESET ALL")
+    assert tries == [field, field]
+    assert storage.fields.get(ours, field.id).version == 2
+
+
+def blocked(database: str) -> bool:
+    """Does a session wait for another?"""
+    return execute(
+        database,
+        "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database()"
+        " AND cardinality(pg_blocking_pids(pid)) > 0",
+    ) == [(True,)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "limit"), [("lock_timeout", "1s"), ("idle_in_transaction_session_timeout", "5s")]
+)
+def test_the_server_limits_what_a_transaction_may_hold_up(
+    storage: PostgresStorage, setting: str, limit: str
+) -> None:
+    """So one process that is stuck does not keep an organization from all others."""
+
+    def show(connection: Connection[Any]) -> object:
+        return connection.execute(f"SHOW {setting}").fetchone()
+
+    assert storage._database.write(show) == (limit,)
+    assert storage._database.read(show) == ("0",), "the limit must not outlive the transaction"
+
+
+def test_microseconds_are_cut_and_never_rounded_into_the_future(
+    storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    definition = evolve(a_definition(), created_at=NOW + timedelta(microseconds=999))
+    field = storage.fields.add(ours, definition)
+    assert storage.fields.get(ours, field.id).created_at == NOW
+
+
+@pytest.fixture
+def elsewhere(database: str) -> Iterator[PostgresStorage]:
+    """A storage whose sessions live in another time zone and write dates in another style."""
+    name = database.rpartition("/")[2]
+    execute(database, f"ALTER DATABASE {name} SET TimeZone = 'Pacific/Kiritimati'")
+    execute(database, f"ALTER DATABASE {name} SET DateStyle = 'German'")
+    storage = PostgresStorage(database)
+    try:
+        yield storage
+    finally:
+        storage.close()
+        execute(database, f"ALTER DATABASE {name} RESET ALL")
+
+
+def test_instants_do_not_depend_on_the_servers_time_zone(elsewhere: PostgresStorage) -> None:
+    for at in (NOW, NOW.replace(year=1, month=1, day=1), NOW.replace(year=9999, month=12, day=31)):
+        organization = elsewhere.organizations.add("Ours", at)
+        definition = evolve(a_definition(), created_at=at)
+        field = elsewhere.fields.add(organization.id, definition)
+        assert organization.created_at == at
+        assert elsewhere.fields.get(organization.id, field.id).created_at == at
+        assert elsewhere.organizations.all()[-1] == organization
+
+
+def test_without_preparing_nothing_is_kept_in_the_servers_session(
+    database: str, ours: OrganizationId
+) -> None:
+    storage = PostgresStorage(database, threads=1, prepare=False)
+    try:
+        for _ in range(20):
+            storage.fields.all(ours)
+        prepared = storage._database.read(
+            lambda c: c.execute("SELECT name FROM pg_prepared_statements").fetchall()
+        )
+        assert prepared == []
+    finally:
+        storage.close()
+
+
+def test_a_closed_storage_is_unavailable(database: str) -> None:
+    storage = PostgresStorage(database)
+    storage.close()
+    storage.close()
+    with pytest.raises(StorageUnavailable, match="closed"):
+        storage.check()

@@ -1,0 +1,105 @@
+"""Running `recipient-fields`, and what a run must look like."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from click.testing import CliRunner
+
+from recipient_fields.entrypoints.cli import main
+
+SCRIPT = Path(sys.executable).with_name("recipient-fields")
+HANGS = 60
+"""Seconds after which a process is taken to hang."""
+
+
+@frozen
+class Run:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    def document(self) -> Any:
+        """The one JSON document on standard output of a command that succeeded."""
+        assert self.status == 0, self.err
+        (line,) = self.out.splitlines()
+        return json.loads(line)
+
+    def table(self) -> list[str]:
+        """The lines on standard output of a command that succeeded."""
+        assert self.status == 0, self.err
+        return self.out.splitlines()
+
+    def told(self) -> str:
+        """What a command that succeeded told the person at the terminal."""
+        assert self.status == 0, self.err
+        return self.err
+
+    def failure(self) -> str:
+        """The one clear line of a command that failed."""
+        assert (self.status, self.out) == (1, "")
+        (line,) = self.err.splitlines()
+        assert line.startswith("Error: ")
+        return line.removeprefix("Error: ")
+
+    def misuse(self) -> str:
+        """What was wrong with the way the command was called."""
+        assert (self.status, self.out) == (2, "")
+        assert self.err.startswith("Usage: ")
+        line = self.err.splitlines()[-1]
+        assert line.startswith("Error: ")
+        return line.removeprefix("Error: ")
+
+
+@frozen
+class CommandLine:
+    """The commands over one storage, in this process."""
+
+    storage: str
+
+    def __call__(self, *arguments: str | int, typed: str | None = None, **environment: str) -> Run:
+        variables = {"RECIPIENT_FIELDS_STORAGE": self.storage, **environment}
+        result = CliRunner().invoke(
+            main, [str(a) for a in arguments], typed, variables, catch_exceptions=False
+        )
+        return Run(result.exit_code, result.stdout, result.stderr)
+
+
+@frozen
+class Script:
+    """The installed script over one storage, in a process of its own."""
+
+    storage: str
+
+    def __call__(self, *arguments: str | int | bytes, **settings: Any) -> Run:
+        process = self.start(*arguments, **settings)
+        with process:
+            out, err = process.communicate(timeout=HANGS)
+        return Run(process.returncode, (out or b"").decode("utf-8"), err.decode("utf-8"))
+
+    def start(
+        self,
+        *arguments: str | int | bytes,
+        environment: dict[str, str] | None = None,
+        **settings: Any,
+    ) -> subprocess.Popen[bytes]:
+        """The process, still running."""
+        variables = {"RECIPIENT_FIELDS_STORAGE": self.storage, **(environment or {})}
+        return subprocess.Popen(
+            [SCRIPT, *(a if isinstance(a, bytes) else str(a) for a in arguments)],
+            env={**os.environ, **variables},
+            **{
+                "stdin": subprocess.DEVNULL,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.PIPE,
+                **settings,
+            },
+        )

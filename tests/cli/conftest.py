@@ -1,0 +1,74 @@
+"""The command line over a new SQLite file, with an organization and fields of every origin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    DataType,
+    FieldDraft,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    sync_of,
+)
+from recipient_fields.entrypoints.composition import Core, open_core
+
+from .commands import CommandLine, Script
+
+
+@pytest.fixture(autouse=True)
+def _no_variables_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in os.environ:
+        if variable.startswith("RECIPIENT_FIELDS_"):
+            monkeypatch.delenv(variable)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "fields.db"
+
+
+@pytest.fixture
+def cli(file: Path) -> CommandLine:
+    return CommandLine(f"sqlite:{file}")
+
+
+@pytest.fixture
+def script(file: Path) -> Script:
+    return Script(f"sqlite:{file}")
+
+
+@pytest.fixture
+def core(file: Path) -> Iterator[Core]:
+    """The use cases over the same file, for what the command line can't do."""
+    core = open_core(f"sqlite:{file}")
+    yield core
+    core.storage.close()
+
+
+@pytest.fixture
+def acme(core: Core) -> OrganizationId:
+    return core.administration.create_organization("Acme").id
+
+
+@pytest.fixture
+def manual(core: Core, acme: OrganizationId) -> RecipientField:
+    draft = FieldDraft(name="Preferred shop", data_type=DataType.TEXT)
+    return core.fields.through(ADMINISTRATOR).create_field(acme, draft)
+
+
+@pytest.fixture(params=["api", "integration"])
+def foreign(request: pytest.FixtureRequest, core: Core, acme: OrganizationId) -> RecipientField:
+    """A field that administrators may read, and no more."""
+    if request.param == "api":
+        draft = FieldDraft(name="Loyalty tier", data_type=DataType.TEXT)
+        return core.fields.through(API).create_field(acme, draft)
+    draft = FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
+    return core.fields.through(sync_of(IntegrationId(7))).create_field(acme, draft)

@@ -1,0 +1,111 @@
+"""`--allowed-values` of `recipient-fields fields create`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recipient_fields.domain import OrganizationId
+
+from .commands import CommandLine, Run
+
+
+def create(cli: CommandLine, organization: OrganizationId, data_type: str, values: str) -> Run:
+    arguments = ("--organization", organization, "--name", "N", "--data-type", data_type)
+    return cli("fields", "create", *arguments, "--allowed-values", values, "--json")
+
+
+@pytest.mark.parametrize(
+    ("data_type", "values", "expected"),
+    [
+        ("text", '["gold", "silver"]', ["gold", "silver"]),
+        ("text", r'["\u00e9"]', ["é"]),
+        ("number", "[3, 1, 2.5]", [3, 1, 2.5]),
+        ("date", '["2026-11-20"]', ["2026-11-20"]),
+        ("datetime", '["2026-11-20T10:15:00+01:00"]', ["2026-11-20T09:15:00.000Z"]),
+        ("text", "null", None),
+        ("boolean", "null", None),
+    ],
+)
+def test_a_json_array_is_kept_in_its_order_and_null_permits_all(
+    cli: CommandLine, acme: OrganizationId, data_type: str, values: str, expected: object
+) -> None:
+    field = create(cli, acme, data_type, values).document()["recipient_field"]
+
+    assert field["allowed_values"] == expected
+
+
+@pytest.mark.parametrize(
+    "values",
+    ["", "[", "[1,]", "gold", "gold,silver", "['gold']", "\ufeff[]", "[1] [2]", "\udcff", "\0"]
+    + ['"gold"', "5", "true", "{}", '{"a": 1}', "NaN", "Infinity"]
+    + ["[" * 50_000 + "]" * 50_000, f"[{'1' * 5_000}]"],
+    ids=lambda text: ascii(text[:12]),
+)
+def test_what_is_no_json_array_is_misuse(
+    cli: CommandLine, acme: OrganizationId, values: str
+) -> None:
+    wrong = create(cli, acme, "number", values).misuse()
+
+    assert wrong.startswith("Invalid value for '--allowed-values': Write a JSON array")
+
+
+@pytest.mark.parametrize(
+    ("data_type", "values"),
+    [
+        ("text", "[]"),
+        ("text", "[1]"),
+        ("text", "[null]"),
+        ("text", "[true]"),
+        ("text", '[["gold"]]'),
+        ("text", '[{"gold": 1, "gold": 2}]'),
+        ("text", '["gold", "gold"]'),
+        ("text", '[""]'),
+        ("text", '[" gold"]'),
+        ("text", r'["a\u0000"]'),
+        ("text", r'["\ud800"]'),
+        ("text", '["\udcff"]'),
+        ("text", json.dumps([str(n) for n in range(1_001)])),
+        ("text", "[" * 900 + "]" * 900),
+        ("number", "[NaN]"),
+        ("number", "[Infinity]"),
+        ("number", "[1e999]"),
+        ("number", "[1, 1.0]"),
+        ("number", "[true]"),
+        ("number", '["1"]'),
+        ("number", "[9007199254740992]"),
+        ("number", f"[{'1' * 4_000}]"),
+        ("boolean", "[true]"),
+        ("date", '["2026-02-30"]'),
+        ("date", "[20261120]"),
+        ("datetime", '["2026-11-20"]'),
+    ],
+    ids=lambda text: ascii(text[:20]),
+)
+def test_values_that_break_the_rules_are_one_line_and_store_nothing(
+    cli: CommandLine, acme: OrganizationId, data_type: str, values: str
+) -> None:
+    assert create(cli, acme, data_type, values).failure().startswith("allowed_values")
+    assert cli("fields", "list", "--organization", acme, "--json").document() == {
+        "recipient_fields": []
+    }
+
+
+def test_every_value_that_is_wrong_is_told(cli: CommandLine, acme: OrganizationId) -> None:
+    told = create(cli, acme, "number", '[1, "2", null]').failure()
+
+    assert "allowed_values.1: " in told
+    assert "allowed_values.2: " in told
+    assert "allowed_values.0" not in told
+
+
+def test_an_update_is_judged_by_the_stored_data_type(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
+    field = create(cli, acme, "number", "[1]").document()["recipient_field"]
+    update = ("fields", "update", field["id"], "--organization", acme, "--json")
+
+    assert cli(*update, "--allowed-values", '["1"]').failure().startswith("allowed_values.0: ")
+    updated = cli(*update, "--allowed-values", "[2]").document()["recipient_field"]
+    assert updated["allowed_values"] == [2]

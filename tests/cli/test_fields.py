@@ -1,0 +1,402 @@
+"""`recipient-fields fields`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Denied,
+    Operation,
+    OrganizationId,
+    RecipientField,
+    decide,
+)
+from recipient_fields.entrypoints.composition import Core
+from recipient_fields.entrypoints.rendering import render_field
+
+from .commands import CommandLine
+
+NOT_FOUND = "There is no such recipient field in this organization."
+
+
+def stored(core: Core, organization: OrganizationId) -> list[dict[str, Any]]:
+    return [render_field(field) for field in core.fields.list_fields(organization).fields]
+
+
+def reason(operation: Operation, field: RecipientField) -> str:
+    decision = decide(ADMINISTRATOR, operation, field.origin)
+    assert isinstance(decision, Denied)
+    return decision.reason
+
+
+def test_list_prints_every_field_as_the_api_renders_it(
+    cli: CommandLine,
+    core: Core,
+    acme: OrganizationId,
+    manual: RecipientField,
+    foreign: RecipientField,
+) -> None:
+    document = cli("fields", "list", "--organization", acme, "--json").document()
+
+    assert document == {"recipient_fields": stored(core, acme)}
+    assert [field["id"] for field in document["recipient_fields"]] == [manual.id, foreign.id]
+
+
+def test_list_prints_a_table_to_people(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+) -> None:
+    assert cli("fields", "list", "--organization", acme).table() == [
+        "ID  KEY             NAME            TYPE  SOURCE",
+        f"{manual.id:<2}  preferred_shop  Preferred shop  text  manual",
+    ]
+
+
+def test_list_of_another_organization_is_its_own(
+    cli: CommandLine, core: Core, manual: RecipientField
+) -> None:
+    other = core.administration.create_organization("Globex").id
+
+    assert cli("fields", "list", "--organization", other, "--json").document() == {
+        "recipient_fields": []
+    }
+
+
+def test_create_makes_a_manual_field_with_every_option(
+    cli: CommandLine, core: Core, acme: OrganizationId
+) -> None:
+    created = cli(
+        *("fields", "create", "--organization", acme, "--json"),
+        *("--name", "Größe", "--data-type", "number", "--key", "size"),
+        *("--allowed-values", "[36, 37.5]", "--not-insertable"),
+        *("--insertion-code", "%%=v(@size)=%%", "--value-expression", "@size"),
+    ).document()
+
+    made_at = created["recipient_field"]["created_at"]
+    assert created == {
+        "recipient_field": {
+            "id": 1,
+            "name": "Größe",
+            "key": "size",
+            "data_type": "number",
+            "allowed_values": [36, 37.5],
+            "insertable": False,
+            "source": "manual",
+            "integration_id": None,
+            "esp_field_name": None,
+            "custom_insertion_code": "%%=v(@size)=%%",
+            "custom_value_expression": "@size",
+            "created_at": made_at,
+            "updated_at": made_at,
+        }
+    }
+    assert stored(core, acme) == [created["recipient_field"]]
+
+
+@pytest.mark.parametrize("data_type", ["text", "number", "boolean", "date", "datetime"])
+def test_create_needs_a_name_and_a_data_type_only(
+    cli: CommandLine, acme: OrganizationId, data_type: str
+) -> None:
+    arguments = ("--organization", acme, "--name", "Day one", "--data-type", data_type)
+
+    field = cli("fields", "create", *arguments, "--json").document()["recipient_field"]
+
+    assert field["key"] == "day_one"
+    assert field["data_type"] == data_type
+    assert field["insertable"] is True
+    assert field["allowed_values"] is None
+
+
+def test_create_without_json_tells_id_and_key(cli: CommandLine, acme: OrganizationId) -> None:
+    run = cli("fields", "create", "--organization", acme, "--name", "Shop", "--data-type", "text")
+
+    assert run.told() == "Created field 1, Shop, with the key shop.\n"
+    assert run.out == ""
+
+
+def test_a_taken_key_is_told(
+    cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
+) -> None:
+    arguments = ("--organization", acme, "--name", "N", "--key", foreign.key, "--data-type", "text")
+
+    run = cli("fields", "create", *arguments)
+
+    assert run.failure().startswith("A recipient field with this key already exists.")
+    assert len(stored(core, acme)) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"name": ""},
+        {"name": "a" * 256},
+        {"name": "two\nlines"},
+        {"name": "\udcff"},
+        {"name": "日本"},
+        {"name": "Null"},
+        {"key": ""},
+        {"key": "Shop"},
+        {"key": "shop\n"},
+        {"key": "null"},
+        {"key": "sys_shop"},
+        {"key": "\udcff"},
+        {"insertion-code": ""},
+        {"insertion-code": "x" * 10_001},
+        {"insertion-code": "\udcff"},
+        {"value-expression": ""},
+        {"value-expression": "x" * 2_001},
+        {"value-expression": "a\0b"},
+    ],
+    ids=ascii,
+)
+def test_what_breaks_the_rules_of_a_field_is_one_line_and_stores_nothing(
+    cli: CommandLine, core: Core, acme: OrganizationId, options: dict[str, str]
+) -> None:
+    usual = {"organization": str(acme), "name": "Shop", "data-type": "text"}
+    arguments = [f"--{name}={value}" for name, value in {**usual, **options}.items()]
+
+    assert cli("fields", "create", *arguments, "--json").failure()
+    assert stored(core, acme) == []
+
+
+def test_a_data_type_that_does_not_exist_is_misuse(cli: CommandLine, acme: OrganizationId) -> None:
+    arguments = ("--organization", acme, "--name", "N", "--data-type", "Text")
+
+    assert (
+        "'text', 'number', 'boolean', 'date', 'datetime'"
+        in cli("fields", "create", *arguments).misuse()
+    )
+
+
+@pytest.mark.parametrize("missing", ["--organization", "--name", "--data-type"])
+def test_create_tells_what_is_missing(cli: CommandLine, missing: str) -> None:
+    given = {"--organization": "1", "--name": "N", "--data-type": "text"}
+    del given[missing]
+
+    run = cli("fields", "create", *(part for option in given.items() for part in option))
+
+    assert run.misuse().startswith(f"Missing option '{missing}'.")
+
+
+@pytest.mark.parametrize(
+    ("options", "members"),
+    [
+        (["--name", "Favourite shop"], {"name": "Favourite shop"}),
+        (["--allowed-values", '["Rome"]'], {"allowed_values": ["Rome"]}),
+        (["--not-insertable"], {"insertable": False}),
+        (["--insertion-code", "{{shop}}"], {"custom_insertion_code": "{{shop}}"}),
+        (["--value-expression", "shop"], {"custom_value_expression": "shop"}),
+        (
+            ["--name", "S", "--insertion-code", "s", "--not-insertable"],
+            {"name": "S", "custom_insertion_code": "s", "insertable": False},
+        ),
+    ],
+)
+def test_update_changes_what_is_given_and_leaves_the_rest(
+    cli: CommandLine,
+    core: Core,
+    acme: OrganizationId,
+    manual: RecipientField,
+    options: list[str],
+    members: dict[str, object],
+) -> None:
+    updated = cli(
+        "fields", "update", manual.key, "--organization", acme, *options, "--json"
+    ).document()["recipient_field"]
+
+    assert updated["updated_at"] > updated["created_at"]
+    assert updated == {
+        **render_field(manual),
+        **members,
+        "updated_at": updated["updated_at"],
+    }
+    assert stored(core, acme) == [updated]
+
+
+def test_update_takes_an_id_or_a_key(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+) -> None:
+    told = "Updated field 1, S, with the key preferred_shop.\n"
+
+    for reference in (manual.id, manual.key):
+        run = cli("fields", "update", reference, "--organization", acme, "--name", "S")
+        assert run.told() == told
+
+
+def test_an_update_that_changes_nothing_moves_no_time(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+) -> None:
+    arguments = ("--organization", acme, "--insertable", "--name", manual.name, "--json")
+
+    updated = cli("fields", "update", manual.id, *arguments).document()
+
+    assert updated == {"recipient_field": render_field(manual)}
+
+
+@pytest.mark.parametrize(
+    ("filled", "emptied", "member"),
+    [
+        (["--allowed-values", '["a"]'], ["--clear", "allowed-values"], "allowed_values"),
+        (["--allowed-values", '["a"]'], ["--allowed-values", "null"], "allowed_values"),
+        (["--insertion-code", "x"], ["--clear", "insertion-code"], "custom_insertion_code"),
+        (["--value-expression", "x"], ["--clear", "value-expression"], "custom_value_expression"),
+    ],
+)
+def test_what_was_filled_can_be_emptied(
+    cli: CommandLine,
+    acme: OrganizationId,
+    manual: RecipientField,
+    filled: list[str],
+    emptied: list[str],
+    member: str,
+) -> None:
+    update = ("fields", "update", manual.id, "--organization", acme, "--json")
+
+    assert cli(*update, *filled).document()["recipient_field"][member] is not None
+    assert cli(*update, *emptied).document()["recipient_field"][member] is None
+
+
+def test_several_members_are_emptied_at_once(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+) -> None:
+    update = ("fields", "update", manual.id, "--organization", acme, "--json")
+    cli(*update, "--insertion-code", "x", "--value-expression", "y")
+
+    field = cli(*update, "--clear", "insertion-code", "--clear", "value-expression").document()
+
+    assert field["recipient_field"]["custom_insertion_code"] is None
+    assert field["recipient_field"]["custom_value_expression"] is None
+
+
+def test_what_is_filled_and_emptied_in_one_breath_is_misuse(
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
+) -> None:
+    update = ("fields", "update", manual.id, "--organization", acme)
+
+    run = cli(*update, "--insertion-code", "x", "--clear", "insertion-code")
+
+    assert run.misuse() == "Give --insertion-code or --clear insertion-code, not both."
+    assert stored(core, acme) == [render_field(manual)]
+
+
+def test_only_what_can_be_empty_can_be_emptied(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+) -> None:
+    run = cli("fields", "update", manual.id, "--organization", acme, "--clear", "name")
+
+    assert "'name' is not one of 'allowed-values'" in run.misuse()
+
+
+def test_an_update_of_nothing_is_misuse(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+) -> None:
+    run = cli("fields", "update", manual.id, "--organization", acme)
+
+    assert run.misuse() == "Say what to change: give at least one option."
+
+
+@pytest.mark.parametrize(
+    "options", [["--name", ""], ["--insertion-code", ""], ["--name", "\udcff"]]
+)
+def test_an_update_that_breaks_the_rules_changes_nothing(
+    cli: CommandLine,
+    core: Core,
+    acme: OrganizationId,
+    manual: RecipientField,
+    options: list[str],
+) -> None:
+    assert cli("fields", "update", manual.id, "--organization", acme, *options).failure()
+    assert stored(core, acme) == [render_field(manual)]
+
+
+def test_a_field_of_another_origin_is_not_updated_and_the_rule_says_why(
+    cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
+) -> None:
+    run = cli("fields", "update", foreign.id, "--organization", acme, "--name", "Mine now")
+
+    assert run.failure() == reason(Operation.UPDATE, foreign)
+    assert stored(core, acme) == [render_field(foreign)]
+
+
+@pytest.mark.parametrize("options", [["--yes"], []])
+def test_a_field_of_another_origin_is_not_deleted_and_nobody_is_asked(
+    cli: CommandLine,
+    core: Core,
+    acme: OrganizationId,
+    foreign: RecipientField,
+    options: list[str],
+) -> None:
+    run = cli("fields", "delete", foreign.key, "--organization", acme, *options, typed="y\n")
+
+    assert run.failure() == reason(Operation.DELETE, foreign)
+    assert stored(core, acme) == [render_field(foreign)]
+
+
+@pytest.mark.parametrize("answer", ["y\n", "yes\n", "Y\n", "what?\ny\n"])
+def test_delete_asks_and_deletes_where_the_answer_is_yes(
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, answer: str
+) -> None:
+    run = cli("fields", "delete", manual.key, "--organization", acme, typed=answer)
+
+    assert "Delete preferred_shop, Preferred shop? [y/N]: " in run.told()
+    assert run.err.endswith("Deleted field 1, Preferred shop.\n")
+    assert run.out == ""
+    assert stored(core, acme) == []
+
+
+@pytest.mark.parametrize("answer", ["n\n", "no\n", "\n", "", "what?\n"])
+def test_delete_keeps_the_field_where_the_answer_is_anything_else(
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, answer: str
+) -> None:
+    run = cli("fields", "delete", manual.key, "--organization", acme, typed=answer)
+
+    assert (run.status, run.out) == (1, "")
+    assert run.err.endswith("Aborted!\n")
+    assert stored(core, acme) == [render_field(manual)]
+
+
+def test_delete_does_not_ask_where_it_is_told_yes(
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
+) -> None:
+    run = cli("fields", "delete", manual.id, "--organization", acme, "--yes")
+
+    assert run.told() == "Deleted field 1, Preferred shop.\n"
+    assert stored(core, acme) == []
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["2", "shop", "01", "+1", "1_0", "٢", "9007199254740992", "Shop", "a b", "", "\udcff"],
+)
+@pytest.mark.parametrize("command", [["update", "--name", "N"], ["delete", "--yes"]])
+def test_a_field_that_is_not_there_is_told(
+    cli: CommandLine,
+    acme: OrganizationId,
+    manual: RecipientField,
+    command: list[str],
+    reference: str,
+) -> None:
+    run = cli("fields", *command, "--organization", acme, "--", reference)
+
+    assert run.failure() == NOT_FOUND
+
+
+@pytest.mark.parametrize("command", [["update", "--name", "N"], ["delete", "--yes"]])
+def test_another_organizations_field_is_not_there(
+    cli: CommandLine, core: Core, manual: RecipientField, command: list[str]
+) -> None:
+    other = core.administration.create_organization("Globex").id
+
+    for reference in (manual.id, manual.key):
+        assert cli("fields", *command, "--organization", other, reference).failure() == NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "command", [["list"], ["create", "--name", "N", "--data-type", "text"]], ids=["list", "create"]
+)
+def test_an_unknown_organization_is_told(cli: CommandLine, command: list[str]) -> None:
+    run = cli("fields", *command, "--organization", 12345, "--json")
+
+    assert run.failure() == "There is no such organization."

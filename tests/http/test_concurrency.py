@@ -1,0 +1,105 @@
+"""Many callers at once: nothing is lost, nothing is made twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any, TypeVar
+
+from recipient_fields.domain import FieldKey, OrganizationId
+
+from .api import Api
+from .conftest import Stand
+
+T = TypeVar("T")
+
+CITY = {"name": "City", "data_type": "text"}
+TIMES = 100
+
+
+def at_once(calls: list[Callable[[], T]]) -> list[T]:
+    """The results of calls that begin together."""
+    barrier = Barrier(len(calls))
+
+    def begin(call: Callable[[], T]) -> T:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(begin, calls))
+
+
+def test_of_many_creations_of_one_key_one_succeeds(api: Api):
+    answers = at_once([lambda: api.post(CITY)] * 20)
+    assert Counter(answer.status for answer in answers) == {201: 1, 409: 19}
+    (made,) = [answer.field["id"] for answer in answers if answer.status == 201]
+    told = {a.error["details"][0]["existing_id"] for a in answers if a.status == 409}
+    assert told == {made}
+
+
+def test_of_many_puts_of_a_free_key_one_creates_and_the_others_replace(api: Api):
+    answers = at_once([lambda: api.put("city", CITY)] * 20)
+    assert Counter(answer.status for answer in answers) == {201: 1, 200: 19}
+    assert len({answer.etag for answer in answers}) == 1
+
+
+def test_of_many_puts_that_only_create_one_succeeds(api: Api):
+    answers = at_once([lambda: api.put("city", CITY, if_none_match="*")] * 20)
+    assert Counter(answer.status for answer in answers) == {201: 1, 412: 19}
+
+
+def test_of_many_changes_of_one_version_one_goes_ahead(api: Api, city):
+    etag = api.get("city").etag
+
+    def change(n: int) -> Callable[[], int]:
+        return lambda: api.patch("city", {"name": f"City {n}"}, if_match=etag).status
+
+    assert Counter(at_once([change(n) for n in range(20)])) == {200: 1, 412: 19}
+
+
+def test_the_limit_holds_however_many_create_at_once(stand: Stand, bakery: OrganizationId):
+    narrow = Stand(stand.storage, stand.clock, limit=5).bearer(bakery)
+
+    def create(n: int) -> Callable[[], int]:
+        return lambda: narrow.put(f"k{n}", CITY).status
+
+    assert Counter(at_once([create(n) for n in range(20)])) == {201: 5, 409: 15}
+    assert len(narrow.list().fields) == 5
+
+
+def test_changes_of_different_members_all_last(
+    stand: Stand, api: Api, bakery: OrganizationId, city: dict[str, Any]
+):
+    def patch(member: str, value: Callable[[int], object]) -> Callable[[], list[str]]:
+        return lambda: [api.patch("city", {member: value(n)}).etag for n in range(TIMES)]
+
+    etags = at_once(
+        [
+            patch("name", lambda n: f"one {n}"),
+            patch("name", lambda n: f"two {n}"),
+            patch("custom_insertion_code", lambda n: f"one {n}"),
+            patch("custom_insertion_code", lambda n: f"two {n}"),
+            patch("custom_value_expression", lambda n: f"one {n}"),
+            patch("custom_value_expression", lambda n: f"two {n}"),
+            patch("allowed_values", lambda n: [f"value {n}"]),
+            patch("insertable", lambda n: n % 2 == 1),
+        ]
+    )
+    field, last = api.get("city").field, TIMES - 1
+    for member in ("name", "custom_insertion_code", "custom_value_expression"):
+        assert field[member] in {f"one {last}", f"two {last}"}
+    assert field["allowed_values"] == [f"value {last}"]
+    assert field["insertable"] is True
+    assert len({etag for thread in etags for etag in thread}) == 8 * TIMES
+    assert stand.service.get_field(bakery, FieldKey("city")).version == 1 + 8 * TIMES
+
+
+def test_what_is_deleted_while_it_changes_stays_deleted(api: Api, city):
+    calls: list[Callable[[], int]] = [lambda: api.delete("city").status]
+    calls += [lambda: api.patch("city", {"name": "Town"}).status] * 7
+    statuses = at_once(calls)
+    assert statuses[0] == 204
+    assert set(statuses[1:]) <= {200, 404}
+    assert api.list().fields == []

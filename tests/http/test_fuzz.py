@@ -1,0 +1,145 @@
+"""Whatever is sent: no 5xx, and what is not answered 2xx stores nothing."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from .api import FIELDS, Api
+
+thoroughly = settings(
+    deadline=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+ANY_TEXT = st.text(st.characters(codec=None), max_size=20)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | ANY_TEXT
+    | st.sampled_from(["text", "number", "date", "datetime", "api", "2026-11-20", "City", "city"])
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ANY_TEXT, inner, max_size=4),
+    max_leaves=10,
+)
+MEMBERS = st.sampled_from(
+    [
+        "name",
+        "key",
+        "data_type",
+        "allowed_values",
+        "insertable",
+        "custom_insertion_code",
+        "custom_value_expression",
+        "id",
+        "source",
+        "integration_id",
+        "esp_field_name",
+        "created_at",
+        "updated_at",
+    ]
+)
+FIELD = st.fixed_dictionaries(
+    {}, optional={"name": st.text(max_size=9), "data_type": st.sampled_from(["text", "number"])}
+)
+DOCUMENTS = (
+    VALUES
+    | st.builds(lambda value: {"recipient_field": value}, VALUES)
+    | st.builds(
+        lambda field, members: {"recipient_field": {**field, **members}},
+        FIELD,
+        st.dictionaries(MEMBERS | ANY_TEXT, VALUES, max_size=5),
+    )
+)
+LATIN = st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=40)
+NAMES = st.sampled_from(
+    ["Accept", "Authorization", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match",
+     "X-Request-Id", "Range", "Expect", "Cookie", "Host", "X-Forwarded-For"]
+)  # fmt: skip
+LIKELY = st.sampled_from(
+    [
+        "*",
+        "*/*",
+        "application/json",
+        'W/"a"',
+        '"a", "b"',
+        "Bearer a",
+        ";q=",
+        "a/b;q=1;q=0",
+        ",",
+        '"',
+    ]
+)
+
+
+def send(api: Api, method: str, body: bytes) -> None:
+    """Send it; AssertionError for a 5xx, and where a refusal has stored anything."""
+    before = api.state()
+    path = FIELDS if method == "POST" else f"{FIELDS}/city"
+    answer = api.send(method, path, body, content_type="application/json")
+    assert answer.status < 500
+    if answer.status >= 300:
+        assert api.state() == before
+    else:
+        assert answer.field in api.list().fields
+        api.delete(answer.field["id"])
+        assert api.put("city", {"name": "City", "data_type": "text"}).status in {200, 201}
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
+@thoroughly
+@given(document=DOCUMENTS)
+def test_any_document_is_taken_or_refused(api: Api, city, method: str, document: object):
+    send(api, method, json.dumps(document).encode())
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
+@thoroughly
+@given(body=st.binary(max_size=200))
+def test_any_bytes_are_taken_or_refused(api: Api, city, method: str, body: bytes):
+    send(api, method, body)
+
+
+@thoroughly
+@given(before=st.integers(0, 70), noise=st.binary(max_size=4), cut=st.integers(0, 4))
+def test_any_damage_to_a_document_is_taken_or_refused(
+    api: Api, city, before: int, noise: bytes, cut: int
+):
+    valid = b'{"recipient_field": {"name": "Town", "data_type": "text", "key": "t"}}'
+    send(api, "POST", valid[:before] + noise + valid[before + cut :])
+
+
+@thoroughly
+@given(reference=st.text(max_size=20) | st.from_regex(r"[+\-0-9_ ]+"))
+def test_any_reference_is_found_or_not(api: Api, city, reference: str):
+    before = api.state()
+    assert api.get(quote(reference, safe="")).status in {200, 404}
+    assert api.state() == before
+
+
+@thoroughly
+@given(headers=st.dictionaries(NAMES, LATIN | LIKELY, max_size=4))
+def test_any_headers_are_taken_or_refused(api: Api, city, headers: dict[str, str]):
+    before = api.state()
+    body = b'{"recipient_field": {}}'
+    assert api.send("PATCH", f"{FIELDS}/city", body, **headers).status < 500
+    assert api.state() == before
+
+
+@thoroughly
+@given(query=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30))
+def test_any_query_is_taken_or_refused(api: Api, city, query: str):
+    before = api.state()
+    assert api.send("GET", f"{FIELDS}?a{query}").status == 400
+    assert api.send("GET", f"{FIELDS}?q={query}").status in {200, 400}
+    assert api.send("DELETE", f"{FIELDS}/city?a{query}").status == 400
+    assert api.state() == before
