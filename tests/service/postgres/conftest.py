@@ -1,0 +1,87 @@
+"""Service processes on a PostgreSQL that may be broken."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.adapters.postgres import migrate
+from recipient_fields.domain import Organization
+from recipient_fields.entrypoints.composition import Core, open_core
+
+from ...adapters.postgres.server import PostgresServer, new_database
+
+COMMAND = Path(sys.executable).with_name("recipient-fields")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    server = PostgresServer.create()
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def database(server: PostgresServer) -> Iterator[str]:
+    with new_database(server.url()) as url:
+        migrate(url)
+        yield url
+
+
+@pytest.fixture
+def core(database: str) -> Iterator[Core]:
+    """The use cases on the same database, in this process."""
+    core = open_core(database)
+    yield core
+    core.storage.close()
+
+
+@pytest.fixture
+def acme(core: Core) -> Organization:
+    return core.administration.create_organization("Acme")
+
+
+@pytest.fixture
+def key(core: Core, acme: Organization) -> str:
+    lifetime = timedelta(days=1)
+    return core.administration.issue_key(acme.id, name="Test", lifetime=lifetime).plain.reveal()
+
+
+@pytest.fixture
+def serve(database: str) -> Iterator[Callable[[], str]]:
+    """Starts a service process on the database and tells where it answers."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(serving(database))
+
+
+@contextmanager
+def serving(database: str) -> Iterator[str]:
+    environment = {**os.environ, "RECIPIENT_FIELDS_STORAGE": database}
+    with subprocess.Popen(
+        [COMMAND, "serve", "--listen", "127.0.0.1:0"],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        first_line = process.stderr.readline()
+        match = re.search(r"http://\S+", first_line)
+        assert match is not None, first_line + process.stderr.read()
+        try:
+            yield match[0]
+        finally:
+            process.terminate()
+            _, rest = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "Traceback" not in rest
+    assert "s3cret" not in rest

@@ -1,0 +1,107 @@
+"""HTTP requests that go on while something breaks, and what was answered."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from itertools import count
+from threading import Event, Thread
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+FIELDS = "/api/v1/recipient_fields"
+LONGEST_ANSWER = 5.0
+READERS = WRITERS = 2
+
+
+@frozen
+class Answer:
+    """One answer: when it was asked for, how long it took, its status and Retry-After."""
+
+    method: str
+    began: float
+    seconds: float
+    status: int
+    retry_after: str | None
+
+
+class HttpLoad:
+    """Two clients that list and two that create, until the block ends."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.answers: list[Answer] = []
+        self.acknowledged: set[str] = set()
+        self._address = urlsplit(url).netloc
+        self._key = key
+        self._numbers = count(1)
+        self._ending = Event()
+        methods = ["GET"] * READERS + ["POST"] * WRITERS
+        self._threads = [Thread(target=self._repeat, args=(method,)) for method in methods]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        sleep(0.5)
+        assert {answer.status for answer in self.answers} == {200, 201}
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+
+    def require_an_outage_of_503s(self) -> None:
+        """No 500, no 401, no answer later than 5 s, and every 503 says when to retry."""
+        assert {answer.status for answer in self.answers} <= {200, 201, 503}
+        assert all(answer.retry_after for answer in self.answers if answer.status == 503)
+        assert max(answer.seconds for answer in self.answers) < LONGEST_ANSWER
+
+    def require_service_since(self, accepting: float) -> None:
+        """What was asked for 1.5 s or later after the server accepted again went well."""
+        late = [answer for answer in self.answers if answer.began > accepting + 1.5]
+        assert {(answer.method, answer.status) for answer in late} == {("GET", 200), ("POST", 201)}
+
+    def require_nothing_lost(self) -> None:
+        """Every acknowledged field is there, and none twice."""
+        connection = http.client.HTTPConnection(self._address, timeout=10)
+        _, content = self._ask(connection, "GET", None)
+        keys = [field["key"] for field in json.loads(content)["recipient_fields"]]
+        connection.close()
+        assert len(set(keys)) == len(keys)
+        assert self.acknowledged <= set(keys)
+
+    def _repeat(self, method: str) -> None:
+        connection = http.client.HTTPConnection(self._address, timeout=10)
+        while not self._ending.is_set():
+            key = f"field_{next(self._numbers)}" if method == "POST" else None
+            began = monotonic()
+            response, _ = self._ask(connection, method, key)
+            seconds = monotonic() - began
+            retry_after = response.getheader("Retry-After")
+            self.answers.append(Answer(method, began, seconds, response.status, retry_after))
+            if key is not None and response.status == 201:
+                self.acknowledged.add(key)
+            sleep(0.05 if response.status == 503 else 0.005)
+        connection.close()
+
+    def _ask(
+        self, connection: http.client.HTTPConnection, method: str, key: str | None
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        headers = {"Authorization": f"Bearer {self._key}"}
+        body = None
+        if key is not None:
+            headers["Content-Type"] = "application/json"
+            field = {"name": "City", "key": key, "data_type": "text"}
+            body = json.dumps({"recipient_field": field})
+        connection.request(method, FIELDS, body, headers)
+        response = connection.getresponse()
+        return response, response.read()

@@ -1,0 +1,98 @@
+"""Several service processes on one database."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import pytest
+
+from recipient_fields.domain import Organization
+from recipient_fields.entrypoints.composition import Core
+
+from .conftest import COMMAND
+from .load import FIELDS
+
+
+def ask(
+    url: str, key: str, method: str = "GET", path: str = FIELDS, members: object = None
+) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
+    headers = {"Authorization": f"Bearer {key}"}
+    body = None
+    if members is not None:
+        headers["Content-Type"] = "application/json"
+        body = json.dumps({"recipient_field": members})
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    answer = response.status, response.read()
+    connection.close()
+    return answer
+
+
+def test_a_key_revoked_through_one_is_refused_by_the_other_at_its_next_request(
+    serve: Callable[[], str], core: Core, acme: Organization, database: str, key: str
+) -> None:
+    one, other = serve(), serve()
+    assert ask(one, key)[0] == ask(other, key)[0] == 200
+    (stored,) = core.administration.list_keys(acme.id)
+    subprocess.run(
+        [COMMAND, "--storage", database, "keys", "revoke", str(stored.id)],
+        check=True,
+        capture_output=True,
+    )
+    assert ask(one, key)[0] == ask(other, key)[0] == 401
+
+
+def test_each_sees_at_once_what_the_other_wrote(serve: Callable[[], str], key: str) -> None:
+    one, other = serve(), serve()
+    for number in range(10):
+        writer, reader = (one, other) if number % 2 else (other, one)
+        status, _ = ask(writer, key, "POST", members={"name": f"n{number}", "data_type": "text"})
+        assert status == 201
+        fields = json.loads(ask(reader, key)[1])["recipient_fields"]
+        assert [field["name"] for field in fields] == [f"n{n}" for n in range(number + 1)]
+
+
+def test_of_fifty_creates_of_one_key_one_succeeds(serve: Callable[[], str], key: str) -> None:
+    urls = (serve(), serve())
+
+    def create(number: int) -> int:
+        members = {"name": "City", "data_type": "text"}
+        return ask(urls[number % 2], key, "POST", members=members)[0]
+
+    with ThreadPoolExecutor(50) as pool:
+        statuses = sorted(pool.map(create, range(50)))
+    assert statuses == [201] + [409] * 49
+
+
+@pytest.mark.parametrize("rounds", [25])
+def test_patches_of_different_members_lose_nothing(
+    serve: Callable[[], str], key: str, rounds: int
+) -> None:
+    urls = (serve(), serve())
+    ask(urls[0], key, "POST", members={"name": "0", "key": "counter", "data_type": "number"})
+    members: list[tuple[str, Callable[[int], object]]] = [
+        ("name", str),
+        ("allowed_values", lambda number: [number]),
+        ("custom_insertion_code", str),
+        ("custom_value_expression", str),
+    ]
+
+    def change(worker: int) -> None:
+        member, value = members[worker % 4]
+        for number in range(rounds):
+            sent = {member: value(worker * rounds + number)}
+            assert ask(urls[worker % 2], key, "PATCH", f"{FIELDS}/counter", sent)[0] == 200
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(change, range(8)))
+    (field,) = json.loads(ask(urls[0], key)[1])["recipient_fields"]
+    last = {worker * rounds + rounds - 1 for worker in range(8)}
+    for member, _ in members:
+        value = field[member]
+        assert int(value[0] if isinstance(value, list) else value) in last

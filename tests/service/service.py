@@ -1,0 +1,189 @@
+"""Running services, and clients that speak to them over sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection, HTTPMessage, HTTPResponse
+from threading import Thread
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from attrs import evolve, frozen
+
+from ..cli.commands import HANGS, SCRIPT
+
+FIELDS = "/api/v1/recipient_fields"
+
+T = TypeVar("T")
+
+
+@frozen
+class Answer:
+    """What a service answered."""
+
+    status: int
+    headers: HTTPMessage
+    body: bytes
+
+    @property
+    def document(self) -> Any:
+        """The JSON document that is the body."""
+        assert self.headers["Content-Type"] == "application/json"
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        """The code of the error object."""
+        error = self.document["error"]
+        assert error["message"]
+        assert error["request_id"] == self.headers["X-Request-Id"]
+        code: str = error["code"]
+        return code
+
+
+@frozen
+class Client:
+    """Sends each request over a connection of its own."""
+
+    url: str
+    key: str | None = None
+
+    def bearing(self, key: str) -> Client:
+        """The same client with another key."""
+        return evolve(self, key=key)
+
+    def __call__(self, method: str, path: str, document: object = None, **headers: str) -> Answer:
+        """The answer; OSError or HTTPException where there is none."""
+        body = None
+        if document is not None:
+            body = json.dumps(document).encode()
+            headers = {"Content-Type": "application/json", **headers}
+        if self.key is not None:
+            headers = {"Authorization": f"Bearer {self.key}", **headers}
+        return self.send(method, path, body, headers)
+
+    def send(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> Answer:
+        """The answer to exactly this."""
+        host = urlsplit(self.url)
+        connection = HTTPConnection(host.hostname or "", host.port, timeout=HANGS)
+        try:
+            connection.request(method, path, body, headers)
+            with connection.getresponse() as response:
+                return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def create(self, **members: object) -> Answer:
+        """Ask for a field; of data type text unless it is said."""
+        return self("POST", FIELDS, {"recipient_field": {"data_type": "text", **members}})
+
+    def change(self, reference: object, **members: object) -> Answer:
+        """Patch a field."""
+        return self("PATCH", f"{FIELDS}/{reference}", {"recipient_field": members})
+
+    def fields(self) -> list[dict[str, Any]]:
+        """Every field of the organization."""
+        answer = self("GET", FIELDS)
+        assert answer.status == 200, answer.body
+        fields: list[dict[str, Any]] = answer.document["recipient_fields"]
+        return fields
+
+    def raw(self, request: bytes) -> tuple[Answer, bool]:
+        """The answer to these bytes, and whether the connection was closed after it."""
+        host = urlsplit(self.url)
+        with socket.create_connection((host.hostname, host.port), timeout=HANGS) as connection:
+            connection.sendall(request)
+            with HTTPResponse(connection) as response:
+                response.begin()
+                answer = Answer(response.status, response.headers, response.read())
+            connection.settimeout(0.2)
+            try:
+                return answer, connection.recv(1) == b""
+            except TimeoutError:
+                return answer, False
+
+
+class Service:
+    """A running `recipient-fields serve`."""
+
+    def __init__(self, storage: str, *options: str, **environment: str) -> None:
+        listen = [] if "RECIPIENT_FIELDS_LISTEN" in environment else ["--listen", "127.0.0.1:0"]
+        self.process = subprocess.Popen(
+            [SCRIPT, "--storage", storage, "serve", *listen, *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **environment},
+            text=True,
+        )
+        self._told: list[str] = []
+        self._listening = Thread(target=self._listen)
+        self._listening.start()
+        try:
+            self.url = self.tells(r"answers at (http://\S+)\n")[1]
+        except BaseException:
+            self.kill()
+            raise
+        self.anyone = Client(self.url)
+
+    @property
+    def told(self) -> str:
+        """What the service has written to standard error so far."""
+        return "".join(self._told)
+
+    def tells(self, pattern: str) -> re.Match[str]:
+        """The first place where standard error matches, as soon as it does."""
+
+        def match() -> re.Match[str] | None:
+            found = re.search(pattern, self.told)
+            assert found or self._listening.is_alive(), self.told
+            return found
+
+        return eventually(match)
+
+    def client(self, key: str) -> Client:
+        """A client with that key."""
+        return self.anyone.bearing(key)
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
+        """Send the signal, and wait for the exit status."""
+        self.process.send_signal(by)
+        try:
+            return self.process.wait(timeout=HANGS)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it without notice; nothing where it has ended."""
+        self.process.kill()
+        self.process.wait()
+        self._listening.join()
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        with self.process.stdout as out, self.process.stderr:
+            self.printed = out.read() if not out.closed else ""
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._told.append(line)
+
+
+def eventually(ask: Callable[[], T | None]) -> T:
+    """What `ask` answers once it is true; fails where that takes too long."""
+    deadline = time.monotonic() + HANGS
+    while time.monotonic() < deadline:
+        answer = ask()
+        if answer:
+            return answer
+        time.sleep(0.01)
+    raise AssertionError("It has not happened in time.")

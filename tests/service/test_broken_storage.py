@@ -1,0 +1,129 @@
+"""A SQLite file that breaks under the running service."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.domain import PlainKey
+
+from ..cli.commands import Script
+from .service import FIELDS, Answer, Service
+
+
+@contextmanager
+def broken(file: Path) -> Iterator[None]:
+    """The file and what SQLite keeps beside it, scribbled over in place; then as they were."""
+    contents = {path: path.read_bytes() for path in file.parent.iterdir()}
+    for path, content in contents.items():
+        _overwrite(path, b"scribble" * (len(content) // 8))
+    yield
+    for path, content in contents.items():
+        _overwrite(path, content)
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    # Never shorter than it was: SQLite maps these files, and reads what it has mapped.
+    with path.open("r+b" if path.exists() else "wb") as file:
+        file.write(content)
+
+
+def unavailable(answer: Answer, code: str) -> bool:
+    assert (answer.status, answer.code) == (503, code)
+    assert int(answer.headers["Retry-After"]) > 0
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "SQLite" not in answer.body.decode()
+    return True
+
+
+@pytest.fixture
+def client_key(service: Service, key: str) -> str:
+    """A key whose use has just been recorded, so that the next reads write nothing."""
+    assert service.client(key)("GET", FIELDS).status == 200
+    return key
+
+
+def test_a_well_formed_key_is_503_while_keys_can_not_be_checked(
+    service: Service, file: Path, client_key: str
+) -> None:
+    with broken(file):
+        for key in (client_key, PlainKey.generate().reveal()):
+            answer = service.client(key)("GET", FIELDS)
+            assert unavailable(answer, "api_key_validation_unavailable")
+            assert "temporarily unavailable" in answer.document["error"]["message"]
+
+
+def test_a_mistyped_key_is_401_even_then(service: Service, file: Path, client_key: str) -> None:
+    mistyped = client_key[:-1] + ("0" if client_key[-1] != "0" else "1")
+    before = service.client(mistyped)("GET", FIELDS)
+
+    with broken(file):
+        answers = [
+            service.client(mistyped)("GET", FIELDS),
+            service.client("rfk_nonsense")("GET", FIELDS),
+            service.client(mistyped).create(name="Shop"),
+        ]
+        bare = service.anyone("GET", FIELDS)
+
+    for answer in (before, *answers, bare):
+        assert (answer.status, answer.code) == (401, "unauthorized")
+
+
+def test_the_process_lives_and_is_not_ready(service: Service, file: Path, client_key: str) -> None:
+    assert service.anyone("GET", "/readyz").status == 200
+
+    with broken(file):
+        assert service.anyone("GET", "/healthz").status == 200
+        assert unavailable(service.anyone("GET", "/readyz"), "service_unavailable")
+
+
+def test_commands_are_one_clear_line_while_it_is_broken(
+    service: Service, script: Script, file: Path, client_key: str
+) -> None:
+    with broken(file):
+        assert script("fields", "list", "--organization", 1).failure().startswith("SQLite: ")
+
+
+def test_everything_is_back_once_the_file_is(service: Service, file: Path, client_key: str) -> None:
+    client = service.client(client_key)
+    client.create(name="Shop")
+    before = client.fields()
+
+    with broken(file):
+        assert client("GET", FIELDS).status == 503
+        assert client.create(name="Lost").status == 503
+        assert client("DELETE", f"{FIELDS}/shop").status == 503
+
+    assert service.anyone("GET", "/readyz").status == 200
+    assert client.fields() == before
+    assert client.create(name="Found").status == 201
+
+
+def test_a_storage_that_only_reads_serves_reads(
+    service: Service, script: Script, file: Path, key: str
+) -> None:
+    client = service.client(key)
+
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")  # Another writer, who takes for ever.
+        reads = client("GET", FIELDS)
+        write = client.create(name="Shop")
+        connection.execute("ROLLBACK")
+
+    assert reads.status == 200
+    assert unavailable(write, "service_unavailable")
+    assert client.create(name="Shop").status == 201
+
+
+def test_a_service_does_not_start_on_a_broken_file(
+    start: Callable[..., Service], script: Script, file: Path
+) -> None:
+    file.write_bytes(b"scribble" * 1000)
+
+    told = script("serve", "--listen", "127.0.0.1:0").failure()
+
+    assert told == "SQLite: file is not a database"

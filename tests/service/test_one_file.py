@@ -1,0 +1,144 @@
+"""Several processes on one SQLite file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from recipient_fields.domain import OrganizationId
+
+from ..cli.commands import Script
+from .service import FIELDS, Service
+
+
+@pytest.fixture
+def services(start: Callable[..., Service]) -> tuple[Service, Service]:
+    return start(), start()
+
+
+def test_a_key_revoked_while_two_services_run_is_refused_by_both(
+    services: tuple[Service, Service], script: Script, key: str
+) -> None:
+    assert [service.client(key)("GET", FIELDS).status for service in services] == [200, 200]
+
+    script("keys", "revoke", 1)
+
+    assert [service.client(key)("GET", FIELDS).status for service in services] == [401, 401]
+
+
+def test_what_one_service_stores_the_other_one_answers(
+    services: tuple[Service, Service], key: str
+) -> None:
+    one, other = (service.client(key) for service in services)
+
+    created = one.create(name="Shop")
+    read = other("GET", f"{FIELDS}/shop")
+    changed = other.change("shop", name="Boutique")
+
+    assert read.body == created.body
+    assert read.headers["ETag"] == created.headers["ETag"]
+    assert one("GET", f"{FIELDS}/shop").body == changed.body
+    assert one("DELETE", f"{FIELDS}/shop").status == 204
+    assert other("GET", f"{FIELDS}/shop").status == 404
+
+
+def test_a_version_that_one_service_has_replaced_does_not_match_at_the_other(
+    services: tuple[Service, Service], key: str
+) -> None:
+    one, other = (service.client(key) for service in services)
+    tag = one.create(name="Shop").headers["ETag"]
+    other.change("shop", name="Boutique")
+
+    document = {"recipient_field": {"name": "Store"}}
+    answer = one("PATCH", f"{FIELDS}/shop", document, **{"If-Match": tag})
+
+    assert answer.status == 412
+
+
+def test_of_fifty_concurrent_creates_of_one_key_one_is_201(
+    services: tuple[Service, Service], key: str
+) -> None:
+    clients = [service.client(key) for service in services] * 25
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        answers = list(pool.map(lambda client: client.create(name="Shop"), clients))
+
+    assert Counter(answer.status for answer in answers) == {201: 1, 409: 49}
+    (stored,) = clients[0].fields()
+    refused = (answer.document["error"] for answer in answers if answer.status == 409)
+    assert {error["details"][0]["existing_id"] for error in refused} == {stored["id"]}
+
+
+def test_concurrent_changes_of_different_members_lose_nothing(
+    services: tuple[Service, Service], key: str
+) -> None:
+    clients = [service.client(key) for service in services]
+    clients[0].create(name="Shop")
+    rounds = range(25)
+    series: list[tuple[str, list[object]]] = [
+        ("name", [f"Shop {n}" for n in rounds]),
+        ("insertable", [n % 2 == 1 for n in rounds]),
+        ("allowed_values", [[f"{n}"] for n in rounds]),
+        ("custom_insertion_code", [f"{{{{{n}}}}}" for n in rounds]),
+        ("custom_value_expression", [f"@{n}" for n in rounds]),
+    ]
+
+    def change(number: int) -> set[int]:
+        member, values = series[number]
+        client = clients[number % 2]
+        return {client.change("shop", **{member: value}).status for value in values}
+
+    with ThreadPoolExecutor(len(series)) as pool:
+        assert set().union(*pool.map(change, range(len(series)))) == {200}
+
+    (field,) = clients[0].fields()
+    for member, values in series:
+        assert field[member] == values[-1]
+
+
+def test_commands_work_while_the_service_writes(
+    service: Service, script: Script, acme: OrganizationId, key: str
+) -> None:
+    client = service.client(key)
+    create = ("fields", "create", "--organization", acme, "--data-type", "text", "--name")
+
+    with ThreadPoolExecutor(6) as pool:
+        runs = [pool.submit(script, *create, f"Manual {n}") for n in range(4)]
+        writes = [pool.submit(client.create, name=f"Api {n}") for n in range(60)]
+        runs += [pool.submit(script, "keys", "create", *create[2:4], "--name", "K")]
+
+    assert [run.result().err for run in runs if run.result().status != 0] == []
+    assert {write.result().status for write in writes} == {201}
+    names = Counter(field["name"] for field in client.fields())
+    assert names == Counter([f"Manual {n}" for n in range(4)] + [f"Api {n}" for n in range(60)])
+
+
+def test_a_manual_field_of_the_command_line_is_read_and_not_changed_through_the_api(
+    service: Service, script: Script, acme: OrganizationId, key: str
+) -> None:
+    create = ("fields", "create", "--organization", acme, "--name", "Shop", "--data-type", "text")
+    created = script(*create, "--json").document()
+    client = service.client(key)
+
+    assert client("GET", f"{FIELDS}/shop").document == created
+    assert client.change("shop", name="Mine").status == 403
+    assert client("DELETE", f"{FIELDS}/shop").status == 403
+    assert client("GET", f"{FIELDS}/shop").document == created
+
+
+def test_a_field_of_the_api_is_listed_and_not_changed_on_the_command_line(
+    service: Service, script: Script, acme: OrganizationId, key: str
+) -> None:
+    field = service.client(key).create(name="Shop").document["recipient_field"]
+    organization = ("--organization", acme)
+
+    assert script("fields", "list", *organization, "--json").document() == {
+        "recipient_fields": [field]
+    }
+    rule = "API-managed fields are changed through the API"
+    update = script("fields", "update", "shop", *organization, "--name", "Mine")
+    assert update.failure().startswith(rule)
+    assert script("fields", "delete", "shop", *organization, "--yes").failure().startswith(rule)

@@ -1,0 +1,90 @@
+"""How the service ends."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import pytest
+
+from ..cli.commands import HANGS, Script
+from .service import FIELDS, Service
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_an_idle_service_ends_at_once_and_in_peace(service: Service, by: signal.Signals) -> None:
+    service.anyone("GET", "/healthz")
+
+    assert service.stop(by) == 0
+    assert service.told.count("\n") == 1
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_a_client_that_stays_connected_holds_nothing_up(
+    service: Service, by: signal.Signals
+) -> None:
+    host = urlsplit(service.url)
+    connection = HTTPConnection(host.hostname or "", host.port, timeout=HANGS)
+    connection.request("GET", "/healthz")
+    connection.getresponse().read()
+    with socket.create_connection((host.hostname, host.port)) as silent:
+        silent.sendall(b"GET /healthz HT")
+
+        assert service.stop(by) == 0
+
+    connection.close()
+
+
+def test_a_service_that_is_stopped_as_soon_as_it_speaks_ends_in_peace(
+    start: Callable[..., Service],
+) -> None:
+    assert start("--demo", shows_key=True).stop() == 0
+
+
+def test_what_was_stored_is_there_at_the_next_start(
+    start: Callable[..., Service], key: str
+) -> None:
+    service = start()
+    created = service.client(key).create(name="Shop")
+    service.stop()
+
+    assert start().client(key)("GET", f"{FIELDS}/shop").body == created.body
+
+
+def test_its_port_is_free_again_at_once(start: Callable[..., Service]) -> None:
+    service = start()
+    service.anyone("GET", "/healthz")
+    address = urlsplit(service.url).netloc
+    service.stop()
+
+    assert start(RECIPIENT_FIELDS_LISTEN=address).url == service.url
+
+
+def test_a_second_service_on_its_port_is_one_clear_line(service: Service, script: Script) -> None:
+    address = urlsplit(service.url).netloc
+
+    told = script("serve", "--listen", address).failure()
+
+    assert told == f"Can't listen on {address}: Address already in use."
+    assert service.anyone("GET", "/healthz").status == 200
+
+
+def test_a_client_that_leaves_in_the_middle_is_not_worth_a_word(service: Service, key: str) -> None:
+    host = urlsplit(service.url)
+    for request in (
+        f"GET {FIELDS} HTTP/1.1\r\nAuthorization: Bearer {key}\r\n\r\n",
+        f"POST {FIELDS} HTTP/1.1\r\nContent-Length: 100\r\n\r\n{{",
+        "GET /heal",
+    ):
+        with socket.create_connection((host.hostname, host.port)) as connection:
+            # Closing with a linger of zero resets the connection.
+            linger = bytes([1, 0, 0, 0, 0, 0, 0, 0])
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            connection.sendall(request.encode())
+
+    assert service.client(key)("GET", FIELDS).status == 200
+    assert service.stop() == 0
+    assert service.told.count("\n") == 1
