@@ -52,8 +52,9 @@ from .strategies import changes, channels, definitions, instants, queries
 OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
 """Opens a storage for the length of a block; it may hold rows of others."""
 
-SHARED_KEYS: Final = (FieldKey("city"), FieldKey("zip_code"), FieldKey("age"))
-"""Few, so that the organizations come into each other's way."""
+# Few, so that fields and organizations come into each other's way.
+_KEYS: Final = (FieldKey("city"), FieldKey("zip_code"), FieldKey("age"), FieldKey("email"))
+_SHARED_KEYS: Final = st.sampled_from(_KEYS)
 
 
 class Model:
@@ -145,27 +146,31 @@ class StorageMachine(RuleBasedStateMachine):
         """Close the storage."""
         self._opened.close()
 
-    @initialize(target=organizations, number=st.integers(2, 4))
-    def make_organizations(self, number: int) -> MultipleResults[OrganizationId]:
-        """Two to four organizations share the storage."""
+    @initialize(
+        target=organizations,
+        number=st.integers(2, 4),
+        definitions=st.tuples(*(definitions(keyed=st.just(key)) for key in _KEYS[:3])),
+    )
+    def make_organizations(
+        self, number: int, definitions: tuple[FieldDefinition, ...]
+    ) -> MultipleResults[OrganizationId]:
+        """Two to four organizations share the storage, and begin with the same fields."""
         made = [self.storage.organizations.add("ACME", NOW).id for _ in range(number)]
         self.model.fields = {organization_id: {} for organization_id in made}
+        for organization_id in made:
+            for definition in definitions:
+                self.add_field(organization_id, definition, None)
         return multiple(*made)
 
     @initialize(target=references)
-    def know_the_shared_keys(self) -> MultipleResults[FieldReference]:
+    def know_no_field(self) -> FieldReference:
         """Fields are referred to before there are any, too."""
-        return multiple(FieldId(0), *SHARED_KEYS)
-
-    @initialize(target=key_ids)
-    def know_no_key(self) -> ApiKeyId:
-        """API keys are asked for before there are any, too."""
-        return ApiKeyId(0)
+        return FieldId(0)
 
     @rule(
         target=references,
         organization_id=organizations,
-        definition=definitions(keyed=st.sampled_from(SHARED_KEYS)),
+        definition=definitions(keyed=_SHARED_KEYS),
         limit=st.none() | st.integers(0, 2),
     )
     def add_field(
@@ -182,13 +187,16 @@ class StorageMachine(RuleBasedStateMachine):
         self.ids_given.append(field_id)
         return multiple(field_id)
 
-    @rule(organization_id=organizations, reference=references)
-    def get_field(self, organization_id: OrganizationId, reference: FieldReference) -> None:
-        """By id or key, its own or another's."""
+    @rule(target=references, organization_id=organizations, reference=_SHARED_KEYS | references)
+    def get_field(
+        self, organization_id: OrganizationId, reference: FieldReference
+    ) -> MultipleResults[FieldReference]:
+        """By id or key, its own or another's. What is found is referred to by its id, too."""
         found = attempt(lambda: self.storage.fields.get(organization_id, reference))
         assert exact(found) == exact(attempt(lambda: self.model.field(organization_id, reference)))
+        return multiple(found.id) if isinstance(found, RecipientField) else multiple()
 
-    @rule(organization_id=organizations, query=queries(keyed=st.sampled_from(SHARED_KEYS)))
+    @rule(organization_id=organizations, query=queries(keyed=_SHARED_KEYS))
     def select_fields(self, organization_id: OrganizationId, query: FieldQuery) -> None:
         """Page after page."""
         page = query.select(self.storage.fields.all(organization_id))
@@ -200,7 +208,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     @rule(
         organization_id=organizations,
-        reference=references,
+        reference=_SHARED_KEYS | references,
         changes=changes(),
         channel=st.none() | channels(),
         at=instants(),
@@ -222,7 +230,11 @@ class StorageMachine(RuleBasedStateMachine):
         expected = attempt(lambda: self.model.update(organization_id, reference, change))
         assert exact(updated) == exact(expected)
 
-    @rule(organization_id=organizations, reference=references, channel=st.none() | channels())
+    @rule(
+        organization_id=organizations,
+        reference=_SHARED_KEYS | references,
+        channel=st.none() | channels(),
+    )
     def delete_field(
         self, organization_id: OrganizationId, reference: FieldReference, channel: Channel | None
     ) -> None:

@@ -10,7 +10,6 @@ from psycopg import Connection
 
 from recipient_fields.application import KeyChange, KeySuccession
 from recipient_fields.domain import (
-    Access,
     ApiKey,
     ApiKeyId,
     ApiKeyNotFound,
@@ -19,6 +18,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
 )
 
+from ..rows import stored_key
 from .columns import (
     from_utc,
     optional_from_utc,
@@ -145,27 +145,6 @@ def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey
 
 
 def _api_key(row: tuple[Any, ...]) -> ApiKey:
-    (
-        key_id,
-        organization_id,
-        name,
-        access,
-        digest,
-        display,
-        created_at,
-        expires_at,
-        last_used_at,
-        revoked_at,
-    ) = row
-    return ApiKey(
-        id=ApiKeyId(key_id),
-        organization_id=OrganizationId(organization_id),
-        name=name,
-        access=Access(access),
-        digest=digest,
-        display=display,
-        created_at=from_utc(created_at),
-        expires_at=optional_from_utc(expires_at),
-        last_used_at=optional_from_utc(last_used_at),
-        revoked_at=optional_from_utc(revoked_at),
-    )
+    plain, created_at, later = row[:6], row[6], row[7:]
+    values: tuple[Any, ...] = (*plain, from_utc(created_at), *map(optional_from_utc, later))
+    return stored_key(*values)

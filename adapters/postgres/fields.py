@@ -10,29 +10,21 @@ from psycopg import Connection
 
 from recipient_fields.application import FieldChange, FieldCheck
 from recipient_fields.domain import (
-    AllowedValues,
     Catalog,
-    DataType,
     FieldDefinition,
     FieldId,
-    FieldKey,
     FieldLimitReached,
-    FieldName,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
-    InsertionCode,
-    IntegrationId,
     KeyTaken,
     OrganizationId,
     OrganizationNotFound,
-    Origin,
     RecipientField,
-    Source,
-    ValueExpression,
 )
 
+from ..rows import plain_values, stored_field
 from .columns import from_utc, optional_json, storable_id, to_milliseconds
 from .database import Database
 from .organizations import MOVE_REVISION, lock_catalog
@@ -41,10 +33,9 @@ from .queries import bind, select_statement
 Row: TypeAlias = tuple[Any, ...]
 
 _COLUMNS = (
-    "id, organization_id, name, key, data_type, allowed_values, insertable, source,"
-    " integration_id, esp_field_name, custom_insertion_code, custom_value_expression,"
-    " created_at AT TIME ZONE 'UTC' AS created_at, updated_at AT TIME ZONE 'UTC' AS updated_at,"
-    " version"
+    "id, organization_id, name, key, data_type, insertable, source, integration_id,"
+    " esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,"
+    " created_at AT TIME ZONE 'UTC' AS created_at, updated_at AT TIME ZONE 'UTC' AS updated_at"
 )
 _SELECT = f"SELECT {_COLUMNS} FROM recipient_fields WHERE organization_id = %(organization_id)s"
 _SELECT_BY_ID = f"{_SELECT} AND id = %(id)s"
@@ -200,59 +191,13 @@ def _get(
 
 def _values(definition: FieldDefinition) -> Mapping[str, object]:
     return {
-        "name": definition.name,
-        "key": definition.key,
-        "data_type": definition.data_type.value,
+        **plain_values(definition),
         "allowed_values": optional_json(definition.allowed_values),
-        "insertable": definition.insertable,
-        "source": definition.origin.source.value,
-        "integration_id": definition.origin.integration_id,
-        "esp_field_name": definition.origin.esp_field_name,
-        "custom_insertion_code": definition.custom_insertion_code,
-        "custom_value_expression": definition.custom_value_expression,
         "created_at": to_milliseconds(definition.created_at),
     }
 
 
 def _field(row: Row) -> RecipientField:
-    (
-        field_id,
-        organization_id,
-        name,
-        key,
-        data_type_name,
-        allowed_values,
-        insertable,
-        source,
-        integration_id,
-        esp_field_name,
-        insertion_code,
-        value_expression,
-        created_at,
-        updated_at,
-        version,
-    ) = row
-    data_type = DataType(data_type_name)
-    return RecipientField(
-        id=FieldId(field_id),
-        organization_id=OrganizationId(organization_id),
-        name=FieldName(name),
-        key=FieldKey(key),
-        data_type=data_type,
-        allowed_values=(
-            None if allowed_values is None else AllowedValues(data_type, allowed_values)
-        ),
-        insertable=insertable,
-        origin=Origin(
-            Source(source),
-            None if integration_id is None else IntegrationId(integration_id),
-            esp_field_name,
-        ),
-        custom_insertion_code=None if insertion_code is None else InsertionCode(insertion_code),
-        custom_value_expression=(
-            None if value_expression is None else ValueExpression(value_expression)
-        ),
-        created_at=from_utc(created_at),
-        updated_at=from_utc(updated_at),
-        version=version,
-    )
+    *plain, created_at, updated_at = row
+    values: Row = (*plain, from_utc(created_at), from_utc(updated_at))
+    return stored_field(*values)

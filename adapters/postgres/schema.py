@@ -64,7 +64,7 @@ def require_current(parameters: Parameters) -> None:
     with _connected(DeadlineConnection, parameters) as connection:
         connection.deadline = monotonic() + _START_SECONDS
         _require_usable(connection)
-        _pending_steps(connection)
+        _refuse_newer(_applied(connection))
         require_sufficient(connection)
 
 
@@ -83,17 +83,17 @@ def require_sufficient(connection: Connection[Any]) -> None:
 
 
 def _pending_steps(connection: Connection[Any]) -> tuple[Step, ...]:
-    """The steps the database lacks, in order.
-
-    StorageUnavailable where it has steps this version does not know.
-    """
-    steps = _load_steps()
+    """The steps the database lacks, in order."""
     applied = _applied(connection)
-    if not applied <= {step.name for step in steps}:
+    _refuse_newer(applied)
+    return tuple(step for step in _load_steps() if step.name not in applied)
+
+
+def _refuse_newer(applied: set[str]) -> None:
+    if not applied <= {step.name for step in _load_steps()}:
         raise StorageUnavailable(
             "The PostgreSQL schema belongs to a newer version of Recipient Fields. Upgrade first."
         )
-    return tuple(step for step in steps if step.name not in applied)
 
 
 @contextmanager

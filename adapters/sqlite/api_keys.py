@@ -10,7 +10,6 @@ from attrs import evolve, frozen
 
 from recipient_fields.application import KeyChange, KeySuccession
 from recipient_fields.domain import (
-    Access,
     ApiKey,
     ApiKeyId,
     ApiKeyNotFound,
@@ -20,6 +19,7 @@ from recipient_fields.domain import (
     from_epoch_milliseconds,
 )
 
+from ..rows import stored_key
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .organizations import catalog_revision
@@ -123,27 +123,10 @@ def _update(connection: sqlite3.Connection, key: ApiKey) -> None:
 
 
 def _api_key(row: tuple[Any, ...]) -> ApiKey:
-    (
-        key_id,
-        organization_id,
-        name,
-        access,
-        digest,
-        display,
-        created_at,
-        expires_at,
-        last_used_at,
-        revoked_at,
-    ) = row
-    return ApiKey(
-        id=ApiKeyId(key_id),
-        organization_id=OrganizationId(organization_id),
-        name=name,
-        access=Access(access),
-        digest=digest,
-        display=display,
-        created_at=from_epoch_milliseconds(created_at),
-        expires_at=optional_instant(expires_at),
-        last_used_at=optional_instant(last_used_at),
-        revoked_at=optional_instant(revoked_at),
+    plain, created_at, later = row[:6], row[6], row[7:]
+    values: tuple[Any, ...] = (
+        *plain,
+        from_epoch_milliseconds(created_at),
+        *map(optional_instant, later),
     )
+    return stored_key(*values)

@@ -11,30 +11,22 @@ from attrs import frozen
 
 from recipient_fields.application import FieldChange, FieldCheck
 from recipient_fields.domain import (
-    AllowedValues,
     Catalog,
-    DataType,
     FieldDefinition,
     FieldId,
-    FieldKey,
     FieldLimitReached,
-    FieldName,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
-    InsertionCode,
-    IntegrationId,
     KeyTaken,
     OrganizationId,
-    Origin,
     RecipientField,
-    Source,
-    ValueExpression,
     epoch_milliseconds,
     from_epoch_milliseconds,
 )
 
+from ..rows import plain_values, stored_field
 from .columns import storable_id
 from .database import Database
 from .organizations import catalog_revision, move_revision
@@ -43,9 +35,9 @@ from .queries import COUNT, bind, select_statement
 Row: TypeAlias = tuple[Any, ...]
 
 _COLUMNS = (
-    "id, organization_id, name, key, data_type, allowed_values, insertable, source,"
-    " integration_id, esp_field_name, custom_insertion_code, custom_value_expression,"
-    " created_at, updated_at, version"
+    "id, organization_id, name, key, data_type, insertable, source, integration_id,"
+    " esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,"
+    " created_at, updated_at"
 )
 _SELECT = f"SELECT {_COLUMNS} FROM recipient_fields WHERE organization_id = :organization_id"
 _SELECT_ALL = f"{_SELECT} ORDER BY id"
@@ -57,9 +49,9 @@ _COUNT = (
 )
 _INSERT = f"""
     INSERT INTO recipient_fields ({_COLUMNS}) VALUES (
-        NULL, :organization_id, :name, :key, :data_type, :allowed_values, :insertable, :source,
-        :integration_id, :esp_field_name, :custom_insertion_code, :custom_value_expression,
-        :created_at, :created_at, 1
+        NULL, :organization_id, :name, :key, :data_type, :insertable, :source, :integration_id,
+        :esp_field_name, :custom_insertion_code, :custom_value_expression, 1, :allowed_values,
+        :created_at, :created_at
     ) RETURNING id
 """
 _UPDATE = """
@@ -178,59 +170,18 @@ def _find(
 def _values(definition: FieldDefinition) -> Mapping[str, object]:
     allowed = definition.allowed_values
     return {
-        "name": definition.name,
-        "key": definition.key,
-        "data_type": definition.data_type.value,
+        **plain_values(definition),
         "allowed_values": None if allowed is None else json.dumps(allowed.values),
-        "insertable": definition.insertable,
-        "source": definition.origin.source.value,
-        "integration_id": definition.origin.integration_id,
-        "esp_field_name": definition.origin.esp_field_name,
-        "custom_insertion_code": definition.custom_insertion_code,
-        "custom_value_expression": definition.custom_value_expression,
         "created_at": epoch_milliseconds(definition.created_at),
     }
 
 
 def _field(row: Row) -> RecipientField:
-    (
-        field_id,
-        organization_id,
-        name,
-        key,
-        data_type_name,
-        allowed_values,
-        insertable,
-        source,
-        integration_id,
-        esp_field_name,
-        insertion_code,
-        value_expression,
-        created_at,
-        updated_at,
-        version,
-    ) = row
-    data_type = DataType(data_type_name)
-    return RecipientField(
-        id=FieldId(field_id),
-        organization_id=OrganizationId(organization_id),
-        name=FieldName(name),
-        key=FieldKey(key),
-        data_type=data_type,
-        allowed_values=(
-            None if allowed_values is None else AllowedValues(data_type, json.loads(allowed_values))
-        ),
-        insertable=bool(insertable),
-        origin=Origin(
-            Source(source),
-            None if integration_id is None else IntegrationId(integration_id),
-            esp_field_name,
-        ),
-        custom_insertion_code=None if insertion_code is None else InsertionCode(insertion_code),
-        custom_value_expression=(
-            None if value_expression is None else ValueExpression(value_expression)
-        ),
-        created_at=from_epoch_milliseconds(created_at),
-        updated_at=from_epoch_milliseconds(updated_at),
-        version=version,
+    *plain, allowed, created_at, updated_at = row
+    values: Row = (
+        *plain,
+        None if allowed is None else json.loads(allowed),
+        from_epoch_milliseconds(created_at),
+        from_epoch_milliseconds(updated_at),
     )
+    return stored_field(*values)

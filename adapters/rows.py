@@ -1,0 +1,111 @@
+"""Rows of plain values and what the domain makes of them, for storages that keep rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from recipient_fields.domain import (
+    Access,
+    AllowedValues,
+    ApiKey,
+    ApiKeyId,
+    DataType,
+    FieldDefinition,
+    FieldId,
+    FieldKey,
+    FieldName,
+    InsertionCode,
+    IntegrationId,
+    OrganizationId,
+    Origin,
+    RecipientField,
+    Source,
+    ValueExpression,
+)
+
+
+def stored_field(
+    field_id: int,
+    organization_id: int,
+    name: str,
+    key: str,
+    data_type_name: str,
+    insertable: object,
+    source: str,
+    integration_id: int | None,
+    esp_field_name: str | None,
+    insertion_code: str | None,
+    value_expression: str | None,
+    version: int,
+    allowed_values: Sequence[object] | None,
+    created_at: datetime,
+    updated_at: datetime,
+) -> RecipientField:
+    """The field that a row holds; what storages keep each in their own form stands last."""
+    data_type = DataType(data_type_name)
+    return RecipientField(
+        id=FieldId(field_id),
+        organization_id=OrganizationId(organization_id),
+        name=FieldName(name),
+        key=FieldKey(key),
+        data_type=data_type,
+        allowed_values=(
+            None if allowed_values is None else AllowedValues(data_type, allowed_values)
+        ),
+        insertable=bool(insertable),
+        origin=Origin(
+            Source(source),
+            None if integration_id is None else IntegrationId(integration_id),
+            esp_field_name,
+        ),
+        custom_insertion_code=None if insertion_code is None else InsertionCode(insertion_code),
+        custom_value_expression=(
+            None if value_expression is None else ValueExpression(value_expression)
+        ),
+        created_at=created_at,
+        updated_at=updated_at,
+        version=version,
+    )
+
+
+def plain_values(definition: FieldDefinition) -> Mapping[str, object]:
+    """What a row holds of a definition, but for its times and its allowed values."""
+    return {
+        "name": definition.name,
+        "key": definition.key,
+        "data_type": definition.data_type.value,
+        "insertable": definition.insertable,
+        "source": definition.origin.source.value,
+        "integration_id": definition.origin.integration_id,
+        "esp_field_name": definition.origin.esp_field_name,
+        "custom_insertion_code": definition.custom_insertion_code,
+        "custom_value_expression": definition.custom_value_expression,
+    }
+
+
+def stored_key(
+    key_id: int,
+    organization_id: int,
+    name: str,
+    access: str,
+    digest: bytes,
+    display: str,
+    created_at: datetime,
+    expires_at: datetime | None,
+    last_used_at: datetime | None,
+    revoked_at: datetime | None,
+) -> ApiKey:
+    """The API key that a row holds; its times stand last."""
+    return ApiKey(
+        id=ApiKeyId(key_id),
+        organization_id=OrganizationId(organization_id),
+        name=name,
+        access=Access(access),
+        digest=digest,
+        display=display,
+        created_at=created_at,
+        expires_at=expires_at,
+        last_used_at=last_used_at,
+        revoked_at=revoked_at,
+    )
