@@ -187,8 +187,8 @@ def _new_folder() -> Path:
 def _programs() -> Path:
     # Imported, the wheel would make lock files and warn about the environment.
     wheel = find_spec(_WHEEL)
-    assert wheel is not None and wheel.origin is not None, f"install {_WHEEL}: it has PostgreSQL"
-    return Path(wheel.origin).parent / "pginstall18" / "bin"
+    assert wheel, f"the tests need PostgreSQL: install {_WHEEL}"
+    return Path(str(wheel.origin)).parent / "pginstall18" / "bin"
 
 
 def free_port() -> int:

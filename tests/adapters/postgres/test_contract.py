@@ -18,14 +18,13 @@ from recipient_fields.adapters.contract import (
     machine_for,
     port_calls,
 )
-from recipient_fields.adapters.contract.queries import QueryCases
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
 
 from .server import execute
 
 
-class TestPostgresStorage(StorageContract, QueryCases):
+class TestPostgresStorage(StorageContract):
     @pytest.fixture
     def storage(self, database: str) -> Iterator[PostgresStorage]:
         with closing(PostgresStorage(database)) as storage:
@@ -70,11 +69,19 @@ def close_to_everyone(server_url: str, name: str) -> None:
     )
 
 
+# Hypothesis takes it for the strategies' doing when the pool's threads draw a random number.
+the_pool_may_be_random = pytest.mark.filterwarnings(
+    "ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning"
+)
+
+
+@the_pool_may_be_random
 def test_any_sequence_of_calls_is_answered_as_the_model_says(shared_database: str) -> None:
     machine = machine_for(lambda: closing(PostgresStorage(shared_database)))
     run_state_machine_as_test(machine, settings=settings(max_examples=30, deadline=None))
 
 
+@the_pool_may_be_random
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=port_calls())
 def test_postgresql_agrees_with_memory_step_by_step(

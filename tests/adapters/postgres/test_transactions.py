@@ -26,12 +26,10 @@ from .examples import NOW, a_definition, a_grant, renaming
 from .server import eventually, execute
 
 
-@pytest.mark.parametrize("_round", range(5))
+@pytest.mark.parametrize("attempt", range(5))
 def test_fifty_at_once_reach_the_limit_exactly(
-    storage: PostgresStorage, ours: OrganizationId, _round: int
+    storage: PostgresStorage, ours: OrganizationId, attempt: int
 ) -> None:
-    for number in range(storage_connections := 6):
-        storage.fields.add(ours, a_definition(f"first_{number}"))
     together = Barrier(50)
 
     def create(number: int) -> bool:
@@ -44,7 +42,7 @@ def test_fifty_at_once_reach_the_limit_exactly(
 
     with ThreadPoolExecutor(50) as threads:
         created = list(threads.map(create, range(50)))
-    assert created.count(True) == 20 - storage_connections
+    assert created.count(True) == 20
     assert len(storage.fields.all(ours).fields) == 20
 
 
