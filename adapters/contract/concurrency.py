@@ -92,7 +92,7 @@ class Meanwhile:
         self._outcome = attempt(self._call)
 
 
-def _counted(member: str) -> FieldChange:
+def counting_up(member: str) -> FieldChange:
     """The change that counts one up in that member: a lost update is a number too low."""
 
     def change(field: RecipientField) -> RecipientField:
@@ -179,7 +179,7 @@ class ConcurrencyCases:
 
         def count_up(member: str) -> None:
             for _ in range(self.rounds):
-                fields.update(ours, field.id, _counted(member))
+                fields.update(ours, field.id, counting_up(member))
 
         callers = [members[number % len(members)] for number in range(self.threads)]
         assert race(*(partial(count_up, member) for member in callers)) == [None] * self.threads

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 
 import pytest
 
 from recipient_fields.application import Storage
 
+from .concurrency import counting_up, race
 from .examples import LATER, NOW, a_definition, a_grant, permit, renaming
 
 
 class StorageDurabilityContract:
     """A storage that is closed and opened again is the same storage."""
+
+    rounds = 50
 
     @pytest.fixture
     def opened(self) -> Iterator[Callable[[], AbstractContextManager[Storage]]]:
@@ -59,3 +63,17 @@ class StorageDurabilityContract:
             assert one.fields.get(ours, field.id) == changed
             one.fields.delete(ours, field.id, permit)
             assert other.fields.all(ours) == one.fields.all(ours)
+
+    def test_two_that_are_open_at_once_lose_none_of_each_others_changes(
+        self, opened: Callable[[], AbstractContextManager[Storage]]
+    ) -> None:
+        with opened() as one, opened() as other:
+            ours = one.organizations.add("ACME", NOW).id
+            field = one.fields.add(ours, a_definition(name="0"))
+
+            def count_up(storage: Storage) -> None:
+                for _ in range(self.rounds):
+                    storage.fields.update(ours, field.id, counting_up("name"))
+
+            assert race(partial(count_up, one), partial(count_up, other)) == [None, None]
+            assert one.fields.get(ours, field.id).name == str(2 * self.rounds)

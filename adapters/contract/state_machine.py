@@ -312,7 +312,7 @@ class StorageMachine(RuleBasedStateMachine):
         """Its fields are the model's, and its revision has moved exactly if they have changed."""
         for organization_id, shelf in self.model.fields.items():
             catalog = self.storage.fields.all(organization_id)
-            assert exact(catalog.fields) == exact(tuple(shelf.values()))
+            assert catalog.fields == tuple(shelf.values())
             before = self.catalogs.get(organization_id, catalog)
             if catalog.fields == before.fields:
                 assert catalog.revision == before.revision
@@ -329,9 +329,9 @@ class StorageMachine(RuleBasedStateMachine):
                 for _, key in sorted(self.model.api_keys.items())
                 if key.organization_id == organization_id
             ]
-            assert exact(self.storage.api_keys.all(organization_id)) == exact(tuple(keys))
+            assert self.storage.api_keys.all(organization_id) == tuple(keys)
         for key in self.model.api_keys.values():
-            assert exact(self.storage.api_keys.find(key.digest)) == exact(key)
+            assert self.storage.api_keys.find(key.digest) == key
 
 
 def machine_for(open_storage: OpenStorage) -> type[StorageMachine]:

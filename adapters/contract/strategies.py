@@ -41,6 +41,7 @@ from recipient_fields.domain import (
 T = TypeVar("T")
 
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
+_CHANNELS = (API, ADMINISTRATOR, sync_of(IntegrationId(1)), sync_of(IntegrationId(2)))
 
 
 def names() -> SearchStrategy[FieldName]:
@@ -75,10 +76,9 @@ def instants() -> SearchStrategy[datetime]:
     return century.map(lambda passed: whole_milliseconds(_FIRST + passed))
 
 
-def channels(integrations: int = 2) -> SearchStrategy[Channel]:
-    """The API, the administrator and a few sync runs."""
-    syncs = [sync_of(IntegrationId(number + 1)) for number in range(integrations)]
-    return st.sampled_from([API, ADMINISTRATOR, *syncs])
+def channels() -> SearchStrategy[Channel]:
+    """The API, the administrator and the sync runs of two integrations."""
+    return st.sampled_from(_CHANNELS)
 
 
 def allowed_values(data_type: DataType, *, most: int = 5) -> SearchStrategy[AllowedValues]:
@@ -89,61 +89,73 @@ def allowed_values(data_type: DataType, *, most: int = 5) -> SearchStrategy[Allo
     return values.map(lambda proposed: AllowedValues(data_type, proposed))
 
 
-@st.composite
 def drafts(
-    draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel = API
-) -> FieldDraft:
+    *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel = API
+) -> SearchStrategy[FieldDraft]:
     """Drafts of fields that the channel may make."""
-    data_type = draw(st.sampled_from(DataType))
-    return FieldDraft(
-        name=draw(names()),
-        key=draw(keys() if keyed is None else keyed),
-        data_type=data_type,
-        allowed_values=draw(st.none() | allowed_values(data_type)),
-        insertable=draw(st.booleans()),
-        custom_insertion_code=draw(st.none() | insertion_codes()),
-        custom_value_expression=draw(st.none() | value_expressions()),
-        esp_field_name=draw(_esp_field_names()) if by.source is Source.INTEGRATION else None,
+    synced = by.source is Source.INTEGRATION
+    return st.one_of(
+        [
+            st.builds(
+                FieldDraft,
+                name=names(),
+                key=keys() if keyed is None else keyed,
+                data_type=st.just(data_type),
+                allowed_values=st.none() | allowed_values(data_type),
+                insertable=st.booleans(),
+                custom_insertion_code=st.none() | insertion_codes(),
+                custom_value_expression=st.none() | value_expressions(),
+                esp_field_name=_esp_field_names() if synced else st.none(),
+            )
+            for data_type in DataType
+        ]
     )
 
 
-@st.composite
 def definitions(
-    draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None
-) -> FieldDefinition:
+    *, keyed: SearchStrategy[FieldKey] | None = None
+) -> SearchStrategy[FieldDefinition]:
     """Fields of every origin before they are stored."""
-    channel = draw(channels())
-    return draw(drafts(keyed=keyed, by=channel)).defined(by=channel, at=draw(instants()))
-
-
-@st.composite
-def queries(draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None) -> FieldQuery:
-    """Queries for first pages; `after` is for whoever has read one."""
-    integrations = st.integers(1, 3).map(IntegrationId)
-    return FieldQuery(
-        sources=draw(_filters(st.sampled_from(Source))),
-        data_types=draw(_filters(st.sampled_from(DataType))),
-        keys=draw(_filters(keys() if keyed is None else keyed)),
-        integration_ids=draw(_filters(integrations)),
-        insertable=draw(st.none() | st.booleans()),
-        text=draw(st.none() | st.sampled_from("aeiou_")),
-        sort=draw(st.sampled_from(SortKey)),
-        descending=draw(st.booleans()),
-        limit=draw(st.none() | st.integers(1, 3)),
+    return st.one_of(
+        [
+            st.builds(
+                FieldDraft.defined,
+                drafts(keyed=keyed, by=channel),
+                by=st.just(channel),
+                at=instants(),
+            )
+            for channel in _CHANNELS
+        ]
     )
 
 
-@st.composite
-def changes(draw: st.DrawFn) -> FieldChanges:
+def queries(*, keyed: SearchStrategy[FieldKey] | None = None) -> SearchStrategy[FieldQuery]:
+    """Queries for first pages; `after` is for whoever has read one."""
+    return st.builds(
+        FieldQuery,
+        sources=_filters(st.sampled_from(Source)),
+        data_types=_filters(st.sampled_from(DataType)),
+        keys=_filters(keys() if keyed is None else keyed),
+        integration_ids=_filters(st.integers(1, 3).map(IntegrationId)),
+        insertable=st.none() | st.booleans(),
+        text=st.none() | st.sampled_from("aeiou_"),
+        sort=st.sampled_from(SortKey),
+        descending=st.booleans(),
+        limit=st.none() | st.integers(1, 3),
+        after=st.none(),
+    )
+
+
+def changes() -> SearchStrategy[FieldChanges]:
     """Changes of any members; the allowed values may be those of another data type."""
-    permitted = st.sampled_from(list(_SCALARS)).flatmap(allowed_values)
-    values = st.none() | permitted.map(lambda allowed: allowed.values)
-    return FieldChanges(
-        name=draw(_perhaps(names())),
-        allowed_values=draw(_perhaps(values)),
-        insertable=draw(_perhaps(st.booleans())),
-        custom_insertion_code=draw(_perhaps(st.none() | insertion_codes())),
-        custom_value_expression=draw(_perhaps(st.none() | value_expressions())),
+    values = st.one_of([allowed_values(data_type) for data_type in _SCALARS])
+    return st.builds(
+        FieldChanges,
+        name=_perhaps(names()),
+        allowed_values=_perhaps(st.none() | values.map(lambda allowed: allowed.values)),
+        insertable=_perhaps(st.booleans()),
+        custom_insertion_code=_perhaps(st.none() | insertion_codes()),
+        custom_value_expression=_perhaps(st.none() | value_expressions()),
     )
 
 

@@ -22,6 +22,7 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
+    folded,
 )
 
 from ..rows import plain_values, stored_field
@@ -58,18 +59,20 @@ _SELECT_OBSTACLES = """
 """
 _INSERT = f"""
     {MOVE_REVISION} INSERT INTO recipient_fields (
-        organization_id, name, key, data_type, allowed_values, insertable, source,
-        integration_id, esp_field_name, custom_insertion_code, custom_value_expression,
-        created_at, updated_at, version
+        organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
+        integration_id, esp_field_name, folded_esp_field_name, custom_insertion_code,
+        custom_value_expression, created_at, updated_at, version
     ) VALUES (
-        %(organization_id)s, %(name)s, %(key)s, %(data_type)s, %(allowed_values)s, %(insertable)s,
-        %(source)s, %(integration_id)s, %(esp_field_name)s, %(custom_insertion_code)s,
-        %(custom_value_expression)s, %(created_at)s, %(created_at)s, 1
+        %(organization_id)s, %(name)s, %(folded_name)s, %(key)s, %(data_type)s, %(allowed_values)s,
+        %(insertable)s, %(source)s, %(integration_id)s, %(esp_field_name)s,
+        %(folded_esp_field_name)s, %(custom_insertion_code)s, %(custom_value_expression)s,
+        %(created_at)s, %(created_at)s, 1
     ) RETURNING id
 """
 _UPDATE = f"""
     {MOVE_REVISION} UPDATE recipient_fields SET
-        name = %(name)s, allowed_values = %(allowed_values)s, insertable = %(insertable)s,
+        name = %(name)s, folded_name = %(folded_name)s, allowed_values = %(allowed_values)s,
+        insertable = %(insertable)s,
         custom_insertion_code = %(custom_insertion_code)s,
         custom_value_expression = %(custom_value_expression)s,
         updated_at = %(updated_at)s, version = %(version)s
@@ -99,8 +102,6 @@ class PostgresFieldRepository:
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
         """See FieldRepository."""
-        if query.text is not None:  # PostgreSQL's case folding depends on its version and locale.
-            return query.select(self.all(organization_id))
         statement, values = select_statement(_COLUMNS, query), bind(organization_id, query)
         rows = self._database.read(lambda c: c.execute(statement, values).fetchall())
         if not rows:
@@ -192,6 +193,9 @@ def _get(
 def _values(definition: FieldDefinition) -> Mapping[str, object]:
     return {
         **plain_values(definition),
+        # PostgreSQL's own case folding depends on its version and locale.
+        "folded_name": folded(definition.name),
+        "folded_esp_field_name": folded(definition.origin.esp_field_name or "") or None,
         "allowed_values": optional_json(definition.allowed_values),
         "created_at": to_milliseconds(definition.created_at),
     }

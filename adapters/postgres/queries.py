@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recipient_fields.domain import FieldQuery, OrganizationId, SortValue
+from recipient_fields.domain import FieldQuery, OrganizationId, SortValue, folded
 
 from .columns import storable_id, storable_text
 
 _OURS = "organization_id = %(organization_id)s"
+
+_CONTAINS_TEXT = """(
+    strpos(folded_name, %(text)s) > 0
+    OR strpos(key, %(text)s) > 0
+    OR strpos(folded_esp_field_name, %(text)s) > 0
+)"""
 
 
 def select_statement(columns: str, query: FieldQuery) -> str:
@@ -47,6 +53,7 @@ def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, obj
         "keys": list(query.keys or ()),
         "integration_ids": list(query.integration_ids or ()),
         "insertable": query.insertable,
+        "text": None if query.text is None else folded(query.text),
         "most": None if query.limit is None else query.limit + 1,
     }
     if query.after is not None:
@@ -61,6 +68,7 @@ def _conditions(query: FieldQuery) -> list[str]:
         "key = ANY(%(keys)s)": query.keys,
         "integration_id = ANY(%(integration_ids)s)": query.integration_ids,
         "insertable = %(insertable)s": query.insertable,
+        _CONTAINS_TEXT: query.text,
     }
     return [condition for condition, value in given.items() if value is not None]
 

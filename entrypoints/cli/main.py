@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from setproctitle import setproctitle
 
 from recipient_fields.domain import RecipientFieldsError
 
@@ -42,6 +43,8 @@ def main(ctx: click.Context, storage: str) -> None:
     Every option can also be set in the environment, as RECIPIENT_FIELDS_ and its name:
     RECIPIENT_FIELDS_STORAGE, RECIPIENT_FIELDS_LISTEN.
     """
+    # A storage URL on the command line can hold a password; the process list must not show it.
+    setproctitle(f"recipient-fields {ctx.invoked_subcommand}")
     ctx.obj = storage
 
 

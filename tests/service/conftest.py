@@ -1,15 +1,16 @@
-"""Services over one SQLite file, started and stopped, and what must hold of each of them."""
+"""Services over one SQLite file a module, and what must hold of each of them."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from recipient_fields.application import IssuedKey
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.composition import Core, open_core
 
@@ -19,62 +20,73 @@ from .service import Service
 FULL_KEY = re.compile(r"rfk_[0-9A-Za-z]{5}")
 
 
-@pytest.fixture(autouse=True)
-def _no_variables_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in os.environ:
-        if variable.startswith("RECIPIENT_FIELDS_"):
-            monkeypatch.delenv(variable)
-
-
-@pytest.fixture
-def file() -> Iterator[Path]:
+@contextmanager
+def new_file() -> Iterator[Path]:
     """A file, in memory where the system has one: SQLite waits for its disk at every commit."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder) / "fields.db"
 
 
-@pytest.fixture
+@contextmanager
+def watched(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
+    """The service; killed in the end, and then judged by what it has written.
+
+    That is nothing to standard output, and to standard error no error, no traceback and no key.
+    A demonstration alone shows its key, on request.
+    """
+    try:
+        yield service
+    finally:
+        service.kill()
+    assert service.printed == ""
+    assert "ERROR" not in service.told
+    assert "Traceback" not in service.told
+    assert shows_key or FULL_KEY.search(service.told) is None
+
+
+@pytest.fixture(scope="module")
+def file() -> Iterator[Path]:
+    with new_file() as file:
+        yield file
+
+
+@pytest.fixture(scope="module")
 def storage(file: Path) -> str:
     return f"sqlite:{file}"
 
 
+@pytest.fixture(scope="module")
+def service(storage: str) -> Iterator[Service]:
+    """A service that lives as long as the module's tests."""
+    with watched(Service(storage)) as service:
+        yield service
+
+
 @pytest.fixture
+def start(storage: str) -> Iterator[Callable[..., Service]]:
+    """Starts services of this test's own, over the module's file unless another is given."""
+    with ExitStack() as services:
+
+        def start(
+            *options: str,
+            over: str = storage,
+            shows_key: bool = False,
+            **environment: str,
+        ) -> Service:
+            service = Service(over, *options, **environment)
+            return services.enter_context(watched(service, shows_key=shows_key))
+
+        yield start
+
+
+@pytest.fixture(scope="module")
 def script(storage: str) -> Script:
     """The command line over the same file."""
     return Script(storage)
 
 
-@pytest.fixture
-def start(storage: str) -> Iterator[Callable[..., Service]]:
-    """Starts services, which print nothing on standard output, and no key and no traceback at all.
-
-    A demonstration alone shows its key, on request.
-    """
-    services: list[tuple[Service, bool]] = []
-
-    def start(*options: str, shows_key: bool = False, **environment: str) -> Service:
-        service = Service(storage, *options, **environment)
-        services.append((service, shows_key))
-        return service
-
-    yield start
-    for service, _ in services:
-        service.kill()
-    for service, shows_key in services:
-        assert service.printed == ""
-        assert "Traceback" not in service.told
-        assert "ERROR" not in service.told
-        assert shows_key or FULL_KEY.search(service.told) is None
-
-
-@pytest.fixture
-def service(start: Callable[..., Service]) -> Service:
-    """One service over the file."""
-    return start()
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def core(storage: str) -> Iterator[Core]:
     """The use cases over the same file, in this process."""
     core = open_core(storage)
@@ -84,10 +96,17 @@ def core(storage: str) -> Iterator[Core]:
 
 @pytest.fixture
 def acme(core: Core) -> OrganizationId:
+    """An organization of this test's own."""
     return core.administration.create_organization("Acme").id
 
 
 @pytest.fixture
-def key(core: Core, acme: OrganizationId) -> str:
-    """A full API key of the organization."""
-    return core.administration.issue_key(acme, name="Tests").plain.reveal()
+def issued(core: Core, acme: OrganizationId) -> IssuedKey:
+    """A key of that organization."""
+    return core.administration.issue_key(acme, name="Tests")
+
+
+@pytest.fixture
+def key(issued: IssuedKey) -> str:
+    """The full text of that key."""
+    return issued.plain.reveal()

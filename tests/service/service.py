@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPMessage, HTTPResponse
 from threading import Thread
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 from urllib.parse import urlsplit
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from ..cli.commands import HANGS, SCRIPT
+from ..cli.commands import HANGS, SCRIPT, environment_with
 
 FIELDS = "/api/v1/recipient_fields"
 
@@ -54,10 +54,6 @@ class Client:
 
     url: str
     key: str | None = None
-
-    def bearing(self, key: str) -> Client:
-        """The same client with another key."""
-        return evolve(self, key=key)
 
     def __call__(self, method: str, path: str, document: object = None, **headers: str) -> Answer:
         """The answer; OSError or HTTPException where there is none."""
@@ -97,85 +93,101 @@ class Client:
         fields: list[dict[str, Any]] = answer.document["recipient_fields"]
         return fields
 
-    def raw(self, request: bytes) -> tuple[Answer, bool]:
-        """The answer to these bytes, and whether the connection was closed after it."""
+    def refused(self, request: bytes) -> Answer:
+        """The answer to these bytes, after which the service hangs up."""
         host = urlsplit(self.url)
         with socket.create_connection((host.hostname, host.port), timeout=HANGS) as connection:
             connection.sendall(request)
             with HTTPResponse(connection) as response:
                 response.begin()
                 answer = Answer(response.status, response.headers, response.read())
-            connection.settimeout(0.2)
-            try:
-                return answer, connection.recv(1) == b""
-            except TimeoutError:
-                return answer, False
+            with suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+            return answer
 
 
 class Service:
-    """A running `recipient-fields serve`."""
+    """A `recipient-fields serve` that runs, or is about to."""
 
     def __init__(self, storage: str, *options: str, **environment: str) -> None:
-        listen = [] if "RECIPIENT_FIELDS_LISTEN" in environment else ["--listen", "127.0.0.1:0"]
-        self.process = subprocess.Popen(
+        listen = () if "RECIPIENT_FIELDS_LISTEN" in environment else ("--listen", "127.0.0.1:0")
+        self._process = subprocess.Popen(
             [SCRIPT, "--storage", storage, "serve", *listen, *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **environment},
-            text=True,
+            env=environment_with(environment),
         )
-        self._told: list[str] = []
-        self._listening = Thread(target=self._listen)
-        self._listening.start()
-        try:
-            self.url = self.tells(r"answers at (http://\S+)\n")[1]
-        except BaseException:
-            self.kill()
-            raise
-        self.anyone = Client(self.url)
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._printed = Transcript(self._process.stdout)
+        self._told = Transcript(self._process.stderr)
+
+    @property
+    def printed(self) -> str:
+        """What the service has written to standard output so far."""
+        return self._printed.text
 
     @property
     def told(self) -> str:
         """What the service has written to standard error so far."""
-        return "".join(self._told)
+        return self._told.text
 
     def tells(self, pattern: str) -> re.Match[str]:
         """The first place where standard error matches, as soon as it does."""
 
         def match() -> re.Match[str] | None:
+            ended = not self._told.is_alive()
             found = re.search(pattern, self.told)
-            assert found or self._listening.is_alive(), self.told
+            assert found or not ended, self.told
             return found
 
         return eventually(match)
 
+    @property
+    def url(self) -> str:
+        """Where the service answers, as soon as it says so."""
+        return self.tells(r"answers at (http://\S+)\n")[1]
+
+    @property
+    def anyone(self) -> Client:
+        """A client without a key."""
+        return Client(self.url)
+
     def client(self, key: str) -> Client:
         """A client with that key."""
-        return self.anyone.bearing(key)
+        return Client(self.url, key)
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
         """Send the signal, and wait for the exit status."""
-        self.process.send_signal(by)
-        try:
-            return self.process.wait(timeout=HANGS)
-        finally:
-            self.kill()
+        self._process.send_signal(by)
+        return self._ended()
 
     def kill(self) -> None:
         """End it without notice; nothing where it has ended."""
-        self.process.kill()
-        self.process.wait()
-        self._listening.join()
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        with self.process.stdout as out, self.process.stderr:
-            self.printed = out.read() if not out.closed else ""
+        self._process.kill()
+        self._ended()
 
-    def _listen(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self._told.append(line)
+    def _ended(self) -> int:
+        status = self._process.wait(timeout=HANGS)
+        self._printed.join()
+        self._told.join()
+        return status
+
+
+class Transcript(Thread):
+    """Reads a stream to its end, as fast as it is written."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self.text = ""
+        self.start()
+
+    def run(self) -> None:
+        with self._stream:
+            for line in self._stream:
+                self.text += line.decode()
 
 
 def eventually(ask: Callable[[], T | None]) -> T:

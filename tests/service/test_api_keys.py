@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from recipient_fields.application import IssuedKey
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.composition import Core
 
@@ -23,12 +24,12 @@ def test_a_key_made_on_the_command_line_is_good_for_the_next_request(
 
 
 def test_the_request_after_a_revocation_is_refused(
-    service: Service, script: Script, key: str
+    service: Service, script: Script, issued: IssuedKey
 ) -> None:
-    client = service.client(key)
+    client = service.client(issued.plain.reveal())
     assert client("GET", FIELDS).status == 200
 
-    assert script("keys", "revoke", 1).status == 0
+    assert script("keys", "revoke", issued.api_key.id).status == 0
 
     answer = client("GET", FIELDS)
     assert answer.status == 401
@@ -38,11 +39,11 @@ def test_the_request_after_a_revocation_is_refused(
 
 
 def test_a_revocation_leaves_other_keys_alone(
-    service: Service, script: Script, core: Core, acme: OrganizationId, key: str
+    service: Service, core: Core, acme: OrganizationId, key: str
 ) -> None:
     other = core.administration.issue_key(acme, name="Other")
 
-    script("keys", "revoke", other.api_key.id)
+    core.administration.revoke_key(other.api_key.id)
 
     assert service.client(other.plain.reveal())("GET", FIELDS).status == 401
     assert service.client(key)("GET", FIELDS).status == 200
@@ -68,18 +69,18 @@ def test_a_key_is_good_until_the_moment_it_expires_and_not_after(
 
 
 def test_a_rotated_key_lives_on_for_its_grace_beside_its_successor(
-    service: Service, script: Script, key: str
+    service: Service, script: Script, issued: IssuedKey, key: str
 ) -> None:
-    rotated = script("keys", "rotate", 1, "--grace", "1h", "--json").document()
+    rotated = script("keys", "rotate", issued.api_key.id, "--grace", "1h", "--json").document()
 
     assert service.client(key)("GET", FIELDS).status == 200
     assert service.client(rotated["api_key"]["key"])("GET", FIELDS).status == 200
 
 
 def test_a_key_rotated_without_grace_is_refused_at_once(
-    service: Service, script: Script, key: str
+    service: Service, script: Script, issued: IssuedKey, key: str
 ) -> None:
-    rotated = script("keys", "rotate", 1, "--grace", "0s", "--json").document()
+    rotated = script("keys", "rotate", issued.api_key.id, "--grace", "0s", "--json").document()
 
     assert service.client(key)("GET", FIELDS).status == 401
     assert service.client(rotated["api_key"]["key"])("GET", FIELDS).status == 200

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from recipient_fields.domain import PlainKey
+from recipient_fields.entrypoints.composition import open_core
 
 from ..cli.commands import Script
 from .service import FIELDS, Answer, Service
@@ -21,9 +22,11 @@ def broken(file: Path) -> Iterator[None]:
     contents = {path: path.read_bytes() for path in file.parent.iterdir()}
     for path, content in contents.items():
         _overwrite(path, b"scribble" * (len(content) // 8))
-    yield
-    for path, content in contents.items():
-        _overwrite(path, content)
+    try:
+        yield
+    finally:
+        for path, content in contents.items():
+            _overwrite(path, content)
 
 
 def _overwrite(path: Path, content: bytes) -> None:
@@ -41,24 +44,32 @@ def unavailable(answer: Answer, code: str) -> bool:
 
 
 @pytest.fixture
-def client_key(service: Service, key: str) -> str:
-    """A key whose use has just been recorded, so that the next reads write nothing."""
+def key(service: Service, storage: str) -> str:
+    """A full key whose use has just been recorded, so that the next reads write nothing.
+
+    Nothing of this process stays open: to close a file that it has open twice would let go of
+    SQLite's locks on it.
+    """
+    core = open_core(storage)
+    organization = core.administration.create_organization("Acme")
+    key = core.administration.issue_key(organization.id, name="Tests").plain.reveal()
+    core.storage.close()
     assert service.client(key)("GET", FIELDS).status == 200
     return key
 
 
 def test_a_well_formed_key_is_503_while_keys_can_not_be_checked(
-    service: Service, file: Path, client_key: str
+    service: Service, file: Path, key: str
 ) -> None:
     with broken(file):
-        for key in (client_key, PlainKey.generate().reveal()):
-            answer = service.client(key)("GET", FIELDS)
+        for presented in (key, PlainKey.generate().reveal()):
+            answer = service.client(presented)("GET", FIELDS)
             assert unavailable(answer, "api_key_validation_unavailable")
             assert "temporarily unavailable" in answer.document["error"]["message"]
 
 
-def test_a_mistyped_key_is_401_even_then(service: Service, file: Path, client_key: str) -> None:
-    mistyped = client_key[:-1] + ("0" if client_key[-1] != "0" else "1")
+def test_a_mistyped_key_is_401_even_then(service: Service, file: Path, key: str) -> None:
+    mistyped = key[:-1] + ("0" if key[-1] != "0" else "1")
     before = service.client(mistyped)("GET", FIELDS)
 
     with broken(file):
@@ -73,7 +84,7 @@ def test_a_mistyped_key_is_401_even_then(service: Service, file: Path, client_ke
         assert (answer.status, answer.code) == (401, "unauthorized")
 
 
-def test_the_process_lives_and_is_not_ready(service: Service, file: Path, client_key: str) -> None:
+def test_the_process_lives_and_is_not_ready(service: Service, file: Path, key: str) -> None:
     assert service.anyone("GET", "/readyz").status == 200
 
     with broken(file):
@@ -82,14 +93,14 @@ def test_the_process_lives_and_is_not_ready(service: Service, file: Path, client
 
 
 def test_commands_are_one_clear_line_while_it_is_broken(
-    service: Service, script: Script, file: Path, client_key: str
+    service: Service, script: Script, file: Path, key: str
 ) -> None:
     with broken(file):
-        assert script("fields", "list", "--organization", 1).failure().startswith("SQLite: ")
+        assert script("organizations", "list").failure().startswith("SQLite: ")
 
 
-def test_everything_is_back_once_the_file_is(service: Service, file: Path, client_key: str) -> None:
-    client = service.client(client_key)
+def test_everything_is_back_once_the_file_is(service: Service, file: Path, key: str) -> None:
+    client = service.client(key)
     client.create(name="Shop")
     before = client.fields()
 
@@ -103,8 +114,8 @@ def test_everything_is_back_once_the_file_is(service: Service, file: Path, clien
     assert client.create(name="Found").status == 201
 
 
-def test_a_storage_that_only_reads_serves_reads(
-    service: Service, script: Script, file: Path, key: str
+def test_a_storage_that_can_only_be_read_serves_reads(
+    service: Service, file: Path, key: str
 ) -> None:
     client = service.client(key)
 
@@ -119,11 +130,10 @@ def test_a_storage_that_only_reads_serves_reads(
     assert client.create(name="Shop").status == 201
 
 
-def test_a_service_does_not_start_on_a_broken_file(
-    start: Callable[..., Service], script: Script, file: Path
-) -> None:
+def test_a_service_does_not_start_on_a_broken_file(tmp_path: Path) -> None:
+    file = tmp_path / "fields.db"
     file.write_bytes(b"scribble" * 1000)
 
-    told = script("serve", "--listen", "127.0.0.1:0").failure()
+    told = Script(f"sqlite:{file}")("serve", "--listen", "127.0.0.1:0").failure()
 
     assert told == "SQLite: file is not a database"

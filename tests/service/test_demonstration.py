@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from recipient_fields.domain import PlainKey
 
 from ..cli.commands import HANGS, Script
+from .conftest import new_file
 from .service import Client, Service
 
 
@@ -44,13 +45,26 @@ def translated(command: str) -> int:
     return Client(url).send(method, urlsplit(url).path, body.encode() or None, headers).status
 
 
+LAST_COMMAND = r"(?s)(curl .*){3}preferred_shop'?\n"
 RUNNERS = [translated] if shutil.which("curl") is None else [translated, pasted]
+
+
+@pytest.fixture
+def storage() -> Iterator[str]:
+    """A storage that is empty."""
+    with new_file() as file:
+        yield f"sqlite:{file}"
+
+
+@pytest.fixture
+def script(storage: str) -> Script:
+    return Script(storage)
 
 
 @pytest.fixture
 def demonstration(start: Callable[..., Service]) -> Service:
     service = start("--demo", shows_key=True)
-    service.tells(r"(?s)(curl .*){3}preferred_shop\n")
+    service.tells(LAST_COMMAND)
     return service
 
 
@@ -71,7 +85,7 @@ def test_the_three_commands_are_answered_200_201_and_403(
 
 def test_the_commands_work_over_ipv6_as_well(start: Callable[..., Service]) -> None:
     service = start("--demo", shows_key=True, RECIPIENT_FIELDS_LISTEN="[::1]:0")
-    service.tells(r"preferred_shop")
+    service.tells(LAST_COMMAND)
 
     assert service.url.startswith("http://[::1]:")
     for run in RUNNERS[-1:]:

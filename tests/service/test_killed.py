@@ -46,21 +46,27 @@ class Writer(Thread):
         return field
 
 
+def killed_while_it_writes(service: Service, key: str, name: str) -> list[Writer]:
+    """What was writing when the service was killed."""
+    writers = [Writer(service.client(key), f"{name} {n}") for n in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    eventually(lambda: all(len(writer.acknowledged) >= ENOUGH for writer in writers))
+    service.kill()
+    for writer in writers:
+        writer.join()
+    return writers
+
+
 def test_every_acknowledged_write_is_there_after_a_kill_and_none_twice(
     start: Callable[..., Service], key: str
 ) -> None:
     kept: dict[int, dict[str, Any]] = {}
     for attempt in range(3):
-        service = start()
-        writers = [Writer(service.client(key), f"{attempt} {n}") for n in range(WRITERS)]
-        for writer in writers:
-            writer.start()
-        eventually(lambda w=writers: all(len(writer.acknowledged) >= ENOUGH for writer in w))
-        service.kill()
-        for writer in writers:
-            writer.join()
+        writers = killed_while_it_writes(start(), key, f"Attempt {attempt}")
 
         fields = start().client(key).fields()
+
         stored = {field["id"]: field for field in fields}
         assert len(stored) == len(fields)
         assert len({field["key"] for field in fields}) == len(fields)

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from recipient_fields.application import IssuedKey
 from recipient_fields.domain import OrganizationId
 
 from ..cli.commands import Script
+from .conftest import watched
 from .service import FIELDS, Service
 
 
-@pytest.fixture
-def services(start: Callable[..., Service]) -> tuple[Service, Service]:
-    return start(), start()
+@pytest.fixture(scope="module")
+def services(service: Service, storage: str) -> Iterator[tuple[Service, Service]]:
+    with watched(Service(storage)) as other:
+        yield service, other
 
 
 def test_a_key_revoked_while_two_services_run_is_refused_by_both(
-    services: tuple[Service, Service], script: Script, key: str
+    services: tuple[Service, Service], script: Script, issued: IssuedKey, key: str
 ) -> None:
     assert [service.client(key)("GET", FIELDS).status for service in services] == [200, 200]
 
-    script("keys", "revoke", 1)
+    script("keys", "revoke", issued.api_key.id)
 
     assert [service.client(key)("GET", FIELDS).status for service in services] == [401, 401]
 
@@ -105,15 +108,15 @@ def test_commands_work_while_the_service_writes(
     client = service.client(key)
     create = ("fields", "create", "--organization", acme, "--data-type", "text", "--name")
 
-    with ThreadPoolExecutor(6) as pool:
-        runs = [pool.submit(script, *create, f"Manual {n}") for n in range(4)]
-        writes = [pool.submit(client.create, name=f"Api {n}") for n in range(60)]
+    with ThreadPoolExecutor(5) as pool:
+        runs = [pool.submit(script, *create, f"Manual {n}") for n in range(2)]
         runs += [pool.submit(script, "keys", "create", *create[2:4], "--name", "K")]
+        writes = [pool.submit(client.create, name=f"Api {n}") for n in range(60)]
 
     assert [run.result().err for run in runs if run.result().status != 0] == []
     assert {write.result().status for write in writes} == {201}
     names = Counter(field["name"] for field in client.fields())
-    assert names == Counter([f"Manual {n}" for n in range(4)] + [f"Api {n}" for n in range(60)])
+    assert names == Counter([f"Manual {n}" for n in range(2)] + [f"Api {n}" for n in range(60)])
 
 
 def test_a_manual_field_of_the_command_line_is_read_and_not_changed_through_the_api(

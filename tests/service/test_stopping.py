@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,7 +16,10 @@ from .service import FIELDS, Service
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_an_idle_service_ends_at_once_and_in_peace(service: Service, by: signal.Signals) -> None:
+def test_an_idle_service_ends_at_once_and_in_peace(
+    start: Callable[..., Service], by: signal.Signals
+) -> None:
+    service = start()
     service.anyone("GET", "/healthz")
 
     assert service.stop(by) == 0
@@ -24,8 +28,9 @@ def test_an_idle_service_ends_at_once_and_in_peace(service: Service, by: signal.
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
 def test_a_client_that_stays_connected_holds_nothing_up(
-    service: Service, by: signal.Signals
+    start: Callable[..., Service], by: signal.Signals
 ) -> None:
+    service = start()
     host = urlsplit(service.url)
     connection = HTTPConnection(host.hostname or "", host.port, timeout=HANGS)
     connection.request("GET", "/healthz")
@@ -39,9 +44,12 @@ def test_a_client_that_stays_connected_holds_nothing_up(
 
 
 def test_a_service_that_is_stopped_as_soon_as_it_speaks_ends_in_peace(
-    start: Callable[..., Service],
+    start: Callable[..., Service], tmp_path: Path
 ) -> None:
-    assert start("--demo", shows_key=True).stop() == 0
+    service = start("--demo", over=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
+
+    service.tells("answers at")
+    assert service.stop() == 0
 
 
 def test_what_was_stored_is_there_at_the_next_start(

@@ -19,6 +19,7 @@ from .server import PASSWORD, eventually, execute
 FIELD = {
     "organization_id": "1",
     "name": "'City'",
+    "folded_name": "'city'",
     "key": "'city'",
     "data_type": "'text'",
     "insertable": "true",

@@ -67,9 +67,9 @@ def test_a_key_that_someone_takes_past_the_lock_is_told_with_its_holder(
     """By hand, in SQL, nobody locks the organization; the constraint decides."""
     with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
         [(holder,)] = hand.execute(
-            "INSERT INTO recipient_fields (organization_id, name, key, data_type, insertable,"
-            " source, created_at, updated_at, version)"
-            " VALUES (%s, 'City', 'city', 'text', true, 'api', now(), now(), 1) RETURNING id",
+            "INSERT INTO recipient_fields (organization_id, name, folded_name, key, data_type,"
+            " insertable, source, created_at, updated_at, version) VALUES"
+            " (%s, 'City', 'city', 'city', 'text', true, 'api', now(), now(), 1) RETURNING id",
             (ours,),
         )
         adding = threads.submit(storage.fields.add, ours, a_definition())

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 
 from recipient_fields.domain import Organization
 from recipient_fields.entrypoints.composition import Core
 
+from ...adapters.postgres.server import PASSWORD
 from .conftest import COMMAND
 from .load import FIELDS
 
@@ -96,3 +98,17 @@ def test_patches_of_different_members_lose_nothing(
     for member, _ in members:
         value = field[member]
         assert int(value[0] if isinstance(value, list) else value) in last
+
+
+def test_the_process_list_does_not_show_the_password(database: str, acme: Organization) -> None:
+    with subprocess.Popen(
+        [COMMAND, "--storage", database, "serve", "--listen", "127.0.0.1:0"],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert "answers at" in process.stderr.readline()
+        shown = psutil.Process(process.pid).cmdline()
+        process.terminate()
+    assert "recipient-fields serve" in " ".join(shown)
+    assert PASSWORD not in " ".join(shown)
