@@ -12,7 +12,7 @@ serve: install  ## start the service with demonstration data on 127.0.0.1:8080
 	$(BIN)/recipient-fields serve --demo
 
 test: install   ## run the test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: install  ## lint, type-check, and check who imports whom
 	$(BIN)/ruff check

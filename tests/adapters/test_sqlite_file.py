@@ -151,6 +151,15 @@ def another_writer(database: Path) -> Iterator[None]:
         yield
 
 
+def test_a_connection_that_failed_is_closed(
+    storage: SqliteStorage, database: Path, connections: list[sqlite3.Connection]
+) -> None:
+    (connection,) = connections
+    with full_disk(database), pytest.raises(StorageUnavailable):
+        storage.organizations.add("ACME", NOW)
+    assert is_closed(connection)
+
+
 @pytest.mark.parametrize("trouble", [full_disk, another_writer])
 def test_what_can_not_be_written_can_be_read_and_is_written_afterwards(
     storage: SqliteStorage, database: Path, trouble

@@ -37,7 +37,7 @@ from recipient_fields.entrypoints.http.app import create_app
 
 from .api import Api, through_falcon
 
-STORAGES = ("memory", "sqlite")
+STORAGES = ("memory", "sqlite", "postgresql")
 CHANNELS = {"api": API, "manual": ADMINISTRATOR, "integration": sync_of(IntegrationId(7))}
 
 
@@ -128,8 +128,20 @@ def folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture(scope="session")
+def postgresql(shared_database: str) -> Iterator[Storage]:
+    """PostgreSQL, opened once: connections take longer than most tests."""
+    storage = open_storage(shared_database, threads=8)
+    yield storage
+    storage.close()
+
+
 @pytest.fixture(params=STORAGES)
 def storage(request: pytest.FixtureRequest, folder: Path) -> Iterator[Storage]:
+    if request.param == "postgresql":
+        request.getfixturevalue("emptied_database")
+        yield request.getfixturevalue("postgresql")
+        return
     urls = {"memory": "memory:", "sqlite": f"sqlite:{folder / 'fields.db'}"}
     storage = open_storage(urls[request.param])
     yield storage

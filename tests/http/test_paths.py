@@ -23,7 +23,8 @@ NO_ROUTES = [
     f"{FIELDS}/", f"{FIELDS}//", f"{FIELDS}/city/", f"{FIELDS}/1/", f"{FIELDS}/city/name",
     f"{FIELDS}//city", f"/{FIELDS}", f"{FIELDS}%2F", f"{FIELDS}%2Fcity", f"{FIELDS}/city%2F",
     f"{FIELDS}/city%2f", f"{FIELDS}/%2Fcity", "/api%2Fv1/recipient_fields", "/healthz/",
-    "//healthz", "/healthz%2F", "/Healthz", "/readyz/", f"{FIELDS}/./city", f"{FIELDS}/../recipient_fields",
+    "//healthz", "/healthz%2F",
+    "/Healthz", "/readyz/", f"{FIELDS}/./city", f"{FIELDS}/../recipient_fields",
     f"{FIELDS};a=1",
 ]  # fmt: skip
 

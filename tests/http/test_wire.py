@@ -15,8 +15,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.http.server import LARGEST_HEADERS
 
+from ..adapters.postgres.server import new_database
 from .api import FIELDS, MEGABYTE, Answer, Api, Headers, enveloped, hold_to_the_contract
 from .conftest import STORAGES
 
@@ -106,12 +108,22 @@ def chunked(body: bytes, size: int) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
 
 
+@pytest.fixture(scope="module")
+def wire_database(server_url: str) -> Iterator[str]:
+    with new_database(server_url) as url:
+        migrate(url)
+        yield url
+
+
 @pytest.fixture(scope="module", params=STORAGES)
 def wire(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Wire]:
     path = tmp_path_factory.mktemp("wire") / "fields.db"
-    wire = Wire({"memory": "memory:", "sqlite": f"sqlite:{path}"}[request.param])
+    urls = {"memory": "memory:", "sqlite": f"sqlite:{path}"}
+    if request.param == "postgresql":
+        urls["postgresql"] = request.getfixturevalue("wire_database")
+    wire = Wire(urls[request.param])
     try:
         yield wire
     finally:

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import OrganizationId
 
 from .examples import NOW
-from .server import PostgresServer, execute, new_database
+from .server import PostgresServer, new_database
 from .statements import Statements
-
-
-@pytest.fixture(scope="session")
-def server_url() -> Iterator[str]:
-    """A server to make databases on: RECIPIENT_FIELDS_TEST_POSTGRES, or one of our own."""
-    given = os.environ.get("RECIPIENT_FIELDS_TEST_POSTGRES")
-    if given:
-        yield given
-        return
-    server = PostgresServer.create()
-    try:
-        yield server.url()
-    finally:
-        server.remove()
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +30,9 @@ def empty_database(server_url: str) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="session")
-def shared_database(server_url: str) -> Iterator[str]:
-    with new_database(server_url) as url:
-        migrate(url)
-        yield url
-
-
 @pytest.fixture
-def database(shared_database: str) -> str:
-    """A migrated database without a row."""
-    execute(shared_database, "TRUNCATE organizations, recipient_fields, api_keys RESTART IDENTITY")
-    return shared_database
+def database(emptied_database: str) -> str:
+    return emptied_database
 
 
 @pytest.fixture

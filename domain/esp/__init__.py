@@ -1,0 +1,57 @@
+"""Email service providers: their dialects, and content written in them. Still the pure core."""
+
+from .checks import (
+    SnippetWarning,
+    field_warnings,
+    snippet_warnings,
+)
+from .dialects import (
+    DIALECTS,
+    Dialect,
+    Esp,
+    Form,
+    Quoting,
+)
+from .errors import (
+    ContentNotExportable,
+    NoSafeForm,
+    Obstacle,
+    Placeholder,
+    RefusedPlaceholder,
+)
+from .export import (
+    export_content,
+    find_placeholders,
+)
+from .recognition import (
+    recognize_dialects,
+)
+from .snippets import (
+    Snippet,
+    VariableClash,
+    derive_snippet,
+    variable_clashes,
+)
+
+__all__ = [
+    "DIALECTS",
+    "ContentNotExportable",
+    "Dialect",
+    "Esp",
+    "Form",
+    "NoSafeForm",
+    "Obstacle",
+    "Placeholder",
+    "Quoting",
+    "RefusedPlaceholder",
+    "Snippet",
+    "SnippetWarning",
+    "VariableClash",
+    "derive_snippet",
+    "export_content",
+    "field_warnings",
+    "find_placeholders",
+    "recognize_dialects",
+    "snippet_warnings",
+    "variable_clashes",
+]

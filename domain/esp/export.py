@@ -1,0 +1,91 @@
+"""Content with neutral placeholders becomes content in the dialect of its fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..fields import RecipientField
+from ..suggestions import nearest
+from .dialects import Esp
+from .errors import ContentNotExportable, NoSafeForm, Obstacle, Placeholder, RefusedPlaceholder
+from .snippets import Snippet, derive_snippet
+
+
+def export_content(content: str, fields: Iterable[RecipientField]) -> str:
+    """The content with each placeholder `{{recipient.KEY}}` replaced by its field's insertion code.
+
+    `fields` are those of one organization. The preludes of the fields that occur come first, once
+    each; what is not a placeholder stays as it is, and inserted code is not read again.
+    ContentNotExportable with every place where a field is unknown or can't be inserted.
+    """
+    known = {str(field.key): field for field in fields}
+    placeholders = tuple(find_placeholders(content))
+    used = {at.key: known[at.key] for at in placeholders if at.key in known}
+    salesforce = {
+        key: snippet for key, field in used.items() if (snippet := _salesforce_snippet(field))
+    }
+    obstacles = _obstacles(used, salesforce)
+    refused = [
+        RefusedPlaceholder(at, obstacles[at.key])
+        if at.key in known
+        else RefusedPlaceholder(at, Obstacle.UNKNOWN_FIELD, nearest(at.key, known))
+        for at in placeholders
+        if at.key in obstacles or at.key not in known
+    ]
+    if refused:
+        raise ContentNotExportable(refused)
+
+    def insertion_code(match: re.Match[str]) -> str:
+        return used[match["key"]].custom_insertion_code or "" if match["key"] else match[0]
+
+    preludes = dict.fromkeys(snippet.prelude or "" for snippet in salesforce.values())
+    return "".join(preludes) + _PLACEHOLDER.sub(insertion_code, content)
+
+
+def find_placeholders(content: str) -> Iterator[Placeholder]:
+    """The placeholders of the content, in order."""
+    line, line_start, seen = 1, 0, 0
+    for match in _PLACEHOLDER.finditer(content):
+        if match["key"]:
+            breaks = content.count("\n", seen, match.start())
+            if breaks:
+                line, line_start = line + breaks, content.rindex("\n", seen, match.start()) + 1
+            seen = match.start()
+            yield Placeholder(match["key"], seen, line, seen - line_start + 1)
+
+
+_PLACEHOLDER = re.compile(
+    r"\{\{\{recipient\.\w+\}\}\}"  # three braces are Handlebars for unescaped text
+    r"|\{\{recipient\.(?P<key>\w+)\}\}"
+)
+
+
+def _obstacles(
+    used: Mapping[str, RecipientField], salesforce: Mapping[str, Snippet]
+) -> dict[str, Obstacle]:
+    """What keeps each of the used fields from being inserted; the first of a variable may be."""
+    obstacles = {}
+    setters: dict[str, str | None] = {}
+    for key, field in used.items():
+        if not field.insertable:
+            obstacles[key] = Obstacle.NOT_INSERTABLE
+        elif field.custom_insertion_code is None:
+            obstacles[key] = Obstacle.NO_INSERTION_CODE
+        elif key in salesforce:
+            snippet = salesforce[key]
+            variable = snippet.value_expression.lower()
+            if setters.setdefault(variable, snippet.prelude) != snippet.prelude:
+                obstacles[key] = Obstacle.VARIABLE_TAKEN
+    return obstacles
+
+
+def _salesforce_snippet(field: RecipientField) -> Snippet | None:
+    """What Salesforce's dialect derives for a synced field whose expression is that variable."""
+    if field.origin.esp_field_name is None:
+        return None
+    try:
+        snippet = derive_snippet(Esp.SALESFORCE, field.origin.esp_field_name)
+    except NoSafeForm:
+        return None
+    return snippet if snippet.value_expression == field.custom_value_expression else None

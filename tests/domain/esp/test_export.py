@@ -1,0 +1,269 @@
+"""Export: placeholders become insertion codes, and nothing else changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.domain import (
+    API,
+    DataType,
+    FieldId,
+    IntegrationId,
+    RecipientField,
+    sync_of,
+)
+from recipient_fields.domain.esp import (
+    ContentNotExportable,
+    Esp,
+    Obstacle,
+    Placeholder,
+    RefusedPlaceholder,
+    derive_snippet,
+    export_content,
+    find_placeholders,
+)
+
+from .strategies import ANY_TEXT
+
+SYNC = sync_of(IntegrationId(7))
+
+
+@pytest.fixture(scope="session")
+def make_inserted(make_field):
+    """Makes a field of that key, inserted by that code."""
+
+    def make(key: str, code: str | None = None, **members: object) -> RecipientField:
+        return make_field(API, key=key, custom_insertion_code=code, **members)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_synced(make_field):
+    """Makes a field of that key, synced from an ESP under that name."""
+
+    def make(key: str, name: str, esp: Esp = Esp.SALESFORCE) -> RecipientField:
+        snippet = derive_snippet(esp, name)
+        field = make_field(
+            SYNC,
+            key=key,
+            esp_field_name=name,
+            custom_insertion_code=snippet.insertion_code,
+            custom_value_expression=snippet.value_expression,
+        )
+        return evolve(field, id=FieldId(len(key)))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def catalog(make_inserted, make_synced):
+    return [
+        make_inserted("city", "{{customer.city}}"),
+        make_inserted("nested", "<{{recipient.city}}{{recipient.nope}}\\1\\g<0>>"),
+        make_synced("tier", "Loyalty Tier"),
+        make_synced("points", "points"),
+        make_synced("first_name", "FNAME", Esp.MAILCHIMP),
+        make_inserted("secret", "{{customer.secret}}", insertable=False),
+        make_inserted("bare"),
+    ]
+
+
+def refusals(content: str, fields: list[RecipientField]) -> tuple[RefusedPlaceholder, ...]:
+    with pytest.raises(ContentNotExportable) as refused:
+        export_content(content, fields)
+    return refused.value.refused
+
+
+def test_each_placeholder_becomes_its_field_s_code(catalog):
+    content = "Hi {{recipient.first_name}} of {{recipient.city}}, {{recipient.city}}!"
+    exported = "Hi *|FNAME|* of {{customer.city}}, {{customer.city}}!"
+    assert export_content(content, catalog) == exported
+
+
+def test_preludes_come_first_once_each_in_order_of_use(catalog):
+    content = "<p>{{recipient.points}}, {{recipient.tier}}, {{recipient.points}}</p>"
+    assert export_content(content, catalog) == (
+        '%%[ SET @points = AttributeValue("points") ]%%'
+        '%%[ SET @Loyalty_Tier = AttributeValue("Loyalty Tier") ]%%'
+        "<p>%%=v(@points)=%%, %%=v(@Loyalty_Tier)=%%, %%=v(@points)=%%</p>"
+    )
+
+
+def test_preludes_of_fields_that_do_not_occur_stay_away(catalog):
+    assert export_content("{{recipient.tier}}", catalog).count("SET") == 1
+
+
+def test_a_code_that_somebody_wrote_sets_no_variable(make_field):
+    field = make_field(
+        API, key="tier", custom_insertion_code="%%=v(@Tier)=%%", custom_value_expression="@Tier"
+    )
+    assert export_content("{{recipient.tier}}", [field]) == "%%=v(@Tier)=%%"
+
+
+def test_another_dialect_s_field_that_salesforce_could_name_sets_no_variable(make_synced):
+    field = make_synced("tier", "Tier", Esp.CUSTOMER_IO)
+    assert export_content("{{recipient.tier}}", [field]) == "{{customer.Tier}}"
+
+
+def test_inserted_code_is_not_read_again(catalog):
+    assert export_content("{{recipient.nested}}", catalog) == (
+        "<{{recipient.city}}{{recipient.nope}}\\1\\g<0>>"
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "no placeholder",
+        "{{ recipient.city }}",
+        "{{recipient.city }}",
+        "{recipient.city}",
+        "{{{recipient.city}}}",
+        "{{recipient.}}",
+        "{{recipient}}",
+        "{{recipients.city}}",
+        "{{Recipient.city}}",
+        "{{recipient.city.name}}",
+        "{{recipient.city|upper}}",
+        "{{recipient.ci\nty}}",
+        "{{recipient.city}",
+        "recipient.city}}",
+        "{% if recipient.city %}",
+        "{{city}} \r\n\t\u2028 &amp; %%=v(@x)=%% *|CITY|*",
+    ],
+)
+def test_what_is_not_a_placeholder_is_not_touched(content, catalog):
+    assert export_content(content, catalog) == content
+
+
+@pytest.mark.parametrize(
+    ("content", "exported"),
+    [
+        ('{"city":{{recipient.city}}}', '{"city":{{customer.city}}}'),
+        ("{{{recipient.city}}", "{{{customer.city}}"),
+        ("{{recipient.{{recipient.city}}", "{{recipient.{{customer.city}}"),
+        ("{{recipient.city}}{{recipient.city}}", "{{customer.city}}{{customer.city}}"),
+        ("{{{recipient.city}}}{{recipient.city}}", "{{{recipient.city}}}{{customer.city}}"),
+    ],
+)
+def test_a_placeholder_is_found_between_anything(content, exported, catalog):
+    assert export_content(content, catalog) == exported
+
+
+def test_all_that_can_not_be_inserted_is_told_with_its_place(catalog):
+    content = (
+        "é{{recipient.frist_name}}\r\n{{recipient.city}}\n\n"
+        "  {{recipient.secret}}{{recipient.bare}}\n"
+    )
+    assert refusals(content, catalog) == (
+        RefusedPlaceholder(
+            Placeholder("frist_name", 1, 1, 2), Obstacle.UNKNOWN_FIELD, "first_name"
+        ),
+        RefusedPlaceholder(Placeholder("secret", 49, 4, 3), Obstacle.NOT_INSERTABLE),
+        RefusedPlaceholder(Placeholder("bare", 69, 4, 23), Obstacle.NO_INSERTION_CODE),
+    )
+
+
+def test_the_message_names_every_place(catalog):
+    with pytest.raises(ContentNotExportable) as refused:
+        export_content("{{recipient.nope}}\n{{recipient.nope}} {{recipient.bare}}", catalog)
+    assert str(refused.value) == (
+        "Line 1, column 1, nope: There is no field with this key."
+        " Line 2, column 1, nope: There is no field with this key."
+        " Line 2, column 20, bare: This field has no insertion code."
+    )
+
+
+@pytest.mark.parametrize("key", ["City", "größe", "1", "_", "key", "c__d"])
+def test_a_key_that_no_field_can_have_is_unknown(key, catalog):
+    (refused,) = refusals(f"{{{{recipient.{key}}}}}", catalog)
+    assert (refused.placeholder.key, refused.obstacle) == (key, Obstacle.UNKNOWN_FIELD)
+
+
+def test_a_variable_that_another_field_of_the_content_sets_is_refused(make_synced):
+    fields = [make_synced("one", "First Name"), make_synced("two", "first-name")]
+    (refused,) = refusals("{{recipient.one}} {{recipient.two}} {{recipient.one}}", fields)
+    assert refused == RefusedPlaceholder(Placeholder("two", 18, 1, 19), Obstacle.VARIABLE_TAKEN)
+    assert export_content("{{recipient.two}}", fields).endswith("%%=v(@first_name)=%%")
+
+
+def test_two_fields_of_one_attribute_share_its_variable(make_synced):
+    fields = [make_synced("one", "Tier"), make_synced("two", "Tier")]
+    exported = export_content("{{recipient.one}}{{recipient.two}}", fields)
+    assert exported.count("SET @Tier") == 1
+    assert exported.count("%%=v(@Tier)=%%") == 2
+
+
+def test_long_content_on_one_line_is_exported_in_good_time(catalog):
+    content = "x{{recipient.city}}" * 50_000
+    begin = perf_counter()
+    assert export_content(content, catalog).count("{{customer.city}}") == 50_000
+    assert perf_counter() - begin < 5
+
+
+KEYS = ["city", "tier", "points", "first_name", "secret", "bare", "nope", "City"]
+INSERTED = ["city", "tier", "points", "first_name"]
+OTHER_TEXT = ANY_TEXT | st.sampled_from(["{", "{{", "}", "}}", "{{recipient.", "\n", "\r\n", "a"])
+UNTOUCHED = OTHER_TEXT.filter(lambda text: "}" not in text and "{" not in text)
+
+
+@given(content=st.lists(OTHER_TEXT).map("".join))
+def test_content_without_placeholders_is_exported_as_it_is(content, catalog):
+    if not list(find_placeholders(content)):
+        assert export_content(content, catalog) == content
+
+
+@given(data=st.data())
+def test_what_stands_around_placeholders_stays_as_it_is(data, catalog):
+    texts = data.draw(st.lists(UNTOUCHED, min_size=1))
+    keys = [data.draw(st.sampled_from(INSERTED)) for _ in texts]
+    content = "".join(f"{t}{{{{recipient.{k}}}}}" for t, k in zip(texts, keys, strict=True))
+    codes = {str(f.key): f.custom_insertion_code for f in catalog}
+    preludes = {
+        "tier": '%%[ SET @Loyalty_Tier = AttributeValue("Loyalty Tier") ]%%',
+        "points": '%%[ SET @points = AttributeValue("points") ]%%',
+    }
+    exported = "".join(preludes.get(key, "") for key in dict.fromkeys(keys))
+    exported += "".join(t + str(codes[k]) for t, k in zip(texts, keys, strict=True))
+    assert export_content(content, catalog) == exported
+    assert export_content(exported, catalog) == exported
+
+
+def placed(pieces: list[tuple[str, str]]) -> Iterator[Placeholder]:
+    """Where the keys stand, counted character by character."""
+    offset, line, column = 0, 1, 1
+    for text, key in pieces:
+        for character in text:
+            offset, column = offset + 1, column + 1
+            if character == "\n":
+                line, column = line + 1, 1
+        yield Placeholder(key, offset, line, column)
+        length = len(f"{{{{recipient.{key}}}}}")
+        offset, column = offset + length, column + length
+
+
+@given(pieces=st.lists(st.tuples(UNTOUCHED, st.sampled_from(KEYS)), max_size=8))
+def test_every_place_is_where_its_placeholder_stands(pieces, catalog):
+    content = "".join(f"{text}{{{{recipient.{key}}}}}" for text, key in pieces)
+    places = list(placed(pieces))
+    assert list(find_placeholders(content)) == places
+    bad = [place for place in places if place.key not in INSERTED]
+    if bad:
+        assert [refused.placeholder for refused in refusals(content, catalog)] == bad
+    else:
+        export_content(content, catalog)
+    for place in places:
+        assert content.startswith(f"{{{{recipient.{place.key}}}}}", place.offset)
+
+
+def test_a_number_field_is_exported_like_any_other(make_inserted):
+    field = make_inserted("age", "{{customer.age}}", data_type=DataType.NUMBER)
+    assert export_content("{{recipient.age}}", [field]) == "{{customer.age}}"

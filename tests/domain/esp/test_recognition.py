@@ -1,0 +1,112 @@
+"""Recognizing the dialects a snippet can be in, also of snippets that people wrote."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.domain.esp import Esp, NoSafeForm, derive_snippet, recognize_dialects
+
+from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES
+
+EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+
+WRITTEN = [
+    ("%%=v(@firstName)=%%", "sfmc"),
+    ("%%=ProperCase(@firstName)=%%", "sfmc"),
+    ('%%[ SET @x = AttributeValue("x") ]%%%%=v(@x)=%%', "sfmc"),
+    ("%%[\nSET @x = 1\n]%%", "sfmc"),
+    ("%%First Name%%", "sfmc"),
+    ("Dear *|FNAME|*", "mailchimp"),
+    ("*|IF:FNAME|*you*|END:IF|*", "mailchimp"),
+    ("{{ person.City }}", "klaviyo iterable"),
+    ('{{ person|lookup:"$city"|title }}', "klaviyo"),
+    ("{% if person|lookup:'VIP' %}Hi{% endif %}", "klaviyo"),
+    ("{{ first_name|default:'you' }}", "klaviyo"),
+    ("{{ first_name }}", "klaviyo sendgrid iterable"),
+    ("{{custom_attribute.${vip}}}", "braze"),
+    ("{{${first_name} | default: 'you'}}", "braze"),
+    ("{% if {{custom_attribute.${points}}} > 3 %}Hi{% endif %}", "braze"),
+    ("{% if customer.vip %}Hi{% endif %}", "customerio"),
+    ('{{ customer["plan-name"] | upcase }}', "customerio"),
+    ("It's {{ customer.vip | upcase }}, isn't it?", "customerio"),
+    ('{{ customer["["] | upcase }}', "customerio"),
+    ("{{customer.vip}}", "customerio iterable"),
+    ("{{ contact.firstname }}", "hubspot iterable"),
+    ('{{ personalization_token("contact.firstname", "you") }}', "hubspot"),
+    ("{% if contact.vip == 'yes' %}Hi{% endif %}", "hubspot"),
+    ("{{ contact.FIRSTNAME|title }}", "brevo"),
+    ("{{tier}}", "sendgrid iterable"),
+    ("{{{ tier }}}", "sendgrid iterable"),
+    ("{{#if tier}}{{tier}}{{/if}}", "sendgrid iterable"),
+    ("{{#equals tier 'gold'}}Hi{{/equals}}", "sendgrid"),
+    ('{{insert tier "default=none"}}', "sendgrid"),
+    ("{{#ifEq tier 'gold'}}Hi{{/ifEq}}", "iterable"),
+    ("{{[Lifetime Value]}}", "iterable"),
+    ("{{defaultIfEmpty tier 'none'}}", "iterable"),
+    ("Hi %FIRSTNAME%!", "activecampaign"),
+    ("%IF in_array('x', $TAGS)%Hi%/IF%", "activecampaign"),
+    ("", ""),
+    ("Hi there", ""),
+    ("50% off, 100%", ""),
+    ("{ a: 1 }", ""),
+    ("{{ a | b }}", ""),
+    ("[[name]] <<name>> -name- #name#", ""),
+]
+TWINS = {
+    Esp.KLAVIYO: {Esp.SENDGRID, Esp.ITERABLE},
+    Esp.CUSTOMER_IO: {Esp.ITERABLE},
+    Esp.HUBSPOT: {Esp.ITERABLE},
+    Esp.SENDGRID: {Esp.KLAVIYO, Esp.ITERABLE},
+    Esp.ITERABLE: {Esp.KLAVIYO, Esp.CUSTOMER_IO, Esp.HUBSPOT, Esp.BREVO, Esp.SENDGRID},
+    Esp.BREVO: {Esp.ITERABLE},
+}
+"""Who else may write a field just so."""
+
+
+@pytest.mark.parametrize(("snippet", "esps"), WRITTEN)
+def test_a_snippet_is_recognized_likeliest_first(snippet, esps):
+    assert [esp.value for esp in recognize_dialects(snippet)] == esps.split()
+
+
+@EVERY_ESP
+@given(data=st.data())
+def test_whatever_is_derived_is_recognized(esp, data):
+    name = data.draw(NAMES[esp])
+    default = data.draw(st.none() | DEFAULTS)
+    try:
+        snippet = derive_snippet(esp, name, standard=data.draw(st.booleans()), default=default)
+    except NoSafeForm:
+        return
+    recognized = recognize_dialects(snippet.insertion_code)
+    assert esp in recognized
+    assert set(recognized) <= {esp} | TWINS.get(esp, set())
+    if snippet.prelude is not None:
+        assert recognize_dialects(snippet.prelude) == (esp,)
+
+
+@EVERY_ESP
+@given(data=st.data())
+def test_what_an_ordinary_field_s_own_dialect_writes_is_likeliest_its_own(esp, data):
+    snippet = derive_snippet(esp, data.draw(ORDINARY_NAMES[esp]))
+    likeliest = {Esp.ITERABLE: {Esp.ITERABLE, Esp.SENDGRID}}.get(esp, {esp})
+    assert recognize_dialects(snippet.insertion_code)[0] in likeliest
+
+
+@given(text=ANY_TEXT)
+def test_text_without_delimiters_is_in_no_dialect(text):
+    assert recognize_dialects(text.translate(dict.fromkeys(map(ord, "{%*|")))) == ()
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["{{", "{%", "{{ ", "{{customer", "{{x ", "%%=", "%%[", "%IF $A", "$A", "*|", "['\"", "{{#if"],
+)
+@pytest.mark.parametrize("opening", ["", "{{", "%IF ", "%%=", "*|"])
+def test_a_long_snippet_is_judged_in_good_time(opening, piece):
+    begin = perf_counter()
+    recognize_dialects((opening + piece * 10_000)[:10_000])
+    assert perf_counter() - begin < 2

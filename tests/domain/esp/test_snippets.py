@@ -1,0 +1,471 @@
+"""Snippets: what each dialect makes of a name, and what it refuses."""
+
+from __future__ import annotations
+
+import liquid
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from recipient_fields.domain import DataType, InsertionCode, RecipientFieldsError, ValueExpression
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    Esp,
+    NoSafeForm,
+    VariableClash,
+    derive_snippet,
+    variable_clashes,
+)
+
+from .reading import Reading, liquid_code, name_in_condition, read
+from .strategies import DEFAULTS, NAMES, ORDINARY_DEFAULTS, ORDINARY_NAMES
+
+EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+PYBARS_READS_A_WORD_S_BEGINNING = ("true", "false", "null", "undefined")
+"""It takes `{{insert nullable …}}` for null and a rest; Handlebars' own lexers do not."""
+
+TEXT = {
+    Esp.SALESFORCE: (
+        "loyalty_tier",
+        "%%=v(@loyalty_tier)=%%",
+        "@loyalty_tier",
+        '%%=IIf(Empty(@loyalty_tier), "there", @loyalty_tier)=%%',
+    ),
+    Esp.MAILCHIMP: ("TIER", "*|TIER|*", "TIER", "*|IF:TIER|**|TIER|**|ELSE:|*there*|END:IF|*"),
+    Esp.KLAVIYO: (
+        "Loyalty Tier",
+        "{{ person|lookup:'Loyalty Tier' }}",
+        "person|lookup:'Loyalty Tier'",
+        "{{ person|lookup:'Loyalty Tier'|default:'there' }}",
+    ),
+    Esp.BRAZE: (
+        "loyalty_tier",
+        "{{custom_attribute.${loyalty_tier}}}",
+        "custom_attribute.${loyalty_tier}",
+        "{{custom_attribute.${loyalty_tier} | default: 'there'}}",
+    ),
+    Esp.CUSTOMER_IO: (
+        "loyalty_tier",
+        "{{customer.loyalty_tier}}",
+        "customer.loyalty_tier",
+        '{{customer.loyalty_tier | default: "there"}}',
+    ),
+    Esp.HUBSPOT: (
+        "loyalty_tier",
+        "{{ contact.loyalty_tier }}",
+        "contact.loyalty_tier",
+        "{{ personalization_token('contact.loyalty_tier', 'there') }}",
+    ),
+    Esp.SENDGRID: (
+        "loyalty_tier",
+        "{{loyalty_tier}}",
+        "loyalty_tier",
+        '{{insert loyalty_tier "default=there"}}',
+    ),
+    Esp.ITERABLE: (
+        "loyaltyTier",
+        "{{loyaltyTier}}",
+        "loyaltyTier",
+        '{{defaultIfEmpty loyaltyTier "there"}}',
+    ),
+    Esp.BREVO: (
+        "LOYALTY_TIER",
+        "{{ contact.LOYALTY_TIER }}",
+        "contact.LOYALTY_TIER",
+        "{{ contact.LOYALTY_TIER|default:'there' }}",
+    ),
+    Esp.ACTIVECAMPAIGN: (
+        "LOYALTY_TIER",
+        "%LOYALTY_TIER%",
+        "$LOYALTY_TIER",
+        "%IF $LOYALTY_TIER != ''%%LOYALTY_TIER%%ELSE%there%/IF%",
+    ),
+}
+NUMBER = {
+    Esp.SALESFORCE: ("loyalty_points", "%%=v(@loyalty_points)=%%", "@loyalty_points"),
+    Esp.MAILCHIMP: ("POINTS", "*|POINTS|*", "POINTS"),
+    Esp.KLAVIYO: (
+        "Loyalty Points",
+        "{{ person|lookup:'Loyalty Points' }}",
+        "person|lookup:'Loyalty Points'",
+    ),
+    Esp.BRAZE: (
+        "Loyalty Points",
+        "{{custom_attribute.${Loyalty Points}}}",
+        "custom_attribute.${Loyalty Points}",
+    ),
+    Esp.CUSTOMER_IO: ("loyalty_points", "{{customer.loyalty_points}}", "customer.loyalty_points"),
+    Esp.HUBSPOT: ("loyalty_points", "{{ contact.loyalty_points }}", "contact.loyalty_points"),
+    Esp.SENDGRID: ("loyalty_points", "{{loyalty_points}}", "loyalty_points"),
+    Esp.ITERABLE: ("Lifetime Value", "{{[Lifetime Value]}}", "[Lifetime Value]"),
+    Esp.BREVO: ("LOYALTY_POINTS", "{{ contact.LOYALTY_POINTS }}", "contact.LOYALTY_POINTS"),
+    Esp.ACTIVECAMPAIGN: ("LOYALTY_POINTS", "%LOYALTY_POINTS%", "$LOYALTY_POINTS"),
+}
+
+REFUSED_NAMES = [
+    (Esp.SALESFORCE, "1st name", "format"),
+    (Esp.SALESFORCE, "_id", "format"),
+    (Esp.SALESFORCE, "a]%%b", "invalid_characters"),
+    (Esp.MAILCHIMP, "Tier", "format"),
+    (Esp.MAILCHIMP, "1ST", "format"),
+    (Esp.MAILCHIMP, "ELEVEN_CHAR", "format"),
+    (Esp.MAILCHIMP, "A|*B", "invalid_characters"),
+    (Esp.MAILCHIMP, "ELSE", "reserved"),
+    (Esp.KLAVIYO, 'it\'s "big"', "invalid_characters"),
+    (Esp.KLAVIYO, "a}}b", "invalid_characters"),
+    (Esp.KLAVIYO, "a\\b", "invalid_characters"),
+    (Esp.BRAZE, "a}b", "invalid_characters"),
+    (Esp.BRAZE, "address.city", "format"),
+    (Esp.BRAZE, "a | upcase", "format"),
+    (Esp.BRAZE, "it's", "format"),
+    (Esp.BRAZE, "Discount %", "format"),
+    (Esp.BRAZE, "size", "reserved"),
+    (Esp.BRAZE, "%", "format"),
+    (Esp.BRAZE, "tier-", "format"),
+    (Esp.BRAZE, "-tier", "format"),
+    (Esp.CUSTOMER_IO, "size", "format"),
+    (Esp.CUSTOMER_IO, 'it\'s "big"', "invalid_characters"),
+    (Esp.CUSTOMER_IO, "a}b", "invalid_characters"),
+    (Esp.HUBSPOT, "First name", "format"),
+    (Esp.HUBSPOT, "_name", "format"),
+    (Esp.HUBSPOT, "n" * 101, "format"),
+    (Esp.SENDGRID, "first name", "format"),
+    (Esp.SENDGRID, "1st", "format"),
+    (Esp.SENDGRID, "n" * 101, "format"),
+    (Esp.SENDGRID, "length", "reserved"),
+    (Esp.ITERABLE, "a[0]", "format"),
+    (Esp.ITERABLE, "User Signed Up.First Name", "format"),
+    (Esp.ITERABLE, "it's", "format"),
+    (Esp.ITERABLE, "now", "reserved"),
+    (Esp.ITERABLE, "cart.size", "reserved"),
+    (Esp.BREVO, "first_name", "format"),
+    (Esp.BREVO, "_NAME", "format"),
+    (Esp.BREVO, "1ST", "format"),
+    (Esp.ACTIVECAMPAIGN, "first", "format"),
+    (Esp.ACTIVECAMPAIGN, "100%", "invalid_characters"),
+    (Esp.ACTIVECAMPAIGN, "IF", "reserved"),
+]
+REFUSED_DEFAULTS = [
+    (Esp.SALESFORCE, 'x")=%%', "invalid_characters"),
+    (Esp.MAILCHIMP, "*|END:IF|*", "invalid_characters"),
+    (Esp.MAILCHIMP, "|", "invalid_characters"),
+    (Esp.KLAVIYO, 'l\'ami "x"', "invalid_characters"),
+    (Esp.KLAVIYO, "x\\", "invalid_characters"),
+    (Esp.BRAZE, "{{x}}", "invalid_characters"),
+    (Esp.CUSTOMER_IO, "x}", "invalid_characters"),
+    (Esp.HUBSPOT, 'l\'ami "x"', "invalid_characters"),
+    (Esp.SENDGRID, 'say "hi"', "invalid_characters"),
+    (Esp.ITERABLE, 'l\'ami "x"', "invalid_characters"),
+    (Esp.BREVO, "%}{% x", "invalid_characters"),
+    (Esp.ACTIVECAMPAIGN, "50% off", "invalid_characters"),
+]
+WRITTEN_NAMES = [
+    (Esp.SALESFORCE, 'the "A" list', 'AttributeValue("the ""A"" list")'),
+    (Esp.SALESFORCE, "Größe (cm)", 'SET @Gr_e_cm_ = AttributeValue("Größe (cm)")'),
+    (Esp.KLAVIYO, "it's", 'person|lookup:"it\'s"'),
+    (Esp.KLAVIYO, "$source", "person|lookup:'$source'"),
+    (Esp.BRAZE, "日本 №1", "custom_attribute.${日本 №1}"),
+    (Esp.CUSTOMER_IO, "plan-name", 'customer["plan-name"]'),
+    (Esp.CUSTOMER_IO, "address.city", 'customer["address.city"]'),
+    (Esp.CUSTOMER_IO, 'the "A" list', "customer['the \"A\" list']"),
+    (Esp.CUSTOMER_IO, "first", 'customer["first"]'),
+    (Esp.CUSTOMER_IO, "if", 'customer["if"]'),
+    (Esp.ITERABLE, "1st", "[1st]"),
+    (Esp.ITERABLE, "address.city", "address.city"),
+    (Esp.SENDGRID, "first_name", "first_name"),
+]
+WRITTEN_DEFAULTS = [
+    (Esp.SALESFORCE, 'say "hi" 50%', '"say ""hi"" 50%"'),
+    (Esp.MAILCHIMP, "5* | all", "|*5* | all*|"),
+    (Esp.KLAVIYO, "l'ami", 'default:"l\'ami"'),
+    (Esp.BRAZE, "l'ami", 'default: "l\'ami"'),
+    (Esp.CUSTOMER_IO, 'say "hi"', "default: 'say \"hi\"'"),
+    (Esp.HUBSPOT, "l'ami", ', "l\'ami")'),
+    (Esp.SENDGRID, "l'ami", '"default=l\'ami"'),
+    (Esp.ITERABLE, 'say "hi"', "'say \"hi\"'"),
+    (Esp.BREVO, "l'ami", 'default:"l\'ami"'),
+    (Esp.ACTIVECAMPAIGN, "l'ami", "%ELSE%l'ami%/IF%"),
+]
+
+
+def violations(refusal: NoSafeForm) -> list[str]:
+    return [f"{'.'.join(map(str, v.path))}: {v.rule.value}" for v in refusal.violations]
+
+
+@pytest.mark.parametrize(("data_type", "table"), [(DataType.TEXT, TEXT), (DataType.NUMBER, NUMBER)])
+@EVERY_ESP
+def test_each_dialect_writes_the_fields_of_the_documentation(esp, data_type, table):
+    name, code, expression = table[esp][:3]
+    snippet = derive_snippet(esp, name, data_type=data_type)
+    assert (snippet.insertion_code, snippet.value_expression) == (code, expression)
+
+
+@EVERY_ESP
+def test_each_dialect_writes_a_default(esp):
+    name, _, expression, code = TEXT[esp]
+    snippet = derive_snippet(esp, name, default="there")
+    assert (snippet.insertion_code, snippet.value_expression) == (code, expression)
+
+
+@EVERY_ESP
+def test_salesforce_alone_sets_a_variable_before_use(esp):
+    snippet = derive_snippet(esp, TEXT[esp][0], default="there")
+    prelude = '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
+    assert snippet.prelude == (prelude if esp is Esp.SALESFORCE else None)
+
+
+@pytest.mark.parametrize(
+    ("esp", "code", "expression", "with_default"),
+    [
+        (Esp.BRAZE, "{{${first_name}}}", "${first_name}", "{{${first_name} | default: 'you'}}"),
+        (Esp.KLAVIYO, "{{ first_name }}", "first_name", "{{ first_name|default:'you' }}"),
+    ],
+)
+def test_braze_and_klaviyo_write_their_standard_fields_differently(
+    esp, code, expression, with_default
+):
+    snippet = derive_snippet(esp, "first_name", standard=True)
+    assert (snippet.insertion_code, snippet.value_expression) == (code, expression)
+    assert (
+        derive_snippet(esp, "first_name", standard=True, default="you").insertion_code
+        == with_default
+    )
+    assert derive_snippet(esp, "first_name").value_expression != expression
+
+
+@pytest.mark.parametrize("esp", sorted(set(Esp) - {Esp.BRAZE, Esp.KLAVIYO}, key=str))
+def test_the_others_write_standard_fields_like_any_other(esp):
+    name = TEXT[esp][0]
+    assert derive_snippet(esp, name, standard=True) == derive_snippet(esp, name)
+
+
+@pytest.mark.parametrize(
+    ("esp", "name"), [(Esp.KLAVIYO, "Loyalty Tier"), (Esp.BRAZE, "Loyalty Tier")]
+)
+def test_a_name_that_can_not_be_a_standard_field_is_refused(esp, name):
+    with pytest.raises(NoSafeForm) as refused:
+        derive_snippet(esp, name, standard=True)
+    assert violations(refused.value) == ["name: format"]
+
+
+@pytest.mark.parametrize(("esp", "name", "part"), WRITTEN_NAMES)
+def test_an_unusual_name_has_its_form(esp, name, part):
+    snippet = derive_snippet(esp, name)
+    assert part in (snippet.prelude or snippet.value_expression)
+    assert read(esp, snippet) == Reading(name, None)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["and", "as", "contains", "else", "false", "first", "if", "in", "last", "nil", "or", "true"],
+)
+def test_a_word_that_liquid_reads_as_its_own_stands_in_brackets(word):
+    assert derive_snippet(Esp.CUSTOMER_IO, word).value_expression == f'customer["{word}"]'
+
+
+@pytest.mark.parametrize("esp", [Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN])
+@pytest.mark.parametrize("word", ["IF", "ELSE", "ELSEIF"])
+def test_a_tag_that_would_read_as_a_condition_is_refused(esp, word):
+    with pytest.raises(NoSafeForm) as refused:
+        derive_snippet(esp, word)
+    assert violations(refused.value) == ["name: reserved"]
+
+
+@pytest.mark.parametrize(("esp", "default", "part"), WRITTEN_DEFAULTS)
+def test_an_unusual_default_has_its_form(esp, default, part):
+    name = TEXT[esp][0]
+    snippet = derive_snippet(esp, name, default=default)
+    assert part in snippet.insertion_code
+    assert read(esp, snippet) == Reading(name, default)
+
+
+@pytest.mark.parametrize(("esp", "name", "rule"), REFUSED_NAMES)
+def test_a_name_without_safe_form_is_refused(esp, name, rule):
+    with pytest.raises(NoSafeForm) as refused:
+        derive_snippet(esp, name)
+    assert violations(refused.value) == [f"name: {rule}"]
+    assert DIALECTS[esp].title in str(refused.value)
+
+
+@pytest.mark.parametrize(("esp", "default", "rule"), REFUSED_DEFAULTS)
+def test_a_default_without_safe_form_is_refused(esp, default, rule):
+    with pytest.raises(NoSafeForm) as refused:
+        derive_snippet(esp, TEXT[esp][0], default=default)
+    assert violations(refused.value) == [f"default: {rule}"]
+    assert DIALECTS[esp].title in str(refused.value)
+
+
+@EVERY_ESP
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("", "blank"),
+        (" ", "blank"),
+        ("A\nB", "invalid_characters"),
+        ("A\0", "invalid_characters"),
+        ("A\ud800", "invalid_characters"),
+        ("A" * 256, "too_long"),
+    ],
+    ids=["empty", "white space", "two lines", "null", "lone surrogate", "long"],
+)
+def test_names_and_defaults_are_one_line_of_text_and_all_is_told_at_once(esp, text, rule):
+    with pytest.raises(NoSafeForm) as refused:
+        derive_snippet(esp, text, default=text)
+    assert violations(refused.value) == [f"name: {rule}", f"default: {rule}"]
+
+
+@EVERY_ESP
+@pytest.mark.parametrize("space", [" ", "\u00a0"])
+def test_white_space_around_a_name_is_refused(esp, space):
+    for name in (TEXT[esp][0] + space, space + TEXT[esp][0]):
+        with pytest.raises(NoSafeForm) as refused:
+            derive_snippet(esp, name)
+        assert violations(refused.value) == ["name: format"]
+
+
+@EVERY_ESP
+@pytest.mark.parametrize("text", ["hunter2'\"", "hunter2}}%%|*", "hunter2\n", "h u n t e r 2."])
+def test_no_message_repeats_what_was_sent(esp, text):
+    with pytest.raises(NoSafeForm) as refused:
+        derive_snippet(esp, text, default="hunter2 %% {{ |* '\"")
+    assert "hunter2" not in str(refused.value)
+    assert text not in str(refused.value)
+
+
+def test_a_refusal_is_an_error_of_this_package():
+    assert issubclass(NoSafeForm, RecipientFieldsError)
+
+
+@EVERY_ESP
+@given(data=st.data())
+def test_whatever_is_derived_names_that_field_once_and_shows_that_default(esp, data):
+    name = data.draw(NAMES[esp])
+    default = data.draw(st.none() | DEFAULTS)
+    data_type = data.draw(st.sampled_from(DataType))
+    standard = data.draw(st.booleans())
+    try:
+        snippet = derive_snippet(esp, name, data_type=data_type, standard=standard, default=default)
+    except NoSafeForm:
+        return
+    if esp in {Esp.SENDGRID, Esp.ITERABLE}:
+        assume(not name.startswith(PYBARS_READS_A_WORD_S_BEGINNING))
+    assert read(esp, snippet, standard=standard) == Reading(name, default)
+    assert isinstance(snippet.insertion_code, InsertionCode)
+    assert isinstance(snippet.value_expression, ValueExpression)
+    expression = snippet.value_expression
+    if esp is Esp.ACTIVECAMPAIGN and default is None:
+        assert snippet.insertion_code == f"%{expression.removeprefix('$')}%"
+    else:
+        assert expression in snippet.insertion_code
+
+
+@pytest.mark.parametrize(
+    "esp",
+    [Esp.KLAVIYO, Esp.BRAZE, Esp.CUSTOMER_IO, Esp.HUBSPOT, Esp.BREVO],
+    ids=lambda esp: esp.value,
+)
+@given(data=st.data())
+def test_a_condition_on_the_expression_asks_for_that_field_alone(esp, data):
+    name, standard = data.draw(NAMES[esp]), data.draw(st.booleans())
+    try:
+        expression = derive_snippet(esp, name, standard=standard).value_expression
+    except NoSafeForm:
+        return
+    assert name_in_condition(esp, expression, standard=standard) == name
+
+
+@EVERY_ESP
+@given(data=st.data())
+def test_ordinary_names_and_defaults_are_never_refused(esp, data):
+    name = data.draw(ORDINARY_NAMES[esp])
+    default = data.draw(st.none() | ORDINARY_DEFAULTS)
+    assume(name not in DIALECTS[esp].reserved)
+    snippet = derive_snippet(esp, name, default=default)
+    if esp not in {Esp.SENDGRID, Esp.ITERABLE} or not name.startswith(
+        PYBARS_READS_A_WORD_S_BEGINNING
+    ):
+        assert read(esp, snippet) == Reading(name, default)
+
+
+@EVERY_ESP
+@given(data=st.data())
+def test_a_field_has_one_expression_and_one_prelude_whatever_its_default(esp, data):
+    name = data.draw(ORDINARY_NAMES[esp])
+    assume(name not in DIALECTS[esp].reserved)
+    plain = derive_snippet(esp, name)
+    other = derive_snippet(esp, name, default=data.draw(ORDINARY_DEFAULTS))
+    assert (plain.value_expression, plain.prelude) == (other.value_expression, other.prelude)
+
+
+HIDDEN = {
+    Esp.KLAVIYO: {DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
+    Esp.BRAZE: {DataType.BOOLEAN: "false"},
+    Esp.CUSTOMER_IO: {DataType.BOOLEAN: "false"},
+    Esp.ITERABLE: {DataType.NUMBER: "0", DataType.BOOLEAN: "false"},
+    Esp.BREVO: {DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
+}
+
+
+@EVERY_ESP
+@pytest.mark.parametrize("data_type", DataType)
+def test_a_default_that_would_hide_a_value_is_refused_unless_it_says_the_same(esp, data_type):
+    name = TEXT[esp][0]
+    shown = HIDDEN.get(esp, {}).get(data_type)
+    if shown is None:
+        assert read(esp, derive_snippet(esp, name, data_type=data_type, default="7")).default == "7"
+        return
+    derived = derive_snippet(esp, name, data_type=data_type, default=shown)
+    assert read(esp, derived) == Reading(name, shown)
+    with pytest.raises(NoSafeForm) as refused:
+        derive_snippet(esp, name, data_type=data_type, default="7")
+    assert violations(refused.value) == ["default: not_applicable"]
+
+
+@pytest.mark.parametrize(
+    ("esp", "root"), [(Esp.BRAZE, "custom_attribute"), (Esp.CUSTOMER_IO, "customer")]
+)
+def test_a_liquid_default_leaves_false_and_zero_as_they_are(esp, root):
+    for data_type, default, value, shown in [
+        (DataType.BOOLEAN, "false", False, "false"),
+        (DataType.NUMBER, "none", 0, "0"),
+    ]:
+        code = derive_snippet(esp, "vip", data_type=data_type, default=default).insertion_code
+        assert liquid.parse(liquid_code(esp, code)).render(**{root: {"vip": value}}) == shown
+
+
+class TestVariableClashes:
+    def test_names_that_fall_on_one_variable_are_reported_in_order(self):
+        names = ["First Name", "Tier", "first-name", "FIRST_NAME", "Größe", "Gr@e"]
+        assert variable_clashes(Esp.SALESFORCE, names) == (
+            VariableClash("@First_Name", ("First Name", "first-name", "FIRST_NAME")),
+            VariableClash("@Gr_e", ("Größe", "Gr@e")),
+        )
+
+    def test_a_name_does_not_clash_with_itself(self):
+        assert variable_clashes(Esp.SALESFORCE, ["Tier", "Tier"]) == ()
+
+    def test_names_without_safe_form_are_left_out(self):
+        assert variable_clashes(Esp.SALESFORCE, ["A %%", "A_", "A ?"]) == (
+            VariableClash("@A_", ("A_", "A ?")),
+        )
+
+    @pytest.mark.parametrize("esp", sorted(set(Esp) - {Esp.SALESFORCE}, key=str))
+    def test_no_other_dialect_has_variables(self, esp):
+        assert variable_clashes(esp, [*(x[0] for x in TEXT.values()), "a b", "a-b", "A-B"]) == ()
+
+    @given(names=st.lists(NAMES[Esp.SALESFORCE], max_size=6))
+    def test_what_is_not_reported_has_a_variable_of_its_own(self, names):
+        reported = {
+            name for clash in variable_clashes(Esp.SALESFORCE, names) for name in clash.names
+        }
+        variables = {}
+        for name in names:
+            try:
+                variable = derive_snippet(Esp.SALESFORCE, name).value_expression.lower()
+            except NoSafeForm:
+                assert name not in reported
+                continue
+            others = variables.setdefault(variable, set())
+            others.add(name)
+        for others in variables.values():
+            assert others <= reported if len(others) > 1 else others.isdisjoint(reported)
