@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := domain application adapters entrypoints
 
-.PHONY: help install serve check test format clean FORCE
+.PHONY: help install serve check test test-browser test-long format clean FORCE
 
 help:           ## show these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -13,6 +13,17 @@ serve: install  ## start the service with demonstration data on 127.0.0.1:8080
 
 test: install   ## run the test suite
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+test-browser: install ## try the reference at /docs in Debian's chromium, installing it if absent
+	{ command -v chromium && command -v chromedriver; } >/dev/null || \
+		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
+	$(BIN)/python -m pytest tests/browser
+
+test-long: install ## 100,000 generated requests for each storage, and long outages of PostgreSQL
+	RECIPIENT_FIELDS_GENERATED_REQUESTS=100000 RECIPIENT_FIELDS_GENERATED_EXAMPLES=150 \
+		$(BIN)/python -m pytest tests/openapi/test_generated_requests.py --log-cli-level=INFO
+	RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS=12 \
+		$(BIN)/python -m pytest tests/adapters/postgres/test_outages.py tests/service/postgres
 
 check: install  ## lint, type-check, and check who imports whom
 	$(BIN)/ruff check

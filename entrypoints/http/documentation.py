@@ -98,7 +98,7 @@ class ReferenceFile(Resource):
     def on_get(self, req: falcon.Request, resp: falcon.Response, file: str) -> None:
         """One of the page's files, by its exact name."""
         media_type = PAGE_FILES.get(file)
-        content = None if media_type is None else _file(file)
+        content = None if media_type is None else page_file(file)
         if media_type is None or content is None:
             raise Refused("not_found")
         _answer_file(req, resp, content, media_type)
@@ -126,7 +126,7 @@ def _contract() -> bytes:
 
 
 @cache
-def _file(name: str) -> bytes | None:
+def page_file(name: str) -> bytes | None:
     """The content of one of the page's files; None where the viewer is not installed."""
     if name == "start.js":
         return _START

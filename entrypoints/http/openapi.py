@@ -153,9 +153,6 @@ def _open_path(name: str, get: dict[str, Any], *parameters: Schema) -> dict[str,
     }
 
 
-# Parameters
-
-
 def _query(name: str, description: str, schema: Schema, **more: Any) -> Schema:
     return {"name": name, "in": "query", "description": description, "schema": schema, **more}
 
@@ -173,10 +170,7 @@ def _names(enum: type[DataType] | type[Source]) -> Schema:
 _TAGS_PATTERN = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _PRECONDITION: Schema = {
     "type": "string",
-    "anyOf": [
-        {"const": "*"},
-        {"pattern": rf"^[ \t,]*{_TAGS_PATTERN}(?:[ \t]*,[ \t,]*{_TAGS_PATTERN})*[ \t,]*$"},
-    ],
+    "pattern": rf"^(?:\*|[ \t,]*{_TAGS_PATTERN}(?:[ \t]*,[ \t,]*{_TAGS_PATTERN})*[ \t,]*)$",
 }
 _REQUEST_ID: Schema = {
     "name": "X-Request-Id",
@@ -207,7 +201,8 @@ _ID_OR_KEY: Schema = {
     "description": "Digits are an id, anything else is a key.",
     "schema": {
         "type": "string",
-        "anyOf": [{"pattern": ID_PATTERN}, {"pattern": KEY_PATTERN, "maxLength": LONGEST_KEY}],
+        "maxLength": LONGEST_KEY,
+        "pattern": f"^(?:{ID_PATTERN[1:-1]}|{KEY_PATTERN[1:-1]})$",
     },
     "examples": {"id": {"value": "1"}, "key": {"value": "loyalty_tier"}},
 }
@@ -253,9 +248,6 @@ _LIST_PARAMETERS = [
         {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"},
     ),
 ]
-
-
-# Bodies
 
 
 def _body(schema: str, *media_types: str, **examples: object) -> Schema:
@@ -341,8 +333,6 @@ def _one_field(description: str, *headers: str, **examples: object) -> Schema:
         links=_links("/recipient_field"),
     )
 
-
-# Operations
 
 _NOT_MODIFIED = answer("What the client has is current.", "ETag", "Vary")
 
@@ -440,9 +430,6 @@ _DELETE = _field_operation(
     operationId="delete_recipient_field",
     parameters=[_IF_MATCH, _UNLESS_MATCH],
 )
-
-
-# The service itself
 
 
 def _kept(description: str, media_types: Iterable[str], *headers: str, **schema: Any) -> Answers:

@@ -1,0 +1,121 @@
+"""The service in process, at a known time, with a field of each origin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import falcon
+import pytest
+from attrs import evolve, frozen
+from falcon.testing import Result, TestClient
+
+from recipient_fields.application import (
+    AdministrationService,
+    KeyValidator,
+    RecipientFieldService,
+    StoredKeyValidator,
+)
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Access,
+    AllowedValues,
+    DataType,
+    FieldDraft,
+    IntegrationId,
+    OrganizationId,
+    sync_of,
+)
+from recipient_fields.entrypoints.composition import open_storage
+from recipient_fields.entrypoints.http.app import create_app
+from recipient_fields.entrypoints.http.openapi import document
+
+from .live import bearer
+
+FIELDS = "/api/v1/recipient_fields"
+
+
+@frozen
+class Caller:
+    """A client of the application that presents a key, or none."""
+
+    app: falcon.App[Any, Any]
+    key: str | None = None
+
+    def ask(self, method: str, path: str, document: object = None, **request: Any) -> Result:
+        headers = {} if self.key is None else bearer(self.key)
+        headers |= request.pop("headers", {})
+        if document is not None:
+            request["json"] = document
+        return TestClient(self.app).simulate_request(method, path, headers=headers, **request)
+
+
+@frozen(kw_only=True)
+class Service:
+    """The parts of the service over a new storage in memory."""
+
+    fields: RecipientFieldService
+    organization: OrganizationId
+    validator: KeyValidator
+    check: Any
+    key: str
+    read_only_key: str
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(create_app(self.fields, self.validator, self.check), self.key)
+
+    def reading(self) -> Caller:
+        return evolve(self.caller, key=self.read_only_key)
+
+
+@pytest.fixture
+def service(new_service: Callable[[], Service]) -> Service:
+    return new_service()
+
+
+@pytest.fixture(scope="session")
+def new_service() -> Callable[[], Service]:
+    return _new_service
+
+
+def _new_service() -> Service:
+    storage = open_storage("memory:")
+
+    def clock() -> datetime:
+        return datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
+
+    administration = AdministrationService(
+        organizations=storage.organizations, api_keys=storage.api_keys, clock=clock
+    )
+    fields = RecipientFieldService(fields=storage.fields, clock=clock)
+    acme = administration.create_organization("Acme").id
+    tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
+    fields.create_field(
+        acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT, allowed_values=tiers)
+    )
+    by_hand = fields.through(ADMINISTRATOR)
+    by_hand.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
+    synced = fields.through(sync_of(IntegrationId(1)))
+    synced.create_field(
+        acme, FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
+    )
+
+    def issue(access: Access) -> str:
+        return administration.issue_key(acme, name="Tests", access=access).plain.reveal()
+
+    return Service(
+        fields=fields,
+        organization=acme,
+        validator=StoredKeyValidator(storage.api_keys, clock),
+        check=storage.check,
+        key=issue(Access.READ_WRITE),
+        read_only_key=issue(Access.READ_ONLY),
+    )
+
+
+@pytest.fixture(scope="session")
+def contract() -> dict[str, Any]:
+    """The published document, as any reader gets it."""
+    return document()

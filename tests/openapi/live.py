@@ -1,0 +1,47 @@
+"""The service as its own process, with two organizations that have fields of every origin."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import frozen
+
+SERVE = Path(__file__).parent / "serve.py"
+
+
+@frozen(kw_only=True)
+class Live:
+    """Where the service answers, and the keys it answers to."""
+
+    url: str
+    acme: str
+    acme_read_only: str
+    globex: str
+
+    @property
+    def fields(self) -> str:
+        return f"{self.url}/api/v1/recipient_fields"
+
+
+@contextmanager
+def live_service(storage_url: str) -> Iterator[Live]:
+    """The service over that storage, until the block ends."""
+    with subprocess.Popen(
+        [sys.executable, SERVE, storage_url], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield Live(**json.loads(process.stdout.readline()))
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+def bearer(key: str) -> dict[str, str]:
+    """The header that presents a key."""
+    return {"Authorization": f"Bearer {key}"}

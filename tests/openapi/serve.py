@@ -1,0 +1,62 @@
+"""Serve a new storage with two organizations: one JSON line, then answers until SIGTERM."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Access,
+    AllowedValues,
+    DataType,
+    FieldDraft,
+    IntegrationId,
+    OrganizationId,
+    sync_of,
+)
+from recipient_fields.entrypoints.composition import Core, open_core
+from recipient_fields.entrypoints.http.app import create_app
+from recipient_fields.entrypoints.http.server import Server
+
+
+def main(storage_url: str) -> None:
+    core = open_core(storage_url)
+    acme, globex = (core.administration.create_organization(n).id for n in ("Acme", "Globex"))
+    for organization in (acme, globex):
+        _fill(core, organization)
+    server = Server(
+        create_app(core.fields, core.validator, core.storage.check), "127.0.0.1", 0, threads=4
+    )
+    told = {
+        "url": server.url,
+        "acme": _key(core, acme),
+        "acme_read_only": _key(core, acme, Access.READ_ONLY),
+        "globex": _key(core, globex),
+    }
+    click.echo(json.dumps(told))
+    server.run()
+
+
+def _fill(core: Core, organization: OrganizationId) -> None:
+    tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
+    synced = core.fields.through(sync_of(IntegrationId(1)))
+    by_hand = core.fields.through(ADMINISTRATOR)
+    core.fields.create_field(
+        organization,
+        FieldDraft(name="Loyalty tier", data_type=DataType.TEXT, allowed_values=tiers),
+    )
+    by_hand.create_field(organization, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
+    synced.create_field(
+        organization,
+        FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME"),
+    )
+
+
+def _key(core: Core, organization: OrganizationId, access: Access = Access.READ_WRITE) -> str:
+    return core.administration.issue_key(organization, name="Tests", access=access).plain.reveal()
+
+
+main(sys.argv[1])

@@ -1,0 +1,154 @@
+"""Whatever is called in whatever order with whatever keys, what is not yours stays untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+from falcon.testing import Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Access,
+    DataType,
+    FieldDraft,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    Source,
+    sync_of,
+)
+from recipient_fields.entrypoints.composition import Core, open_core
+from recipient_fields.entrypoints.http.app import create_app
+
+from .conftest import FIELDS, Caller
+
+KEYS = ("loyalty_tier", "preferred_shop", "first_name", "shoe_size")
+
+values = {
+    "name": st.sampled_from(["Shop", "Loyalty tier", "Ünïcode"]),
+    "data_type": st.sampled_from(["text", "number"]),
+    "insertable": st.booleans(),
+    "allowed_values": st.sampled_from([None, ["gold", "silver"], [1, 2]]),
+    "custom_insertion_code": st.sampled_from([None, "{{ x }}"]),
+    "source": st.sampled_from(["api", "manual", "integration"]),
+}
+bodies = st.fixed_dictionaries(
+    {}, optional={**values, "key": st.sampled_from(KEYS), "id": st.integers(1, 9)}
+)
+
+
+@frozen
+class Call:
+    """One request: by which organization's key, on which of which organization's fields."""
+
+    by: int
+    read_only: bool
+    method: str
+    of: int
+    reference: int | str | None
+    body: dict[str, object]
+    conditions: dict[str, str]
+
+
+calls = st.builds(
+    Call,
+    by=st.integers(0, 1),
+    read_only=st.booleans(),
+    method=st.sampled_from(["GET", "POST", "PATCH", "PUT", "DELETE", "PUT", "PATCH", "DELETE"]),
+    of=st.integers(0, 1),
+    reference=st.one_of(st.none(), st.sampled_from(KEYS), st.integers(0, 4)),
+    body=bodies,
+    conditions=st.sampled_from([{}, {}, {"If-Match": "*"}, {"If-None-Match": "*"}]),
+)
+
+
+@pytest.fixture(scope="module", params=["memory", "sqlite"])
+def core(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Core]:
+    directory: Path = tmp_path_factory.mktemp("any_calls")
+    urls = {"memory": "memory:", "sqlite": f"sqlite:{directory / 'fields.db'}"}
+    core = open_core(urls[request.param])
+    yield core
+    core.storage.close()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(calls, max_size=25))
+def test_fields_of_other_origins_and_organizations_stay_untouched(
+    core: Core, sequence: list[Call]
+) -> None:
+    organizations = [_organization(core, name) for name in ("Acme", "Globex")]
+    app = create_app(core.fields, core.validator, core.storage.check)
+    callers = {
+        (number, access): Caller(app, _key(core, organization, access))
+        for number, organization in enumerate(organizations)
+        for access in Access
+    }
+    for call in sequence:
+        before = [_fields(core, organization) for organization in organizations]
+
+        access = Access.READ_ONLY if call.read_only else Access.READ_WRITE
+        answer = _ask(callers[call.by, access], call, before[call.of])
+
+        after = [_fields(core, organization) for organization in organizations]
+        assert answer.status_code in {200, 201, 204, 304, 403, 404, 405, 409, 412, 422}
+        assert after[1 - call.by] == before[1 - call.by]
+        assert _others(after[call.by]) == _others(before[call.by])
+        if call.read_only or call.method == "GET" or answer.status_code >= 400:
+            assert after == before
+        assert not _ids(answer) & {field.id for field in before[1 - call.by]}
+
+
+def _organization(core: Core, name: str) -> OrganizationId:
+    """A new organization with a field of each origin."""
+    organization = core.administration.create_organization(name).id
+    by_hand, synced = (core.fields.through(c) for c in (ADMINISTRATOR, sync_of(IntegrationId(1))))
+    text = DataType.TEXT
+    core.fields.create_field(organization, FieldDraft(name="Loyalty tier", data_type=text))
+    by_hand.create_field(organization, FieldDraft(name="Preferred shop", data_type=text))
+    synced.create_field(
+        organization, FieldDraft(name="First name", data_type=text, esp_field_name="FNAME")
+    )
+    return organization
+
+
+def _key(core: Core, organization: OrganizationId, access: Access) -> str:
+    return core.administration.issue_key(organization, name="Tests", access=access).plain.reveal()
+
+
+def _fields(core: Core, organization: OrganizationId) -> tuple[RecipientField, ...]:
+    return core.fields.list_fields(organization).fields
+
+
+def _others(fields: tuple[RecipientField, ...]) -> list[RecipientField]:
+    return [field for field in fields if field.origin.source is not Source.API]
+
+
+def _ask(caller: Caller, call: Call, fields: tuple[RecipientField, ...]) -> Result:
+    path = FIELDS
+    match call.reference:
+        case int(place):
+            path += f"/{fields[place % len(fields)].id}"
+        case str(key):
+            path += f"/{key}"
+    body = {"recipient_field": call.body} if call.method in {"POST", "PATCH", "PUT"} else None
+    return caller.ask(call.method, path, body, headers=call.conditions)
+
+
+def _ids(answer: Result) -> set[int]:
+    """The ids of the fields that the answer shows."""
+    match answer.json if answer.content else None:
+        case {"recipient_field": dict(field)}:
+            return {field["id"]}
+        case {"recipient_fields": list(fields)}:
+            return {field["id"] for field in fields}
+        case {"error": {"details": list(details)}}:
+            return {detail["existing_id"] for detail in details if "existing_id" in detail}
+        case _:
+            return set()

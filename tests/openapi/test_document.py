@@ -1,0 +1,320 @@
+"""The published document is valid, and says what the service is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from falcon.inspect import inspect_routes
+from jsonschema_rs import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from recipient_fields.domain import (
+    LARGEST_INTEGER,
+    LONGEST_ESP_FIELD_NAME,
+    LONGEST_KEY,
+    MOST_ALLOWED_VALUES,
+    DataType,
+    Rule,
+    Source,
+)
+from recipient_fields.entrypoints.cli import main
+from recipient_fields.entrypoints.http.list_parameters import NAMES
+from recipient_fields.entrypoints.http.openapi_answers import EXAMPLES, MEANINGS
+from recipient_fields.entrypoints.http.problems import STATUSES
+
+from .conftest import FIELDS, Service
+
+FIELD = f"{FIELDS}/{{id_or_key}}"
+METHODS = {"get", "head", "post", "patch", "put", "delete", "options"}
+
+
+def _values(count: int) -> list[str]:
+    return [str(number) for number in range(count)]
+
+
+def test_it_is_valid_openapi_3_1(contract: dict[str, Any]) -> None:
+    OpenAPIV31SpecValidator(contract).validate()
+
+    assert contract["openapi"].startswith("3.1.")
+
+
+def test_it_has_the_routes_and_methods_of_the_service_and_no_others(
+    contract: dict[str, Any], service: Service
+) -> None:
+    served = {
+        (_without_names(route.path), method.method.lower())
+        for route in inspect_routes(service.caller.app)
+        for method in route.methods
+        if not method.internal
+    }
+
+    assert {(_without_names(p), m) for p, m, _ in operations(contract)} == served
+
+
+def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]) -> None:
+    codes = {
+        (code, status)
+        for status, answer in _refusals(contract).items()
+        for code in answer["application/json"]["schema"]["properties"]["error"]["properties"][
+            "code"
+        ]["enum"]
+    }
+
+    assert codes == {(code, status.value) for code, status in STATUSES.items()}
+    assert MEANINGS.keys() == STATUSES.keys()
+
+
+def test_it_shows_every_error_code_once_and_both_reasons() -> None:
+    assert {problem.code for problem in EXAMPLES.values()} == STATUSES.keys()
+    assert sorted(EXAMPLES.keys() - STATUSES.keys()) == [
+        "field_not_api_managed",
+        "insufficient_scope",
+    ]
+
+
+def test_every_status_but_that_of_missing_methods_belongs_to_an_operation(
+    contract: dict[str, Any],
+) -> None:
+    documented = {int(status) for _, _, o in operations(contract) for status in o["responses"]}
+    refused = {status.value for status in STATUSES.values()}
+
+    assert refused - documented == {HTTPStatus.METHOD_NOT_ALLOWED}
+
+
+def test_every_answer_names_the_headers_that_all_answers_have(contract: dict[str, Any]) -> None:
+    for _, _, operation in operations(contract):
+        for answer in operation["responses"].values():
+            assert {"X-Request-Id", "Cache-Control"} <= _resolved(contract, answer)[
+                "headers"
+            ].keys()
+
+
+def test_head_and_bodiless_answers_have_no_content(contract: dict[str, Any]) -> None:
+    for _, method, operation in operations(contract):
+        for status, answer in operation["responses"].items():
+            bodiless = method == "head" or status in {"204", "304"}
+            assert ("content" in _resolved(contract, answer)) is not bodiless
+
+
+def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]) -> None:
+    for path, _, operation in operations(contract):
+        needs_key = operation.get("security", contract["security"]) == [{"api_key": []}]
+        assert needs_key is path.startswith("/api/")
+        assert ("401" in operation["responses"]) is needs_key
+
+
+def test_its_list_parameters_are_those_of_the_service(contract: dict[str, Any]) -> None:
+    parameters = contract["paths"][FIELDS]["get"]["parameters"]
+
+    assert {p["name"] for p in parameters if p["in"] == "query"} == set(NAMES)
+
+
+def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]) -> None:
+    schemas = contract["components"]["schemas"]
+    members = schemas["RecipientField"]["properties"]
+
+    assert members["data_type"]["enum"] == [data_type.value for data_type in DataType]
+    assert members["source"]["enum"] == [source.value for source in Source]
+    assert set(schemas["ErrorDetail"]["properties"]["code"]["enum"]) == {
+        "key_already_exists",
+        *(rule.value for rule in Rule),
+    }
+
+
+def test_every_example_fits_its_schema(contract: dict[str, Any]) -> None:
+    seen = list(_examples(contract, contract))
+
+    assert len(seen) > len(EXAMPLES)
+    for schema, example in seen:
+        _validator(contract, schema).validate(example)
+
+
+@pytest.mark.parametrize(
+    ("member", "fits", "breaks"),
+    [
+        ("name", "é" * 255, "é" * 256),
+        ("name", " Padded\t\n", " \u3000\x1f "),
+        ("name", "White \xa0\u3000 space", "Line\u2028separator"),
+        ("name", "\U0001f600", "a\x9fb"),
+        ("key", "k" * LONGEST_KEY, "k" * (LONGEST_KEY + 1)),
+        ("key", "a_1b_2", "a__b"),
+        ("key", "system", "sys_tem"),
+        ("key", "ids", "id"),
+        ("key", "city", "city\n"),
+        ("insertable", False, "false"),
+        ("data_type", "text", "Text"),
+        ("allowed_values", None, []),
+        ("allowed_values", _values(MOST_ALLOWED_VALUES), _values(MOST_ALLOWED_VALUES + 1)),
+        ("allowed_values", ["v" * 255], ["v" * 256]),
+        ("allowed_values", ["in side"], ["outside "]),
+        ("allowed_values", ["a", "b"], ["a", "a"]),
+        ("allowed_values", ["1"], [1]),
+        ("custom_insertion_code", "c" * 10_000, "c" * 10_001),
+        ("custom_insertion_code", " {{ x }}\n", " \n\u2003"),
+        ("custom_value_expression", "c" * 2_000, "c" * 2_001),
+        ("custom_value_expression", "a\x01", "a\x00"),
+        ("source", "api", "manual"),
+        ("esp_field_name", None, "FNAME"),
+    ],
+)  # fmt: skip
+def test_its_rules_for_members_are_those_of_the_service(
+    contract: dict[str, Any], service: Service, member: str, fits: object, breaks: object
+) -> None:
+    field = {"name": "Shop", "key": "shop", "data_type": "text"}
+    draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
+    for value, status in ((fits, 201), (breaks, 422)):
+        body = {**field, member: value}
+        assert draft.is_valid(body) is (status == 201)
+        answer = service.caller.ask("POST", FIELDS, {"recipient_field": body})
+        assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("data_type", "fits", "breaks"),
+    [
+        ("number", LARGEST_INTEGER, LARGEST_INTEGER + 1),
+        ("number", -0.5, "1"),
+        ("date", "2024-02-29", "2024-2-29"),
+        ("datetime", "2026-11-20t09:15:00.1+05:30", "2026-11-20T09:15:00"),
+        ("datetime", "2026-11-20T09:15:00Z", "2026-11-20T09:15:00.1234Z"),
+        ("datetime", "2026-11-20T23:59:59-23:59", "2026-11-20T24:00:00Z"),
+    ],
+)
+def test_its_rules_for_allowed_values_are_those_of_the_service(
+    contract: dict[str, Any], service: Service, data_type: str, fits: object, breaks: object
+) -> None:
+    draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
+    for value, status in ((fits, 201), (breaks, 422)):
+        body = {"name": "Shop", "data_type": data_type, "allowed_values": [value]}
+        assert draft.is_valid(body) is (status == 201)
+        answer = service.caller.ask("POST", FIELDS, {"recipient_field": body})
+        assert answer.status_code == status
+
+
+def test_a_boolean_field_has_no_allowed_values(contract: dict[str, Any]) -> None:
+    draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
+    body = {"name": "Newsletter", "data_type": "boolean"}
+
+    assert draft.is_valid({**body, "allowed_values": None})
+    assert not draft.is_valid({**body, "allowed_values": [True]})
+
+
+def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any]) -> None:
+    member = contract["components"]["schemas"]["RecipientField"]["properties"]["esp_field_name"]
+
+    assert member["maxLength"] == LONGEST_ESP_FIELD_NAME
+
+
+@pytest.mark.parametrize(
+    ("name", "fits", "breaks"),
+    [
+        ("limit", 1_000, 1_001),
+        ("limit", 1, 0),
+        ("q", "q" * 100, "q" * 101),
+        ("sort", "-updated_at", "-color"),
+        ("source", "api,manual", "api,"),
+        ("data_type", "datetime", "time"),
+        ("key", "no_such_field", "No-such-field"),
+        ("integration_id", "1,9999999999999999", "01"),
+        ("insertable", "true", "yes"),
+    ],
+)
+def test_its_rules_for_parameters_are_those_of_the_service(
+    contract: dict[str, Any], service: Service, name: str, fits: Any, breaks: Any
+) -> None:
+    parameters = contract["paths"][FIELDS]["get"]["parameters"]
+    (schema,) = (p["schema"] for p in parameters if p["name"] == name)
+    for value, status in ((fits, 200), (breaks, 400)):
+        assert _validator(contract, schema).is_valid(_read(schema, value)) is (status == 200)
+        assert service.caller.ask("GET", FIELDS, params={name: value}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("fits", "breaks"),
+    [("*", "**"), ('"a"', "a"), (' W/"a" ,, "b",', '"a" "b"'), ('""', ""), ('"\xe9"', '"a')],
+)
+def test_its_rules_for_preconditions_are_those_of_the_service(
+    contract: dict[str, Any], service: Service, fits: str, breaks: str
+) -> None:
+    parameters = contract["paths"][FIELD]["delete"]["parameters"]
+    (schema,) = (p["schema"] for p in parameters if p["name"] == "If-Match")
+    for value, malformed in ((fits, False), (breaks, True)):
+        assert _validator(contract, schema).is_valid(value) is not malformed
+        answer = service.caller.ask("DELETE", f"{FIELDS}/2", headers={"If-Match": value})
+        assert (answer.status_code == 400) is malformed
+
+
+def test_the_command_line_prints_it(contract: dict[str, Any]) -> None:
+    printed = CliRunner().invoke(main, ["openapi"], catch_exceptions=False)
+
+    assert json.loads(printed.output) == contract
+
+
+def operations(contract: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Path, method and operation of each."""
+    for path, item in contract["paths"].items():
+        for method in METHODS & item.keys():
+            yield path, method, item[method]
+
+
+def _without_names(path: str) -> str:
+    return re.sub(r"{\w+}", "{}", path)
+
+
+def _refusals(contract: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """The bodies of the refusals by status."""
+    return {
+        int(status): contract["components"]["responses"][answer["$ref"].rpartition("/")[2]][
+            "content"
+        ]
+        for _, method, operation in [
+            *operations(contract),
+            ("", "", {"responses": {"405": {"$ref": "#/components/responses/MethodNotAllowed"}}}),
+        ]
+        for status, answer in operation["responses"].items()
+        if "$ref" in answer
+    }
+
+
+def _resolved(contract: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in answer:
+        return answer
+    found: dict[str, Any] = contract["components"]["responses"][answer["$ref"].rpartition("/")[2]]
+    return found
+
+
+def _examples(contract: dict[str, Any], part: Any) -> Iterator[tuple[Any, Any]]:
+    """Each example of a body, with the schema it stands beside."""
+    if isinstance(part, dict):
+        if "schema" in part and "examples" in part and "in" not in part:
+            for example in part["examples"].values():
+                yield part["schema"], example["value"]
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from _examples(contract, inner)
+
+
+def _validator(contract: dict[str, Any], schema: Any) -> Draft202012Validator:
+    return Draft202012Validator(
+        {**schema, "components": contract["components"]}, validate_formats=True
+    )
+
+
+def _read(schema: dict[str, Any], value: Any) -> Any:
+    """A parameter's value as the schema's type has it."""
+    match schema:
+        case {"type": "array", "items": items}:
+            return [_read(items, item) for item in value.split(",")]
+        case {"type": "integer"} if str(value).isdigit() and not str(value).startswith("0"):
+            return int(value)
+        case {"type": "boolean"}:
+            return {"true": True, "false": False}.get(value, value)
+        case _:
+            return value
