@@ -107,8 +107,8 @@ def _open_sqlite(path: str) -> Storage:
 
     if not path or path == ":memory:":
         raise UnknownStorage("Write sqlite:PATH; for a storage without a file, memory:.")
-    if path.startswith("//"):
-        raise UnknownStorage("Write sqlite:PATH without slashes before it: sqlite:/srv/fields.db.")
+    if path.startswith("//") and not path.startswith("///"):
+        raise UnknownStorage("Write sqlite:PATH; what follows two slashes would be a host.")
     return SqliteStorage(path)
 
 

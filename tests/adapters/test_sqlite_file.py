@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
-from threading import Thread
+from threading import Thread, Timer
 
 import pytest
 
@@ -174,6 +174,17 @@ def test_what_can_not_be_written_can_be_read_and_is_written_afterwards(
     assert content(storage) == before
     for call in WRITES.values():
         call(storage)
+
+
+def test_a_new_file_that_another_process_prepares_is_waited_for(database: Path) -> None:
+    with closing(
+        sqlite3.connect(database, isolation_level=None, check_same_thread=False)
+    ) as another:
+        another.execute("BEGIN IMMEDIATE")
+        end = Timer(0.2, another.execute, ["ROLLBACK"])
+        end.start()
+        SqliteStorage(database).close()
+        end.join()
 
 
 def test_a_file_of_a_newer_version_is_refused_in_one_sentence_and_left_alone(

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,9 @@ class Run:
         """What was wrong with the way the command was called."""
         assert (self.status, self.out) == (2, "")
         assert self.err.startswith("Usage: ")
-        line = self.err.splitlines()[-1]
-        assert line.startswith("Error: ")
-        return line.removeprefix("Error: ")
+        wrong = self.err.partition("\nError: ")[2]
+        assert wrong
+        return wrong.removesuffix("\n")
 
 
 @frozen
@@ -83,7 +84,7 @@ class Script:
         process = self.start(*arguments, **settings)
         with process:
             out, err = process.communicate(timeout=HANGS)
-        return Run(process.returncode, (out or b"").decode("utf-8"), err.decode("utf-8"))
+        return Run(process.returncode, (out or b"").decode("utf-8"), err.decode(errors="replace"))
 
     def start(
         self,
@@ -92,10 +93,9 @@ class Script:
         **settings: Any,
     ) -> subprocess.Popen[bytes]:
         """The process, still running."""
-        variables = {"RECIPIENT_FIELDS_STORAGE": self.storage, **(environment or {})}
         return subprocess.Popen(
             [SCRIPT, *(a if isinstance(a, bytes) else str(a) for a in arguments)],
-            env={**os.environ, **variables},
+            env=environment_with({"RECIPIENT_FIELDS_STORAGE": self.storage, **(environment or {})}),
             **{
                 "stdin": subprocess.DEVNULL,
                 "stdout": subprocess.PIPE,
@@ -103,3 +103,9 @@ class Script:
                 **settings,
             },
         )
+
+
+def environment_with(variables: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment with these variables of ours, and no others."""
+    others = {k: v for k, v in os.environ.items() if not k.startswith("RECIPIENT_FIELDS_")}
+    return {**others, **variables}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -31,8 +32,11 @@ def _no_variables_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "fields.db"
+def file() -> Iterator[Path]:
+    """A file, in memory where the system has one: SQLite waits for its disk at every commit."""
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder) / "fields.db"
 
 
 @pytest.fixture

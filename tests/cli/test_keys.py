@@ -123,7 +123,7 @@ def test_a_lifetime_outside_1_second_to_366_days_is_refused(
         "1d ",
         "1d12h",
         "1D",
-        "١d",
+        "\N{ARABIC-INDIC DIGIT ONE}d",
         "Never",
         "\udcff",
     ],

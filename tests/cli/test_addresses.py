@@ -1,0 +1,63 @@
+"""Addresses that `recipient-fields serve` can't listen on."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from .commands import CommandLine
+
+MEMORY = CommandLine("memory:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "localhost", "127.0.0.1", "0", "99999", ":0", "[::1]", "[::1", "::1:0"),
+        *("127.0.0.1:", "127.0.0.1:http", "127.0.0.1:-1", "127.0.0.1:65536", "127.0.0.1:99999"),
+        *("127.0.0.1:0 ", "127.0.0.1:1\n", "127.0.0.1:\N{ARABIC-INDIC DIGIT ONE}"),
+        "http://127.0.0.1:0",
+    ],
+    ids=ascii,
+)
+def test_what_is_no_host_and_port_is_misuse(text: str) -> None:
+    wrong = "Invalid value for '--listen': Write HOST:PORT, like 127.0.0.1:8080 or [::1]:8080."
+
+    assert MEMORY("serve", "--listen", text).misuse() == wrong
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("nosuch.invalid:8080", "nosuch.invalid:8080"),
+        ("256.1.1.1:8080", "256.1.1.1:8080"),
+        ("a..b:8080", "a..b:8080"),
+        (f"{'a' * 300}:8080", f"{'a' * 300}:8080"),
+        ("\udcff:8080", r"\udcff:8080"),
+        ("two words:8080", "two words:8080"),
+        ("[nosuch:host]:8080", "[nosuch:host]:8080"),
+        ("192.0.2.1:0", "192.0.2.1:0"),
+        ("[2001:db8::1]:0", "[2001:db8::1]:0"),
+    ],
+    ids=ascii,
+)
+def test_an_address_that_is_not_ours_is_one_clear_line(address: str, shown: str) -> None:
+    told = MEMORY("serve", "--listen", address).failure()
+
+    assert told.startswith(f"Can't listen on {shown}: ")
+    assert "(" not in told
+
+
+def test_a_port_in_use_is_one_clear_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        told = MEMORY("serve", "--listen", f"127.0.0.1:{port}").failure()
+
+    assert told == f"Can't listen on 127.0.0.1:{port}: Address already in use."
+
+
+@pytest.mark.parametrize("number", ["0", "65", "-1", "four", ""])
+def test_a_number_of_threads_outside_1_to_64_is_misuse(number: str) -> None:
+    assert "--threads" in MEMORY("serve", "--threads", number).misuse()

@@ -1,0 +1,178 @@
+"""Each option can also be set as RECIPIENT_FIELDS_ and its name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from recipient_fields.domain import OrganizationId, RecipientField
+from recipient_fields.entrypoints.cli import main
+
+from .commands import CommandLine
+
+CREATE = ("fields", "create", "--organization", "1", "--name", "N", "--data-type", "text")
+UPDATE = ("fields", "update", "preferred_shop", "--organization", "1")
+KEYS_CREATE = ("keys", "create", "--organization", "1", "--name", "N")
+
+
+def options(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Option]]:
+    """Every option of every command, but for those that only ask about the program."""
+    for command in (group, *group.commands.values()):
+        where = path if command is group else f"{path} {command.name}"
+        if isinstance(command, click.Group) and command is not group:
+            yield from options(command, where)
+            continue
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not parameter.is_eager:
+                yield f"{where} {parameter.opts[0]}".strip(), parameter
+
+
+@pytest.mark.parametrize("option", [pytest.param(o, id=where) for where, o in options(main)])
+def test_every_option_has_the_variable_of_its_name(option: click.Option) -> None:
+    name = option.opts[0].removeprefix("--").replace("-", "_").upper()
+
+    assert option.envvar == f"RECIPIENT_FIELDS_{name}"
+
+
+@pytest.mark.parametrize(
+    ("command", "variables", "member", "value"),
+    [
+        (
+            ("fields", "create"),
+            {"ORGANIZATION": "1", "NAME": "N", "DATA_TYPE": "date"},
+            "name",
+            "N",
+        ),
+        (("fields", "create"), {"ORGANIZATION": "1", "NAME": "N", "DATA_TYPE": "date"}, "key", "n"),
+        (
+            ("fields", "create"),
+            {"ORGANIZATION": "1", "NAME": "N", "DATA_TYPE": "date"},
+            "data_type",
+            "date",
+        ),
+        (CREATE, {"KEY": "other"}, "key", "other"),
+        (CREATE, {"ALLOWED_VALUES": '["new york"]'}, "allowed_values", ["new york"]),
+        (CREATE, {"NOT_INSERTABLE": "1"}, "insertable", False),
+        (CREATE, {"NOT_INSERTABLE": "false"}, "insertable", True),
+        (CREATE, {"INSERTION_CODE": "{{n}}"}, "custom_insertion_code", "{{n}}"),
+        (CREATE, {"VALUE_EXPRESSION": "n"}, "custom_value_expression", "n"),
+        (UPDATE, {"NAME": "Shop"}, "name", "Shop"),
+        (UPDATE, {"ALLOWED_VALUES": '["a"]'}, "allowed_values", ["a"]),
+        (UPDATE, {"ALLOWED_VALUES": "null"}, "allowed_values", None),
+        (UPDATE, {"INSERTABLE": "false"}, "insertable", False),
+        (UPDATE, {"NOT_INSERTABLE": "yes"}, "insertable", False),
+        (UPDATE, {"NOT_INSERTABLE": "no"}, "insertable", True),
+        ((*UPDATE, "--insertable"), {"NOT_INSERTABLE": "yes"}, "insertable", True),
+        (UPDATE, {"CLEAR": "insertion-code"}, "custom_insertion_code", None),
+        (UPDATE, {"CLEAR": "allowed-values value-expression"}, "custom_value_expression", None),
+        ((*UPDATE, "--name", "Given"), {"NAME": "Set"}, "name", "Given"),
+    ],
+    ids=str,
+)
+def test_a_variable_does_what_its_option_does_and_the_option_goes_first(
+    cli: CommandLine,
+    manual: RecipientField,
+    command: tuple[str, ...],
+    variables: dict[str, str],
+    member: str,
+    value: object,
+) -> None:
+    full = ("--insertion-code", "x", "--value-expression", "y", "--allowed-values", '["z"]')
+    assert cli(*UPDATE, *full).status == 0
+
+    run = cli(*command, "--json", **{f"RECIPIENT_FIELDS_{k}": v for k, v in variables.items()})
+
+    assert run.document()["recipient_field"][member] == value
+
+
+def test_json_and_yes_can_be_set_for_good(cli: CommandLine, manual: RecipientField) -> None:
+    listed = cli("fields", "list", "--organization", 1, RECIPIENT_FIELDS_JSON="1")
+    deleted = cli("fields", "delete", manual.id, "--organization", 1, RECIPIENT_FIELDS_YES="1")
+
+    assert [field["id"] for field in listed.document()["recipient_fields"]] == [manual.id]
+    assert deleted.told() == "Deleted field 1, Preferred shop.\n"
+
+
+def test_an_organization_can_be_set_for_good(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+) -> None:
+    organization = {"RECIPIENT_FIELDS_ORGANIZATION": str(acme)}
+
+    assert cli("fields", "list", **organization).table()[1].startswith("1 ")
+    assert cli("keys", "list", **organization).table()[0].startswith("ID ")
+    assert cli("fields", "list", **organization, RECIPIENT_FIELDS_JSON="1").document()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "member", "expected"),
+    [
+        ("EXPIRES_IN", "never", "expires_at", None),
+        ("READ_ONLY", "true", "access", "read_only"),
+        ("READ_ONLY", "off", "access", "read_write"),
+    ],
+)
+def test_the_terms_of_a_key_can_be_set(
+    cli: CommandLine,
+    acme: OrganizationId,
+    variable: str,
+    value: str,
+    member: str,
+    expected: object,
+) -> None:
+    created = cli(*KEYS_CREATE, "--json", **{f"RECIPIENT_FIELDS_{variable}": value}).document()
+
+    assert created["api_key"][member] == expected
+
+
+def test_the_grace_of_a_rotation_can_be_set(cli: CommandLine, acme: OrganizationId) -> None:
+    cli(*KEYS_CREATE)
+
+    cli("keys", "rotate", 1, RECIPIENT_FIELDS_GRACE="0s")
+
+    keys = cli("keys", "list", "--organization", acme, "--json").document()["api_keys"]
+    assert [key["state"] for key in keys] == ["expired", "active"]
+
+
+@pytest.mark.parametrize(
+    ("command", "variable", "value"),
+    [
+        (KEYS_CREATE, "EXPIRES_IN", "12x"),
+        (KEYS_CREATE, "READ_ONLY", "perhaps"),
+        (("fields", "list"), "ORGANIZATION", "acme"),
+        (CREATE, "ALLOWED_VALUES", "{"),
+        (UPDATE, "NOT_INSERTABLE", "perhaps"),
+        (UPDATE, "CLEAR", "name"),
+        (("organizations", "list"), "JSON", "perhaps"),
+        (("serve",), "LISTEN", "localhost"),
+        (("serve",), "THREADS", "0"),
+        (("serve",), "DEMO", "perhaps"),
+    ],
+)
+def test_a_variable_is_judged_as_its_option_is(
+    cli: CommandLine,
+    acme: OrganizationId,
+    command: tuple[str, ...],
+    variable: str,
+    value: str,
+) -> None:
+    wrong = cli(*command, **{f"RECIPIENT_FIELDS_{variable}": value}).misuse()
+
+    assert wrong.startswith("Invalid value for '--")
+
+
+def test_an_empty_variable_is_as_good_as_none(cli: CommandLine, acme: OrganizationId) -> None:
+    empty = {"RECIPIENT_FIELDS_EXPIRES_IN": "", "RECIPIENT_FIELDS_READ_ONLY": ""}
+
+    key = json.loads(cli(*KEYS_CREATE, "--json", **empty).out)["api_key"]
+
+    assert key["access"] == "read_write"
+    assert key["expires_at"] is not None
+
+
+def test_the_storage_option_goes_before_its_variable(cli: CommandLine) -> None:
+    run = cli("--storage", "memory:", "organizations", "list", RECIPIENT_FIELDS_STORAGE="nosuch:")
+
+    assert run.table() == ["ID  NAME"]

@@ -1,0 +1,188 @@
+"""`--storage` and `migrate`: which storage, and what is told where it can't be had."""
+
+from __future__ import annotations
+
+import resource
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from .commands import CommandLine, Script
+
+LIST = ("organizations", "list", "--json")
+
+
+def test_the_default_is_a_file_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    CommandLine("")("organizations", "create", "Acme")
+
+    file = CommandLine(f"sqlite:{tmp_path / 'recipient-fields.db'}")
+    assert file(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
+
+
+def test_a_relative_path_starts_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    CommandLine("sqlite:mine.db")("organizations", "create", "Acme")
+
+    assert (tmp_path / "mine.db").is_file()
+
+
+def test_an_absolute_path_may_begin_with_three_slashes(cli: CommandLine, file: Path) -> None:
+    CommandLine(f"sqlite://{file}")("organizations", "create", "Acme")
+
+    assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
+
+
+def test_a_file_is_made_and_migrated_on_first_use(cli: CommandLine, file: Path) -> None:
+    assert not file.exists()
+
+    assert cli(*LIST).document() == {"organizations": []}
+
+    assert file.is_file()
+
+
+def test_an_empty_file_is_a_new_one(cli: CommandLine, file: Path) -> None:
+    file.touch()
+
+    assert cli(*LIST).document() == {"organizations": []}
+
+
+def test_what_one_command_stores_the_next_one_finds(cli: CommandLine) -> None:
+    cli("organizations", "create", "Acme")
+
+    assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
+
+
+def test_memory_is_new_for_every_command() -> None:
+    memory = CommandLine("memory:")
+    memory("organizations", "create", "Acme")
+
+    assert memory(*LIST).document() == {"organizations": []}
+
+
+def test_migrate_can_be_repeated_and_keeps_what_is_stored(cli: CommandLine) -> None:
+    assert cli("migrate").told() == "The storage is up to date.\n"
+    cli("organizations", "create", "Acme")
+    assert cli("migrate").told() == "The storage is up to date.\n"
+
+    assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
+
+
+def test_a_new_file_is_made_once_however_many_commands_meet_it(script: Script) -> None:
+    names = {f"Organization {n}" for n in range(6)}
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        runs = list(pool.map(lambda name: script("organizations", "create", name), names))
+
+    assert [run.err for run in runs if run.status != 0] == []
+    listed = script(*LIST).document()["organizations"]
+    assert {organization["name"] for organization in listed} == names
+    assert [organization["id"] for organization in listed] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("command", [LIST, ("migrate",), ("serve", "--listen", "127.0.0.1:0")])
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("nosuch:somewhere", "There is no storage nosuch:."),
+        ("mysql://user:secret@host/db", "There is no storage mysql:."),
+        ("MEMORY:", "There is no storage MEMORY:."),
+        (" memory:", "There is no storage memory:."),
+        ("two\nlines:", "There is no storage two lines:."),
+        ("\udcff:", r"There is no storage \udcff:."),
+        ("memory", "A storage is a URL"),
+        (":", "A storage is a URL"),
+        ("memory:x", "The memory storage is written memory: and nothing else."),
+        ("sqlite:", "Write sqlite:PATH"),
+        ("sqlite::memory:", "Write sqlite:PATH"),
+        ("sqlite://fields.db", "Write sqlite:PATH"),
+    ],
+    ids=ascii,
+)
+def test_a_url_that_names_no_storage_is_one_clear_line(
+    url: str, told: str, command: tuple[str, ...]
+) -> None:
+    failure = CommandLine("memory:")("--storage", url, *command).failure()
+
+    assert failure.startswith(told)
+    assert "secret" not in failure
+
+
+@pytest.mark.parametrize("command", [LIST, ("migrate",), ("serve", "--listen", "127.0.0.1:0")])
+@pytest.mark.parametrize("path", ["missing/fields.db", ".", "missing/../", "/proc/fields.db"])
+def test_a_place_where_no_file_can_be_is_one_clear_line(
+    tmp_path: Path, path: str, command: tuple[str, ...]
+) -> None:
+    # Nobody can make a file in /proc, not even root, who passes every other permission.
+    told = CommandLine(f"sqlite:{tmp_path / path}")(*command).failure()
+
+    assert told == "SQLite: unable to open database file"
+
+
+@pytest.mark.parametrize("content", [b"Recipient fields\n" * 100, bytes(4096)])
+def test_a_file_that_is_no_database_is_one_clear_line_and_stays_as_it_is(
+    cli: CommandLine, file: Path, content: bytes
+) -> None:
+    file.write_bytes(content)
+
+    assert cli(*LIST).failure() == "SQLite: file is not a database"
+    assert file.read_bytes() == content
+
+
+def test_a_file_of_a_newer_version_is_one_clear_line(cli: CommandLine, file: Path) -> None:
+    cli("migrate")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+
+    for command in (LIST, ("migrate",)):
+        assert "belongs to a newer version" in cli(*command).failure()
+
+
+def test_a_database_of_another_program_is_one_clear_line(cli: CommandLine, file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE organizations (song TEXT)")
+
+    assert cli(*LIST).failure().startswith("SQLite: ")
+
+
+def test_a_file_that_someone_else_keeps_locked_is_one_clear_line(
+    cli: CommandLine, file: Path
+) -> None:
+    cli("migrate")
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+
+        assert cli("organizations", "create", "Acme").failure() == "SQLite: database is locked"
+        connection.execute("ROLLBACK")
+
+    assert cli(*LIST).document() == {"organizations": []}
+
+
+def test_a_full_disk_is_one_clear_line_and_loses_nothing(script: Script) -> None:
+    script("organizations", "create", "Acme")
+
+    run = script(
+        *("organizations", "create", "Globex"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)),
+    )
+
+    assert run.failure().startswith("SQLite: ")
+    assert script(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
+
+
+def test_a_path_may_hold_any_bytes(script: Script, tmp_path: Path) -> None:
+    path = bytes(tmp_path) + b"/caf\xe9 \xf0\x9f\x90\x99.db"
+
+    script("--storage", b"sqlite:" + path, "organizations", "create", "Acme")
+
+    found = script("--storage", b"sqlite:" + path, *LIST)
+    assert found.document() == {"organizations": [{"id": 1, "name": "Acme"}]}
