@@ -76,7 +76,8 @@ class Server:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # As bytes: what no name can be is not found, where text would fail to be encoded.
         listener = socket.create_server((os.fsencode(host), port), family=family)
-        signal.signal(signal.SIGTERM, _stop)
+        for ending in (signal.SIGINT, signal.SIGTERM):  # A shell's background job ignores SIGINT.
+            signal.signal(ending, _stop)
         settings = Adjustments(
             threads=threads,
             ident=None,

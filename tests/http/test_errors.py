@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     StorageUnavailable,
 )
+from recipient_fields.domain.esp import ContentNotExportable, NoSafeForm
 from recipient_fields.entrypoints.composition import UnknownStorage
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 
@@ -54,9 +55,11 @@ ADMINISTRATORS_ONLY = {
     ApiKeyNotFound,
     InvalidApiKey,
     InvalidOrganization,
+    ContentNotExportable,
+    NoSafeForm,
     UnknownStorage,
 }
-"""What no request through the API can raise: keys, organizations and storages are not its own."""
+"""What no request through the API can raise: it is for administrators, operators and exports."""
 
 BODY = enveloped({"name": "Town", "data_type": "text"})
 REQUESTS = [
