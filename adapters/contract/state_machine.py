@@ -21,6 +21,8 @@ from hypothesis.stateful import (
 
 from recipient_fields.application import FieldChange, FieldCheck, KeyChange, KeySuccession, Storage
 from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
     LONGEST_GRACE,
     LONGEST_LIFETIME,
     SHORTEST_LIFETIME,
@@ -38,14 +40,16 @@ from recipient_fields.domain import (
     FieldNotFound,
     FieldQuery,
     FieldReference,
+    IntegrationId,
     KeyGrant,
     KeyTaken,
     OrganizationId,
     PlainKey,
     RecipientField,
+    sync_of,
 )
 
-from .examples import NOW, a_grant, channel_of
+from .examples import NOW, a_definition, a_grant, channel_of
 from .outcomes import attempt, exact
 from .strategies import changes, channels, definitions, instants, queries
 
@@ -55,6 +59,7 @@ OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
 # Few, so that fields and organizations come into each other's way.
 _KEYS: Final = (FieldKey("city"), FieldKey("zip_code"), FieldKey("age"), FieldKey("email"))
 _SHARED_KEYS: Final = st.sampled_from(_KEYS)
+_CHANNELS: Final = (API, ADMINISTRATOR, sync_of(IntegrationId(1)))
 
 
 class Model:
@@ -146,20 +151,14 @@ class StorageMachine(RuleBasedStateMachine):
         """Close the storage."""
         self._opened.close()
 
-    @initialize(
-        target=organizations,
-        number=st.integers(2, 4),
-        definitions=st.tuples(*(definitions(keyed=st.just(key)) for key in _KEYS[:3])),
-    )
-    def make_organizations(
-        self, number: int, definitions: tuple[FieldDefinition, ...]
-    ) -> MultipleResults[OrganizationId]:
-        """Two to four organizations share the storage, and begin with the same fields."""
+    @initialize(target=organizations, number=st.integers(2, 4))
+    def make_organizations(self, number: int) -> MultipleResults[OrganizationId]:
+        """Two to four organizations share the storage, and begin with a field of each origin."""
         made = [self.storage.organizations.add("ACME", NOW).id for _ in range(number)]
         self.model.fields = {organization_id: {} for organization_id in made}
         for organization_id in made:
-            for definition in definitions:
-                self.add_field(organization_id, definition, None)
+            for key, channel in zip(_KEYS, _CHANNELS, strict=False):
+                self.add_field(organization_id, a_definition(key, by=channel), None)
         return multiple(*made)
 
     @initialize(target=references)
