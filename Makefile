@@ -36,9 +36,9 @@ format: install ## reformat the code
 	$(BIN)/ruff format
 
 clean:          ## remove everything the other targets made
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis recipient-fields.db*
 
-install: $(VENV)/installed
+install: $(VENV)/installed ## install the package and its tools into .venv
 
 # The strict editable mode links every source file, which mypy and import-linter can follow;
 # so the package is installed again when a file comes or goes.

@@ -50,6 +50,6 @@ class StoredKeyValidator:
             return
         try:
             self.api_keys.record_use(key.id, now)
-        except StorageUnavailable:
+        except StorageUnavailable as unavailable:
             # A storage that can still be read serves reads; only this note of the use is lost.
-            _log.warning("the use of API key %d could not be recorded", key.id)
+            _log.warning("the use of API key %d could not be recorded: %s", key.id, unavailable)

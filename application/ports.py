@@ -1,8 +1,9 @@
 """What the core needs from outside, as protocols that a contract suite can hold an adapter to.
 
 Every method of a repository is one transaction: it happens whole or, where it raises, not at all.
-Each raises StorageUnavailable where the technology fails or does not answer in time. All methods
-may be called from several threads at once.
+Each raises StorageUnavailable where the technology fails or does not answer in time; that alone
+can follow a change that was stored, where only the answer was lost. All methods may be called from
+several threads at once.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ Clock: TypeAlias = Callable[[], datetime]
 """Now: aware, UTC, whole milliseconds."""
 
 FieldChange: TypeAlias = Callable[[RecipientField], RecipientField]
-"""What becomes of a field. Pure: a storage may call it more than once."""
+"""What becomes of a field. Has no other effect: a storage may call it more than once."""
 
 FieldCheck: TypeAlias = Callable[[RecipientField], None]
 """Raises where a field may not go."""
 
 KeyChange: TypeAlias = Callable[[ApiKey], ApiKey]
-"""What becomes of an API key. Pure."""
+"""What becomes of an API key. Has no other effect."""
 
 KeySuccession: TypeAlias = Callable[[ApiKey], tuple[ApiKey, KeyGrant]]
-"""What becomes of an API key, and the grant that follows it. Pure."""
+"""What becomes of an API key, and the grant that follows it. Has no other effect."""
 
 
 class FieldRepository(Protocol):

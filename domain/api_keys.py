@@ -140,7 +140,7 @@ class ApiKey(KeyGrant):
         return Credential(self.organization_id, self.id, self.access)
 
     def state(self, at: datetime) -> KeyState:
-        """Valid iff not revoked and before its end."""
+        """Where the key is in its life then; revoked counts before expired."""
         if self.revoked_at is not None:
             return KeyState.REVOKED
         if self.expires_at is not None and at >= self.expires_at:

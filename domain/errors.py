@@ -1,7 +1,7 @@
 """What can go wrong, as facts.
 
-Every error is a leaf of `RecipientFieldsError`. An entrypoint maps each leaf to an answer in one
-table; no error knows HTTP.
+Every error descends from `RecipientFieldsError`. An entrypoint maps those that can reach it to
+answers in one table; no error knows HTTP.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ class FieldLimitReached(RecipientFieldsError):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         super().__init__(
-            f"The limit of {limit} fields of this source is reached. Delete one that is not needed."
+            f"The limit of {limit:,} fields of this source is reached."
+            " Delete one that is not needed."
         )
 
 
@@ -161,7 +162,10 @@ class VersionConflict(RecipientFieldsError):
 
 
 class StorageUnavailable(RecipientFieldsError):
-    """The storage failed or did not answer in time; nothing was changed unless it says so later."""
+    """The storage failed or did not answer in time.
+
+    A change may have happened, whole, where only the answer was lost.
+    """
 
 
 class KeyValidationUnavailable(RecipientFieldsError):

@@ -79,8 +79,8 @@ def _changed_value_expression(
 class FieldDraft:
     """What is asked for when a field is made. Without a key, the name gives it one.
 
-    InvalidField where the name gives none, or where a permitted value does not fit the data type.
-    Only a sync run gives an `esp_field_name`.
+    InvalidField where the name gives none; `defined` judges whether the allowed values fit the data
+    type. Only a sync run gives an `esp_field_name`.
     """
 
     name: FieldName = field(converter=_name)

@@ -3,7 +3,10 @@
 from typing import NewType
 
 OrganizationId = NewType("OrganizationId", int)
+"""1 to 2^53-1, assigned by the storage."""
 FieldId = NewType("FieldId", int)
 """1 to 2^53-1, assigned by the storage, unique across organizations, never used again."""
 IntegrationId = NewType("IntegrationId", int)
+"""1 to 2^53-1, assigned by whoever runs the integrations."""
 ApiKeyId = NewType("ApiKeyId", int)
+"""1 to 2^53-1, assigned by the storage, unique across organizations."""

@@ -35,11 +35,11 @@ def curl_commands(url: str, key: PlainKey) -> tuple[str, str, str]:
     """Three commands to paste: one is answered 200, one 201, one 403."""
     curl = f"curl -i -H 'Authorization: Bearer {key.reveal()}'"
     fields = f"{url}/api/v1/recipient_fields"
-    shoe_size = _body('{"name": "Shoe size", "data_type": "number"}')
+    birthday = _body('{"name": "Birthday", "data_type": "date"}')
     shop = _body('{"name": "Shop"}')
     return (
         f"{curl} {quote(fields)}",
-        f"{curl} {shoe_size} {quote(fields)}",
+        f"{curl} {birthday} {quote(fields)}",
         f"{curl} -X PATCH {shop} {quote(f'{fields}/{MANUAL_KEY}')}",
     )
 

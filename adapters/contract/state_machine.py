@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Final, TypeAlias
 
 from attrs import evolve
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -340,4 +341,6 @@ def machine_for(open_storage: OpenStorage) -> type[StorageMachine]:
         pass
 
     Machine.open_storage = staticmethod(open_storage)
+    # Making one failure small takes seconds; making each of several small takes minutes.
+    Machine.TestCase.settings = settings(Machine.TestCase.settings, report_multiple_bugs=False)
     return Machine

@@ -66,7 +66,7 @@ class Database:
         """StorageUnavailable unless the file can be read and its schema is the current one."""
         with self.reading() as connection:
             if self._version(connection) != len(self._migrations):
-                raise StorageUnavailable("The SQLite schema is not current. Run the migration.")
+                raise StorageUnavailable("The schema is not current. Open the file anew.")
             connection.execute("SELECT 1 FROM organizations, recipient_fields, api_keys LIMIT 0")
 
     def close(self) -> None:

@@ -22,9 +22,15 @@ class SqliteStorage:
 
     def __init__(self, path: Path | str) -> None:
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-            raise StorageUnavailable(f"SQLite {sqlite3.sqlite_version} is too old. Use 3.37.")
+            oldest = ".".join(map(str, OLDEST_SQLITE))
+            message = f"SQLite {sqlite3.sqlite_version} is too old. Use {oldest} or newer."
+            raise StorageUnavailable(message)
         self._database = Database(Path(path))
-        self._database.migrate()
+        try:
+            self._database.migrate()
+        except BaseException:
+            self._database.close()
+            raise
         self.organizations = SqliteOrganizationRepository(self._database)
         self.fields = SqliteFieldRepository(self._database)
         self.api_keys = SqliteApiKeyRepository(self._database)

@@ -26,7 +26,7 @@ from ..rendering import render_field, render_fields
 from .options import JsonArray, json_option, opened, option, organization_option
 from .output import note, print_json, print_table
 
-_MEMBERS = {
+_CLEARABLE = {
     "allowed-values": "allowed_values",
     "insertion-code": "custom_insertion_code",
     "value-expression": "custom_value_expression",
@@ -122,7 +122,7 @@ def create(
 @_value_expression_option
 @option(
     "--clear",
-    type=click.Choice(list(_MEMBERS)),
+    type=click.Choice(list(_CLEARABLE)),
     multiple=True,
     help="Empty this; can be given more than once.",
 )
@@ -152,7 +152,7 @@ def update(
     if allowed_values is not UNCHANGED:
         changes["allowed_values"] = allowed_values
     for emptied in clear:
-        if changes.setdefault(_MEMBERS[emptied], None) is not None:
+        if changes.setdefault(_CLEARABLE[emptied], None) is not None:
             raise click.UsageError(f"Give --{emptied} or --clear {emptied}, not both.")
     if not changes:
         raise click.UsageError("Say what to change: give at least one option.")

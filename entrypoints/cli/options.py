@@ -119,9 +119,9 @@ json_option = option(
 
 
 @contextmanager
-def opened(storage: str, *, threads: int = 1, prepare: bool = True) -> Iterator[Core]:
-    """The use cases over that storage, for one command."""
-    core = open_core(storage, threads=threads, prepare=prepare)
+def opened(storage: str, **settings: Any) -> Iterator[Core]:
+    """The use cases over that storage, for one command; `settings` are those of `open_core`."""
+    core = open_core(storage, **settings)
     try:
         yield core
     finally:

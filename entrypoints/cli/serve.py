@@ -7,6 +7,8 @@ import re
 
 import click
 
+from recipient_fields.application import DEFAULT_FIELD_LIMIT
+
 from ..composition import Core, migrate_storage
 from ..demo import create_demonstration, curl_commands
 from ..http.app import create_app
@@ -58,6 +60,13 @@ class Address(click.ParamType[tuple[str, int]]):
     default=True,
     help="Prepare statements on PostgreSQL; not behind PgBouncer in transaction mode.",
 )
+@option(
+    "--field-limit",
+    type=click.IntRange(0),
+    default=DEFAULT_FIELD_LIMIT,
+    show_default=True,
+    help="How many API-managed fields an organization may have.",
+)
 @option("--migrate", is_flag=True, help="Bring the storage's schema up to date first.")
 @option("--demo", is_flag=True, help="Fill an empty storage with demonstration data.")
 @click.pass_obj
@@ -65,6 +74,7 @@ def serve(
     storage: str,
     listen: tuple[str, int],
     threads: int,
+    field_limit: int,
     *,
     prepare: bool,
     migrate: bool,
@@ -74,14 +84,14 @@ def serve(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     if migrate:
         migrate_storage(storage)
-    with opened(storage, threads=threads, prepare=prepare) as core:
+    with opened(storage, threads=threads, prepare=prepare, field_limit=field_limit) as core:
         app = create_app(core.fields, core.validator, TimedCheck(core.storage.check))
         host, port = listen
         try:
             server = Server(app, host, port, threads=threads)
         except OSError as error:
             reason = str(error.strerror).partition(" (")[0]  # create_server repeats the address.
-            message = f"Can't listen on {authority(host, port)}: {reason}."
+            message = f"Can't listen on {authority(host, port)}: {reason}. Choose with --listen."
             raise click.ClickException(message) from error
         note(f"Recipient Fields answers at {server.url}")
         if demo:
@@ -93,7 +103,8 @@ def _demonstrate(core: Core, url: str) -> None:
     key = create_demonstration(core)
     if key is None:
         note("The storage has data already; it was kept, and no demonstration data was added.")
-        note("Make a key with: recipient-fields keys create --organization ID --name NAME")
+        note("`recipient-fields organizations list` shows the ids of the organizations, and")
+        note("`recipient-fields keys create --organization ID --name NAME` makes a key.")
         return
     note(f"The API key, shown this once: {key.reveal()}")
     note("Paste these; they are answered 200, 201 and 403:")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 
 import falcon
 
@@ -45,7 +46,10 @@ def create_app(
 def _answer_core(
     req: falcon.Request, resp: falcon.Response, error: RecipientFieldsError, _params: object
 ) -> None:
-    _answer(req, resp, problem_of(error))
+    answered = problem_of(error)
+    if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        _log.warning("request %s: %s", request_id(req), error)
+    _answer(req, resp, answered)
 
 
 def _answer_refused(

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from attrs import evolve
 
 from recipient_fields.domain import (
+    LARGEST_INTEGER,
     DataType,
     FieldId,
     FieldKey,
@@ -28,6 +29,7 @@ from recipient_fields.domain import (
     Source,
     epoch_milliseconds,
     from_epoch_milliseconds,
+    unstorable,
 )
 
 from ..references import is_id
@@ -141,7 +143,7 @@ def _write_cursor(query: FieldQuery, position: Position, organization_id: Organi
         value if isinstance(value, str | int) else epoch_milliseconds(value),
         position.id,
     ]
-    token = json.dumps([*place, _seal(place, query, organization_id)], separators=(",", ":"))
+    token = json.dumps([*place, seal(place, query, organization_id)], separators=(",", ":"))
     return urlsafe_b64encode(token.encode("ascii")).decode("ascii").rstrip("=")
 
 
@@ -150,12 +152,16 @@ def _read_cursor(
 ) -> tuple[int, Position]:
     try:
         token = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        *place, seal = json.loads(token)
-        if seal != _seal(place, query, organization_id):
+        *place, sealed = json.loads(token)
+        if sealed != seal(place, query, organization_id):
             raise _refused_cursor()
         limit, value, field_id = place
         kind = str if query.sort in _TEXTS else int
         if [type(part) for part in place] != [int, kind, int]:
+            raise _refused_cursor()
+        if not (1 <= limit <= LARGEST_PAGE and 1 <= field_id <= LARGEST_INTEGER):
+            raise _refused_cursor()
+        if unstorable(value) if kind is str else abs(value) > LARGEST_INTEGER:
             raise _refused_cursor()
         if query.sort in _TIMES:
             value = from_epoch_milliseconds(value)
@@ -164,8 +170,8 @@ def _read_cursor(
     return limit, Position(value, FieldId(field_id))
 
 
-def _seal(place: list[Any], query: FieldQuery, organization_id: OrganizationId) -> str:
-    """Ties a place to the query it belongs to: what was not written by us has no right seal."""
+def seal(place: list[Any], query: FieldQuery, organization_id: OrganizationId) -> str:
+    """Ties a place to its query, so that no other takes it by mistake; it is no secret."""
     asked = [
         organization_id,
         _names(query.sources),

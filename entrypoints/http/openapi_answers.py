@@ -219,7 +219,7 @@ EXAMPLES: Mapping[str, Problem] = {
     ),
     "field_limit_reached": problem(
         "field_limit_reached",
-        "The limit of 1000 fields of this source is reached. Delete one that is not needed.",
+        "The limit of 1,000 fields of this source is reached. Delete one that is not needed.",
     ),
     "precondition_failed": problem(
         "precondition_failed", "The field is not in the expected version. Read it again and retry."

@@ -74,7 +74,7 @@ _REASONS: Mapping[type[RecipientFieldsError], str] = {
 
 _MESSAGES = {
     "validation_failed": "The request breaks the rules that `details` lists. Correct it and retry.",
-    "not_found": "There is no such resource.",
+    "not_found": "There is no such resource. Check the id or key, and the path.",
     "unauthorized": "A valid API key is required. Send it as `Authorization: Bearer <API_KEY>`.",
     "method_not_allowed": "This resource has no such method. `Allow` lists those it has.",
     "not_acceptable": "The service answers application/json. Accept that media type.",

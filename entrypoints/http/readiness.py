@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock, Thread
+from time import monotonic
 
 from recipient_fields.domain import StorageUnavailable
 
@@ -24,12 +25,17 @@ class TimedCheck:
 
     def __call__(self) -> None:
         """StorageUnavailable unless the check passes in time."""
+        end = monotonic() + self._seconds
         if not self._under_way.acquire(timeout=self._seconds):
             raise StorageUnavailable("An earlier readiness check has not been answered.")
         outcome: list[BaseException | None] = []
         thread = Thread(target=self._run, args=(outcome,), name="readiness", daemon=True)
-        thread.start()
-        thread.join(self._seconds)
+        try:
+            thread.start()
+        except RuntimeError as error:  # The system has no thread to give.
+            self._under_way.release()
+            raise StorageUnavailable("The readiness check could not begin.") from error
+        thread.join(max(end - monotonic(), 0))
         if not outcome:
             raise StorageUnavailable("The readiness check was not answered in time.")
         if outcome[0] is not None:

@@ -68,7 +68,7 @@ class ProblemServer(TcpWSGIServer):
 class Server:
     """A server that is bound to its address, and answers once `run` is called.
 
-    It belongs to the main thread: from when it is made, SIGTERM ends the process in order.
+    It belongs to the main thread: from when it is made, SIGINT and SIGTERM end the process.
     """
 
     def __init__(self, app: WSGIApplication, host: str, port: int, *, threads: int) -> None:

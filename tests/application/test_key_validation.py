@@ -127,4 +127,5 @@ class TestTheUse:
         ).issue_key(acme, name="Backend")
         credential = StoredKeyValidator(api_keys, clock).validate(issued.plain.reveal())
         assert credential == issued.api_key.credential
-        assert caplog.messages == ["the use of API key 1 could not be recorded"]
+        (message,) = caplog.messages
+        assert message == "the use of API key 1 could not be recorded: the storage is read-only"

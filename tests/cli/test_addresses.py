@@ -55,7 +55,9 @@ def test_a_port_in_use_is_one_clear_line() -> None:
 
         told = MEMORY("serve", "--listen", f"127.0.0.1:{port}").failure()
 
-    assert told == f"Can't listen on 127.0.0.1:{port}: Address already in use."
+    assert (
+        told == f"Can't listen on 127.0.0.1:{port}: Address already in use. Choose with --listen."
+    )
 
 
 @pytest.mark.parametrize("number", ["0", "65", "-1", "four", ""])

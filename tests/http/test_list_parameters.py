@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import urlsafe_b64encode
 from urllib.parse import quote
 
 import pytest
 
-from recipient_fields.domain import DataType, OrganizationId
+from recipient_fields.domain import DataType, FieldQuery, OrganizationId, SortKey
+from recipient_fields.entrypoints.http.list_parameters import seal
 
 from .api import FIELDS, Answer, Api
 from .conftest import CHANNELS, Stand
@@ -175,3 +178,27 @@ class TestCaching:
         head = api.send("HEAD", f"{FIELDS}?limit=2&source=api")
         for name in ("etag", "link", "total-count", "content-length"):
             assert head.headers[name] == get.headers[name]
+
+
+@pytest.mark.parametrize(
+    ("sort", "place"),
+    [
+        ("id", [0, 1, 1]),
+        ("id", [-2, 1, 1]),
+        ("id", [1001, 1, 1]),
+        ("id", [2, 2**70, 1]),
+        ("id", [2, 1, 2**70]),
+        ("id", [2, "1", 1]),
+        ("id", [True, 1, 1]),
+        ("name", [2, "a\0", 1]),
+        ("name", [2, 1, 1]),
+        ("created_at", [2, 2**53 - 1, 1]),
+    ],
+)
+def test_a_forged_cursor_is_refused(
+    api: Api, bakery: OrganizationId, sort: str, place: list[object]
+) -> None:
+    query = FieldQuery(sort=SortKey(sort))
+    token = json.dumps([*place, seal(place, query, bakery)])
+    cursor = urlsafe_b64encode(token.encode()).decode().rstrip("=")
+    assert ask(api, f"sort={sort}&cursor={cursor}").outcome == BAD_REQUEST

@@ -76,7 +76,7 @@ def test_a_second_service_on_its_port_is_one_clear_line(service: Service, script
 
     told = script("serve", "--listen", address).failure()
 
-    assert told == f"Can't listen on {address}: Address already in use."
+    assert told == f"Can't listen on {address}: Address already in use. Choose with --listen."
     assert service.anyone("GET", "/healthz").status == 200
 
 
