@@ -1,0 +1,26 @@
+"""`kill -9` of the service while it writes to PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from ..service import Service
+from ..test_killed import test_every_acknowledged_write_is_there_after_a_kill_and_none_twice
+
+__all__ = ["test_every_acknowledged_write_is_there_after_a_kill_and_none_twice"]
+
+
+@pytest.fixture
+def start(database: str) -> Iterator[Callable[[], Service]]:
+    """Starts a service on the database; it is killed in the end."""
+    with ExitStack() as services:
+
+        def started() -> Service:
+            service = Service(database)
+            services.callback(service.kill)
+            return service
+
+        yield started
