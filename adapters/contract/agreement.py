@@ -64,7 +64,8 @@ def assert_storages_agree(one: Storage, other: Storage, calls: Sequence[Call]) -
         assert here.answer(call) == there.answer(call), call
 
 
-def port_calls(*, most: int = 40) -> SearchStrategy[list[Call]]:
+@st.composite
+def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
     """Sequences of calls of every method, which begin with two new organizations."""
     given = st.integers(0, 8).map(Nth)
     ids = st.one_of(given, given, given, st.sampled_from(NEVER_GIVEN))
@@ -92,7 +93,7 @@ def port_calls(*, most: int = 40) -> SearchStrategy[list[Call]]:
         _calls("record_use", ids, instants()),
     )
     made = Call("add_organization", ("ACME", NOW))
-    return st.lists(calls, min_size=1, max_size=most).map(lambda drawn: [made, made, *drawn])
+    return [made, made, *draw(st.lists(calls, min_size=1, max_size=most))]
 
 
 def _calls(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[Call]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TypeVar
 
 from hypothesis import reject
@@ -44,32 +45,38 @@ _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 _CHANNELS = (API, ADMINISTRATOR, sync_of(IntegrationId(1)), sync_of(IntegrationId(2)))
 
 
+@cache
 def names() -> SearchStrategy[FieldName]:
     """Names of fields, in any script."""
     return _accepted(FieldName, _texts(longest=255))
 
 
+@cache
 def organization_names() -> SearchStrategy[str]:
     """Names of organizations."""
     return _accepted(parse_organization_name, _texts(longest=255))
 
 
+@cache
 def keys() -> SearchStrategy[FieldKey]:
     """Keys of fields."""
     words = r"[a-z][a-z0-9]{0,20}(_[a-z0-9]{1,20}){0,2}"
     return _accepted(FieldKey, st.from_regex(words, fullmatch=True))
 
 
+@cache
 def insertion_codes() -> SearchStrategy[InsertionCode]:
     """Insertion codes, seldom long."""
     return _accepted(InsertionCode, _texts(longest=10_000))
 
 
+@cache
 def value_expressions() -> SearchStrategy[ValueExpression]:
     """Value expressions, seldom long."""
     return _accepted(ValueExpression, _texts(longest=2_000))
 
 
+@cache
 def instants() -> SearchStrategy[datetime]:
     """Instants of the years 2000 to 2099, in whole milliseconds."""
     century = st.timedeltas(timedelta(), timedelta(days=36_524))
@@ -89,26 +96,21 @@ def allowed_values(data_type: DataType, *, most: int = 5) -> SearchStrategy[Allo
     return values.map(lambda proposed: AllowedValues(data_type, proposed))
 
 
+@st.composite
 def drafts(
-    *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel = API
-) -> SearchStrategy[FieldDraft]:
+    draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel = API
+) -> FieldDraft:
     """Drafts of fields that the channel may make."""
-    synced = by.source is Source.INTEGRATION
-    return st.one_of(
-        [
-            st.builds(
-                FieldDraft,
-                name=names(),
-                key=keys() if keyed is None else keyed,
-                data_type=st.just(data_type),
-                allowed_values=st.none() | allowed_values(data_type),
-                insertable=st.booleans(),
-                custom_insertion_code=st.none() | insertion_codes(),
-                custom_value_expression=st.none() | value_expressions(),
-                esp_field_name=_esp_field_names() if synced else st.none(),
-            )
-            for data_type in DataType
-        ]
+    data_type = draw(st.sampled_from(DataType))
+    return FieldDraft(
+        name=draw(names()),
+        key=draw(keys() if keyed is None else keyed),
+        data_type=data_type,
+        allowed_values=draw(st.none() | allowed_values(data_type)),
+        insertable=draw(st.booleans()),
+        custom_insertion_code=draw(st.none() | insertion_codes()),
+        custom_value_expression=draw(st.none() | value_expressions()),
+        esp_field_name=draw(_esp_field_names()) if by.source is Source.INTEGRATION else None,
     )
 
 

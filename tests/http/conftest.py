@@ -136,7 +136,14 @@ def postgresql(shared_database: str) -> Iterator[Storage]:
     storage.close()
 
 
-@pytest.fixture(params=STORAGES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every test runs on every storage, unless its module names those that it needs."""
+    if "storage" in metafunc.fixturenames:
+        storages = getattr(metafunc.module, "STORAGES", STORAGES)
+        metafunc.parametrize("storage", storages, indirect=True)
+
+
+@pytest.fixture
 def storage(request: pytest.FixtureRequest, folder: Path) -> Iterator[Storage]:
     if request.param == "postgresql":
         request.getfixturevalue("emptied_database")

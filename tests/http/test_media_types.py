@@ -6,6 +6,8 @@ import pytest
 
 from .api import FIELDS, Api, enveloped
 
+STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+
 BODY = enveloped({"name": "Town", "data_type": "text"})
 JSON = [
     "application/json",

@@ -10,6 +10,8 @@ from recipient_fields.domain import RESERVED_KEYS, Rule
 
 from .api import FIELDS, Api
 
+STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+
 CITY = {"name": "City", "data_type": "text"}
 NOT_TEXT: list[object] = [None, 5, 1.5, True, [], ["City"], {}]
 CODES = """

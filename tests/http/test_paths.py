@@ -10,6 +10,8 @@ from attrs import frozen
 from .api import FIELDS, Api, enveloped
 from .conftest import Stand
 
+STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+
 NO_IDS = [
     "0", "01", "00", "+1", "-1", "%2B1", "1_0", "1_", "1%20", "%201", "1%0A", "1%09", "%C2%A01",
     "%D9%A1", "%EF%BC%91", "1%D9%A1", "9223372036854775808", "9223372036854775807",

@@ -9,6 +9,8 @@ import pytest
 
 from .api import FIELDS, Api
 
+STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+
 PROBLEM = "application/problem+json"
 
 

@@ -102,6 +102,7 @@ def _generate(live: Live, directory: Path, seed: int) -> dict[str, Any]:
     assert run.returncode == 0, run.stdout + run.stderr
     document: dict[str, Any] = json.loads(report.read_text("utf-8"))
     assert (document["failures"], document["errors"]) == ([], [])
+    assert document["complete"]
     return document
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -145,3 +145,16 @@ def test_a_field_of_the_api_is_listed_and_not_changed_on_the_command_line(
     update = script("fields", "update", "shop", *organization, "--name", "Mine")
     assert update.failure().startswith(rule)
     assert script("fields", "delete", "shop", *organization, "--yes").failure().startswith(rule)
+
+
+@pytest.mark.parametrize("given", ["--field-limit=1", "RECIPIENT_FIELDS_FIELD_LIMIT"])
+def test_the_limit_of_fields_is_set_where_the_service_is_started(
+    start: Callable[..., Service], key: str, given: str
+) -> None:
+    service = start(given) if given.startswith("--") else start(**{given: "1"})
+    client = service.client(key)
+
+    assert client.create(name="Shop").status == 201
+    refused = client.create(name="City")
+
+    assert (refused.status, refused.code) == (409, "field_limit_reached")

@@ -26,6 +26,17 @@ def test_an_idle_service_ends_at_once_and_in_peace(
     assert service.told.count("\n") == 1
 
 
+def test_sigint_ends_it_even_where_the_shell_ignores_sigint(start: Callable[..., Service]) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # As for a command that ends in `&`.
+    try:
+        service = start()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    service.anyone("GET", "/healthz")
+    assert service.stop(signal.SIGINT) == 0
+
+
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
 def test_a_client_that_stays_connected_holds_nothing_up(
     start: Callable[..., Service], by: signal.Signals
