@@ -186,7 +186,7 @@ def test_a_server_that_became_read_only_is_left_for_one_that_is_not(
     execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     execute(
         database,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()",
     )
     with pytest.raises(StorageUnavailable, match="25006"):
