@@ -67,9 +67,6 @@ class TestSqliteOutage(StorageOutageContract):
 
 
 TestSqliteMachine = machine_for(sqlite_storage).TestCase
-TestSqliteMachine.settings = settings(
-    TestSqliteMachine.settings, max_examples=settings().max_examples // 4
-)
 
 
 @settings(deadline=None)
