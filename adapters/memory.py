@@ -219,7 +219,7 @@ class MemoryApiKeyRepository:
         with self._lock:
             key = self._get(key_id)
             changed = change(key)
-            key = evolve(key, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
+            key = key.ending_like(changed)
             self._keys[key_id] = key
             return key
 

@@ -151,6 +151,10 @@ class ApiKey(KeyGrant):
         """This key, revoked; itself where it already is."""
         return self if self.revoked_at is not None else evolve(self, revoked_at=at)
 
+    def ending_like(self, changed: ApiKey) -> ApiKey:
+        """This key with the other's end and revocation, which are all that can change."""
+        return evolve(self, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
+
     def succeeded(
         self, successor: PlainKey, *, at: datetime, grace: timedelta
     ) -> tuple[ApiKey, KeyGrant]:

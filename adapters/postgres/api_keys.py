@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 from psycopg import Connection
 
 from recipient_fields.application import KeyChange, KeySuccession
@@ -132,7 +132,7 @@ def _add(connection: Connection[Any], grant: KeyGrant) -> ApiKey:
 
 def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey:
     """The key with the changed end and revocation, which are all that can change."""
-    changed = evolve(key, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
+    changed = key.ending_like(changed)
     connection.execute(
         _UPDATE,
         (

@@ -6,7 +6,7 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from recipient_fields.application import KeyChange, KeySuccession
 from recipient_fields.domain import (
@@ -72,7 +72,7 @@ class SqliteApiKeyRepository:
         with self._database.writing() as connection:
             key = _get(connection, key_id)
             changed = change(key)
-            key = evolve(key, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
+            key = key.ending_like(changed)
             _update(connection, key)
             return key
 
