@@ -3,7 +3,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := domain application adapters entrypoints
 
-.PHONY: help install serve check test test-browser test-long format clean FORCE
+LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --no-header pyproject.toml
+
+.PHONY: help install serve check test test-browser test-long bench bench-quick format lock sbom \
+	clean FORCE
 
 help:           ## show these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -25,15 +29,38 @@ test-long: install ## 100,000 generated requests for each storage, and long outa
 	RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS=12 \
 		$(BIN)/python -m pytest tests/adapters/postgres/test_outages.py tests/service/postgres
 
-check: install  ## lint, type-check, and check who imports whom
+bench: install  ## measure the service against the ceiling, and write docs/performance.md
+	$(BIN)/python tests/benchmarks/run.py --write
+
+bench-quick: install ## ask every benchmark's question once, as the tests do
+	$(BIN)/python tests/benchmarks/run.py --quick
+
+check: install  ## lint, type-check, look for weaknesses, and check who imports whom
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(SOURCES)
 
 format: install ## reformat the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+lock: install   ## choose versions for what has changed, with the hashes of their files
+	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv
+	$(LOCK) --extra dev --output-file requirements-dev.txt
+	$(LOCK) --extra cli --extra postgres --constraint requirements-dev.txt \
+		--output-file requirements.txt
+
+sbom:           ## write build/sbom.json: what an installation consists of (CycloneDX)
+	rm -rf build/sbom build/cyclonedx
+	$(PYTHON) -m venv --without-pip build/sbom
+	$(PYTHON) -m venv build/cyclonedx
+	build/cyclonedx/bin/pip install --quiet cyclonedx-bom
+	build/cyclonedx/bin/pip --python build/sbom/bin/python install --quiet --require-hashes \
+		--no-deps --requirement requirements.txt
+	build/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml \
+		--output-reproducible --output-file build/sbom.json build/sbom
 
 clean:          ## remove everything the other targets made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis recipient-fields.db*
@@ -42,12 +69,13 @@ install: $(VENV)/installed ## install the package and its tools into .venv
 
 # The strict editable mode links every source file, which mypy and import-linter can follow;
 # so the package is installed again when a file comes or goes.
-$(VENV)/installed: pyproject.toml constraints.txt $(VENV)/files
+$(VENV)/installed: pyproject.toml requirements-dev.txt $(VENV)/files
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed.")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt setuptools wheel
-	$(BIN)/pip install --quiet --constraint constraints.txt --no-build-isolation \
-		--config-settings editable_mode=strict --editable '.[dev]'
+	$(BIN)/pip install --quiet --require-hashes --no-deps --requirement requirements-dev.txt
+	$(BIN)/pip install --quiet --no-deps --no-index --no-build-isolation \
+		--config-settings editable_mode=strict --editable .
+	$(BIN)/pip check
 	@touch $@
 
 $(VENV)/files: FORCE
