@@ -8,7 +8,17 @@ from threading import RLock
 
 from attrs import evolve
 
-from recipient_fields.application import FieldChange, FieldCheck, KeyChange, KeySuccession
+from recipient_fields.application import (
+    FieldChange,
+    FieldCheck,
+    IntegrationChange,
+    IntegrationCheck,
+    KeyChange,
+    KeySuccession,
+    PublishedCatalog,
+    SyncPlanner,
+    published,
+)
 from recipient_fields.domain import (
     ApiKey,
     ApiKeyId,
@@ -21,12 +31,20 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
+    FoundKey,
+    IntegrationId,
     KeyGrant,
     KeyTaken,
     Organization,
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
+)
+from recipient_fields.domain.esp import (
+    Integration,
+    IntegrationDraft,
+    IntegrationNotFound,
+    SyncPlan,
 )
 
 
@@ -37,7 +55,8 @@ class MemoryStorage:
         lock = RLock()
         self.organizations = MemoryOrganizationRepository(lock)
         self.fields = MemoryFieldRepository(lock, self.organizations)
-        self.api_keys = MemoryApiKeyRepository(lock, self.organizations)
+        self.integrations = MemoryIntegrationRepository(lock, self.organizations, self.fields)
+        self.api_keys = MemoryApiKeyRepository(lock, self.organizations, self.fields)
 
     def check(self) -> None:
         """Memory always answers."""
@@ -115,6 +134,10 @@ class MemoryFieldRepository:
             shelf = self._shelf(organization_id)
             return Catalog(organization_id, shelf.revision, shelf.fields())
 
+    def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        """See FieldRepository."""
+        return published(self.all(organization_id))
+
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
         """See FieldRepository."""
         return query.select(self.all(organization_id))
@@ -143,9 +166,7 @@ class MemoryFieldRepository:
                 field.origin.source is source for field in shelf.fields()
             ):
                 raise FieldLimitReached(limit)
-            field = definition.stored(FieldId(next(self._ids)), organization_id)
-            shelf.put(field)
-            return field
+            return self._add(shelf, organization_id, definition)
 
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
@@ -167,6 +188,39 @@ class MemoryFieldRepository:
             check(field)
             shelf.drop(field)
 
+    def revision(self, organization_id: OrganizationId) -> int:
+        """The revision of the organization's catalog."""
+        with self._lock:
+            return self._shelf(organization_id).revision
+
+    def delete_synced(
+        self, organization_id: OrganizationId, integration: Integration, check: IntegrationCheck
+    ) -> tuple[RecipientField, ...]:
+        """Remove all fields of the integration unless `check` raises."""
+        shelf = self._shelf(organization_id)
+        fields = tuple(f for f in shelf.fields() if integration.channel.owns(f.origin))
+        check(fields)
+        for field in fields:
+            shelf.drop(field)
+        return fields
+
+    def apply(self, organization_id: OrganizationId, plan: SyncPlan) -> None:
+        """Store what the plan does to the fields."""
+        shelf = self._shelf(organization_id)
+        for field in plan.removed:
+            shelf.drop(field)
+        for field in plan.updated:
+            shelf.put(field)
+        for definition in plan.created:
+            self._add(shelf, organization_id, definition)
+
+    def _add(
+        self, shelf: _Shelf, organization_id: OrganizationId, definition: FieldDefinition
+    ) -> RecipientField:
+        field = definition.stored(FieldId(next(self._ids)), organization_id)
+        shelf.put(field)
+        return field
+
     def _shelf(self, organization_id: OrganizationId) -> _Shelf:
         organization = self._organizations.get(organization_id)
         return self._shelves.setdefault(organization_id, _Shelf(organization.first_revision))
@@ -181,12 +235,108 @@ class MemoryFieldRepository:
         return shelf, field
 
 
+class MemoryIntegrationRepository:
+    """The integrations, by ascending id."""
+
+    def __init__(
+        self,
+        lock: RLock,
+        organizations: MemoryOrganizationRepository,
+        fields: MemoryFieldRepository,
+    ) -> None:
+        self._lock = lock
+        self._organizations = organizations
+        self._fields = fields
+        self._ids = count(1)
+        self._integrations: dict[IntegrationId, Integration] = {}
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
+        """See IntegrationRepository."""
+        with self._lock:
+            self._organizations.get(organization_id)
+            everyones = self._integrations.values()
+            return tuple(each for each in everyones if each.organization_id == organization_id)
+
+    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
+        """See IntegrationRepository."""
+        integration = self.locate(integration_id)
+        if integration.organization_id != organization_id:
+            raise IntegrationNotFound
+        return integration
+
+    def locate(self, integration_id: IntegrationId, /) -> Integration:
+        """See IntegrationRepository."""
+        with self._lock:
+            integration = self._integrations.get(integration_id)
+        if integration is None:
+            raise IntegrationNotFound
+        return integration
+
+    def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
+        """See IntegrationRepository."""
+        with self._lock:
+            self._organizations.get(organization_id)
+            integration = draft.stored(IntegrationId(next(self._ids)), organization_id)
+            self._integrations[integration.id] = integration
+            return integration
+
+    def update(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        change: IntegrationChange,
+        /,
+    ) -> Integration:
+        """See IntegrationRepository."""
+        with self._lock:
+            integration = self.get(organization_id, integration_id)
+            renamed = integration.renamed(change(integration).name)
+            self._integrations[integration_id] = renamed
+            return renamed
+
+    def delete(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        check: IntegrationCheck,
+        /,
+    ) -> tuple[RecipientField, ...]:
+        """See IntegrationRepository."""
+        with self._lock:
+            integration = self.get(organization_id, integration_id)
+            fields = self._fields.delete_synced(organization_id, integration, check)
+            del self._integrations[integration_id]
+            return fields
+
+    def sync(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: SyncPlanner,
+        /,
+    ) -> SyncPlan:
+        """See IntegrationRepository."""
+        with self._lock:
+            integration = self.get(organization_id, integration_id)
+            plan = planner(integration, self._fields.all(organization_id).fields)
+            self._fields.apply(organization_id, plan)
+            at = plan.integration.last_synced_at
+            self._integrations[integration_id] = evolve(integration, last_synced_at=at)
+            return plan
+
+
 class MemoryApiKeyRepository:
     """The API keys, by ascending id and by digest."""
 
-    def __init__(self, lock: RLock, organizations: MemoryOrganizationRepository) -> None:
+    def __init__(
+        self,
+        lock: RLock,
+        organizations: MemoryOrganizationRepository,
+        fields: MemoryFieldRepository,
+    ) -> None:
         self._lock = lock
         self._organizations = organizations
+        self._fields = fields
         self._ids = count(1)
         self._keys: dict[ApiKeyId, ApiKey] = {}
         self._ids_by_digest: dict[bytes, ApiKeyId] = {}
@@ -197,11 +347,14 @@ class MemoryApiKeyRepository:
             self._organizations.get(organization_id)
             return tuple(k for k in self._keys.values() if k.organization_id == organization_id)
 
-    def find(self, digest: bytes, /) -> ApiKey | None:
+    def find(self, digest: bytes, /) -> FoundKey | None:
         """See ApiKeyRepository."""
         with self._lock:
             key_id = self._ids_by_digest.get(digest)
-            return None if key_id is None else self._keys[key_id]
+            if key_id is None:
+                return None
+            key = self._keys[key_id]
+            return key.found(self._fields.revision(key.organization_id))
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """See ApiKeyRepository."""

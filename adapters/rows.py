@@ -15,6 +15,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldName,
+    FoundKey,
     InsertionCode,
     IntegrationId,
     OrganizationId,
@@ -23,6 +24,7 @@ from recipient_fields.domain import (
     Source,
     ValueExpression,
 )
+from recipient_fields.domain.esp import Esp, Integration
 
 
 def stored_field(
@@ -108,4 +110,44 @@ def stored_key(
         expires_at=expires_at,
         last_used_at=last_used_at,
         revoked_at=revoked_at,
+    )
+
+
+def stored_integration(
+    integration_id: int,
+    organization_id: int,
+    esp: str,
+    name: str,
+    created_at: datetime,
+    last_synced_at: datetime | None,
+) -> Integration:
+    """The integration that a row holds; its times stand last."""
+    return Integration(
+        id=IntegrationId(integration_id),
+        organization_id=OrganizationId(organization_id),
+        esp=Esp(esp),
+        name=name,
+        created_at=created_at,
+        last_synced_at=last_synced_at,
+    )
+
+
+def found_key(
+    key_id: int,
+    organization_id: int,
+    access: str,
+    catalog_revision: int,
+    expires_at: datetime | None,
+    revoked_at: datetime | None,
+    last_used_at: datetime | None,
+) -> FoundKey:
+    """What a look-up reads of an API key and its organization; its times stand last."""
+    return FoundKey(
+        id=ApiKeyId(key_id),
+        organization_id=OrganizationId(organization_id),
+        access=Access(access),
+        catalog_revision=catalog_revision,
+        expires_at=expires_at,
+        revoked_at=revoked_at,
+        last_used_at=last_used_at,
     )

@@ -1,19 +1,26 @@
 """The use cases, and the ports they need. Imports the domain and attrs alone."""
 
 from .administration import AdministrationService, IssuedKey
+from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import (
     ApiKeyRepository,
     Clock,
+    EspFieldSource,
     FieldChange,
     FieldCheck,
     FieldRepository,
+    IntegrationChange,
+    IntegrationCheck,
+    IntegrationRepository,
     KeyChange,
     KeySuccession,
     KeyValidator,
     OrganizationRepository,
     Storage,
+    SyncPlanner,
 )
+from .publication import PublishedCatalog, field_document, published
 from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
 
 __all__ = [
@@ -21,15 +28,24 @@ __all__ = [
     "AdministrationService",
     "ApiKeyRepository",
     "Clock",
+    "EspFieldSource",
     "FieldChange",
     "FieldCheck",
     "FieldRepository",
+    "IntegrationChange",
+    "IntegrationCheck",
+    "IntegrationRepository",
+    "IntegrationService",
     "IssuedKey",
     "KeyChange",
     "KeySuccession",
     "KeyValidator",
     "OrganizationRepository",
+    "PublishedCatalog",
     "RecipientFieldService",
     "Storage",
     "StoredKeyValidator",
+    "SyncPlanner",
+    "field_document",
+    "published",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
 from attrs import frozen
@@ -20,6 +21,9 @@ from recipient_fields.domain import (
 )
 
 from .ports import ApiKeyRepository, Clock, OrganizationRepository
+
+_audit = logging.getLogger("recipient_fields.audit")
+"""A line for each API key that is created, rotated or revoked; never the key itself."""
 
 
 @frozen
@@ -62,7 +66,9 @@ class AdministrationService:
         grant = grant_key(
             plain, organization_id, name=name, access=access, lifetime=lifetime, at=self.clock()
         )
-        return IssuedKey(self.api_keys.add(grant), plain)
+        key = self.api_keys.add(grant)
+        _note("created", key)
+        return IssuedKey(key, plain)
 
     def list_keys(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
         """The organization's keys by ascending id, whatever their state. OrganizationNotFound."""
@@ -70,7 +76,11 @@ class AdministrationService:
 
     def revoke_key(self, key_id: ApiKeyId) -> ApiKey:
         """End a key; revoking it twice changes nothing. ApiKeyNotFound."""
-        return self.api_keys.update(key_id, lambda key: key.revoked(self.clock()))
+        at = self.clock()
+        key = self.api_keys.update(key_id, lambda key: key.revoked(at))
+        if key.revoked_at == at:
+            _note("revoked", key)
+        return key
 
     def rotate_key(
         self, key_id: ApiKeyId, *, grace: timedelta = DEFAULT_GRACE
@@ -85,4 +95,17 @@ class AdministrationService:
             return key.succeeded(plain, at=self.clock(), grace=grace)
 
         replaced, successor = self.api_keys.rotate(key_id, succession)
+        _note("rotated", replaced, successor=successor.id)
         return IssuedKey(successor, plain), replaced
+
+
+def _note(act: str, key: ApiKey, **more: object) -> None:
+    facts = {
+        "by": "administrator",
+        "organization": key.organization_id,
+        "key_id": key.id,
+        "display": key.display,
+        **more,
+    }
+    told = ", ".join(f"{name} {value}" for name, value in facts.items())
+    _audit.info("API key %s: %s", act, told, extra={"facts": {"act": act, **facts}})

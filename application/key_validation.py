@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from attrs import frozen
 
 from recipient_fields.domain import (
-    ApiKey,
     Credential,
+    FoundKey,
     KeyState,
     KeyValidationUnavailable,
     PlainKey,
@@ -36,16 +36,16 @@ class StoredKeyValidator:
         if plain is None:
             return None
         try:
-            key = self.api_keys.find(plain.digest)
+            found = self.api_keys.find(plain.digest)
         except StorageUnavailable as unavailable:
             raise KeyValidationUnavailable(str(unavailable)) from unavailable
         now = self.clock()
-        if key is None or key.state(now) is not KeyState.ACTIVE:
+        if found is None or found.state(now) is not KeyState.ACTIVE:
             return None
-        self._record_use(key, now)
-        return key.credential
+        self._record_use(found, now)
+        return found.credential
 
-    def _record_use(self, key: ApiKey, now: datetime) -> None:
+    def _record_use(self, key: FoundKey, now: datetime) -> None:
         if key.last_used_at is not None and now - key.last_used_at < USE_RECORDED_EVERY:
             return
         try:

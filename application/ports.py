@@ -8,7 +8,7 @@ several threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
@@ -21,11 +21,21 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
+    FoundKey,
+    IntegrationId,
     KeyGrant,
     Organization,
     OrganizationId,
     RecipientField,
 )
+from recipient_fields.domain.esp import (
+    Integration,
+    IntegrationDraft,
+    ReportedField,
+    SyncPlan,
+)
+
+from .publication import PublishedCatalog
 
 Clock: TypeAlias = Callable[[], datetime]
 """Now: aware, UTC, whole milliseconds."""
@@ -42,6 +52,16 @@ KeyChange: TypeAlias = Callable[[ApiKey], ApiKey]
 KeySuccession: TypeAlias = Callable[[ApiKey], tuple[ApiKey, KeyGrant]]
 """What becomes of an API key, and the grant that follows it. Has no other effect."""
 
+IntegrationChange: TypeAlias = Callable[[Integration], Integration]
+"""What becomes of an integration. Has no other effect."""
+
+IntegrationCheck: TypeAlias = Callable[[tuple[RecipientField, ...]], None]
+"""Raises where an integration with these fields may not go."""
+
+SyncPlanner: TypeAlias = Callable[[Integration, tuple[RecipientField, ...]], SyncPlan]
+"""What a sync run does to an integration and all fields of its organization. Has no other effect:
+a storage may call it more than once."""
+
 
 class FieldRepository(Protocol):
     """The fields of all organizations.
@@ -55,6 +75,13 @@ class FieldRepository(Protocol):
         """The organization's fields by ascending id, with the revision they belong to.
 
         OrganizationNotFound where there is no such organization.
+        """
+
+    def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        """What `published` makes of the catalog that `all` gives.
+
+        It has a method of its own because a storage can write documents without making fields of
+        its rows first, at a fraction of the cost. OrganizationNotFound.
         """
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
@@ -114,8 +141,11 @@ class ApiKeyRepository(Protocol):
         OrganizationNotFound where there is no such organization.
         """
 
-    def find(self, digest: bytes, /) -> ApiKey | None:
-        """The key with that SHA-256, whatever its state; None where there is none."""
+    def find(self, digest: bytes, /) -> FoundKey | None:
+        """What is known of the key with that SHA-256, whatever its state; None where there is none.
+
+        The key and its organization's catalog revision are of one moment.
+        """
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """Store a new key. OrganizationNotFound where its organization does not exist."""
@@ -134,6 +164,73 @@ class ApiKeyRepository(Protocol):
 
     def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
         """Move the key's `last_used_at` forward to `at`; nothing where it is later or gone."""
+
+
+class IntegrationRepository(Protocol):
+    """The integrations of all organizations, and the fields that come and go with them.
+
+    In another organization's name an integration is IntegrationNotFound.
+    """
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
+        """The organization's integrations by ascending id.
+
+        OrganizationNotFound where there is no such organization.
+        """
+
+    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
+        """The integration; IntegrationNotFound where there is none."""
+
+    def locate(self, integration_id: IntegrationId, /) -> Integration:
+        """The integration, whosever it is; IntegrationNotFound where there is none."""
+
+    def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
+        """Store a new integration, under an id greater than any the storage has given before.
+
+        OrganizationNotFound where there is no such organization.
+        """
+
+    def update(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        change: IntegrationChange,
+        /,
+    ) -> Integration:
+        """Store the name that `change` gives the integration, and return it as it is stored.
+
+        Nothing is stored where `change` raises. IntegrationNotFound where there is none.
+        """
+
+    def delete(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        check: IntegrationCheck,
+        /,
+    ) -> tuple[RecipientField, ...]:
+        """Remove the integration and its fields unless `check` raises; return these by id.
+
+        No change of the fields happens between what `check` is given, by ascending id, and the
+        removal. The organization's revision moves where there were fields. IntegrationNotFound
+        where there is no such integration.
+        """
+
+    def sync(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: SyncPlanner,
+        /,
+    ) -> SyncPlan:
+        """Store what `planner` makes of the integration and its organization's fields by id.
+
+        No change of the fields happens between what `planner` is given and what is stored, and
+        nobody sees a part of it. What is removed frees its keys for what is created; that gets ids
+        greater than any before, in the order of the plan. Of the integration, `last_synced_at` is
+        stored; where the plan changes no field, that alone, and the revision stays. Nothing is
+        stored where `planner` raises. IntegrationNotFound where there is no such integration.
+        """
 
 
 class OrganizationRepository(Protocol):
@@ -161,6 +258,10 @@ class Storage(Protocol):
         """The API keys."""
 
     @property
+    def integrations(self) -> IntegrationRepository:
+        """The integrations."""
+
+    @property
     def organizations(self) -> OrganizationRepository:
         """The organizations."""
 
@@ -178,4 +279,17 @@ class KeyValidator(Protocol):
         """The credential of a valid key; None for any other text.
 
         KeyValidationUnavailable where that can't be told at the moment.
+        """
+
+
+class EspFieldSource(Protocol):
+    """One account of an ESP, as far as it lists its fields."""
+
+    def fields(self) -> Iterator[ReportedField]:
+        """All fields that the ESP lists, in its order, read page by page while they are taken.
+
+        A field that is of no type a recipient field can have is reported as refused. EspUnavailable
+        where the ESP fails, limits the rate or does not answer in time, after several attempts;
+        EspRefused where it answers but not with its fields. Whoever takes a part has a part: only
+        an iteration that ends by itself was complete.
         """

@@ -25,6 +25,7 @@ from recipient_fields.domain import (
 )
 
 from .ports import Clock, FieldRepository
+from .publication import PublishedCatalog
 
 DEFAULT_FIELD_LIMIT = 1_000
 """How many API-managed fields an organization may have unless told otherwise."""
@@ -49,6 +50,10 @@ class RecipientFieldService:
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         """Every field of the organization, whatever its origin. OrganizationNotFound."""
         return self.fields.all(organization_id)
+
+    def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
+        """Every field of the organization as a JSON document. OrganizationNotFound."""
+        return self.fields.publish(organization_id)
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
         """The fields the query asks for, whatever their origin. OrganizationNotFound."""

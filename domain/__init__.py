@@ -9,10 +9,12 @@ from .api_keys import (
     Access,
     ApiKey,
     Credential,
+    FoundKey,
     KeyGrant,
     KeyState,
     PlainKey,
     grant_key,
+    without_keys,
 )
 from .errors import (
     ApiKeyNotActive,
@@ -45,6 +47,7 @@ from .fields import (
     FieldReplacement,
     RecipientField,
     Unchanged,
+    catalog_tag,
     new_field_violations,
 )
 from .identity import (
@@ -165,6 +168,7 @@ __all__ = [
     "FieldQuery",
     "FieldReference",
     "FieldReplacement",
+    "FoundKey",
     "InsertionCode",
     "InsufficientAccess",
     "IntegrationId",
@@ -200,6 +204,7 @@ __all__ = [
     "Violation",
     "Violations",
     "cardinality_violation",
+    "catalog_tag",
     "decide",
     "derived_key",
     "epoch_milliseconds",
@@ -216,4 +221,5 @@ __all__ = [
     "sync_of",
     "unstorable",
     "whole_milliseconds",
+    "without_keys",
 ]

@@ -29,6 +29,7 @@ _RANDOM_LENGTH = 32
 _CHECKSUM_LENGTH = 6
 _BASE_62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _FORMAT = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{{_RANDOM_LENGTH + _CHECKSUM_LENGTH}}}")
+_MORE_THAN_MAY_BE_SHOWN = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{5,}}")
 
 
 class PlainKey:
@@ -89,11 +90,16 @@ class KeyState(Enum):
 
 @frozen
 class Credential:
-    """What a valid key proves: for whom its bearer acts, and whether it may write."""
+    """What a valid key proves: for whom its bearer acts, and whether it may write.
+
+    `catalog_revision` is that of the organization's catalog when the key was looked up, so that who
+    keeps an answer can tell whether it still holds; None where the validator doesn't know.
+    """
 
     organization_id: OrganizationId
     key_id: ApiKeyId
     access: Access
+    catalog_revision: int | None = field(default=None, eq=False)
 
     def require_write(self) -> None:
         """InsufficientAccess where the key may only read."""
@@ -127,6 +133,32 @@ class KeyGrant:
 
 
 @frozen(kw_only=True)
+class FoundKey:
+    """What a presented key comes to: all that tells what it proves, and no more.
+
+    Every request asks for it. `catalog_revision` is that of the organization's catalog when the key
+    was looked up.
+    """
+
+    id: ApiKeyId
+    organization_id: OrganizationId
+    access: Access
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+    catalog_revision: int
+
+    @property
+    def credential(self) -> Credential:
+        """What the key proves while it is active."""
+        return Credential(self.organization_id, self.id, self.access, self.catalog_revision)
+
+    def state(self, at: datetime) -> KeyState:
+        """Where the key is in its life then."""
+        return _state(self.revoked_at, self.expires_at, at)
+
+
+@frozen(kw_only=True)
 class ApiKey(KeyGrant):
     """A stored API key: everything but the key itself."""
 
@@ -134,18 +166,21 @@ class ApiKey(KeyGrant):
     last_used_at: datetime | None = field(converter=optional(whole_milliseconds))
     revoked_at: datetime | None = field(converter=optional(whole_milliseconds))
 
-    @property
-    def credential(self) -> Credential:
-        """What the key proves while it is active."""
-        return Credential(self.organization_id, self.id, self.access)
+    def found(self, catalog_revision: int) -> FoundKey:
+        """This key as a look-up finds it."""
+        return FoundKey(
+            id=self.id,
+            organization_id=self.organization_id,
+            access=self.access,
+            expires_at=self.expires_at,
+            revoked_at=self.revoked_at,
+            last_used_at=self.last_used_at,
+            catalog_revision=catalog_revision,
+        )
 
     def state(self, at: datetime) -> KeyState:
         """Where the key is in its life then; revoked counts before expired."""
-        if self.revoked_at is not None:
-            return KeyState.REVOKED
-        if self.expires_at is not None and at >= self.expires_at:
-            return KeyState.EXPIRED
-        return KeyState.ACTIVE
+        return _state(self.revoked_at, self.expires_at, at)
 
     def revoked(self, at: datetime) -> ApiKey:
         """This key, revoked; itself where it already is."""
@@ -216,6 +251,19 @@ def grant_key(
         created_at=at,
         expires_at=None if lifetime is None else at + lifetime,
     )
+
+
+def without_keys(text: str) -> str:
+    """The text with `[API key]` in place of every key, be it whole, mistyped or cut short."""
+    return _MORE_THAN_MAY_BE_SHOWN.sub("[API key]", text)
+
+
+def _state(revoked_at: datetime | None, expires_at: datetime | None, at: datetime) -> KeyState:
+    if revoked_at is not None:
+        return KeyState.REVOKED
+    if expires_at is not None and at >= expires_at:
+        return KeyState.EXPIRED
+    return KeyState.ACTIVE
 
 
 def _checksum(text: str) -> str:

@@ -272,15 +272,35 @@ class RecipientField(FieldDefinition):
                 self.custom_value_expression, changes.custom_value_expression
             ),
         )
-        if revised == self:
-            return self
-        at = max(at, self.updated_at + MILLISECOND)
-        return evolve(revised, updated_at=at, version=self.version + 1)
+        return self._succeeded_by(revised, at)
+
+    def resynced(self, reported: FieldDefinition, *, by: Channel, at: datetime) -> RecipientField:
+        """This field as its ESP now reports it, under its own key; itself where nothing differs.
+
+        OperationForbidden unless the channel is that of the field's integration.
+        """
+        require(by, Operation.UPDATE, self.origin)
+        revised = evolve(
+            self,
+            name=reported.name,
+            data_type=reported.data_type,
+            allowed_values=reported.allowed_values,
+            insertable=reported.insertable,
+            custom_insertion_code=reported.custom_insertion_code,
+            custom_value_expression=reported.custom_value_expression,
+        )
+        return self._succeeded_by(revised, at)
 
     def require_deletable(self, *, by: Channel, given: Precondition = UNCONDITIONAL) -> None:
         """OperationForbidden, then VersionConflict, unless the channel may delete this field."""
         require(by, Operation.DELETE, self.origin)
         given.require(self.version_tag)
+
+    def _succeeded_by(self, revised: RecipientField, at: datetime) -> RecipientField:
+        if revised == self:
+            return self
+        at = max(at, self.updated_at + MILLISECOND)
+        return evolve(revised, updated_at=at, version=self.version + 1)
 
     def _fixed_members(self) -> dict[str, object]:
         return {

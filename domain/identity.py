@@ -1,12 +1,16 @@
 """The identifiers, as types that can't be mixed up."""
 
-from typing import NewType
+from typing import Final, NewType
+
+LARGEST_ID: Final = 2**53 - 1
+"""The largest integer that every reader of JSON keeps exactly."""
 
 OrganizationId = NewType("OrganizationId", int)
 """1 to 2^53-1, assigned by the storage."""
 FieldId = NewType("FieldId", int)
 """1 to 2^53-1, assigned by the storage, unique across organizations, never used again."""
 IntegrationId = NewType("IntegrationId", int)
-"""1 to 2^53-1, assigned by whoever runs the integrations."""
+"""1 to 2^53-1, unique across organizations, never used again. Assigned by the storage, or by an
+application that runs integrations of its own."""
 ApiKeyId = NewType("ApiKeyId", int)
 """1 to 2^53-1, assigned by the storage, unique across organizations."""

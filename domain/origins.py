@@ -7,7 +7,7 @@ from enum import Enum
 from attrs import frozen
 
 from .errors import InvalidField, Rule, Violation
-from .identity import IntegrationId
+from .identity import LARGEST_ID, IntegrationId
 from .text import unstorable
 
 LONGEST_ESP_FIELD_NAME = 255
@@ -25,8 +25,8 @@ class Source(Enum):
 class Origin:
     """Where a field came from. An integration's field, and no other, carries the ESP's own name.
 
-    InvalidField where `integration_id` or `esp_field_name` (1 to 255 characters, verbatim) is
-    missing, superfluous or malformed.
+    InvalidField where `integration_id` (1 to 2^53-1) or `esp_field_name` (1 to 255 characters,
+    verbatim) is missing, superfluous or malformed.
     """
 
     source: Source
@@ -40,6 +40,9 @@ class Origin:
                 rule = Rule.REQUIRED if synced else Rule.NOT_APPLICABLE
                 message = "Integration fields, and no others, have an integration and an ESP name."
                 raise InvalidField([Violation(rule, message, (member,))])
+        if self.integration_id is not None and not 1 <= self.integration_id <= LARGEST_ID:
+            message = "An integration's id is between 1 and 9007199254740991."
+            raise InvalidField([Violation(Rule.OUT_OF_RANGE, message, ("integration_id",))])
         if self.esp_field_name is not None:
             _require_storable(self.esp_field_name)
 

@@ -24,6 +24,11 @@ def unstorable(text: str) -> Violation | None:
     )
 
 
+def storable(text: str) -> str:
+    """The text with U+FFFD in place of what can't be stored or shown."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def line_violation(text: str, *, longest: int) -> Violation | None:
     """What is wrong with a text that must be one line of 1 to `longest` code points."""
     if any(unicodedata.category(c) in {"Cc", "Cs"} or c in _LINE_SEPARATORS for c in text):

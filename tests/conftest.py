@@ -1,7 +1,8 @@
-"""The PostgreSQL that the suite starts itself, for every test that stores in it."""
+"""The PostgreSQL that the suite starts itself, and a watch that no log ever shows a key."""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 
@@ -9,7 +10,24 @@ import pytest
 
 from recipient_fields.adapters.postgres import migrate
 
-from .adapters.postgres.server import PostgresServer, execute, new_database
+from .adapters.postgres.server import EMPTY, PostgresServer, execute, new_database
+from .secrecy import Watch
+
+_watch = Watch()
+
+
+def pytest_sessionstart() -> None:
+    """Let whoever could know a key speak, whether or not somebody listens."""
+    logging.getLogger().addHandler(_watch)
+    for name in ("recipient_fields", "waitress"):
+        logging.getLogger(name).setLevel(logging.DEBUG)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Fail whatever test has made a log show a key."""
+    shown, _watch.shown = _watch.shown, []
+    assert shown == []
 
 
 @pytest.fixture(scope="session")
@@ -37,5 +55,5 @@ def shared_database(server_url: str) -> Iterator[str]:
 @pytest.fixture
 def emptied_database(shared_database: str) -> str:
     """The migrated database without a row."""
-    execute(shared_database, "TRUNCATE organizations, recipient_fields, api_keys RESTART IDENTITY")
+    execute(shared_database, EMPTY)
     return shared_database

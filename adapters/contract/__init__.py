@@ -25,6 +25,7 @@ pytest.register_assert_rewrite(
             "concurrency",
             "durability",
             "fields",
+            "integrations",
             "isolation",
             "organizations",
             "outage",
@@ -33,6 +34,7 @@ pytest.register_assert_rewrite(
             "round_trip",
             "state_machine",
             "storage",
+            "sync_runs",
             "uniqueness",
         )
     )

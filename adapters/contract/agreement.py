@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from recipient_fields.application import Storage
+from recipient_fields.application import IntegrationCheck, Storage, SyncPlanner
 from recipient_fields.domain import (
     LONGEST_GRACE,
     ApiKey,
@@ -24,6 +24,8 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
+    FoundKey,
+    IntegrationId,
     KeyTaken,
     Organization,
     OrganizationId,
@@ -31,12 +33,30 @@ from recipient_fields.domain import (
     RecipientField,
     RecipientFieldsError,
 )
+from recipient_fields.domain.esp import (
+    Integration,
+    IntegrationChanged,
+    IntegrationDraft,
+    SyncPlan,
+)
 
-from .examples import NEVER_GIVEN, NOW, a_grant, channel_of
+from .examples import NEVER_GIVEN, NOW, a_grant, channel_of, permit_all
 from .outcomes import attempt, exact
-from .strategies import changes, channels, definitions, instants, keys, organization_names, queries
+from .strategies import (
+    changes,
+    channels,
+    definitions,
+    instants,
+    integration_drafts,
+    keys,
+    names,
+    organization_names,
+    queries,
+    runs,
+)
 
 T = TypeVar("T")
+D = TypeVar("D", bound=FieldDefinition)
 
 
 @frozen
@@ -66,7 +86,7 @@ def assert_storages_agree(one: Storage, other: Storage, calls: Sequence[Call]) -
 
 @st.composite
 def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
-    """Sequences of calls of every method, which begin with two new organizations."""
+    """Sequences of calls of every method, which begin with organizations and an integration."""
     given = st.integers(0, 8).map(Nth)
     ids = st.one_of(given, given, given, st.sampled_from(NEVER_GIVEN))
     shared = st.sampled_from((FieldKey("city"), FieldKey("zip_code"), FieldKey("age")))
@@ -91,13 +111,30 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
         _calls("revoke_key", ids, instants()),
         _calls("rotate_key", ids, instants(), graces),
         _calls("record_use", ids, instants()),
+        _calls("all_integrations", ids),
+        _calls("get_integration", ids, ids),
+        _calls("locate_integration", ids),
+        _calls("add_integration", ids, integration_drafts()),
+        _calls("rename_integration", ids, ids, names()),
+        _calls("delete_integration", ids, ids, st.sampled_from((permit_all, _refuse_any))),
+        _calls("sync", ids, ids, runs()),
+        _calls("sync", st.just(Nth(0)), st.just(Nth(0)), runs()),
     )
     made = Call("add_organization", ("ACME", NOW))
-    return [made, made, *draw(st.lists(calls, min_size=1, max_size=most))]
+    connected = Call("add_integration", (Nth(0), draw(integration_drafts())))
+    synced = Call("sync", (Nth(0), Nth(0), draw(runs())))
+    drawn = draw(st.lists(calls, min_size=1, max_size=most))
+    left = (Call("all_fields", (Nth(number),)) for number in range(2))
+    return [made, made, connected, synced, *drawn, *left]
 
 
 def _calls(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[Call]:
     return st.builds(Call, st.just(method), st.tuples(*arguments))
+
+
+def _refuse_any(fields: tuple[RecipientField, ...]) -> None:
+    if fields:
+        raise IntegrationChanged
 
 
 class _Side:
@@ -108,6 +145,7 @@ class _Side:
         self._organization_ids: list[int] = []
         self._field_ids: list[int] = []
         self._key_ids: list[int] = []
+        self._integration_ids: list[int] = []
         self._revisions: list[tuple[int, int]] = []
         self._plain_keys_made = 0
 
@@ -166,8 +204,9 @@ class _Side:
     def all_keys(self, whose: Nth | int) -> tuple[ApiKey, ...]:
         return self._storage.api_keys.all(self._organization_id(whose))
 
-    def find_key(self, number: int) -> ApiKey | None:
-        return self._storage.api_keys.find(_plain_key(number).digest)
+    def find_key(self, number: int) -> FoundKey | None:
+        found = self._storage.api_keys.find(_plain_key(number).digest)
+        return found and evolve(found, catalog_revision=0)
 
     def add_key(self, whose: Nth | int, at: datetime) -> ApiKey:
         grant = a_grant(self._organization_id(whose), key=self._next_plain_key(), at=at)
@@ -185,6 +224,31 @@ class _Side:
     def record_use(self, which: Nth | int, at: datetime) -> None:
         self._storage.api_keys.record_use(self._key_id(which), at)
 
+    def all_integrations(self, whose: Nth | int) -> tuple[Integration, ...]:
+        return self._storage.integrations.all(self._organization_id(whose))
+
+    def get_integration(self, whose: Nth | int, which: Nth | int) -> Integration:
+        return self._storage.integrations.get(*self._integration(whose, which))
+
+    def locate_integration(self, which: Nth | int) -> Integration:
+        return self._storage.integrations.locate(self._integration(0, which)[1])
+
+    def add_integration(self, whose: Nth | int, draft: IntegrationDraft) -> Integration:
+        return self._storage.integrations.add(self._organization_id(whose), draft)
+
+    def rename_integration(self, whose: Nth | int, which: Nth | int, name: str) -> Integration:
+        return self._storage.integrations.update(
+            *self._integration(whose, which), lambda integration: integration.renamed(name)
+        )
+
+    def delete_integration(
+        self, whose: Nth | int, which: Nth | int, check: IntegrationCheck
+    ) -> tuple[RecipientField, ...]:
+        return self._storage.integrations.delete(*self._integration(whose, which), check)
+
+    def sync(self, whose: Nth | int, which: Nth | int, planner: SyncPlanner) -> SyncPlan:
+        return self._storage.integrations.sync(*self._integration(whose, which), planner)
+
     def _next_plain_key(self) -> PlainKey:
         self._plain_keys_made += 1
         return _plain_key(self._plain_keys_made)
@@ -194,6 +258,11 @@ class _Side:
 
     def _key_id(self, which: Nth | int) -> ApiKeyId:
         return ApiKeyId(_resolved(self._key_ids, which))
+
+    def _integration(
+        self, whose: Nth | int, which: Nth | int
+    ) -> tuple[OrganizationId, IntegrationId]:
+        return self._organization_id(whose), IntegrationId(_resolved(self._integration_ids, which))
 
     def _reference(self, which: Nth | int | FieldKey) -> FieldReference:
         if isinstance(which, FieldKey):
@@ -207,8 +276,15 @@ class _Side:
             number = _number(self._organization_ids, answer.id)
             return evolve(answer, id=OrganizationId(number))
         if isinstance(answer, RecipientField):
-            return self._numbered_for(answer, self._field_ids)
-        if isinstance(answer, ApiKey):
+            return self._numbered_for(self._of_numbered_origin(answer), self._field_ids)
+        if isinstance(answer, FieldDefinition):
+            return self._of_numbered_origin(answer)
+        if isinstance(answer, Integration):
+            return self._numbered_for(answer, self._integration_ids)
+        if isinstance(answer, SyncPlan):
+            members = ("integration", "created", "updated", "removed")
+            return evolve(answer, **{m: self._numbered(getattr(answer, m)) for m in members})
+        if isinstance(answer, ApiKey | FoundKey):
             return self._numbered_for(answer, self._key_ids)
         if isinstance(answer, Catalog):
             whose = _number(self._organization_ids, answer.organization_id)
@@ -218,6 +294,16 @@ class _Side:
             catalog = Catalog(answer.organization_id, answer.revision, answer.fields)
             return self._numbered(catalog), answer.total, answer.next is None
         return answer
+
+    def _of_numbered_origin(self, field: D) -> D:
+        """The field as if the integration's number were its id, which may be part of its key."""
+        integration_id = field.origin.integration_id
+        if integration_id not in self._integration_ids:
+            return field
+        number = IntegrationId(_number(self._integration_ids, integration_id) + 1)
+        stem = field.key.removesuffix(f"_{integration_id}")
+        key = field.key if stem == field.key else FieldKey(f"{stem}_{number}")
+        return evolve(field, key=key, origin=evolve(field.origin, integration_id=number))
 
     def _numbered_for(self, answer: Any, ids: list[int]) -> Any:
         whose = _number(self._organization_ids, answer.organization_id)

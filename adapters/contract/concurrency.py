@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -18,6 +18,7 @@ from recipient_fields.application import (
     ApiKeyRepository,
     FieldChange,
     FieldRepository,
+    IntegrationRepository,
     OrganizationRepository,
     Storage,
 )
@@ -31,6 +32,8 @@ from recipient_fields.domain import (
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
+    FieldQuery,
+    FieldReference,
     KeyGrant,
     KeyTaken,
     OrganizationId,
@@ -38,9 +41,22 @@ from recipient_fields.domain import (
     RecipientField,
     VersionConflict,
 )
+from recipient_fields.domain.esp import EspField, Integration, IntegrationNotFound, SyncPlan
 
-from .examples import LATER, NOW, a_definition, a_grant, changing, permit, renaming
-from .outcomes import attempt
+from .examples import (
+    LATER,
+    NOW,
+    a_definition,
+    a_grant,
+    an_esp_field,
+    an_integration_draft,
+    changing,
+    permit,
+    permit_all,
+    renaming,
+    reporting,
+)
+from .outcomes import assert_found, attempt
 
 
 def race(*calls: Callable[[], object]) -> list[Any]:
@@ -106,6 +122,28 @@ def refuse_changed(field: RecipientField) -> None:
     """The check that lets a field go only as it was made."""
     if field.version > 1:
         raise VersionConflict(field.version_tag)
+
+
+REPORTS: tuple[tuple[EspField, ...], ...] = (
+    tuple(an_esp_field(f"CITY_{number}", label="Here") for number in range(12)),
+    tuple(an_esp_field(f"CITY_{number}", label="There") for number in range(6, 18)),
+)
+"""Two lists of an ESP. From one to the other, half of the fields go, change and come."""
+
+
+def names_of(fields: Iterable[RecipientField], integration: Integration) -> list[tuple[str, str]]:
+    """What the integration's fields are called in the ESP and by people."""
+    return sorted(
+        (str(field.origin.esp_field_name), str(field.name))
+        for field in fields
+        if integration.channel.owns(field.origin)
+    )
+
+
+def is_one_of_the_reports(names: list[tuple[str, str]]) -> bool:
+    """Are the names those of one report, whole, or of none?"""
+    whole = [sorted((each.name, str(each.label)) for each in report) for report in REPORTS]
+    return names in ([], *whole)
 
 
 def _count(field: RecipientField, member: str) -> int:
@@ -248,7 +286,7 @@ class ConcurrencyCases:
 
         api_keys.update(key.id, change)
         assert meanwhile.outcome() is None
-        assert api_keys.find(key.digest) == evolve(key, last_used_at=LATER, revoked_at=LATER)
+        assert_found(api_keys, evolve(key, last_used_at=LATER, revoked_at=LATER))
 
     def test_an_update_never_brings_a_deleted_field_back(
         self, fields: FieldRepository, ours: OrganizationId
@@ -342,7 +380,7 @@ class ConcurrencyCases:
 
         uses = [partial(api_keys.record_use, key.id, at) for at in instants]
         assert race(*uses, revoke) == [None] * (self.threads + 1)
-        assert api_keys.find(key.digest) == evolve(key, last_used_at=instants[-1], revoked_at=LATER)
+        assert_found(api_keys, evolve(key, last_used_at=instants[-1], revoked_at=LATER))
 
     def test_organizations_made_at_once_are_all_there(
         self, organizations: OrganizationRepository
@@ -359,3 +397,180 @@ class ConcurrencyCases:
         for _ in range(3):
             assert race(*[partial(storage.fields.all, ours)] * self.crowd) == [catalog] * self.crowd
         storage.check()
+
+    def test_runs_and_api_calls_at_once_lose_nothing(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        """The calls want the keys that the runs want."""
+        one, other = (integrations.add(ours, an_integration_draft()) for _ in range(2))
+        rounds = self.rounds // 4
+        counter = fields.add(ours, a_definition("counter", name="0"))
+
+        def sync(integration: Integration) -> None:
+            for number in range(rounds):
+                report = reporting(*REPORTS[number % 2])
+                integrations.sync(ours, integration.id, report)
+
+        def create() -> list[FieldReference]:
+            kept: list[FieldReference] = []
+            for number in range(rounds):
+                try:
+                    field = fields.add(ours, a_definition(f"city_{number % 20}"))
+                except KeyTaken:
+                    continue
+                if number % 2:
+                    fields.delete(ours, field.id, permit)
+                else:
+                    kept.append(field.id)
+            return kept
+
+        def count_up() -> None:
+            for _ in range(rounds):
+                fields.update(ours, counter.id, counting_up("name"))
+
+        outcomes = race(partial(sync, one), partial(sync, other), create, create, count_up)
+        assert [outcomes[index] for index in (0, 1, 4)] == [None, None, None]
+        stored = fields.all(ours).fields
+        assert {*outcomes[2], *outcomes[3], counter.id} == {
+            field.id for field in stored if field.origin.integration_id is None
+        }
+        assert fields.get(ours, counter.id).name == str(rounds)
+        assert len({field.key for field in stored}) == len(stored)
+        for integration in (one, other):
+            plan = integrations.sync(ours, integration.id, reporting(*REPORTS[(rounds - 1) % 2]))
+            refused = [each.name for each in plan.refused]
+            expected = [
+                (each.name, str(each.label))
+                for each in REPORTS[(rounds - 1) % 2]
+                if each.name not in refused
+            ]
+            assert names_of(fields.all(ours).fields, integration) == sorted(expected)
+
+    def test_runs_of_one_integration_at_once_come_one_after_the_other(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+
+        def sync(first: int) -> list[SyncPlan]:
+            return [
+                integrations.sync(ours, integration.id, reporting(*REPORTS[number % 2]))
+                for number in range(first, first + self.rounds // 10)
+            ]
+
+        plans = [plan for plans in race(*map(partial(partial, sync), range(4))) for plan in plans]
+        stored = fields.all(ours).fields
+        assert names_of(stored, integration)
+        assert is_one_of_the_reports(names_of(stored, integration))
+        created = [each for plan in plans for each in plan.created]
+        removed = [each.id for plan in plans for each in plan.removed]
+        assert len(set(removed)) == len(removed) == len(created) - len(stored)
+
+    def test_a_reader_sees_the_catalog_before_a_run_or_after_it(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        """A single writer notes every catalog there is: of each revision there is exactly one."""
+        integration = integrations.add(ours, an_integration_draft())
+        written = [fields.all(ours)]
+        done = Event()
+
+        def write() -> list[Catalog]:
+            try:
+                for number in range(self.rounds // 4):
+                    integrations.sync(ours, integration.id, reporting(*REPORTS[number % 2]))
+                    written.append(fields.all(ours))
+                integrations.delete(ours, integration.id, permit_all)
+                written.append(fields.all(ours))
+            finally:
+                done.set()
+            return written
+
+        def read() -> list[Catalog]:
+            seen = [fields.all(ours)]
+            while not done.is_set():
+                seen.append(fields.all(ours))
+                page = fields.select(ours, FieldQuery())
+                assert page.total == len(page.fields)
+                seen.append(Catalog(ours, page.revision, page.fields))
+            return seen
+
+        there_were = None
+        for seen in race(write, *[read] * (self.threads // 2)):
+            there_were = there_were or {catalog.revision: catalog for catalog in written}
+            revisions = [catalog.revision for catalog in seen]
+            assert revisions == sorted(revisions)
+            for catalog in seen:
+                assert is_one_of_the_reports(names_of(catalog.fields, integration))
+                assert set(catalog.fields) == set(there_were[catalog.revision].fields)
+
+    def test_a_field_added_in_the_midst_of_a_run_takes_no_key_of_it(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        meanwhile = Meanwhile(partial(fields.add, ours, a_definition("city")), self.moment)
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            plan = reporting(an_esp_field("CITY"))(found, catalog)
+            meanwhile.happens()
+            return plan
+
+        integrations.sync(ours, integration.id, planner)
+        outcome = meanwhile.outcome()
+        stored = fields.all(ours).fields
+        assert names_of(stored, integration) == [("CITY", "CITY")]
+        assert len({field.key for field in stored}) == len(stored)
+        assert outcome in stored if isinstance(outcome, RecipientField) else len(stored) == 1
+        assert type(outcome) in {RecipientField, KeyTaken}
+
+    def test_a_field_added_in_the_midst_of_a_deletion_is_not_deleted_unchecked(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        run = partial(integrations.sync, ours, integration.id, reporting(an_esp_field("CITY")))
+        meanwhile = Meanwhile(run, self.moment)
+        checked: list[tuple[RecipientField, ...]] = []
+
+        def check(found: tuple[RecipientField, ...]) -> None:
+            meanwhile.happens()
+            checked.append(found)
+
+        removed = integrations.delete(ours, integration.id, check)
+        assert removed == checked[-1]
+        assert type(meanwhile.outcome()) in {SyncPlan, IntegrationNotFound}
+        assert bool(removed) is isinstance(meanwhile.outcome(), SyncPlan)
+        assert fields.all(ours).fields == ()
+        assert integrations.all(ours) == ()
+
+    def test_an_integration_deleted_in_the_midst_of_a_run_leaves_no_field(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        deletion = partial(integrations.delete, ours, integration.id, permit_all)
+        meanwhile = Meanwhile(deletion, self.moment)
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            meanwhile.happens()
+            return reporting(an_esp_field("CITY"))(found, catalog)
+
+        synced = attempt(lambda: integrations.sync(ours, integration.id, planner))
+        assert type(synced) in {SyncPlan, IntegrationNotFound}
+        assert isinstance(meanwhile.outcome(), tuple)
+        assert fields.all(ours).fields == ()
+        assert integrations.all(ours) == ()
+
+    def test_a_name_given_in_the_midst_of_a_run_is_not_lost(
+        self, integrations: IntegrationRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        update = partial(
+            integrations.update, ours, integration.id, lambda found: found.renamed("Other")
+        )
+        meanwhile = Meanwhile(update, self.moment)
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            meanwhile.happens()
+            return reporting()(found, catalog)
+
+        integrations.sync(ours, integration.id, planner)
+        assert isinstance(meanwhile.outcome(), Integration)
+        expected = evolve(integration, name="Other", last_synced_at=LATER)
+        assert integrations.get(ours, integration.id) == expected

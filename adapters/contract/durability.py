@@ -9,9 +9,21 @@ from functools import partial
 import pytest
 
 from recipient_fields.application import Storage
+from recipient_fields.domain import IntegrationId
 
 from .concurrency import counting_up, race
-from .examples import LATER, NOW, a_definition, a_grant, permit, renaming
+from .examples import (
+    LATER,
+    NOW,
+    a_definition,
+    a_grant,
+    an_esp_field,
+    an_integration_draft,
+    permit,
+    permit_all,
+    renaming,
+    reporting,
+)
 
 
 class StorageDurabilityContract:
@@ -33,13 +45,18 @@ class StorageDurabilityContract:
             storage.fields.update(ours, field.id, renaming("Town"))
             key = storage.api_keys.add(a_grant(ours))
             storage.api_keys.record_use(key.id, LATER)
+            integration = storage.integrations.add(ours, an_integration_draft())
+            storage.integrations.sync(ours, integration.id, reporting(an_esp_field("TOWN")))
             organizations = storage.organizations.all()
             catalog = storage.fields.all(ours)
             keys = storage.api_keys.all(ours)
+            integrations = storage.integrations.all(ours)
+            assert integrations[0].last_synced_at == LATER
         with opened() as storage:
             assert storage.organizations.all() == organizations
             assert storage.fields.all(ours) == catalog
             assert storage.api_keys.all(ours) == keys
+            assert storage.integrations.all(ours) == integrations
 
     def test_the_id_of_a_deleted_field_does_not_return_either(
         self, opened: Callable[[], AbstractContextManager[Storage]]
@@ -52,6 +69,16 @@ class StorageDurabilityContract:
         with opened() as storage:
             assert storage.fields.add(ours, a_definition()).id > field.id
             assert storage.fields.all(ours).revision > revision
+
+    def test_the_id_of_a_deleted_integration_does_not_return_either(
+        self, opened: Callable[[], AbstractContextManager[Storage]]
+    ) -> None:
+        with opened() as storage:
+            ours = storage.organizations.add("ACME", NOW).id
+            deleted = storage.integrations.add(ours, an_integration_draft())
+            storage.integrations.delete(ours, deleted.id, permit_all)
+        with opened() as storage:
+            assert storage.integrations.add(ours, an_integration_draft()).id > deleted.id
 
     def test_two_that_are_open_at_once_see_each_others_changes(
         self, opened: Callable[[], AbstractContextManager[Storage]]
@@ -77,3 +104,21 @@ class StorageDurabilityContract:
 
             assert race(partial(count_up, one), partial(count_up, other)) == [None, None]
             assert one.fields.get(ours, field.id).name == str(2 * self.rounds)
+
+    def test_two_that_are_open_at_once_lose_nothing_to_each_others_runs(
+        self, opened: Callable[[], AbstractContextManager[Storage]]
+    ) -> None:
+        with opened() as one, opened() as other:
+            ours = one.organizations.add("ACME", NOW).id
+            first, second = (one.integrations.add(ours, an_integration_draft()) for _ in range(2))
+
+            def sync(storage: Storage, integration_id: IntegrationId) -> None:
+                for number in range(self.rounds):
+                    report = reporting(an_esp_field("CITY"), an_esp_field(f"ZIP{number % 3}"))
+                    storage.integrations.sync(ours, integration_id, report)
+
+            runs = partial(sync, one, first.id), partial(sync, other, second.id)
+            assert race(*runs) == [None, None]
+            stored = [(f.origin.integration_id, f.name) for f in one.fields.all(ours).fields]
+            last = ("CITY", f"ZIP{(self.rounds - 1) % 3}")
+            assert sorted(stored) == [(each.id, name) for each in (first, second) for name in last]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from recipient_fields.application import FieldChange
+from recipient_fields.application import FieldChange, SyncPlanner
 from recipient_fields.domain import (
     API,
     LARGEST_INTEGER,
@@ -24,6 +24,15 @@ from recipient_fields.domain import (
     RecipientField,
     Source,
     grant_key,
+)
+from recipient_fields.domain.esp import (
+    Esp,
+    EspField,
+    Integration,
+    IntegrationDraft,
+    ReportedField,
+    SyncPlan,
+    SyncRun,
 )
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
@@ -98,6 +107,25 @@ def a_grant(
     return grant_key(key or PlainKey.generate(), organization_id, **{**usual, **members})
 
 
+def an_integration_draft(esp: Esp = Esp.MAILCHIMP, **members: Any) -> IntegrationDraft:
+    """An integration before it is stored."""
+    return IntegrationDraft(**{"esp": esp, "name": "Main list", "created_at": NOW, **members})
+
+
+def an_esp_field(name: str = "CITY", **members: Any) -> EspField:
+    """A field as an ESP reports it."""
+    return EspField(**{"name": name, "data_type": DataType.TEXT, **members})
+
+
+def reporting(*reported: ReportedField, at: datetime = LATER) -> SyncPlanner:
+    """The planner of a run that began then and in which the ESP reported these."""
+
+    def plan(integration: Integration, fields: tuple[RecipientField, ...]) -> SyncPlan:
+        return SyncRun.read(integration, reported, at=at).plan(integration, fields)
+
+    return plan
+
+
 def channel_of(field: RecipientField) -> Channel:
     """The channel the field came from."""
     return Channel(field.origin.source, field.origin.integration_id)
@@ -122,6 +150,10 @@ def permit(_: RecipientField) -> None:
     """The check that lets every field go."""
 
 
-def unreachable(_: object) -> Any:
-    """The change, check or succession that must not be asked."""
+def permit_all(_: tuple[RecipientField, ...]) -> None:
+    """The check that lets every integration go."""
+
+
+def unreachable(*_: object) -> Any:
+    """The change, check, succession or planner that must not be asked."""
     raise AssertionError("asked about something that was not to be found")

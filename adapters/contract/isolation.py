@@ -142,8 +142,9 @@ class AbsenceCases:
         self, fields: FieldRepository, ours: OrganizationId, never_given: int
     ) -> None:
         fields.add(ours, a_definition())
-        with pytest.raises(OrganizationNotFound):
-            fields.all(OrganizationId(never_given))
+        for read in (fields.all, fields.publish):
+            with pytest.raises(OrganizationNotFound):
+                read(OrganizationId(never_given))
 
     @never_given
     def test_an_unknown_organization_gets_no_field(

@@ -13,27 +13,44 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldQuery,
+    IntegrationId,
     OrganizationId,
     StorageUnavailable,
 )
 
-from .examples import LATER, NOW, a_definition, a_grant, permit, renaming
+from .examples import (
+    LATER,
+    NOW,
+    a_definition,
+    a_grant,
+    an_esp_field,
+    an_integration_draft,
+    permit,
+    permit_all,
+    renaming,
+    reporting,
+)
 
 Call: TypeAlias = Callable[[Storage], object]
 
 ID: Final = 1
-"""Of the organization, the field and the API key that the calls are about."""
+"""Of the organization, the field, the API key and the integration that the calls are about."""
 
 _OURS, _FIELD, _KEY = OrganizationId(ID), FieldId(ID), ApiKeyId(ID)
+_INTEGRATION = IntegrationId(ID)
 
 READS: Final[dict[str, Call]] = {
     "check": lambda storage: storage.check(),
     "fields.all": lambda storage: storage.fields.all(_OURS),
+    "fields.publish": lambda storage: storage.fields.publish(_OURS),
     "fields.select": lambda storage: storage.fields.select(_OURS, FieldQuery()),
     "fields.get": lambda storage: storage.fields.get(_OURS, _FIELD),
     "fields.get by key": lambda storage: storage.fields.get(_OURS, FieldKey("city")),
     "api_keys.all": lambda storage: storage.api_keys.all(_OURS),
     "api_keys.find": lambda storage: storage.api_keys.find(bytes(32)),
+    "integrations.all": lambda storage: storage.integrations.all(_OURS),
+    "integrations.get": lambda storage: storage.integrations.get(_OURS, _INTEGRATION),
+    "integrations.locate": lambda storage: storage.integrations.locate(_INTEGRATION),
     "organizations.all": lambda storage: storage.organizations.all(),
 }
 """A call of every method that only reads."""
@@ -48,6 +65,16 @@ WRITES: Final[dict[str, Call]] = {
         _KEY, lambda key: (key.revoked(NOW), a_grant(key.organization_id))
     ),
     "api_keys.record_use": lambda storage: storage.api_keys.record_use(_KEY, LATER),
+    "integrations.add": lambda storage: storage.integrations.add(_OURS, an_integration_draft()),
+    "integrations.update": lambda storage: storage.integrations.update(
+        _OURS, _INTEGRATION, lambda integration: integration.renamed("Other list")
+    ),
+    "integrations.sync": lambda storage: storage.integrations.sync(
+        _OURS, _INTEGRATION, reporting(an_esp_field())
+    ),
+    "integrations.delete": lambda storage: storage.integrations.delete(
+        _OURS, _INTEGRATION, permit_all
+    ),
     "organizations.add": lambda storage: storage.organizations.add("ACME", NOW),
 }
 """A call of every method that writes."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 
 import attrs
 
-from recipient_fields.domain import RecipientFieldsError
+from recipient_fields.application import ApiKeyRepository, PublishedCatalog, published
+from recipient_fields.domain import ApiKey, Catalog, RecipientFieldsError
 
 T = TypeVar("T")
 
@@ -37,3 +39,20 @@ def exact(value: Any) -> object:
     if isinstance(value, RecipientFieldsError):
         return type(value), value.args, vars(value)
     return type(value), repr(value)
+
+
+def assert_published(publication: PublishedCatalog, catalog: Catalog) -> None:
+    """It is what `published` makes of the catalog, however its JSON is spelled."""
+    expected = published(catalog)
+    assert attrs.evolve(publication, documents="") == attrs.evolve(expected, documents="")
+    # Texts tell 1 from 1.0 and show the order of members.
+    assert json.dumps(json.loads(publication.documents)) == json.dumps(
+        json.loads(expected.documents)
+    )
+
+
+def assert_found(api_keys: ApiKeyRepository, key: ApiKey) -> None:
+    """A look-up by its digest finds the key as it is."""
+    found = api_keys.find(key.digest)
+    assert found is not None
+    assert exact(found) == exact(key.found(found.catalog_revision))

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeAlias
 
 import pytest
 
-from recipient_fields.application import FieldRepository
+from recipient_fields.application import ApiKeyRepository, FieldRepository
 from recipient_fields.domain import (
     API,
     FieldKey,
@@ -22,7 +22,7 @@ from recipient_fields.domain import (
     sync_of,
 )
 
-from .examples import LARGEST_INTEGRATION_ID, a_definition, permit, renaming, unchanged
+from .examples import LARGEST_INTEGRATION_ID, a_definition, a_grant, permit, renaming, unchanged
 
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId], object]
 
@@ -42,6 +42,7 @@ CHANGES: dict[str, Call] = {
 
 NO_CHANGES: dict[str, Call] = {
     "reading all": lambda fields, ours: fields.all(ours),
+    "publishing": lambda fields, ours: fields.publish(ours),
     "selecting": lambda fields, ours: fields.select(ours, FieldQuery()),
     "reading one": lambda fields, ours: fields.get(ours, CITY),
     "a taken key": lambda fields, ours: fields.add(ours, a_definition("city")),
@@ -97,3 +98,20 @@ class RevisionCases:
             fields.delete(ours, field.id, permit)
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
+
+    @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+    def test_a_key_is_found_with_the_revision_of_its_organizations_catalog(
+        self,
+        fields: FieldRepository,
+        api_keys: ApiKeyRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        change: Call,
+    ) -> None:
+        keys = {whose: api_keys.add(a_grant(whose)) for whose in (ours, theirs)}
+        fields.add(ours, a_definition())
+        for step in (lambda *_: None, change):
+            step(fields, ours)
+            for whose, key in keys.items():
+                expected = key.found(fields.all(whose).revision)
+                assert api_keys.find(key.digest) == expected

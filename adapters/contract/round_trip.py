@@ -15,6 +15,7 @@ from recipient_fields.domain import (
     Channel,
     DataType,
     FieldDefinition,
+    FieldKey,
     FieldName,
     InsertionCode,
     OrganizationId,
@@ -30,8 +31,9 @@ from .examples import (
     SNIPPETS,
     a_definition,
     changing,
+    permit,
 )
-from .outcomes import exact
+from .outcomes import assert_published, exact
 
 
 class RoundTripCases:
@@ -98,6 +100,16 @@ class RoundTripCases:
     ) -> None:
         assert_comes_back(fields, ours, evolve(a_definition(), created_at=created_at))
 
+    def test_a_catalog_is_published_in_the_order_of_its_ids(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        assert_published(fields.publish(ours), fields.all(ours))
+        for key in ("zebra", "apple", "mango"):
+            fields.add(ours, a_definition(key))
+        fields.update(ours, FieldKey("zebra"), changing(insertable=False))
+        fields.delete(ours, FieldKey("apple"), permit)
+        assert_published(fields.publish(ours), fields.all(ours))
+
     def test_every_changeable_member_comes_back_changed_and_changed_back(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
@@ -133,4 +145,6 @@ def assert_comes_back(
     assert exact(added) == expected
     assert exact(fields.get(organization_id, added.id)) == expected
     assert exact(fields.get(organization_id, added.key)) == expected
-    assert exact(fields.all(organization_id).fields) == (expected,)
+    catalog = fields.all(organization_id)
+    assert exact(catalog.fields) == (expected,)
+    assert_published(fields.publish(organization_id), catalog)

@@ -41,7 +41,6 @@ from recipient_fields.domain import (
     FieldNotFound,
     FieldQuery,
     FieldReference,
-    IntegrationId,
     KeyGrant,
     KeyTaken,
     OrganizationId,
@@ -51,8 +50,8 @@ from recipient_fields.domain import (
 )
 
 from .examples import NOW, a_definition, a_grant, channel_of
-from .outcomes import attempt, exact
-from .strategies import changes, channels, definitions, instants, queries
+from .outcomes import assert_found, assert_published, attempt, exact
+from .strategies import OWN_INTEGRATION_IDS, changes, channels, definitions, instants, queries
 
 OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
 """Opens a storage for the length of a block; it may hold rows of others."""
@@ -60,7 +59,7 @@ OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
 # Few, so that fields and organizations come into each other's way.
 _KEYS: Final = (FieldKey("city"), FieldKey("zip_code"), FieldKey("age"), FieldKey("email"))
 _SHARED_KEYS: Final = st.sampled_from(_KEYS)
-_CHANNELS: Final = (API, ADMINISTRATOR, sync_of(IntegrationId(1)))
+_CHANNELS: Final = (API, ADMINISTRATOR, sync_of(OWN_INTEGRATION_IDS[0]))
 
 
 class Model:
@@ -319,6 +318,7 @@ class StorageMachine(RuleBasedStateMachine):
             else:
                 assert catalog.revision > before.revision
             self.catalogs[organization_id] = catalog
+            assert_published(self.storage.fields.publish(organization_id), catalog)
 
     @invariant()
     def every_api_key_is_as_the_model_says(self) -> None:
@@ -331,7 +331,7 @@ class StorageMachine(RuleBasedStateMachine):
             ]
             assert self.storage.api_keys.all(organization_id) == tuple(keys)
         for key in self.model.api_keys.values():
-            assert self.storage.api_keys.find(key.digest) == key
+            assert_found(self.storage.api_keys, key)
 
 
 def machine_for(open_storage: OpenStorage) -> type[StorageMachine]:

@@ -9,6 +9,7 @@ import pytest
 from recipient_fields.application import (
     ApiKeyRepository,
     FieldRepository,
+    IntegrationRepository,
     OrganizationRepository,
     Storage,
 )
@@ -18,11 +19,13 @@ from .api_keys import ApiKeyCases
 from .concurrency import ConcurrencyCases
 from .examples import NOW
 from .fields import FieldCases
+from .integrations import IntegrationCases
 from .isolation import AbsenceCases, IsolationCases
 from .organizations import OrganizationCases
 from .queries import QueryCases
 from .revisions import RevisionCases
 from .round_trip import RoundTripCases
+from .sync_runs import SyncCases
 from .uniqueness import UniquenessCases
 
 
@@ -34,6 +37,8 @@ class StorageContract(
     IsolationCases,
     AbsenceCases,
     ApiKeyCases,
+    IntegrationCases,
+    SyncCases,
     QueryCases,
     OrganizationCases,
     ConcurrencyCases,
@@ -54,6 +59,11 @@ class StorageContract(
     def api_keys(self, storage: Storage) -> ApiKeyRepository:
         """The storage's API keys."""
         return storage.api_keys
+
+    @pytest.fixture
+    def integrations(self, storage: Storage) -> IntegrationRepository:
+        """The storage's integrations."""
+        return storage.integrations
 
     @pytest.fixture
     def organizations(self, storage: Storage) -> OrganizationRepository:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from recipient_fields.application import SyncPlanner
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -38,11 +39,19 @@ from recipient_fields.domain import (
     sync_of,
     whole_milliseconds,
 )
+from recipient_fields.domain.esp import Esp, EspField, IntegrationDraft
+
+from .examples import LARGEST_INTEGRATION_ID, reporting
 
 T = TypeVar("T")
 
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
-_CHANNELS = (API, ADMINISTRATOR, sync_of(IntegrationId(1)), sync_of(IntegrationId(2)))
+
+OWN_INTEGRATION_IDS: Final = (IntegrationId(LARGEST_INTEGRATION_ID - 1), LARGEST_INTEGRATION_ID)
+"""Of integrations that an application runs by itself: no storage gives these ids."""
+
+_CHANNELS = (API, ADMINISTRATOR, *map(sync_of, OWN_INTEGRATION_IDS))
+_ESP_NAMES = ("CITY", "city", "First name", "first_name", "first-name", "email", "id", "{")
 
 
 @cache
@@ -138,7 +147,7 @@ def queries(*, keyed: SearchStrategy[FieldKey] | None = None) -> SearchStrategy[
         sources=_filters(st.sampled_from(Source)),
         data_types=_filters(st.sampled_from(DataType)),
         keys=_filters(keys() if keyed is None else keyed),
-        integration_ids=_filters(st.integers(1, 3).map(IntegrationId)),
+        integration_ids=_filters(st.sampled_from(OWN_INTEGRATION_IDS)),
         insertable=st.none() | st.booleans(),
         text=st.none() | st.sampled_from("aeiou_"),
         sort=st.sampled_from(SortKey),
@@ -146,6 +155,29 @@ def queries(*, keyed: SearchStrategy[FieldKey] | None = None) -> SearchStrategy[
         limit=st.none() | st.integers(1, 3),
         after=st.none(),
     )
+
+
+def integration_drafts() -> SearchStrategy[IntegrationDraft]:
+    """Integrations before they are stored; names of integrations are as those of fields."""
+    return st.builds(
+        IntegrationDraft, esp=st.sampled_from(Esp), name=names().map(str), created_at=instants()
+    )
+
+
+def runs() -> SearchStrategy[SyncPlanner]:
+    """Planners of sync runs, whose ESPs report names that no integration gets all of."""
+    reported = st.sampled_from(DataType).flatmap(
+        lambda data_type: st.builds(
+            EspField,
+            name=st.sampled_from(_ESP_NAMES),
+            data_type=st.just(data_type),
+            label=st.none() | names(),
+            allowed_values=st.none() | allowed_values(data_type).map(lambda each: each.values),
+            standard=st.booleans(),
+        )
+    )
+    reports = st.lists(reported, max_size=6).map(tuple)
+    return st.builds(lambda report, at: reporting(*report, at=at), reports, instants())
 
 
 def changes() -> SearchStrategy[FieldChanges]:

@@ -13,12 +13,13 @@ from recipient_fields.domain import (
     ApiKey,
     ApiKeyId,
     ApiKeyNotFound,
+    FoundKey,
     KeyGrant,
     OrganizationId,
     OrganizationNotFound,
 )
 
-from ..rows import stored_key
+from ..rows import found_key, stored_key
 from .columns import (
     from_utc,
     optional_from_utc,
@@ -34,7 +35,11 @@ _COLUMNS = (
     " last_used_at AT TIME ZONE 'UTC', revoked_at AT TIME ZONE 'UTC'"
 )
 _SELECT = f"SELECT {_COLUMNS} FROM api_keys"
-_SELECT_BY_DIGEST = f"{_SELECT} WHERE digest = %s"
+_FIND = """
+    SELECT api_keys.id, organization_id, access, revision, expires_at AT TIME ZONE 'UTC',
+        revoked_at AT TIME ZONE 'UTC', last_used_at AT TIME ZONE 'UTC'
+    FROM api_keys JOIN organizations ON organizations.id = organization_id WHERE digest = %s
+"""
 _SELECT_FOR_CHANGE = f"{_SELECT} WHERE id = %s FOR NO KEY UPDATE"
 _SELECT_ALL = f"""
     SELECT api_key.*
@@ -71,10 +76,10 @@ class PostgresApiKeyRepository:
             raise OrganizationNotFound
         return tuple(_api_key(row) for row in rows if row[0] is not None)
 
-    def find(self, digest: bytes, /) -> ApiKey | None:
+    def find(self, digest: bytes, /) -> FoundKey | None:
         """See ApiKeyRepository."""
-        row = self._database.read(lambda c: c.execute(_SELECT_BY_DIGEST, (digest,)).fetchone())
-        return None if row is None else _api_key(row)
+        row = self._database.read(lambda c: c.execute(_FIND, (digest,)).fetchone())
+        return None if row is None else found_key(*row[:4], *map(optional_from_utc, row[4:]))
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """See ApiKeyRepository."""

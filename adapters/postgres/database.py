@@ -32,8 +32,7 @@ _PREPARE_AFTER = 5
 _BEGIN = """
     BEGIN ISOLATION LEVEL READ COMMITTED;
     SET LOCAL lock_timeout = '1s';
-    SET LOCAL idle_in_transaction_session_timeout = '5s'
-"""
+    SET LOCAL idle_in_transaction_session_timeout = '5s'"""
 
 
 class Database:
@@ -65,37 +64,17 @@ class Database:
 
     def read(self, work: Work[T], *, seconds: float = _ANSWER_SECONDS) -> T:
         """What the work finds; each of its statements sees a state of its own."""
-        return self._twice(self._autocommit, work, seconds)
+        return self._twice(work, seconds)
 
-    def write(self, work: Work[T]) -> T:
-        """What the work returns, in one transaction; undone where it raises."""
-        return self._twice(self._transaction, work, _ANSWER_SECONDS)
+    def write(self, work: Work[T], *, first: str = "SELECT", seconds: float = _ANSWER_SECONDS) -> T:
+        """What the work returns, in one transaction; undone where it raises.
 
-    def close(self) -> None:
-        """Close every connection; one that is in use closes when it is given back."""
-        self._closing.set()
-        self._keeper.join(_KEEPER_SECONDS)
-        self._pool.close(timeout=1.0)
+        `first` is a statement that costs no round trip of its own. It has no parameters.
+        """
 
-    def _twice(self, run: Callable[[Work[T], float], T], work: Work[T], seconds: float) -> T:
-        deadline = monotonic() + seconds
-        with translated_errors():
+        def transaction(connection: DeadlineConnection) -> T:
             try:
-                return run(work, deadline)
-            except Error as error:
-                if not is_worth_another_try(error):
-                    raise
-            sleep(_YIELD_SECONDS)  # So that the other gets what this one has just given back.
-            return run(work, deadline)
-
-    def _autocommit(self, work: Work[T], deadline: float) -> T:
-        with self._connection(deadline) as connection:
-            return work(connection)
-
-    def _transaction(self, work: Work[T], deadline: float) -> T:
-        with self._connection(deadline) as connection:
-            connection.execute(_BEGIN, prepare=False)
-            try:
+                connection.execute(f"{_BEGIN}; {first}", prepare=False)
                 result = work(connection)
                 connection.execute("COMMIT", prepare=False)
             except BaseException:
@@ -103,6 +82,38 @@ class Database:
                     connection.execute("ROLLBACK", prepare=False)
                 raise
             return result
+
+        return self._twice(transaction, seconds)
+
+    def use(self) -> dict[str, int]:
+        """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
+        told = self._pool.get_stats()
+        return {
+            "open": told["pool_size"],
+            "in_use": told["pool_size"] - told["pool_available"],
+            "waiting": told["requests_waiting"],
+        }
+
+    def close(self) -> None:
+        """Close every connection; one that is in use closes when it is given back."""
+        self._closing.set()
+        self._keeper.join(_KEEPER_SECONDS)
+        self._pool.close(timeout=1.0)
+
+    def _twice(self, work: Work[T], seconds: float) -> T:
+        deadline = monotonic() + seconds
+        with translated_errors():
+            try:
+                return self._once(work, deadline)
+            except Error as error:
+                if not is_worth_another_try(error):
+                    raise
+            sleep(_YIELD_SECONDS)  # So that the other gets what this one has just given back.
+            return self._once(work, deadline)
+
+    def _once(self, work: Work[T], deadline: float) -> T:
+        with self._connection(deadline) as connection:
+            return work(connection)
 
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[DeadlineConnection]:

@@ -18,11 +18,8 @@ from recipient_fields.domain import (
 from .columns import from_utc, storable_id, to_milliseconds
 from .database import Database
 
-MOVE_REVISION = """
-    WITH catalog AS (
-        UPDATE organizations SET revision = revision + 1 WHERE id = %(organization_id)s
-    )
-"""
+_MOVE_REVISION = "UPDATE organizations SET revision = revision + 1 WHERE id = %(organization_id)s"
+MOVE_REVISION = f"WITH catalog AS ({_MOVE_REVISION})"
 """Goes before a statement that changes one of the organization's fields."""
 
 _COLUMNS = "id, name, created_at AT TIME ZONE 'UTC'"
@@ -30,7 +27,6 @@ _SELECT_ALL = f"SELECT {_COLUMNS} FROM organizations ORDER BY id"
 _INSERT = f"""
     INSERT INTO organizations (name, revision, created_at) VALUES (%s, %s, %s) RETURNING {_COLUMNS}
 """
-_LOCK = "SELECT FROM organizations WHERE id = %s FOR NO KEY UPDATE"
 
 
 @frozen
@@ -52,13 +48,19 @@ class PostgresOrganizationRepository:
         return _organization(row)
 
 
-def lock_catalog(connection: Connection[Any], organization_id: OrganizationId) -> bool:
-    """Keep the organization's catalog from others until the transaction ends; False: no such one.
+def lock_catalog(organization_id: OrganizationId) -> str:
+    """The statement that keeps the organization's catalog from others until its transaction ends.
 
     Whatever changes a field begins with this. So what it has read still holds when it writes, and
     two of them never wait for each other in a circle.
     """
-    return connection.execute(_LOCK, (storable_id(organization_id),)).rowcount == 1
+    identifier = storable_id(organization_id)
+    return f"SELECT FROM organizations WHERE id = {identifier:d} FOR NO KEY UPDATE"
+
+
+def move_revision(connection: Connection[Any], organization_id: OrganizationId) -> None:
+    """Note that the organization's catalog changes."""
+    connection.execute(_MOVE_REVISION, {"organization_id": organization_id})
 
 
 def _organization(row: tuple[Any, ...]) -> Organization:

@@ -31,7 +31,7 @@ _CREATE_LEDGER = """
 """
 _SELECT_APPLIED = "SELECT name FROM schema_migrations ORDER BY name"
 _SELECT_MISSING = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL"
-_TABLES = ["organizations", "recipient_fields", "api_keys"]
+_TABLES = ["organizations", "recipient_fields", "api_keys", "integrations"]
 _RECORD = "INSERT INTO schema_migrations (name) VALUES (%s)"
 
 

@@ -6,6 +6,7 @@ from .api_keys import PostgresApiKeyRepository
 from .connection import parse_url, require_compiled_driver
 from .database import Database
 from .fields import PostgresFieldRepository
+from .integrations import PostgresIntegrationRepository
 from .organizations import PostgresOrganizationRepository
 from .schema import require_current, require_sufficient
 
@@ -20,7 +21,7 @@ class PostgresStorage:
     StorageUnavailable where the URL can't be read, the server can't be reached, its schema is not
     this version's, or psycopg lacks its C implementation.
 
-    No method answers later than four seconds after it was called.
+    No method answers later than four seconds after it was called, but `integrations.sync`.
     """
 
     def __init__(self, url: str, *, threads: int = 4, prepare: bool = True) -> None:
@@ -30,11 +31,16 @@ class PostgresStorage:
         self._database = Database(parameters, threads=threads, prepare=prepare)
         self.organizations = PostgresOrganizationRepository(self._database)
         self.fields = PostgresFieldRepository(self._database)
+        self.integrations = PostgresIntegrationRepository(self._database)
         self.api_keys = PostgresApiKeyRepository(self._database)
 
     def check(self) -> None:
         """StorageUnavailable unless the server answers within 500 ms and has the schema needed."""
         self._database.read(require_sufficient, seconds=_CHECK_SECONDS)
+
+    def pool_use(self) -> dict[str, int]:
+        """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
+        return self._database.use()
 
     def close(self) -> None:
         """Close every connection."""

@@ -13,13 +13,14 @@ from recipient_fields.domain import (
     ApiKey,
     ApiKeyId,
     ApiKeyNotFound,
+    FoundKey,
     KeyGrant,
     OrganizationId,
     epoch_milliseconds,
     from_epoch_milliseconds,
 )
 
-from ..rows import stored_key
+from ..rows import found_key, stored_key
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .organizations import catalog_revision
@@ -30,7 +31,10 @@ _COLUMNS = (
 )
 _SELECT_ALL = f"SELECT {_COLUMNS} FROM api_keys WHERE organization_id = ? ORDER BY id"
 _SELECT_BY_ID = f"SELECT {_COLUMNS} FROM api_keys WHERE id = ?"
-_SELECT_BY_DIGEST = f"SELECT {_COLUMNS} FROM api_keys WHERE digest = ?"
+_FIND = """
+    SELECT api_keys.id, organization_id, access, revision, expires_at, revoked_at, last_used_at
+    FROM api_keys JOIN organizations ON organizations.id = organization_id WHERE digest = ?
+"""
 _INSERT = """
     INSERT INTO api_keys (
         organization_id, name, access, digest, display, created_at, expires_at
@@ -56,11 +60,11 @@ class SqliteApiKeyRepository:
             rows = connection.execute(_SELECT_ALL, (organization_id,))
             return tuple(_api_key(row) for row in rows)
 
-    def find(self, digest: bytes, /) -> ApiKey | None:
+    def find(self, digest: bytes, /) -> FoundKey | None:
         """See ApiKeyRepository."""
         with self._database.reading() as connection:
-            row = connection.execute(_SELECT_BY_DIGEST, (digest,)).fetchone()
-            return None if row is None else _api_key(row)
+            row = connection.execute(_FIND, (digest,)).fetchone()
+            return None if row is None else found_key(*row[:4], *map(optional_instant, row[4:]))
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """See ApiKeyRepository."""

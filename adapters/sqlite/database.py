@@ -67,7 +67,8 @@ class Database:
         with self.reading() as connection:
             if self._version(connection) != len(self._migrations):
                 raise StorageUnavailable("The schema is not current. Open the file anew.")
-            connection.execute("SELECT 1 FROM organizations, recipient_fields, api_keys LIMIT 0")
+            tables = "organizations, recipient_fields, api_keys, integrations"
+            connection.execute(f"SELECT 1 FROM {tables} LIMIT 0")
 
     def close(self) -> None:
         """Close every connection; one that is in use closes when it is given back."""

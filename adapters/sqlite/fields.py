@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from attrs import frozen
 
-from recipient_fields.application import FieldChange, FieldCheck
+from recipient_fields.application import FieldChange, FieldCheck, PublishedCatalog, published
 from recipient_fields.domain import (
     Catalog,
     FieldDefinition,
@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     epoch_milliseconds,
     from_epoch_milliseconds,
 )
+from recipient_fields.domain.esp import SyncPlan
 
 from ..rows import plain_values, stored_field
 from .columns import storable_id
@@ -56,13 +57,14 @@ _INSERT = f"""
 """
 _UPDATE = """
     UPDATE recipient_fields SET
-        name = :name, allowed_values = :allowed_values, insertable = :insertable,
+        name = :name, data_type = :data_type, allowed_values = :allowed_values,
+        insertable = :insertable,
         custom_insertion_code = :custom_insertion_code,
         custom_value_expression = :custom_value_expression,
         updated_at = :updated_at, version = :version
     WHERE organization_id = :organization_id AND id = :id
 """
-_DELETE = "DELETE FROM recipient_fields WHERE organization_id = :organization_id AND id = :id"
+_DELETE = "DELETE FROM recipient_fields WHERE organization_id = ? AND id = ?"
 
 
 @frozen
@@ -75,8 +77,11 @@ class SqliteFieldRepository:
         """See FieldRepository."""
         with self._database.reading() as connection:
             revision = catalog_revision(connection, organization_id)
-            rows = connection.execute(_SELECT_ALL, {"organization_id": organization_id})
-            return Catalog(organization_id, revision, tuple(_field(row) for row in rows))
+            return Catalog(organization_id, revision, select_fields(connection, organization_id))
+
+    def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        """See FieldRepository."""
+        return published(self.all(organization_id))
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
         """See FieldRepository."""
@@ -122,16 +127,7 @@ class SqliteFieldRepository:
             field = _get(connection, organization_id, reference)
             changed = change(field)
             if changed != field:
-                connection.execute(
-                    _UPDATE,
-                    {
-                        "organization_id": organization_id,
-                        "id": field.id,
-                        **_values(changed),
-                        "updated_at": epoch_milliseconds(changed.updated_at),
-                        "version": changed.version,
-                    },
-                )
+                connection.execute(_UPDATE, _changed_values(changed))
                 move_revision(connection, organization_id)
             return changed
 
@@ -142,8 +138,38 @@ class SqliteFieldRepository:
         with self._database.writing() as connection:
             field = _get(connection, organization_id, reference)
             check(field)
-            connection.execute(_DELETE, {"organization_id": organization_id, "id": field.id})
-            move_revision(connection, organization_id)
+            delete_fields(connection, organization_id, [field])
+
+
+def select_fields(
+    connection: sqlite3.Connection, organization_id: OrganizationId
+) -> tuple[RecipientField, ...]:
+    """The organization's fields by ascending id."""
+    rows = connection.execute(_SELECT_ALL, {"organization_id": organization_id})
+    return tuple(_field(row) for row in rows)
+
+
+def delete_fields(
+    connection: sqlite3.Connection,
+    organization_id: OrganizationId,
+    fields: Sequence[RecipientField],
+) -> None:
+    """Remove these fields, which the catalog has."""
+    connection.executemany(_DELETE, [(organization_id, field.id) for field in fields])
+    if fields:
+        move_revision(connection, organization_id)
+
+
+def apply_plan(
+    connection: sqlite3.Connection, organization_id: OrganizationId, plan: SyncPlan
+) -> None:
+    """Store what the plan does to the fields."""
+    delete_fields(connection, organization_id, plan.removed)
+    connection.executemany(_UPDATE, map(_changed_values, plan.updated))
+    for definition in plan.created:
+        connection.execute(_INSERT, {"organization_id": organization_id, **_values(definition)})
+    if plan.updated or plan.created:
+        move_revision(connection, organization_id)
 
 
 def _get(
@@ -173,6 +199,16 @@ def _values(definition: FieldDefinition) -> Mapping[str, object]:
         **plain_values(definition),
         "allowed_values": None if allowed is None else json.dumps(allowed.values),
         "created_at": epoch_milliseconds(definition.created_at),
+    }
+
+
+def _changed_values(field: RecipientField) -> Mapping[str, object]:
+    return {
+        "organization_id": field.organization_id,
+        "id": field.id,
+        **_values(field),
+        "updated_at": epoch_milliseconds(field.updated_at),
+        "version": field.version,
     }
 
 

@@ -10,6 +10,7 @@ from recipient_fields.domain import StorageUnavailable
 from .api_keys import SqliteApiKeyRepository
 from .database import OLDEST_SQLITE, Database
 from .fields import SqliteFieldRepository
+from .integrations import SqliteIntegrationRepository
 from .organizations import SqliteOrganizationRepository
 
 
@@ -33,6 +34,7 @@ class SqliteStorage:
             raise
         self.organizations = SqliteOrganizationRepository(self._database)
         self.fields = SqliteFieldRepository(self._database)
+        self.integrations = SqliteIntegrationRepository(self._database)
         self.api_keys = SqliteApiKeyRepository(self._database)
 
     def check(self) -> None:

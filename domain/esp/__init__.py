@@ -14,6 +14,11 @@ from .dialects import (
 )
 from .errors import (
     ContentNotExportable,
+    EspRefused,
+    EspUnavailable,
+    IntegrationChanged,
+    IntegrationNotFound,
+    InvalidIntegration,
     NoSafeForm,
     Obstacle,
     Placeholder,
@@ -22,6 +27,10 @@ from .errors import (
 from .export import (
     export_content,
     find_placeholders,
+)
+from .integrations import (
+    Integration,
+    IntegrationDraft,
 )
 from .recognition import (
     recognize_dialects,
@@ -32,20 +41,39 @@ from .snippets import (
     derive_snippet,
     variable_clashes,
 )
+from .sync import (
+    EspField,
+    RefusedField,
+    ReportedField,
+    SyncPlan,
+    SyncRun,
+)
 
 __all__ = [
     "DIALECTS",
     "ContentNotExportable",
     "Dialect",
     "Esp",
+    "EspField",
+    "EspRefused",
+    "EspUnavailable",
     "Form",
+    "Integration",
+    "IntegrationChanged",
+    "IntegrationDraft",
+    "IntegrationNotFound",
+    "InvalidIntegration",
     "NoSafeForm",
     "Obstacle",
     "Placeholder",
     "Quoting",
+    "RefusedField",
     "RefusedPlaceholder",
+    "ReportedField",
     "Snippet",
     "SnippetWarning",
+    "SyncPlan",
+    "SyncRun",
     "VariableClash",
     "derive_snippet",
     "export_content",

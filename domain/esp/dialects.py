@@ -53,6 +53,8 @@ class Dialect:
     The first of `forms` that fits the name counts; `standard` are those of the ESP's own fields,
     where it writes them differently. No name or default may hold one of `delimiters`, and no name
     may be `reserved`. `also_replaced` says which value that is not missing the default hides.
+    Where `listing_is_sample`, the ESP lists no definitions of fields, only those in use that were
+    met: a field that was not met may exist.
     """
 
     title: str
@@ -67,6 +69,7 @@ class Dialect:
     quoting: Quoting = Quoting.NONE
     reserved: frozenset[str] = frozenset()
     also_replaced: Mapping[DataType, str] = {}
+    listing_is_sample: bool = False
 
 
 _ANYTHING = r".+"
@@ -113,6 +116,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
         also_replaced={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
+        listing_is_sample=True,
     ),
     Esp.BRAZE: Dialect(
         title="Braze",
@@ -139,6 +143,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
         also_replaced={DataType.BOOLEAN: "false"},
+        listing_is_sample=True,
     ),
     Esp.HUBSPOT: Dialect(
         title="HubSpot",

@@ -1,4 +1,4 @@
-"""What a dialect or an export refuses, as facts."""
+"""What can go wrong with an email service provider, as facts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,35 @@ from ..errors import InvalidInput, RecipientFieldsError
 
 class NoSafeForm(InvalidInput):
     """The dialect has no safe way to write this name or this default; `violations` say why."""
+
+
+class InvalidIntegration(InvalidInput):
+    """What is asked of an integration breaks its rules."""
+
+
+class IntegrationNotFound(RecipientFieldsError):
+    """The organization has no such integration. Another organization's is not found either."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such integration.")
+
+
+class IntegrationChanged(RecipientFieldsError):
+    """The integration has other fields than the caller believes."""
+
+    def __init__(self) -> None:
+        super().__init__("The integration's fields have changed meanwhile. Look at them again.")
+
+
+class EspUnavailable(RecipientFieldsError):
+    """The ESP failed, limits the rate of requests, or did not answer in time. Retry later."""
+
+
+class EspRefused(RecipientFieldsError):
+    """The ESP accepts neither the credentials nor the request as they are. The message says what.
+
+    No message repeats a credential.
+    """
 
 
 class Obstacle(Enum):

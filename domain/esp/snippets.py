@@ -66,6 +66,8 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
 
     Salesforce does not tell variables apart by case. Names without a safe form are left out.
     """
+    if DIALECTS[esp].prelude is None:
+        return ()
     spellings: dict[str, str] = {}
     sharing: dict[str, dict[str, None]] = {}
     for name in names:
@@ -73,10 +75,9 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
             snippet = derive_snippet(esp, name)
         except NoSafeForm:
             continue
-        if snippet.prelude is not None:
-            variable = snippet.value_expression
-            spelling = spellings.setdefault(variable.lower(), variable)
-            sharing.setdefault(spelling, {})[name] = None
+        variable = snippet.value_expression
+        spelling = spellings.setdefault(variable.lower(), variable)
+        sharing.setdefault(spelling, {})[name] = None
     return tuple(
         VariableClash(variable, tuple(group))
         for variable, group in sharing.items()

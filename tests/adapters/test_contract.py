@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
+from attrs import evolve
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -19,14 +20,17 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     ApiKeyRepository,
     FieldRepository,
+    IntegrationRepository,
     OrganizationRepository,
     Storage,
 )
 from recipient_fields.domain import Catalog, FieldNotFound, RecipientField
+from recipient_fields.domain.esp import SyncPlan
 
 PORTS = {
     "fields": FieldRepository,
     "api_keys": ApiKeyRepository,
+    "integrations": IntegrationRepository,
     "organizations": OrganizationRepository,
 }
 
@@ -168,6 +172,79 @@ def test_the_contract_finds_faults_of_concurrency(
             case(StorageContract(), storage.fields, ours)
 
     with pytest.raises(AssertionError):
+        run_often()
+
+
+class FaultyIntegrations:
+    """An IntegrationRepository over a sound storage; each subclass makes one mistake."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.sound = storage.integrations
+        self.fields = storage.fields
+
+    def __getattr__(self, name: str):
+        return getattr(self.sound, name)
+
+
+class PlansBeforeItStores(FaultyIntegrations):
+    """Reads and plans, and stores in a second step."""
+
+    def sync(self, organization_id, integration_id, planner, /) -> SyncPlan:
+        integration = self.sound.get(organization_id, integration_id)
+        plan = planner(integration, self.fields.all(organization_id).fields)
+        return self.sound.sync(organization_id, integration_id, lambda *_: plan)
+
+
+class StoresInSteps(FaultyIntegrations):
+    """Removes first, creates later."""
+
+    def sync(self, organization_id, integration_id, planner, /) -> SyncPlan:
+        def remove(integration, fields) -> SyncPlan:
+            return evolve(planner(integration, fields), created=(), updated=())
+
+        self.sound.sync(organization_id, integration_id, remove)
+        return self.sound.sync(organization_id, integration_id, planner)
+
+
+class ChecksBeforeItRemoves(FaultyIntegrations):
+    """Shows the fields that there are, and removes those that there are then."""
+
+    def delete(self, organization_id, integration_id, check, /) -> tuple[RecipientField, ...]:
+        channel = self.sound.get(organization_id, integration_id).channel
+        fields = self.fields.all(organization_id).fields
+        check(tuple(field for field in fields if channel.owns(field.origin)))
+        return self.sound.delete(organization_id, integration_id, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("fault", "case"),
+    [
+        (
+            PlansBeforeItStores,
+            StorageContract.test_a_field_added_in_the_midst_of_a_run_takes_no_key_of_it,
+        ),
+        (PlansBeforeItStores, StorageContract.test_runs_and_api_calls_at_once_lose_nothing),
+        (
+            StoresInSteps,
+            StorageContract.test_a_reader_sees_the_catalog_before_a_run_or_after_it,
+        ),
+        (
+            ChecksBeforeItRemoves,
+            StorageContract.test_a_field_added_in_the_midst_of_a_deletion_is_not_deleted_unchecked,
+        ),
+    ],
+)
+def test_the_contract_finds_faults_of_sync_runs(
+    fault: type[FaultyIntegrations], case: Callable[..., None]
+) -> None:
+    storage = MemoryStorage()
+    faulty = fault(storage)
+
+    def run_often() -> None:
+        for _ in range(20):
+            case(StorageContract(), faulty, storage.fields, storage.organizations.add("A", NOW).id)
+
+    with pytest.raises((AssertionError, KeyError)):
         run_often()
 
 

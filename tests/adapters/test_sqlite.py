@@ -54,7 +54,7 @@ def damage(database: Path) -> None:
 
 def drop_the_tables(database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
-        for table in ("recipient_fields", "api_keys", "organizations"):
+        for table in ("recipient_fields", "api_keys", "integrations", "organizations"):
             connection.execute(f"DROP TABLE {table}")
 
 

@@ -12,7 +12,13 @@ from threading import Thread, Timer
 import pytest
 
 from recipient_fields.adapters.contract import READS, WRITES, race
-from recipient_fields.adapters.contract.examples import NOW, a_definition, a_grant, renaming
+from recipient_fields.adapters.contract.examples import (
+    NOW,
+    a_definition,
+    a_grant,
+    an_integration_draft,
+    renaming,
+)
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.domain import FieldKey, OrganizationId, RecipientField, StorageUnavailable
 
@@ -36,16 +42,22 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
 
 @pytest.fixture
 def storage(database: Path, connections: list[sqlite3.Connection]) -> Iterator[SqliteStorage]:
-    """A storage with an organization, a field and an API key, each the first of its kind."""
+    """A storage with the first organization, field, API key and integration."""
     with closing(SqliteStorage(database)) as storage:
         ours = storage.organizations.add("ACME", NOW).id
         storage.fields.add(ours, a_definition())
         storage.api_keys.add(a_grant(ours))
+        storage.integrations.add(ours, an_integration_draft())
         yield storage
 
 
 def content(storage: SqliteStorage) -> tuple[object, ...]:
-    return storage.organizations.all(), storage.fields.all(OURS), storage.api_keys.all(OURS)
+    return (
+        storage.organizations.all(),
+        storage.fields.all(OURS),
+        storage.api_keys.all(OURS),
+        storage.integrations.all(OURS),
+    )
 
 
 def is_closed(connection: sqlite3.Connection) -> bool:
@@ -88,7 +100,8 @@ def test_every_table_is_strict_and_never_gives_an_id_twice(
             if not name.startswith("sqlite_")
         }
         schema = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type='table'"))
-    assert strict == dict.fromkeys(("organizations", "recipient_fields", "api_keys"), True)
+    tables = ("organizations", "recipient_fields", "api_keys", "integrations")
+    assert strict == dict.fromkeys(tables, True)
     assert all("id INTEGER PRIMARY KEY AUTOINCREMENT" in schema[name] for name in strict)
 
 

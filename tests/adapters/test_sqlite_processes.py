@@ -1,17 +1,26 @@
 """What holds when several processes share a SQLite file, or one is killed."""
 
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from importlib.resources import files
 from pathlib import Path
+from time import sleep
 
 import pytest
 
-from recipient_fields.adapters.contract.examples import NOW, a_definition
+from recipient_fields.adapters.contract.examples import (
+    NOW,
+    a_definition,
+    an_esp_field,
+    an_integration_draft,
+    reporting,
+)
 from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.domain import OrganizationId
+from recipient_fields.domain import IntegrationId, OrganizationId, sync_of
 
 OURS = OrganizationId(1)
 
@@ -71,12 +80,71 @@ for number in count(1):
 """
 """Kills a process at its first statement, the next one at its second, until one comes through."""
 
+SYNC = """
+def report(label, first, last):
+    for number in range(int(first), int(last)):
+        yield EspField(name=f"FIELD_{number}", label=label, data_type=DataType.TEXT)
+
+def sync(storage, *arguments):
+    service = IntegrationService(
+        integrations=storage.integrations, fields=storage.fields, clock=lambda: NOW
+    )
+    service.sync_fields(1, 1, report(*arguments))
+"""
+
+SYNC_AND_BE_KILLED = (
+    SYNC
+    + """
+def die_at(number):
+    statements = count(1)
+
+    def trace(_):
+        if next(statements) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return trace
+
+folder, *arguments = sys.argv[1:]
+for number in count(1):
+    path = f"{folder}/{number}.db"
+    shutil.copy(f"{folder}/old.db", path)
+    child = os.fork()
+    if child == 0:
+        storage = SqliteStorage(path)
+        storage.check()
+        with storage.fields._database.reading() as connection:
+            connection.set_trace_callback(die_at(number))
+        sync(storage, *arguments)
+        storage.close()
+        os._exit(0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(number)
+    if ended == 0:
+        break
+    assert ended == -signal.SIGKILL
+"""
+)
+"""Kills a process at its first statement, the next one at its second, until one comes through."""
+
+SYNC_ONCE = (
+    SYNC
+    + """
+storage = SqliteStorage(sys.argv[1])
+storage.check()
+print("syncing", flush=True)
+sync(storage, *sys.argv[2:])
+storage.close()
+"""
+)
+
 PRELUDE = """
-import os, signal, sqlite3, sys
+import os, shutil, signal, sqlite3, sys
 from datetime import UTC, datetime
 from itertools import count
 from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.application import IntegrationService
 from recipient_fields.domain import *
+from recipient_fields.domain.esp import EspField
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -119,6 +187,19 @@ def current_schema(tmp_path: Path) -> tuple[object, ...]:
     return schema(database)
 
 
+def databases_of_every_version(folder: Path) -> list[Path]:
+    """Files as every version of this package made them, from none on."""
+    steps = files("recipient_fields.adapters.sqlite") / "migrations"
+    scripts = [step.read_text() for step in sorted(steps.iterdir(), key=lambda step: step.name)]
+    made = [folder / f"version_{version}.db" for version in range(len(scripts) + 1)]
+    for version, path in enumerate(made):
+        with closing(sqlite3.connect(path)) as connection:
+            for script in scripts[:version]:
+                connection.executescript(script)
+            connection.execute(f"PRAGMA user_version = {version}")
+    return made
+
+
 def test_processes_that_open_a_new_file_at_once_migrate_it_once(
     database: Path, current_schema: tuple[object, ...]
 ) -> None:
@@ -158,13 +239,92 @@ def test_a_killed_writer_loses_nothing_that_it_was_told_is_stored(database: Path
 def test_a_migration_killed_at_any_statement_is_completed_by_the_next(
     tmp_path: Path, current_schema: tuple[object, ...]
 ) -> None:
+    whole_steps = {schema(path) for path in databases_of_every_version(tmp_path)}
+    assert current_schema in whole_steps
     (numbers,) = let_run(started(MIGRATE_AND_BE_KILLED, tmp_path))
     begun = [tmp_path / f"{number}.db" for number in numbers.split()]
     assert len(begun) > len(current_schema)
     for database in begun:
-        before = schema(database)
-        assert before in {((0,),), current_schema}
+        assert schema(database) in whole_steps
         with closing(SqliteStorage(database)) as storage:
             storage.check()
             storage.organizations.add("ACME", NOW)
         assert schema(database) == current_schema
+
+
+def synced(database: Path, label: str, first: int, last: int) -> None:
+    """A file with an integration of that many fields, beside a field of the API."""
+    names = [f"FIELD_{number}" for number in range(first, last)]
+    report = reporting(*(an_esp_field(name, label=label) for name in names), at=NOW)
+    with closing(SqliteStorage(database)) as storage:
+        ours = storage.organizations.add("ACME", NOW).id
+        storage.fields.add(ours, a_definition())
+        integration = storage.integrations.add(ours, an_integration_draft())
+        storage.integrations.sync(ours, integration.id, report)
+
+
+def content(database: Path) -> tuple[object, ...]:
+    with closing(SqliteStorage(database)) as storage:
+        return storage.fields.all(OURS), storage.integrations.all(OURS)
+
+
+def test_a_run_killed_at_any_statement_changes_nothing_and_is_completed_by_the_next(
+    tmp_path: Path,
+) -> None:
+    old = tmp_path / "old.db"
+    synced(old, "Old", 0, 6)
+    before = content(old)
+    (numbers,) = let_run(started(SYNC_AND_BE_KILLED, tmp_path, "New", 2, 8))
+    *killed, whole = [tmp_path / f"{number}.db" for number in numbers.split()]
+    after = content(whole)
+    assert after != before
+    assert len(killed) > 10
+    for database in killed:
+        assert content(database) == before
+        let_run(started(SYNC_ONCE, database, "New", 2, 8))
+        assert content(database) == after
+
+
+def test_a_run_killed_at_any_moment_leaves_all_or_nothing(tmp_path: Path) -> None:
+    old, whole = tmp_path / "old.db", tmp_path / "whole.db"
+    synced(old, "Old", 0, 2_000)
+    shutil.copy(old, whole)
+    let_run(started(SYNC_ONCE, whole, "New", 1_000, 3_000))
+    before, after = content(old), content(whole)
+    left = []
+    for milliseconds in (0, 20, 50, 80, 120, 160, 200, 300):
+        database = tmp_path / f"{milliseconds}.db"
+        shutil.copy(old, database)
+        process = started(SYNC_ONCE, database, "New", 1_000, 3_000)
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "syncing\n"
+        sleep(milliseconds / 1_000)
+        process.kill()
+        process.communicate()
+        left.append(content(database))
+    assert before in left
+    assert all(each in (before, after) for each in left)
+
+
+def test_ids_of_integrations_that_fields_had_before_the_table_are_not_given_again(
+    tmp_path: Path,
+) -> None:
+    old, current = databases_of_every_version(tmp_path)[1:]
+    with closing(SqliteStorage(current)) as storage:
+        storage.organizations.add("ACME", NOW)
+        for key, integration_id in (("city", 41), ("age", 7)):
+            channel = sync_of(IntegrationId(integration_id))
+            storage.fields.add(OURS, a_definition(key, by=channel))
+        fields = storage.fields.all(OURS)
+    with closing(sqlite3.connect(old)) as connection:
+        connection.execute("ATTACH ? AS current", (str(current),))
+        for table in ("organizations", "recipient_fields"):
+            connection.execute(f"INSERT INTO main.{table} SELECT * FROM current.{table}")
+        connection.commit()
+    with closing(SqliteStorage(old)) as storage:
+        assert storage.fields.all(OURS) == fields
+        integration = storage.integrations.add(OURS, an_integration_draft())
+        assert integration.id == 42
+        storage.integrations.sync(OURS, integration.id, reporting())
+        assert storage.fields.all(OURS) == fields

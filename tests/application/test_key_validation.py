@@ -42,10 +42,13 @@ def used(storage, issued):
 
 
 @pytest.mark.parametrize("access", Access)
-def test_an_active_key_proves_for_whom_its_bearer_acts(access, administration, acme, validator):
+def test_an_active_key_proves_for_whom_its_bearer_acts(
+    access, administration, storage, acme, validator
+):
     issued = administration.issue_key(acme, name="Backend", access=access)
     credential = validator.validate(issued.plain.reveal())
     assert credential == Credential(acme, issued.api_key.id, access)
+    assert credential.catalog_revision == storage.fields.all(acme).revision
 
 
 def test_a_key_is_valid_until_its_end(issued, validator, clock):
@@ -69,12 +72,12 @@ def test_a_well_formed_key_that_nobody_issued_proves_nothing(issued, validator):
     ids=lambda text: ascii(text)[:50],
 )
 def test_a_malformed_key_is_refused_without_asking_the_storage(presented, storage, clock):
-    down = UnreadableApiKeys(RLock(), storage.organizations)
+    down = UnreadableApiKeys(RLock(), storage.organizations, storage.fields)
     assert StoredKeyValidator(down, clock).validate(presented) is None
 
 
 def test_a_storage_that_can_not_be_read_leaves_validity_untold(storage, clock):
-    down = UnreadableApiKeys(RLock(), storage.organizations)
+    down = UnreadableApiKeys(RLock(), storage.organizations, storage.fields)
     with pytest.raises(KeyValidationUnavailable) as unavailable:
         StoredKeyValidator(down, clock).validate(EXAMPLE)
     assert isinstance(unavailable.value.__cause__, StorageUnavailable)
@@ -121,11 +124,12 @@ class TestTheUse:
     def test_that_can_not_be_recorded_leaves_the_key_valid(
         self, storage, administration, acme, clock, caplog
     ):
-        api_keys = UnwritableApiKeys(RLock(), storage.organizations)
+        caplog.set_level("WARNING")
+        api_keys = UnwritableApiKeys(RLock(), storage.organizations, storage.fields)
         issued = type(administration)(
             organizations=storage.organizations, api_keys=api_keys, clock=clock
         ).issue_key(acme, name="Backend")
         credential = StoredKeyValidator(api_keys, clock).validate(issued.plain.reveal())
-        assert credential == issued.api_key.credential
+        assert credential == issued.api_key.found(0).credential
         (message,) = caplog.messages
         assert message == "the use of API key 1 could not be recorded: the storage is read-only"

@@ -235,7 +235,7 @@ class TestAGrant:
     def test_is_stored_unused_and_unrevoked(self, granted):
         key = granted().stored(ApiKeyId(5))
         assert (key.id, key.last_used_at, key.revoked_at) == (5, None, None)
-        assert key.credential == Credential(ACME, ApiKeyId(5), Access.READ_WRITE)
+        assert key.found(0).credential == Credential(ACME, ApiKeyId(5), Access.READ_WRITE)
 
 
 class TestAKey:

@@ -269,6 +269,67 @@ class TestARevision:
         assert revised.updated_at == noon + MILLISECOND
 
 
+class TestASync:
+    """What becomes of a stored field when its ESP reports it again."""
+
+    @pytest.fixture
+    def reported(self, noon):
+        """What the ESP reports; its key and its time are those of a field that is yet to be."""
+        return FieldDraft(
+            name="Loyalty points",
+            key="loyalty_points_7",
+            data_type=DataType.NUMBER,
+            allowed_values=AllowedValues(DataType.NUMBER, [1, 2]),
+            insertable=False,
+            custom_insertion_code="{{ points }}",
+            custom_value_expression="points",
+            esp_field_name="FNAME",
+        ).defined(by=SYNC, at=noon + timedelta(days=1))
+
+    def test_changes_everything_but_the_field_s_identity(self, reported, make_field, noon):
+        field = make_field(SYNC)
+        later = noon + timedelta(hours=1)
+        assert field.resynced(reported, by=SYNC, at=later) == evolve(
+            field,
+            name="Loyalty points",
+            data_type=DataType.NUMBER,
+            allowed_values=AllowedValues(DataType.NUMBER, [1, 2]),
+            insertable=False,
+            custom_insertion_code="{{ points }}",
+            custom_value_expression="points",
+            updated_at=later,
+            version=2,
+        )
+
+    def test_of_what_is_stored_is_the_field_itself(self, make_field, noon):
+        field = make_field(SYNC, allowed_values=AllowedValues(DataType.TEXT, COLORS))
+        same = evolve(field, key="other", created_at=noon + timedelta(days=1))
+        assert field.resynced(same, by=SYNC, at=noon + timedelta(days=1)) is field
+
+    def test_can_change_the_data_type_and_the_values_together(self, make_field, noon):
+        field = make_field(SYNC, allowed_values=AllowedValues(DataType.TEXT, COLORS))
+        number = make_field(SYNC, data_type=DataType.NUMBER)
+        changed = field.resynced(number, by=SYNC, at=noon)
+        assert (changed.data_type, changed.allowed_values) == (DataType.NUMBER, None)
+
+    @pytest.mark.parametrize("back", [timedelta(), timedelta(days=1)])
+    def test_moves_the_time_forward_whatever_the_clock_says(self, back, reported, make_field, noon):
+        changed = make_field(SYNC).resynced(reported, by=SYNC, at=noon - back)
+        assert changed.updated_at == noon + MILLISECOND
+
+    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_of(IntegrationId(8))])
+    @pytest.mark.parametrize("changing", [True, False])
+    def test_needs_the_field_s_integration(self, channel, changing, reported, make_field, noon):
+        field = make_field(SYNC)
+        with pytest.raises(OperationForbidden):
+            field.resynced(reported if changing else field, by=channel, at=noon)
+
+    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
+    def test_never_changes_a_field_of_another_origin(self, channel, reported, make_field, noon):
+        with pytest.raises(OperationForbidden):
+            make_field(channel).resynced(reported, by=SYNC, at=noon)
+
+
 class TestTheOrderOfChecks:
     INVALID = FieldChanges(allowed_values=[], stated={"id": 2})
 

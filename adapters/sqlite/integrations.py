@@ -1,0 +1,145 @@
+"""The integrations in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from attrs import frozen
+
+from recipient_fields.application import IntegrationChange, IntegrationCheck, SyncPlanner
+from recipient_fields.domain import (
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    epoch_milliseconds,
+    from_epoch_milliseconds,
+)
+from recipient_fields.domain.esp import (
+    Integration,
+    IntegrationDraft,
+    IntegrationNotFound,
+    SyncPlan,
+)
+
+from ..rows import stored_integration
+from .columns import optional_instant, optional_milliseconds, storable_id
+from .database import Database
+from .fields import apply_plan, delete_fields, select_fields
+from .organizations import catalog_revision
+
+_COLUMNS = "id, organization_id, esp, name, created_at, last_synced_at"
+_SELECT_ALL = f"SELECT {_COLUMNS} FROM integrations WHERE organization_id = ? ORDER BY id"
+_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM integrations WHERE id = ?"
+_SELECT_OURS = f"{_SELECT_BY_ID} AND organization_id = ?"
+_INSERT = """
+    INSERT INTO integrations (organization_id, esp, name, created_at)
+    VALUES (?, ?, ?, ?) RETURNING id
+"""
+_RENAME = "UPDATE integrations SET name = ? WHERE id = ?"
+_RECORD_SYNC = "UPDATE integrations SET last_synced_at = ? WHERE id = ?"
+_DELETE = "DELETE FROM integrations WHERE id = ?"
+
+
+@frozen
+class SqliteIntegrationRepository:
+    """See IntegrationRepository."""
+
+    _database: Database
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
+        """See IntegrationRepository."""
+        with self._database.reading() as connection:
+            catalog_revision(connection, organization_id)
+            rows = connection.execute(_SELECT_ALL, (organization_id,))
+            return tuple(_integration(row) for row in rows)
+
+    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
+        """See IntegrationRepository."""
+        with self._database.reading() as connection:
+            return _get(connection, organization_id, integration_id)
+
+    def locate(self, integration_id: IntegrationId, /) -> Integration:
+        """See IntegrationRepository."""
+        with self._database.reading() as connection:
+            return _found(connection.execute(_SELECT_BY_ID, (storable_id(integration_id),)))
+
+    def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
+        """See IntegrationRepository."""
+        with self._database.writing() as connection:
+            catalog_revision(connection, organization_id)
+            created_at = epoch_milliseconds(draft.created_at)
+            values = (organization_id, draft.esp.value, draft.name, created_at)
+            (integration_id,) = connection.execute(_INSERT, values).fetchone()
+            return draft.stored(IntegrationId(integration_id), organization_id)
+
+    def update(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        change: IntegrationChange,
+        /,
+    ) -> Integration:
+        """See IntegrationRepository."""
+        with self._database.writing() as connection:
+            integration = _get(connection, organization_id, integration_id)
+            renamed = integration.renamed(change(integration).name)
+            connection.execute(_RENAME, (renamed.name, renamed.id))
+            return renamed
+
+    def delete(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        check: IntegrationCheck,
+        /,
+    ) -> tuple[RecipientField, ...]:
+        """See IntegrationRepository."""
+        with self._database.writing() as connection:
+            integration = _get(connection, organization_id, integration_id)
+            everyones = select_fields(connection, organization_id)
+            fields = tuple(f for f in everyones if integration.channel.owns(f.origin))
+            check(fields)
+            delete_fields(connection, organization_id, fields)
+            connection.execute(_DELETE, (integration.id,))
+            return fields
+
+    def sync(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: SyncPlanner,
+        /,
+    ) -> SyncPlan:
+        """See IntegrationRepository."""
+        with self._database.writing() as connection:
+            integration = _get(connection, organization_id, integration_id)
+            plan = planner(integration, select_fields(connection, organization_id))
+            apply_plan(connection, organization_id, plan)
+            at = optional_milliseconds(plan.integration.last_synced_at)
+            connection.execute(_RECORD_SYNC, (at, integration.id))
+            return plan
+
+
+def _get(
+    connection: sqlite3.Connection, organization_id: OrganizationId, integration_id: IntegrationId
+) -> Integration:
+    ids = (storable_id(integration_id), storable_id(organization_id))
+    return _found(connection.execute(_SELECT_OURS, ids))
+
+
+def _found(cursor: sqlite3.Cursor) -> Integration:
+    row = cursor.fetchone()
+    if row is None:
+        raise IntegrationNotFound
+    return _integration(row)
+
+
+def _integration(row: tuple[Any, ...]) -> Integration:
+    *plain, created_at, last_synced_at = row
+    values: tuple[Any, ...] = (
+        *plain,
+        from_epoch_milliseconds(created_at),
+        optional_instant(last_synced_at),
+    )
+    return stored_integration(*values)

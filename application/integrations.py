@@ -1,0 +1,100 @@
+"""The use cases of integrations: connections to email service providers, and their sync runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from attrs import frozen
+
+from recipient_fields.domain import FieldId, IntegrationId, OrganizationId, RecipientField
+from recipient_fields.domain.esp import (
+    Esp,
+    Integration,
+    IntegrationChanged,
+    IntegrationDraft,
+    ReportedField,
+    SyncPlan,
+    SyncRun,
+)
+
+from .ports import Clock, FieldRepository, IntegrationRepository
+
+
+@frozen(kw_only=True)
+class IntegrationService:
+    """What can be done with an organization's integrations.
+
+    Every method can raise StorageUnavailable; those that are given an integration's id,
+    IntegrationNotFound.
+    """
+
+    integrations: IntegrationRepository
+    fields: FieldRepository
+    clock: Clock
+
+    def create_integration(
+        self, organization_id: OrganizationId, *, esp: Esp, name: str
+    ) -> Integration:
+        """Make an integration without fields. InvalidIntegration, OrganizationNotFound."""
+        draft = IntegrationDraft(esp=esp, name=name, created_at=self.clock())
+        return self.integrations.add(organization_id, draft)
+
+    def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
+        """The organization's integrations by ascending id. OrganizationNotFound."""
+        return self.integrations.all(organization_id)
+
+    def get_integration(
+        self, organization_id: OrganizationId, integration_id: IntegrationId
+    ) -> Integration:
+        """One integration of the organization."""
+        return self.integrations.get(organization_id, integration_id)
+
+    def locate_integration(self, integration_id: IntegrationId) -> Integration:
+        """The integration of that id, whosever it is: for those who may see all organizations."""
+        return self.integrations.locate(integration_id)
+
+    def rename_integration(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, name: str
+    ) -> Integration:
+        """Give an integration another name. InvalidIntegration."""
+        return self.integrations.update(
+            organization_id, integration_id, lambda integration: integration.renamed(name)
+        )
+
+    def remove_integration(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        *,
+        expected: Collection[FieldId] | None = None,
+    ) -> tuple[RecipientField, ...]:
+        """Remove an integration and its fields, and return those.
+
+        IntegrationChanged unless they are the `expected` ones, where the caller expects any.
+        """
+
+        def check(fields: Collection[RecipientField]) -> None:
+            if expected is not None and {field.id for field in fields} != set(expected):
+                raise IntegrationChanged
+
+        return self.integrations.delete(organization_id, integration_id, check)
+
+    def sync_fields(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        reported: Iterable[ReportedField],
+        *,
+        dry_run: bool = False,
+    ) -> SyncPlan:
+        """Make the integration's fields equal to what its ESP reports; tells what that changed.
+
+        All of it is stored, or nothing; nothing where reading `reported` raises, and nothing in a
+        dry run, which tells what a run would do. A second run with the same report changes nothing
+        but the integration's `last_synced_at`.
+        """
+        integration = self.integrations.get(organization_id, integration_id)
+        run = SyncRun.read(integration, reported, at=self.clock())
+        if dry_run:
+            return run.plan(integration, self.fields.all(organization_id).fields)
+        return self.integrations.sync(organization_id, integration_id, run.plan)

@@ -1,0 +1,270 @@
+"""Sync runs of thousands of fields: all or nothing, whoever looks, and whenever it is killed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from time import sleep
+
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.application import IntegrationService
+from recipient_fields.domain import (
+    DataType,
+    FieldDefinition,
+    FieldDraft,
+    FieldQuery,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    StorageUnavailable,
+    sync_of,
+)
+from recipient_fields.domain.esp import Esp, EspField, Integration
+
+from .examples import NOW, a_definition
+from .server import eventually, execute
+
+FIELDS = 3_000
+
+SYNC = """
+import os, signal, sys
+from contextlib import closing
+from datetime import UTC, datetime
+import psycopg
+from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.application import IntegrationService
+from recipient_fields.domain import DataType
+from recipient_fields.domain.esp import EspField
+
+url, integration_id, label, first, last, statement = sys.argv[1:]
+report = [
+    EspField(name=f"FIELD_{number}", label=label, data_type=DataType.TEXT)
+    for number in range(int(first), int(last))
+]
+with closing(PostgresStorage(url)) as storage:
+    service = IntegrationService(
+        integrations=storage.integrations,
+        fields=storage.fields,
+        clock=lambda: datetime.now(UTC),
+    )
+    statements = 0
+
+    def counted(run):
+        def run_or_die(*arguments, **options):
+            global statements
+            statements += 1
+            if statements == int(statement):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return run(*arguments, **options)
+
+        return run_or_die
+
+    storage.organizations.all()
+    for name in ("execute", "executemany"):
+        setattr(psycopg.Cursor, name, counted(getattr(psycopg.Cursor, name)))
+    print("syncing", flush=True)
+    service.sync_fields(1, int(integration_id), report)
+print("synced", flush=True)
+"""
+"""Kills itself before it executes the statement of that number, counted from 1; 0 is none."""
+
+
+@pytest.fixture
+def integration(storage: PostgresStorage, ours: OrganizationId) -> Integration:
+    """An integration whose run takes place beside a field of the API."""
+    storage.fields.add(ours, a_definition())
+    return service_over(storage).create_integration(ours, esp=Esp.MAILCHIMP, name="Main")
+
+
+def service_over(storage: PostgresStorage) -> IntegrationService:
+    return IntegrationService(
+        integrations=storage.integrations, fields=storage.fields, clock=lambda: NOW
+    )
+
+
+def a_report(label: str, first: int, last: int) -> Iterator[EspField]:
+    for number in range(first, last):
+        yield EspField(name=f"FIELD_{number}", label=label, data_type=DataType.TEXT)
+
+
+def run(storage: PostgresStorage, integration: Integration, label: str, *bounds: int) -> None:
+    service_over(storage).sync_fields(
+        integration.organization_id, integration.id, a_report(label, *bounds)
+    )
+
+
+def syncing(
+    url: str, integration: Integration, label: str, *bounds: int, statement: int = 0
+) -> subprocess.Popen[str]:
+    """A process that is about to sync."""
+    arguments = [url, integration.id, label, *bounds, statement]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SYNC, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "syncing\n", process.communicate()
+    return process
+
+
+def shape(fields: tuple[RecipientField, ...]) -> tuple[int, set[str], set[int]]:
+    """What there is: how many fields, what those of integrations are called, their versions."""
+    synced = [field for field in fields if field.origin.integration_id is not None]
+    return len(fields), {str(f.name) for f in synced}, {f.version for f in synced}
+
+
+def test_a_process_killed_before_any_statement_of_a_run_changes_nothing(
+    database: str, storage: PostgresStorage, ours: OrganizationId, integration: Integration
+) -> None:
+    run(storage, integration, "Old", 0, 30)
+    before = storage.fields.all(ours), storage.integrations.all(ours)
+    for statement in range(1, 100):
+        process = syncing(database, integration, "New", 10, 40, statement=statement)
+        printed, errors = process.communicate()
+        assert errors == ""
+        if process.returncode == 0:
+            break
+        assert (process.returncode, printed) == (-signal.SIGKILL, "")
+        eventually(lambda: not others(database), within=5)
+        assert (storage.fields.all(ours), storage.integrations.all(ours)) == before
+    assert statement > 10, "BEGIN, lock, three reads, four writes, COMMIT"
+    after = storage.fields.all(ours)
+    assert shape(after.fields) == (31, {"New"}, {1, 2})
+    assert after.revision > before[0].revision
+    assert storage.integrations.all(ours) != before[1]
+
+
+def others(database: str) -> list[tuple[object, ...]]:
+    """Transactions that are still open."""
+    return execute(
+        database,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND xact_start IS NOT NULL AND pid <> pg_backend_pid()",
+    )
+
+
+def test_a_process_killed_at_any_moment_of_a_run_leaves_all_or_nothing(
+    database: str, storage: PostgresStorage, ours: OrganizationId, integration: Integration
+) -> None:
+    run(storage, integration, "0", 0, FIELDS)
+    label, outcomes = "0", set()
+    for number, milliseconds in enumerate((0, 30, 60, 100, 150, 200, 300, 400, 700), start=1):
+        before = storage.fields.all(ours)
+        bounds = (0, FIELDS) if number % 2 else (FIELDS // 2, FIELDS + FIELDS // 2)
+        process = syncing(database, integration, str(number), *bounds)
+        sleep(milliseconds / 1_000)
+        process.kill()
+        process.communicate()
+        eventually(lambda: not others(database), within=10)
+        after = storage.fields.all(ours)
+        if after.revision == before.revision:
+            outcomes.add("nothing")
+            assert after == before
+        else:
+            outcomes.add("all")
+            label = str(number)
+        count, labels, _ = shape(after.fields)
+        assert (count, labels) == (FIELDS + 1, {label})
+    assert "nothing" in outcomes
+    run(storage, integration, "Last", 0, FIELDS)
+    count, labels, _ = shape(storage.fields.all(ours).fields)
+    assert (count, labels) == (FIELDS + 1, {"Last"})
+
+
+def test_readers_see_the_catalog_before_a_long_run_or_after_it(
+    storage: PostgresStorage, ours: OrganizationId, integration: Integration
+) -> None:
+    run(storage, integration, "0", 0, FIELDS)
+    done = Event()
+
+    def write() -> None:
+        try:
+            for number in range(1, 4):
+                first = FIELDS // 2 * (number % 2)
+                run(storage, integration, str(number), first, first + FIELDS)
+        finally:
+            done.set()
+
+    def read() -> list[tuple[int, int, frozenset[str]]]:
+        seen = []
+        while not done.is_set():
+            catalog = storage.fields.all(ours)
+            count, labels, _ = shape(catalog.fields)
+            seen.append((catalog.revision, count, frozenset(labels)))
+            page = storage.fields.select(ours, FieldQuery(limit=50))
+            labels = {str(f.name) for f in page.fields} - {"City"}
+            seen.append((page.revision, page.total, frozenset(labels)))
+        return seen
+
+    with ThreadPoolExecutor(3) as threads:
+        readers = [threads.submit(read) for _ in range(2)]
+        threads.submit(write).result()
+        sightings = [reader.result() for reader in readers]
+    for seen in sightings:
+        assert seen
+        revisions = [revision for revision, _, _ in seen]
+        assert revisions == sorted(revisions)
+        assert {count for _, count, _ in seen} == {FIELDS + 1}
+        for revision in set(revisions):
+            [labels] = {labels for other, _, labels in seen if other == revision}
+            assert len(labels) == 1
+
+
+def test_a_second_run_writes_no_field_and_leaves_the_revision(
+    database: str, storage: PostgresStorage, ours: OrganizationId, integration: Integration
+) -> None:
+    run(storage, integration, "Same", 0, FIELDS)
+    before = every_row(database), storage.fields.all(ours).revision
+    assert len(before[0]) > FIELDS
+    run(storage, integration, "Same", 0, FIELDS)
+    assert (every_row(database), storage.fields.all(ours).revision) == before
+    run(storage, integration, "Other", 0, FIELDS)
+    assert not {*before[0][:-1]} & {*every_row(database)}, "or this proves nothing"
+
+
+def every_row(database: str) -> list[tuple[object, ...]]:
+    """Which version of each row there is, and which transaction wrote it."""
+    return execute(
+        database,
+        "SELECT 'field', ctid::text, xmin::text, xmax::text FROM recipient_fields"
+        " WHERE source = 'integration'"
+        " UNION ALL SELECT 'organization', ctid::text, xmin::text, revision::text"
+        " FROM organizations ORDER BY 1, 2",
+    )
+
+
+def test_ids_of_integrations_that_fields_had_before_the_table_are_not_given_again(
+    empty_database: str,
+) -> None:
+    migrate(empty_database)
+    storage = PostgresStorage(empty_database)
+    ours = storage.organizations.add("Ours", NOW).id
+    field = storage.fields.add(ours, synced_by(41, "city"))
+    storage.fields.add(ours, synced_by(7, "age"))
+    storage.close()
+    execute(empty_database, "DROP TABLE integrations")
+    execute(empty_database, "DELETE FROM schema_migrations WHERE name > '0001_initial'")
+    with pytest.raises(StorageUnavailable, match="behind"):
+        PostgresStorage(empty_database)
+    assert migrate(empty_database) == 1
+    storage = PostgresStorage(empty_database)
+    try:
+        made = service_over(storage).create_integration(ours, esp=Esp.BRAZE, name="Main")
+        assert made.id == 42
+        run(storage, made, "New", 0, 0)
+        assert storage.fields.get(ours, field.id) == field
+    finally:
+        storage.close()
+
+
+def synced_by(integration_id: int, key: str) -> FieldDefinition:
+    draft = FieldDraft(name=key, key=key, data_type=DataType.TEXT, esp_field_name=key)
+    return draft.defined(by=sync_of(IntegrationId(integration_id)), at=NOW)

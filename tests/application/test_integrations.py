@@ -1,0 +1,357 @@
+"""What can be done with integrations: making them, naming them, removing them, running them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import IntegrationService
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    DataType,
+    FieldDraft,
+    FieldId,
+    FieldKey,
+    IntegrationId,
+    OrganizationId,
+    OrganizationNotFound,
+    StorageUnavailable,
+)
+from recipient_fields.domain.esp import (
+    Esp,
+    EspField,
+    EspUnavailable,
+    Integration,
+    IntegrationChanged,
+    IntegrationNotFound,
+    InvalidIntegration,
+    RefusedField,
+)
+
+NOBODY, NOTHING = OrganizationId(404), IntegrationId(404)
+HOUR = timedelta(hours=1)
+
+
+def reported(*names, **members):
+    return [EspField(name=name, data_type=DataType.TEXT, **members) for name in names]
+
+
+@pytest.fixture
+def integrations(storage, clock):
+    return IntegrationService(integrations=storage.integrations, fields=storage.fields, clock=clock)
+
+
+@pytest.fixture
+def mailchimp(integrations, acme):
+    return integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+
+
+@pytest.fixture
+def catalog(storage, acme):
+    return lambda: storage.fields.all(acme)
+
+
+def keys(definitions):
+    return [str(each.key) for each in definitions]
+
+
+class TestIntegrations:
+    def test_are_made_without_fields(self, mailchimp, acme, clock, catalog):
+        assert mailchimp == Integration(
+            id=mailchimp.id,
+            organization_id=acme,
+            esp=Esp.MAILCHIMP,
+            name="Main list",
+            created_at=clock.now,
+        )
+        assert catalog().fields == ()
+
+    def test_are_listed_as_they_were_made(self, integrations, acme, rival):
+        made = [
+            integrations.create_integration(acme, esp=esp, name=f" {esp.value} ")
+            for esp in (Esp.SENDGRID, Esp.BRAZE, Esp.BRAZE)
+        ]
+        integrations.create_integration(rival, esp=Esp.BRAZE, name="Theirs")
+        assert integrations.list_integrations(acme) == tuple(made)
+        assert [each.name for each in made] == ["sendgrid", "braze", "braze"]
+
+    def test_are_had_by_their_organization_and_located_by_anybody(
+        self, integrations, mailchimp, acme, rival
+    ):
+        assert integrations.get_integration(acme, mailchimp.id) == mailchimp
+        assert integrations.locate_integration(mailchimp.id) == mailchimp
+        with pytest.raises(IntegrationNotFound):
+            integrations.get_integration(rival, mailchimp.id)
+
+    def test_can_be_renamed(self, integrations, mailchimp, acme, clock):
+        clock.move(HOUR)
+        renamed = integrations.rename_integration(acme, mailchimp.id, " Other\n")
+        assert renamed == evolve(mailchimp, name="Other")
+        assert integrations.list_integrations(acme) == (renamed,)
+
+    @pytest.mark.parametrize("name", ["", " ", "a\nb", "n" * 256, "a\0", "\ud800"], ids=ascii)
+    def test_of_an_invalid_name_are_neither_made_nor_renamed(
+        self, name, integrations, mailchimp, acme
+    ):
+        with pytest.raises(InvalidIntegration):
+            integrations.create_integration(acme, esp=Esp.BRAZE, name=name)
+        with pytest.raises(InvalidIntegration):
+            integrations.rename_integration(acme, mailchimp.id, name)
+        assert integrations.list_integrations(acme) == (mailchimp,)
+
+    def test_of_an_unknown_organization_are_neither_made_nor_listed(self, integrations):
+        with pytest.raises(OrganizationNotFound):
+            integrations.create_integration(NOBODY, esp=Esp.BRAZE, name="Main")
+        with pytest.raises(OrganizationNotFound):
+            integrations.list_integrations(NOBODY)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda service, whose, which: service.get_integration(whose, which),
+            lambda service, whose, which: service.rename_integration(whose, which, "Other"),
+            lambda service, whose, which: service.remove_integration(whose, which),
+            lambda service, whose, which: service.remove_integration(whose, which, expected=()),
+            lambda service, whose, which: service.sync_fields(whose, which, ()),
+            lambda service, whose, which: service.sync_fields(whose, which, (), dry_run=True),
+        ],
+        ids=["get", "rename", "remove", "remove expecting", "sync", "dry run"],
+    )
+    def test_of_others_and_of_nobody_are_not_found(
+        self, call, integrations, mailchimp, acme, rival
+    ):
+        for whose, which in ((rival, mailchimp.id), (acme, NOTHING), (NOBODY, mailchimp.id)):
+            with pytest.raises(IntegrationNotFound):
+                call(integrations, whose, which)
+        assert integrations.list_integrations(acme) == (mailchimp,)
+        with pytest.raises(IntegrationNotFound):
+            integrations.locate_integration(NOTHING)
+
+
+class TestRemovingAnIntegration:
+    @pytest.fixture
+    def fields(self, integrations, mailchimp, acme, catalog, service):
+        """Those of the integration; others of the API and of another integration stand beside."""
+        service.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
+        other = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Other")
+        integrations.sync_fields(acme, other.id, reported("ZIP"))
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "ZIP"))
+        return catalog().fields[2:]
+
+    def test_removes_its_fields_and_tells_which(
+        self, integrations, mailchimp, acme, fields, catalog
+    ):
+        before = catalog().fields
+        assert integrations.remove_integration(acme, mailchimp.id) == fields
+        assert catalog().fields == before[:2]
+        assert [each.name for each in integrations.list_integrations(acme)] == ["Other"]
+
+    @pytest.mark.parametrize("collection", [tuple, list, frozenset, lambda ids: [*ids, *ids]])
+    def test_happens_where_they_are_those_expected(
+        self, collection, integrations, mailchimp, acme, fields
+    ):
+        expected = collection([field.id for field in reversed(fields)])
+        assert integrations.remove_integration(acme, mailchimp.id, expected=expected) == fields
+
+    def test_of_no_fields_happens_where_none_are_expected(self, integrations, mailchimp, acme):
+        assert integrations.remove_integration(acme, mailchimp.id, expected=()) == ()
+        assert integrations.list_integrations(acme) == ()
+
+    @pytest.mark.parametrize(
+        "expected",
+        [
+            lambda ids: (),
+            lambda ids: ids[:1],
+            lambda ids: (*ids, FieldId(404)),
+            lambda ids: (ids[0], FieldId(404)),
+        ],
+        ids=["none", "fewer", "more", "others"],
+    )
+    def test_does_not_happen_where_they_are_others_than_expected(
+        self, expected, integrations, mailchimp, acme, fields, catalog
+    ):
+        before = catalog()
+        with pytest.raises(IntegrationChanged):
+            integrations.remove_integration(
+                acme, mailchimp.id, expected=expected([field.id for field in fields])
+            )
+        assert catalog() == before
+        assert integrations.get_integration(acme, mailchimp.id).last_synced_at is not None
+
+    def test_does_not_happen_where_a_run_has_come_between(
+        self, integrations, mailchimp, acme, fields, catalog
+    ):
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "ZIP", "AGE"))
+        before = catalog()
+        with pytest.raises(IntegrationChanged):
+            integrations.remove_integration(acme, mailchimp.id, expected=[f.id for f in fields])
+        assert catalog() == before
+
+
+class TestARun:
+    def test_makes_the_fields_equal_to_what_is_reported(
+        self, integrations, mailchimp, acme, clock, catalog
+    ):
+        first = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
+        assert keys(first.created) == ["city", "age", "zip"]
+        city, age, zip_code = catalog().fields
+        later = clock.move(HOUR)
+        report = [*reported("CITY"), *reported("AGE", label="Age"), *reported("TOWN")]
+        second = integrations.sync_fields(acme, mailchimp.id, report)
+        assert keys(second.created) == ["town"]
+        assert second.updated == (evolve(age, name="Age", version=2, updated_at=later),)
+        assert second.removed == (zip_code,)
+        assert (second.unchanged, second.refused) == (1, ())
+        assert catalog().fields[:2] == (city, *second.updated)
+        assert keys(catalog().fields[2:]) == ["town"]
+
+    def test_is_noted_with_the_time_it_began(self, integrations, mailchimp, acme, clock):
+        began = clock.now
+
+        def report():
+            yield from reported("CITY")
+            clock.move(HOUR)
+
+        plan = integrations.sync_fields(acme, mailchimp.id, report())
+        assert plan.integration.last_synced_at == began
+        assert integrations.get_integration(acme, mailchimp.id) == plan.integration
+
+    def test_made_twice_changes_nothing_the_second_time_but_its_time(
+        self, integrations, mailchimp, acme, clock, catalog
+    ):
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE"))
+        before = catalog()
+        later = clock.move(HOUR)
+        plan = integrations.sync_fields(acme, mailchimp.id, reported("AGE", "CITY"))
+        assert (plan.created, plan.updated, plan.removed, plan.unchanged) == ((), (), (), 2)
+        assert catalog() == before
+        assert integrations.get_integration(acme, mailchimp.id).last_synced_at == later
+
+    def test_tells_what_it_refuses_and_does_the_rest(self, integrations, mailchimp, acme, catalog):
+        birthday = RefusedField("BIRTHDAY", "A day without a year is no date.")
+        plan = integrations.sync_fields(
+            acme, mailchimp.id, [*reported("CITY", "lower"), birthday, *reported("AGE")]
+        )
+        assert {each.name for each in plan.refused} == {"lower", "BIRTHDAY"}
+        assert birthday in plan.refused
+        assert keys(catalog().fields) == ["city", "age"]
+
+    def test_gives_a_taken_key_with_the_integrations_id(
+        self, integrations, mailchimp, acme, service, storage, clock
+    ):
+        service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
+        by_hand = FieldDraft(name="Age", data_type=DataType.TEXT)
+        storage.fields.add(acme, by_hand.defined(by=ADMINISTRATOR, at=clock.now))
+        plan = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
+        assert keys(plan.created) == [f"city_{mailchimp.id}", f"age_{mailchimp.id}", "zip"]
+
+    def test_makes_fields_without_regard_to_the_limit_of_the_api(
+        self, integrations, mailchimp, acme, catalog
+    ):
+        integrations.sync_fields(
+            acme, mailchimp.id, reported(*(f"FIELD_{number}" for number in range(1_200)))
+        )
+        assert len(catalog().fields) == 1_200
+
+    def test_takes_what_is_reported_once(self, integrations, mailchimp, acme):
+        report = iter(reported("CITY"))
+        assert keys(integrations.sync_fields(acme, mailchimp.id, report).created) == ["city"]
+        assert next(report, None) is None
+
+    @pytest.mark.parametrize("dry_run", [False, True])
+    @pytest.mark.parametrize("error", [EspUnavailable("429"), ValueError("a defect")], ids=repr)
+    def test_whose_report_breaks_off_changes_nothing(
+        self, dry_run, error, integrations, mailchimp, acme, catalog
+    ):
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+        before, as_it_was = catalog(), integrations.get_integration(acme, mailchimp.id)
+
+        def report():
+            yield from reported("AGE")
+            raise error
+
+        with pytest.raises(type(error)) as raised:
+            integrations.sync_fields(acme, mailchimp.id, report(), dry_run=dry_run)
+        assert raised.value is error
+        assert catalog() == before
+        assert integrations.get_integration(acme, mailchimp.id) == as_it_was
+
+    def test_of_an_integration_that_is_not_there_reads_no_report(self, integrations, acme):
+        def report():
+            raise AssertionError("asked")
+            yield
+
+        with pytest.raises(IntegrationNotFound):
+            integrations.sync_fields(acme, NOTHING, report())
+
+    def test_of_an_integration_that_goes_meanwhile_changes_nothing(
+        self, integrations, mailchimp, acme, catalog
+    ):
+        def report():
+            yield from reported("CITY")
+            integrations.remove_integration(acme, mailchimp.id)
+
+        with pytest.raises(IntegrationNotFound):
+            integrations.sync_fields(acme, mailchimp.id, report())
+        assert catalog().fields == ()
+
+    def test_heeds_what_happened_while_it_read_the_report(
+        self, integrations, mailchimp, acme, service, catalog
+    ):
+        def report():
+            yield from reported("CITY")
+            service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
+
+        integrations.sync_fields(acme, mailchimp.id, report())
+        assert keys(catalog().fields) == ["city", f"city_{mailchimp.id}"]
+
+    def test_keeps_the_name_it_is_given_meanwhile(self, integrations, mailchimp, acme):
+        def report():
+            yield from reported("CITY")
+            integrations.rename_integration(acme, mailchimp.id, "Other")
+
+        assert integrations.sync_fields(acme, mailchimp.id, report()).integration.name == "Other"
+        assert integrations.get_integration(acme, mailchimp.id).name == "Other"
+
+
+class TestADryRun:
+    @pytest.fixture
+    def report(self, integrations, mailchimp, acme, service):
+        """What creates, updates, removes, leaves and refuses."""
+        service.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
+        return [*reported("CITY", "lower", "TOWN"), *reported("AGE", label="Age")]
+
+    def test_changes_nothing(self, integrations, mailchimp, acme, report, catalog, clock):
+        clock.move(HOUR)
+        before, as_it_was = catalog(), integrations.get_integration(acme, mailchimp.id)
+        integrations.sync_fields(acme, mailchimp.id, report, dry_run=True)
+        assert catalog() == before
+        assert integrations.get_integration(acme, mailchimp.id) == as_it_was
+
+    def test_tells_what_a_run_then_does(self, integrations, mailchimp, acme, report, clock):
+        clock.move(HOUR)
+        told = integrations.sync_fields(acme, mailchimp.id, report, dry_run=True)
+        assert told.created
+        assert told.updated
+        assert told.removed
+        assert told.refused
+        assert told.unchanged
+        assert integrations.sync_fields(acme, mailchimp.id, report) == told
+
+
+def test_a_storage_that_fails_is_told(storage, clock):
+    class Closed:
+        def __getattr__(self, name):
+            raise StorageUnavailable("closed")
+
+    service = IntegrationService(integrations=Closed(), fields=storage.fields, clock=clock)
+    with pytest.raises(StorageUnavailable):
+        service.sync_fields(OrganizationId(1), IntegrationId(1), reported("CITY"))
+
+
+def test_a_field_of_a_run_is_read_like_any_other(integrations, mailchimp, acme, service):
+    integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+    assert service.get_field(acme, FieldKey("city")).custom_insertion_code == "*|CITY|*"
