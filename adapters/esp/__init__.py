@@ -1,0 +1,44 @@
+"""What ESPs list of their fields, over HTTP: one module an ESP, and what they share."""
+
+from collections.abc import Callable, Mapping
+
+from recipient_fields.application import EspFieldSource
+from recipient_fields.domain.esp import Esp
+
+from .activecampaign import ActiveCampaignFieldSource
+from .braze import BrazeFieldSource
+from .brevo import BrevoFieldSource
+from .hubspot import HubSpotFieldSource
+from .iterable import IterableFieldSource
+from .klaviyo import KlaviyoFieldSource
+from .mailchimp import MailchimpFieldSource
+from .run import Limits
+from .salesforce import SalesforceFieldSource
+from .sendgrid import SendGridFieldSource
+
+SOURCES: Mapping[Esp, Callable[..., EspFieldSource]] = {
+    Esp.SALESFORCE: SalesforceFieldSource,
+    Esp.MAILCHIMP: MailchimpFieldSource,
+    Esp.KLAVIYO: KlaviyoFieldSource,
+    Esp.BRAZE: BrazeFieldSource,
+    Esp.HUBSPOT: HubSpotFieldSource,
+    Esp.SENDGRID: SendGridFieldSource,
+    Esp.ITERABLE: IterableFieldSource,
+    Esp.BREVO: BrevoFieldSource,
+    Esp.ACTIVECAMPAIGN: ActiveCampaignFieldSource,
+}
+"""The ESPs that can be asked for their fields. Customer.io has no such listing."""
+
+__all__ = [
+    "SOURCES",
+    "ActiveCampaignFieldSource",
+    "BrazeFieldSource",
+    "BrevoFieldSource",
+    "HubSpotFieldSource",
+    "IterableFieldSource",
+    "KlaviyoFieldSource",
+    "Limits",
+    "MailchimpFieldSource",
+    "SalesforceFieldSource",
+    "SendGridFieldSource",
+]

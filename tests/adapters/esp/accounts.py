@@ -1,0 +1,561 @@
+"""The nine ESPs as the facts describe them: what each lists, and what is to be made of it.
+
+Each plays its documented API, page by page, to whoever presents the credential where it belongs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from xml.sax.saxutils import escape
+
+from attrs import frozen
+
+from recipient_fields.adapters.esp import SOURCES, Limits
+from recipient_fields.application import EspFieldSource
+from recipient_fields.domain import DataType
+from recipient_fields.domain.esp import Esp, EspField, RefusedField, ReportedField
+
+from .server import Act, Heard, Play, Played
+
+SECRET = "s3cret-Key-us7"
+LIST = "It holds a list of values; a recipient field holds one."
+OBJECT = "It holds an object; a recipient field holds one value."
+QUICK = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, longest_wait=2)
+
+UNAUTHORIZED = Played(401, b'{"error": "who?"}')
+UNKNOWN = Played(404, b'{"error": "what?"}')
+
+
+@frozen(kw_only=True)
+class Account:
+    """What an ESP plays, and what a source that asks it reports."""
+
+    esp: Esp
+    play: Play
+    reported: tuple[ReportedField, ...]
+    settings: Mapping[str, str]
+    listing: str
+    """The path that fields are listed at."""
+
+    def source(self, url: str, *, limits: Limits = QUICK, **settings: object) -> EspFieldSource:
+        return SOURCES[self.esp](**{**self.settings, **settings}, url=url, limits=limits)
+
+
+def field(
+    name: str,
+    data_type: str = "text",
+    label: str | None = None,
+    allowed_values: Sequence[str] | None = None,
+    *,
+    standard: bool = False,
+) -> EspField:
+    return EspField(
+        name=name,
+        data_type=DataType(data_type),
+        label=label,
+        allowed_values=None if allowed_values is None else tuple(allowed_values),
+        standard=standard,
+    )
+
+
+def unknown_type(name: str, type_name: str) -> RefusedField:
+    return RefusedField(name, f"Its type {type_name!r} is not known here.")
+
+
+def _guarded(path: str, header: str, credential: str, act: Callable[[Heard], Act]) -> Play:
+    """Plays to who asks for that path with that credential."""
+
+    def play(heard: Heard) -> Act:
+        if heard.headers.get(header) != credential:
+            return UNAUTHORIZED
+        return act(heard) if (heard.method, heard.path) == ("GET", path) else UNKNOWN
+
+    return play
+
+
+# Mailchimp
+
+MERGE_FIELDS = [
+    {"merge_id": 1, "tag": "FNAME", "name": "First Name", "type": "text", "options": {"size": 25}},
+    {
+        "merge_id": 2,
+        "tag": "TIER",
+        "name": "Loyalty tier",
+        "type": "dropdown",
+        "options": {"choices": ["gold", "silver"]},
+    },
+    {"merge_id": 3, "tag": "POINTS", "name": "Points", "type": "number"},
+    {"merge_id": 4, "tag": "BDAY", "name": "Birthday", "type": "birthday", "options": {}},
+    {"merge_id": 5, "tag": "SINCE", "name": "Since", "type": "date", "options": None},
+    {"merge_id": 6, "tag": "COLORS", "name": "Colors", "type": "hologram"},
+    {"merge_id": 7, "tag": "SIZE", "name": "Size", "type": "radio", "options": {"choices": []}},
+]
+
+
+def merge_fields(items: Sequence[Mapping[str, object]], *, most: int = 1_000) -> Play:
+    def act(heard: Heard) -> Act:
+        count, offset = (int(heard.query[name]) for name in ("count", "offset"))
+        page = items[offset : offset + min(count, most)]
+        return Played.json({"merge_fields": page, "list_id": "a/b", "total_items": len(items)})
+
+    return _guarded("/3.0/lists/a%2Fb/merge-fields", "authorization", f"Bearer {SECRET}", act)
+
+
+MAILCHIMP = Account(
+    esp=Esp.MAILCHIMP,
+    settings={"api_key": SECRET, "list_id": "a/b"},
+    listing="/3.0/lists/a%2Fb/merge-fields",
+    play=merge_fields(MERGE_FIELDS, most=3),
+    reported=(
+        field("FNAME", label="First Name"),
+        field("TIER", label="Loyalty tier", allowed_values=["gold", "silver"]),
+        field("POINTS", "number", "Points"),
+        field("BDAY", label="Birthday"),
+        field("SINCE", "date", "Since"),
+        unknown_type("COLORS", "hologram"),
+        field("SIZE", label="Size"),
+    ),
+)
+
+# ActiveCampaign
+
+CUSTOM_FIELDS = [
+    {
+        "id": "1",
+        "perstag": "TIER",
+        "title": "Loyalty tier",
+        "type": "dropdown",
+        "options": ["8", "9"],
+    },
+    {"id": "2", "perstag": "NOTES", "title": "Notes", "type": "textarea", "options": []},
+    {"id": "3", "perstag": "TAGS", "title": "Tags", "type": "listbox", "options": ["10"]},
+    {"id": "4", "perstag": "SINCE", "title": "Since", "type": "date"},
+    {"id": "5", "perstag": "OLD", "title": "Old", "type": ""},
+    {"id": "6", "perstag": "OLDER", "title": "Older", "type": None},
+    {"id": "7", "perstag": "SEEN", "title": "Seen", "type": "datetime"},
+]
+OPTIONS = {
+    "8": {"id": "8", "field": "1", "value": "silver", "label": "Silver"},
+    "9": {"id": "9", "field": "1", "value": "gold", "label": "Gold"},
+    "10": {"id": "10", "field": "3", "value": "x", "label": "X"},
+}
+
+
+def custom_fields(items: Sequence[Mapping[str, object]], *, most: int = 100) -> Play:
+    def act(heard: Heard) -> Act:
+        limit, offset = (int(heard.query[name]) for name in ("limit", "offset"))
+        page = items[offset : offset + min(limit, most)]
+        options = [OPTIONS[o] for each in page for o in each.get("options", [])]
+        meta = {"total": str(len(items))}
+        return Played.json({"fieldOptions": options, "fieldRels": [], "fields": page, "meta": meta})
+
+    return _guarded("/api/3/fields", "api-token", SECRET, act)
+
+
+ACTIVECAMPAIGN = Account(
+    esp=Esp.ACTIVECAMPAIGN,
+    settings={"api_key": SECRET},
+    listing="/api/3/fields",
+    play=custom_fields(CUSTOM_FIELDS, most=2),
+    reported=(
+        field("TIER", label="Loyalty tier", allowed_values=["silver", "gold"]),
+        field("NOTES", label="Notes"),
+        RefusedField("TAGS", LIST),
+        field("SINCE", "date", "Since"),
+        field("OLD", label="Old"),
+        field("OLDER", label="Older"),
+        field("SEEN", "datetime", "Seen"),
+    ),
+)
+
+# Braze
+
+ATTRIBUTES = [
+    {"name": "Loyalty Points", "data_type": "Number", "status": "Active", "description": "Points"},
+    {"name": "blocked", "data_type": "String", "status": "Blocklisted"},
+    {"name": "city", "data_type": "String (Automatically Detected)", "status": "Active"},
+    {"name": "colors", "data_type": "Array", "array_length": 25, "status": "Active"},
+    {"name": "joined", "data_type": "Date", "status": None},
+    {"name": "pets", "data_type": "Object Array", "status": "Active"},
+    {"name": "song", "data_type": "Object"},
+    {"name": "vip", "data_type": "Boolean", "tag_names": ["one"]},
+]
+
+
+def attributes(items: Sequence[Mapping[str, object]], *, size: int = 50) -> Play:
+    def act(heard: Heard) -> Act:
+        start = int(heard.query.get("cursor", "0"))
+        end = start + size
+        link = f'<{heard.origin}/custom_attributes?cursor={end}>; rel="next"'
+        more = {"Link": link} if end < len(items) else {}
+        return Played.json({"message": "success", "attributes": items[start:end]}, **more)
+
+    return _guarded("/custom_attributes", "authorization", f"Bearer {SECRET}", act)
+
+
+BRAZE = Account(
+    esp=Esp.BRAZE,
+    settings={"api_key": SECRET},
+    listing="/custom_attributes",
+    play=attributes(ATTRIBUTES, size=3),
+    reported=(
+        field("Loyalty Points", "number"),
+        field("city"),
+        RefusedField("colors", LIST),
+        field("joined", "datetime"),
+        RefusedField("pets", LIST),
+        RefusedField("song", OBJECT),
+        field("vip", "boolean"),
+    ),
+)
+
+# Klaviyo
+
+PROFILES: list[Mapping[str, object]] = [
+    {"Loyalty Tier": "gold", "points": 5, "vip": True, "$source": -6, "empty": None},
+    {"points": 7.5, "born": "1990-02-28", "colors": ["red"], "mixed": 5, "seen": "2026-01-01"},
+    {},
+    {"seen": "2026-11-20T09:15:00+00:00", "address": {"city": "Rome"}, "mixed": "five"},
+    {"born": "", "points": None, "sku": "20261120", "day": "2026-02-30"},
+]
+
+
+def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -> Play:
+    def act(heard: Heard) -> Act:
+        query = heard.query
+        if query.get("sort") != "-updated" or query.get("fields[profile]") != "properties":
+            return Played(400)
+        if heard.headers["revision"] != "2026-07-15":
+            return Played(400)
+        start = int(query.get("page[cursor]", "0"))
+        end = start + min(size, int(query["page[size]"]))
+        data = [
+            {"type": "profile", "id": str(i), "attributes": {"properties": properties}}
+            for i, properties in enumerate(items[start:end])
+        ]
+        after = f"{heard.target.split('&page%5Bcursor')[0]}&page%5Bcursor%5D={end}"
+        next_link = f"{heard.origin}{after}" if end < len(items) else None
+        return Played.json({"data": data, "links": {"self": heard.target, "next": next_link}})
+
+    return _guarded("/api/profiles", "authorization", f"Klaviyo-API-Key {SECRET}", act)
+
+
+STANDARD = (
+    field("first_name", label="First name", standard=True),
+    field("last_name", label="Last name", standard=True),
+    field("full_name", label="Full name", standard=True),
+    field("email", label="Email", standard=True),
+)
+KLAVIYO = Account(
+    esp=Esp.KLAVIYO,
+    settings={"api_key": SECRET},
+    listing="/api/profiles",
+    play=profiles(PROFILES, size=2),
+    reported=(
+        *STANDARD,
+        field("Loyalty Tier"),
+        field("points", "number"),
+        field("vip", "boolean"),
+        field("$source", "number"),
+        RefusedField("empty", "No profile that was read has a value, which would tell its type."),
+        field("born", "date"),
+        RefusedField("colors", LIST),
+        field("mixed"),
+        field("seen", "datetime"),
+        RefusedField("address", OBJECT),
+        field("sku"),
+        field("day"),
+    ),
+)
+
+# HubSpot
+
+PROPERTIES = [
+    {"name": "city", "label": "City", "type": "string", "fieldType": "text", "options": []},
+    {
+        "name": "tier",
+        "label": "Loyalty tier",
+        "type": "enumeration",
+        "fieldType": "select",
+        "options": [
+            {"label": "Gold", "value": "gold", "displayOrder": 0, "hidden": False},
+            {"label": "Lead", "value": "lead", "displayOrder": 1, "hidden": True},
+        ],
+        "hidden": False,
+    },
+    {
+        "name": "colors",
+        "label": "Colors",
+        "type": "enumeration",
+        "fieldType": "checkbox",
+        "options": [{"label": "Red", "value": "red"}],
+    },
+    {
+        "name": "vip",
+        "label": "VIP",
+        "type": "bool",
+        "fieldType": "booleancheckbox",
+        "options": [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}],
+    },
+    {
+        "name": "owner",
+        "label": "Owner",
+        "type": "enumeration",
+        "fieldType": "select",
+        "options": [],
+    },
+    {"name": "hs_secret", "label": "Secret", "type": "string", "fieldType": "text", "hidden": True},
+    {"name": "gone", "label": "Gone", "type": "string", "fieldType": "text", "archived": True},
+    {"name": "born", "label": "Born", "type": "date", "fieldType": "date", "calculated": True},
+    {"name": "seen", "label": "Seen", "type": "datetime", "fieldType": "date"},
+    {"name": "phone", "label": "Phone", "type": "phone_number", "fieldType": "phonenumber"},
+    {"name": "blob", "label": "Blob", "type": "json", "fieldType": "text"},
+    {"name": "score", "label": "Score", "type": "number", "fieldType": "number"},
+    {"name": "spot", "label": "Spot", "type": "object_coordinates", "fieldType": "text"},
+]
+
+HUBSPOT = Account(
+    esp=Esp.HUBSPOT,
+    settings={"access_token": SECRET},
+    listing="/crm/v3/properties/contacts",
+    play=_guarded(
+        "/crm/v3/properties/contacts",
+        "authorization",
+        f"Bearer {SECRET}",
+        lambda heard: (
+            Played.json({"results": PROPERTIES})
+            if heard.query == {"archived": "false"}
+            else Played(400)
+        ),
+    ),
+    reported=(
+        field("city", label="City"),
+        field("tier", label="Loyalty tier", allowed_values=["gold", "lead"]),
+        RefusedField("colors", LIST),
+        field("vip", "boolean", "VIP"),
+        field("owner", label="Owner"),
+        field("born", "date", "Born"),
+        field("seen", "datetime", "Seen"),
+        field("phone", label="Phone"),
+        RefusedField("blob", OBJECT),
+        field("score", "number", "Score"),
+        unknown_type("spot", "object_coordinates"),
+    ),
+)
+
+# SendGrid
+
+DEFINITIONS = {
+    "custom_fields": [
+        {"id": "e1_T", "name": "city", "field_type": "Text"},
+        {"id": "e2_N", "name": "points", "field_type": "Number"},
+        {"id": "e3_D", "name": "since", "field_type": "Date"},
+    ],
+    "reserved_fields": [
+        {"id": "_rf0_T", "name": "first_name", "field_type": "Text"},
+        {"id": "_rf16_D", "name": "last_clicked", "field_type": "Date", "read_only": True},
+    ],
+    "_metadata": {"self": "https://api.sendgrid.com/v3/marketing/field_definitions"},
+}
+
+SENDGRID = Account(
+    esp=Esp.SENDGRID,
+    settings={"api_key": SECRET},
+    listing="/v3/marketing/field_definitions",
+    play=_guarded(
+        "/v3/marketing/field_definitions",
+        "authorization",
+        f"Bearer {SECRET}",
+        lambda _: Played.json(DEFINITIONS),
+    ),
+    reported=(
+        field("city"),
+        field("points", "number"),
+        field("since", "datetime"),
+        field("first_name"),
+        field("last_clicked", "datetime"),
+    ),
+)
+
+# Iterable
+
+FIELDS = {
+    "email": "string",
+    "Lifetime Value": "double",
+    "visits": "long",
+    "vip": "boolean",
+    "signupDate": "date",
+    "address": "object",
+    "address.city": "string",
+    "place": "geo_location",
+}
+
+ITERABLE = Account(
+    esp=Esp.ITERABLE,
+    settings={"api_key": SECRET},
+    listing="/api/users/getFields",
+    play=_guarded(
+        "/api/users/getFields", "api-key", SECRET, lambda _: Played.json({"fields": FIELDS})
+    ),
+    reported=(
+        field("email"),
+        field("Lifetime Value", "number"),
+        field("visits", "number"),
+        field("vip", "boolean"),
+        field("signupDate", "datetime"),
+        RefusedField("address", OBJECT),
+        field("address.city"),
+        unknown_type("place", "geo_location"),
+    ),
+)
+
+# Brevo
+
+CONTACT_ATTRIBUTES = [
+    {"name": "LASTNAME", "category": "normal", "type": "text"},
+    {"name": "POINTS", "category": "normal", "type": "float"},
+    {"name": "VIP", "category": "normal", "type": "boolean"},
+    {"name": "SINCE", "category": "normal", "type": "date"},
+    {"name": "OWNER", "category": "normal", "type": "user"},
+    {
+        "name": "COLORS",
+        "category": "normal",
+        "type": "multiple-choice",
+        "multiCategoryOptions": ["red", "blue"],
+    },
+    {
+        "name": "TIER",
+        "category": "category",
+        "enumeration": [{"value": 2, "label": "silver"}, {"value": 1, "label": "gold"}],
+    },
+    {"name": "ORDER_ID", "category": "transactional", "type": "id"},
+    {"name": "ORDERS", "category": "calculated", "calculatedValue": "COUNT[ORDER_ID]"},
+    {"name": "BLACKLIST", "category": "global", "calculatedValue": "COUNT[BLACKLISTED]"},
+]
+
+BREVO = Account(
+    esp=Esp.BREVO,
+    settings={"api_key": SECRET},
+    listing="/v3/contacts/attributes",
+    play=_guarded(
+        "/v3/contacts/attributes",
+        "api-key",
+        SECRET,
+        lambda _: Played.json({"attributes": CONTACT_ATTRIBUTES}),
+    ),
+    reported=(
+        field("LASTNAME"),
+        field("POINTS", "number"),
+        field("VIP", "boolean"),
+        field("SINCE", "date"),
+        field("OWNER"),
+        RefusedField("COLORS", LIST),
+        field("TIER", allowed_values=["2", "1"]),
+        RefusedField(
+            "ORDER_ID", "It belongs to a contact's transactions, of which there can be several."
+        ),
+        RefusedField("ORDERS", "Brevo calculates it and does not tell its type."),
+        RefusedField("BLACKLIST", "It belongs to the account, not to a contact."),
+    ),
+)
+
+# Salesforce
+
+TOKEN = "t0ken<&>"
+EXTENSION_FIELDS = [
+    ("First Name", "Text"),
+    ("Email", "EmailAddress"),
+    ("Points", "Number"),
+    ("Spent", "Decimal"),
+    ("Since", "Date"),
+    ("Vip", "Boolean"),
+    ("Mobile", "Phone"),
+    ("Locale", "Locale"),
+    ("Blob", "Hologram"),
+]
+
+
+def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1") -> Played:
+    results = "".join(
+        '<Results xsi:type="DataExtensionField"><PartnerKey xsi:nil="true" />'
+        f"<CustomerKey>[K].[{escape(name)}]</CustomerKey><Name>{escape(name)}</Name>"
+        f"<FieldType>{escape(kind)}</FieldType></Results>"
+        for name, kind in items
+    )
+    return Played(
+        200,
+        f"""<?xml version="1.0" encoding="utf-8"?>
+<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soap:Body>
+<RetrieveResponseMsg xmlns="http://exacttarget.com/wsdl/partnerAPI"><OverallStatus>{status}\
+</OverallStatus><RequestID>{request_id}</RequestID>{results}</RetrieveResponseMsg>
+</soap:Body></soap:Envelope>""".encode(),
+        {"Content-Type": "text/xml; charset=utf-8"},
+    )
+
+
+def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Play:
+    def play(heard: Heard) -> Act:
+        if (heard.method, heard.path) == ("POST", "/v2/token"):
+            asked = json.loads(heard.body)
+            known = {"client_id": "me", "client_secret": SECRET}
+            if known.items() <= asked.items() and asked["grant_type"] == "client_credentials":
+                return Played.json(
+                    {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 1079}
+                )
+            return UNAUTHORIZED
+        if (heard.method, heard.path) != ("POST", "/Service.asmx"):
+            return UNKNOWN
+        asked = heard.body.decode()
+        assert heard.headers["soapaction"] == "Retrieve"
+        assert "<ObjectType>DataExtensionField</ObjectType>" in asked
+        assert "<Property>DataExtension.CustomerKey</Property>" in asked
+        if f'<fueloauth xmlns="http://exacttarget.com">{escape(TOKEN)}</fueloauth>' not in asked:
+            return Played(500)
+        if "<Value>K &amp; L</Value>" not in asked:
+            return soap("OK", [])
+        continued = re.search("<ContinueRequest>r-([0-9]+)</ContinueRequest>", asked)
+        start = int(continued[1]) if continued else 0
+        end = start + size
+        status = "MoreDataAvailable" if end < len(items) else "OK"
+        return soap(status, items[start:end], f"r-{end}")
+
+    return play
+
+
+SALESFORCE = Account(
+    esp=Esp.SALESFORCE,
+    settings={
+        "client_id": "me",
+        "client_secret": SECRET,
+        "subdomain": "mc123",
+        "data_extension": "K & L",
+    },
+    listing="/Service.asmx",
+    play=data_extension(EXTENSION_FIELDS, size=4),
+    reported=(
+        field("First Name"),
+        field("Email"),
+        field("Points", "number"),
+        field("Spent", "number"),
+        field("Since", "datetime"),
+        field("Vip", "boolean"),
+        field("Mobile"),
+        field("Locale"),
+        unknown_type("Blob", "Hologram"),
+    ),
+)
+
+ACCOUNTS = (
+    SALESFORCE,
+    MAILCHIMP,
+    KLAVIYO,
+    BRAZE,
+    HUBSPOT,
+    SENDGRID,
+    ITERABLE,
+    BREVO,
+    ACTIVECAMPAIGN,
+)

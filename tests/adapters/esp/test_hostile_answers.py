@@ -1,0 +1,127 @@
+"""Whatever an ESP answers: a report, or a refusal in our words."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from recipient_fields.domain import IntegrationId, OrganizationId
+from recipient_fields.domain.esp import (
+    EspField,
+    EspRefused,
+    EspUnavailable,
+    Integration,
+    RefusedField,
+    SyncRun,
+)
+
+from .accounts import ACCOUNTS, Account
+from .server import Played, staged
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+PATIENCE = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+TEXTS = st.one_of(
+    st.text(max_size=8), st.sampled_from(["text", "String", "string", "enumeration", "Text", "1"])
+)
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.floats(), TEXTS)
+
+
+def objects(values: SearchStrategy[object]) -> SearchStrategy[dict[str, object]]:
+    """Objects with the members that listings have."""
+    names = (
+        "id merge_id tag name title label perstag type data_type field_type fieldType status hidden"
+        " category enumeration value choices attributes properties options total next links"
+        " access_token"
+    )
+    return st.dictionaries(st.one_of(st.sampled_from(names.split()), TEXTS), values, max_size=8)
+
+
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), objects(inner)), max_leaves=12
+)
+ITEMS = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(["id", "merge_id"], st.integers(0, 3)),
+            **dict.fromkeys(["tag", "name", "title", "label", "perstag"], TEXTS),
+            **dict.fromkeys(["type", "data_type", "field_type", "fieldType", "category"], TEXTS),
+            "attributes": st.fixed_dictionaries({"properties": objects(VALUES)}),
+            "options": VALUES,
+        },
+    ),
+    max_size=3,
+)
+LISTINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(["merge_fields", "attributes", "results", "data"], ITEMS),
+        **dict.fromkeys(["custom_fields", "reserved_fields"], ITEMS),
+        "fields": st.one_of(ITEMS, st.dictionaries(TEXTS, TEXTS)),
+        "access_token": TEXTS,
+        "total_items": st.integers(0, 3),
+        "meta": st.fixed_dictionaries({"total": st.integers(0, 3).map(str)}),
+    },
+)
+
+
+def outcome(account: Account, url: str) -> list[EspField | RefusedField]:
+    """What is reported; nothing where the ESP is refused or unavailable, in one fair sentence."""
+    sentence = ""
+    reported: list[EspField | RefusedField] = []
+    try:
+        reported = list(account.source(url).fields())
+    except (EspRefused, EspUnavailable) as error:
+        sentence = str(error)
+    assert len(sentence) < 300
+    assert sentence.isprintable()
+    return reported
+
+
+@PATIENCE
+@given(st.one_of(LISTINGS, VALUES))
+def test_any_json_is_read_or_refused(document):
+    with staged(lambda _: Played.json(document)) as stage:
+        for account in ACCOUNTS:
+            reported = outcome(account, stage.url)
+            integration = Integration(
+                id=IntegrationId(1),
+                organization_id=OrganizationId(1),
+                esp=account.esp,
+                name="Main",
+                created_at=NOW,
+            )
+            plan = SyncRun.read(integration, reported, at=NOW).plan(integration, [])
+            assert len(plan.created) + len(plan.refused) == len(reported)
+
+
+@PATIENCE
+@given(st.data())
+def test_a_damaged_answer_is_read_or_refused(data):
+    account = data.draw(st.sampled_from(ACCOUNTS), label="account")
+    damage = data.draw(st.binary(max_size=3), label="damage")
+    at = data.draw(st.floats(0, 1, exclude_max=True), label="at")
+
+    def play(heard):
+        try:
+            act = account.play(heard)
+        except (KeyError, ValueError):  # a damaged link
+            return Played(400)
+        if heard.path != account.listing:
+            return act
+        start = int(at * len(act.body))
+        return Played(200, act.body[:start] + damage + act.body[start + 1 :], act.headers)
+
+    with staged(play) as stage:
+        outcome(account, stage.url)
+
+
+def test_the_listings_that_are_generated_are_read_at_times():
+    document = {"fields": {"a": "string"}, "data": [], "attributes": [], "access_token": "a"}
+    with staged(lambda _: Played.json(json.loads(json.dumps(document)))) as stage:
+        assert [len(outcome(account, stage.url)) for account in ACCOUNTS].count(0) < 8
