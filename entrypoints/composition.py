@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
@@ -12,11 +12,14 @@ from attrs import frozen
 from recipient_fields.application import (
     DEFAULT_FIELD_LIMIT,
     AdministrationService,
+    EspFieldSource,
+    IntegrationService,
     RecipientFieldService,
     Storage,
     StoredKeyValidator,
 )
 from recipient_fields.domain import RecipientFieldsError, whole_milliseconds
+from recipient_fields.domain.esp import DIALECTS, Esp
 
 STORAGE_GROUP = "recipient_fields.storage"
 """The entry points that open storages of other schemes: `scheme = "module:function"`, called with
@@ -30,12 +33,26 @@ class UnknownStorage(RecipientFieldsError):
     """No adapter opens this storage URL."""
 
 
+class NoFieldSource(RecipientFieldsError):
+    """This ESP can't be asked for its fields."""
+
+
+class MissingCredentials(RecipientFieldsError):
+    """The environment lacks `variables`, without which the ESP can't be asked for its fields."""
+
+    def __init__(self, esp: Esp, variables: Iterable[str]) -> None:
+        self.variables = tuple(variables)
+        names = ", ".join(self.variables)
+        super().__init__(f"To ask {DIALECTS[esp].title} for its fields, set {names}.")
+
+
 @frozen
 class Core:
     """The use cases over one storage."""
 
     storage: Storage
     fields: RecipientFieldService
+    integrations: IntegrationService
     administration: AdministrationService
     validator: StoredKeyValidator
 
@@ -60,6 +77,7 @@ def open_core(
     return Core(
         storage,
         RecipientFieldService(fields=storage.fields, clock=now, limit=field_limit),
+        IntegrationService(integrations=storage.integrations, fields=storage.fields, clock=now),
         AdministrationService(
             organizations=storage.organizations, api_keys=storage.api_keys, clock=now
         ),
@@ -85,6 +103,47 @@ def migrate_storage(url: str) -> None:
         _migrate_postgres(url)
     else:
         open_storage(url).close()
+
+
+_ESP_SETTINGS: Mapping[Esp, tuple[str, str]] = {
+    Esp.SALESFORCE: ("client_id client_secret subdomain data_extension", "account_id url"),
+    Esp.MAILCHIMP: ("api_key list_id", "url"),
+    Esp.KLAVIYO: ("api_key", "pages url"),
+    Esp.BRAZE: ("api_key url", ""),
+    Esp.HUBSPOT: ("access_token", "url"),
+    Esp.SENDGRID: ("api_key", "url"),
+    Esp.ITERABLE: ("api_key", "url"),
+    Esp.BREVO: ("api_key", "url"),
+    Esp.ACTIVECAMPAIGN: ("api_key url", ""),
+}
+"""What each source must be given, and what it may be given: the variables' names end in these."""
+
+
+def open_esp_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
+    """The ESP's account that the environment has the credentials of; they are kept nowhere else.
+
+    A setting is the variable RECIPIENT_FIELDS_, the ESP and its name: RECIPIENT_FIELDS_BRAZE_URL.
+    NoFieldSource, MissingCredentials.
+    """
+    if esp not in _ESP_SETTINGS:
+        raise NoFieldSource(f"{DIALECTS[esp].title} lists no fields. Give them with --from.")
+    required, optional = (names.split() for names in _ESP_SETTINGS[esp])
+    variables = {
+        name: f"RECIPIENT_FIELDS_{esp.value}_{name}".upper() for name in (*required, *optional)
+    }
+    given = {name: environment.get(variables[name], "").strip() for name in variables}
+    missing = [variables[name] for name in required if not given[name]]
+    if missing:
+        raise MissingCredentials(esp, missing)
+    return _esp_source(esp)(**{name: value for name, value in given.items() if value})
+
+
+def _esp_source(esp: Esp) -> Callable[..., EspFieldSource]:
+    try:
+        from recipient_fields.adapters import esp as sources
+    except ImportError as error:
+        raise NoFieldSource("Install recipient-fields[esp] to ask an ESP.") from error
+    return sources.SOURCES[esp]
 
 
 def _split(url: str) -> tuple[str, str]:

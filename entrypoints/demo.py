@@ -9,10 +9,9 @@ from recipient_fields.domain import (
     AllowedValues,
     DataType,
     FieldDraft,
-    IntegrationId,
     PlainKey,
-    sync_of,
 )
+from recipient_fields.domain.esp import Esp, EspField
 
 from .composition import Core
 
@@ -27,7 +26,10 @@ def create_demonstration(core: Core) -> PlainKey | None:
     organization = core.administration.create_organization(ORGANIZATION)
     core.fields.create_field(organization.id, _FROM_API)
     core.fields.through(ADMINISTRATOR).create_field(organization.id, _BY_HAND)
-    core.fields.through(sync_of(IntegrationId(1))).create_field(organization.id, _SYNCED)
+    audience = core.integrations.create_integration(
+        organization.id, esp=Esp.MAILCHIMP, name="Demonstration audience"
+    )
+    core.integrations.sync_fields(organization.id, audience.id, [_SYNCED])
     return core.administration.issue_key(organization.id, name="Demonstration").plain
 
 
@@ -54,10 +56,4 @@ _FROM_API = FieldDraft(
     allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"]),
 )
 _BY_HAND = FieldDraft(name="Preferred shop", key=MANUAL_KEY, data_type=DataType.TEXT)
-_SYNCED = FieldDraft(
-    name="First name",
-    data_type=DataType.TEXT,
-    esp_field_name="FNAME",
-    custom_insertion_code="*|FNAME|*",
-    custom_value_expression="FNAME",
-)
+_SYNCED = EspField(name="FNAME", label="First name", data_type=DataType.TEXT)

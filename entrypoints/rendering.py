@@ -1,35 +1,42 @@
-"""From fields to the JSON that answers."""
+"""From what the core returns to the JSON that answers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 
+from recipient_fields.application import field_document
 from recipient_fields.domain import RecipientField, format_instant
-
-
-def render_field(field: RecipientField) -> dict[str, object]:
-    """The 13 members of a field, always all of them (HTTP contract, section 2)."""
-    return {
-        "id": field.id,
-        "name": field.name,
-        "key": field.key,
-        "data_type": field.data_type.value,
-        "allowed_values": None if field.allowed_values is None else field.allowed_values.values,
-        "insertable": field.insertable,
-        "source": field.origin.source.value,
-        "integration_id": field.origin.integration_id,
-        "esp_field_name": field.origin.esp_field_name,
-        "custom_insertion_code": field.custom_insertion_code,
-        "custom_value_expression": field.custom_value_expression,
-        "created_at": format_instant(field.created_at),
-        "updated_at": format_instant(field.updated_at),
-    }
+from recipient_fields.domain.esp import Integration, SyncPlan
 
 
 def render_fields(fields: Iterable[RecipientField]) -> dict[str, object]:
     """The fields, in their order."""
-    return {"recipient_fields": [render_field(field) for field in fields]}
+    return {"recipient_fields": [field_document(field) for field in fields]}
+
+
+def render_integration(integration: Integration) -> dict[str, object]:
+    """The six members of an integration."""
+    synced = integration.last_synced_at
+    return {
+        "id": integration.id,
+        "organization_id": integration.organization_id,
+        "esp": integration.esp.value,
+        "name": integration.name,
+        "created_at": format_instant(integration.created_at),
+        "last_synced_at": None if synced is None else format_instant(synced),
+    }
+
+
+def render_sync(plan: SyncPlan) -> dict[str, object]:
+    """What a run changed, by keys, and what it refused, by the ESP's names."""
+    return {
+        "created": [field.key for field in plan.created],
+        "updated": [field.key for field in plan.updated],
+        "removed": [field.key for field in plan.removed],
+        "unchanged": plan.unchanged,
+        "refused": [{"name": field.name, "reason": field.reason} for field in plan.refused],
+    }
 
 
 def to_json(document: object) -> bytes:

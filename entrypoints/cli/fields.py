@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from recipient_fields.application import field_document
 from recipient_fields.domain import (
     ADMINISTRATOR,
     UNCHANGED,
@@ -20,10 +21,18 @@ from recipient_fields.domain import (
     Unchanged,
     Violations,
 )
+from recipient_fields.domain.esp import SnippetWarning, field_warnings
 
 from ..references import parse_reference
-from ..rendering import render_field, render_fields
-from .options import JsonArray, json_option, opened, option, organization_option
+from ..rendering import render_fields
+from .options import (
+    JsonArray,
+    data_type_option,
+    json_option,
+    opened,
+    option,
+    organization_option,
+)
 from .output import note, print_json, print_table
 
 _CLEARABLE = {
@@ -70,12 +79,7 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
 @fields.command()
 @organization_option
 @option("--name", required=True, help="What people call the field.")
-@option(
-    "--data-type",
-    type=click.Choice([data_type.value for data_type in DataType]),
-    required=True,
-    help="What it holds.",
-)
+@data_type_option(required=True)
 @option("--key", help="What machines call it. Derived from the name unless given.")
 @option("--allowed-values", type=JsonArray(), help=_ALLOWED_VALUES)
 @option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
@@ -87,7 +91,7 @@ def create(
     storage: str,
     organization: int,
     name: str,
-    data_type: str,
+    data_type: DataType,
     key: str | None,
     allowed_values: list[object] | None,
     insertion_code: str | None,
@@ -99,7 +103,7 @@ def create(
     """Create a manual field."""
     draft = _draft(
         name=name,
-        data_type=DataType(data_type),
+        data_type=data_type,
         key=key,
         allowed_values=allowed_values,
         insertable=not not_insertable,
@@ -181,6 +185,33 @@ def delete(storage: str, id_or_key: str, organization: int, *, yes: bool) -> Non
     note(f"Deleted field {field.id}, {field.name}.")
 
 
+@fields.command()
+@organization_option
+@json_option
+@click.pass_obj
+def check(storage: str, organization: int, *, as_json: bool) -> None:
+    """Point out insertion codes that look wrong. Nothing is changed or refused."""
+    with opened(storage) as core:
+        catalog = core.fields.list_fields(OrganizationId(organization))
+    doubts = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
+    if as_json:
+        print_json({"warnings": [_render_doubt(field, warning) for field, warning in doubts]})
+    else:
+        print_table(
+            ("ID", "KEY", "WARNING"),
+            [(field.id, field.key, warning.value) for field, warning in doubts],
+        )
+
+
+def _render_doubt(field: RecipientField, warning: SnippetWarning) -> dict[str, object]:
+    return {
+        "id": field.id,
+        "key": field.key,
+        "code": warning.name.lower(),
+        "message": warning.value,
+    }
+
+
 def _draft(
     *, data_type: DataType, allowed_values: list[object] | None, **members: Any
 ) -> FieldDraft:
@@ -196,6 +227,8 @@ def _draft(
 
 def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:
     if as_json:
-        print_json({"recipient_field": render_field(field)})
+        print_json({"recipient_field": field_document(field)})
     else:
         note(f"{verb} field {field.id}, {field.name}, with the key {field.key}.")
+    for warning in field_warnings(field):
+        note(f"Warning: {warning.value}")

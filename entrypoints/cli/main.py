@@ -8,7 +8,10 @@ from setproctitle import setproctitle
 from recipient_fields.domain import RecipientFieldsError
 
 from ..composition import migrate_storage
+from .esp import esp
+from .export import export
 from .fields import fields
+from .integrations import integrations
 from .keys import keys
 from .openapi import openapi
 from .options import EnvironmentOption
@@ -60,4 +63,7 @@ main.add_command(serve)
 main.add_command(organizations)
 main.add_command(keys)
 main.add_command(fields)
+main.add_command(integrations)
+main.add_command(esp)
+main.add_command(export)
 main.add_command(openapi)

@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from enum import Enum
 from typing import Any, TypeVar
 
 import click
 
-from recipient_fields.domain import LARGEST_INTEGER, Unchanged
+from recipient_fields.domain import LARGEST_INTEGER, DataType, Unchanged
+from recipient_fields.domain.esp import Esp
 
 from ..composition import Core, open_core
 
@@ -81,6 +83,20 @@ class Lifetime(Duration):
         return None if value == "never" else super().convert(value, param, ctx)
 
 
+class OneOf(click.Choice[str]):
+    """A member of an enumeration, by its value."""
+
+    def __init__(self, kind: type[Enum]) -> None:
+        super().__init__([member.value for member in kind])
+        self._kind = kind
+
+    def convert(  # type: ignore[override]
+        self, value: str | Enum, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Enum:
+        """The member; a usage error that lists the values where there is no such one."""
+        return value if isinstance(value, Enum) else self._kind(super().convert(value, param, ctx))
+
+
 class JsonArray(click.ParamType[list[object] | Unchanged | None]):
     """A JSON array, or `null`; as a default, UNCHANGED."""
 
@@ -113,6 +129,16 @@ organization_option = option(
     metavar="ID",
     help="The organization's id.",
 )
+esp_option = option(
+    "--esp", type=OneOf(Esp), required=True, help="The email service provider; see `esp list`."
+)
+
+
+def data_type_option(**settings: Any) -> Callable[[F], F]:
+    """The option that says what a field holds."""
+    return option("--data-type", type=OneOf(DataType), help="What it holds.", **settings)
+
+
 json_option = option(
     "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
 )

@@ -28,15 +28,20 @@ def print_line(text: str) -> None:
     _print(text.encode("utf-8"))
 
 
+def print_bytes(content: bytes) -> None:
+    """The content as it is on standard output."""
+    _print(content, line=False)
+
+
 def note(message: str) -> None:
     """A sentence for the person at the terminal, on standard error."""
     click.echo(message, err=True)
 
 
-def _print(line: bytes) -> None:
+def _print(content: bytes, *, line: bool = True) -> None:
     """UTF-8 whatever the terminal's encoding: names hold any character, and programs read this."""
     try:
-        click.echo(line)
+        click.echo(content, nl=line)
     except BrokenPipeError:
         raise  # The reader has seen enough, which click knows to be no failure to speak of.
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from recipient_fields.application import field_document
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Denied,
@@ -16,7 +17,7 @@ from recipient_fields.domain import (
     decide,
 )
 from recipient_fields.entrypoints.composition import Core
-from recipient_fields.entrypoints.rendering import render_field, to_json
+from recipient_fields.entrypoints.rendering import to_json
 
 from .commands import CommandLine
 
@@ -28,7 +29,7 @@ def stored(core: Core, organization: OrganizationId) -> list[dict[str, Any]]:
 
 
 def rendered(field: RecipientField) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(to_json(render_field(field)))
+    document: dict[str, Any] = json.loads(to_json(field_document(field)))
     return document
 
 

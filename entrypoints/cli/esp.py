@@ -1,0 +1,56 @@
+"""`recipient-fields esp`: the dialects of email service providers."""
+
+from __future__ import annotations
+
+import click
+
+from recipient_fields.domain import DataType
+from recipient_fields.domain.esp import DIALECTS, Esp, derive_snippet
+
+from .options import data_type_option, esp_option, json_option, option
+from .output import print_json, print_table
+
+
+@click.group()
+def esp() -> None:
+    """List the email service providers whose dialects are known, and write in them."""
+
+
+@esp.command("list")
+@json_option
+def list_(*, as_json: bool) -> None:
+    """List the email service providers (ESPs)."""
+    known = [(esp.value, dialect.title) for esp, dialect in DIALECTS.items()]
+    if as_json:
+        print_json({"esps": [{"id": esp_id, "name": title} for esp_id, title in known]})
+    else:
+        print_table(("ID", "NAME"), known)
+
+
+@esp.command()
+@esp_option
+@click.argument("name")
+@data_type_option(default=DataType.TEXT)
+@option("--standard", is_flag=True, help="The field is one of the ESP's own.")
+@option("--default", help="What stands in for a missing value.")
+@json_option
+def snippet(
+    esp: Esp,
+    name: str,
+    data_type: DataType,
+    default: str | None,
+    *,
+    standard: bool,
+    as_json: bool,
+) -> None:
+    """Derive what inserts and tests the ESP's field NAME."""
+    derived = derive_snippet(esp, name, data_type=data_type, standard=standard, default=default)
+    parts = {
+        "insertion_code": derived.insertion_code,
+        "value_expression": derived.value_expression,
+        "prelude": derived.prelude,
+    }
+    if as_json:
+        print_json({"snippet": parts})
+    else:
+        print_table(("PART", "CODE"), list(parts.items()))
