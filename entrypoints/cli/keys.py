@@ -10,6 +10,7 @@ from recipient_fields.application import IssuedKey
 from recipient_fields.domain import Access, ApiKey, ApiKeyId, OrganizationId, format_instant
 
 from ..composition import now
+from ..logs import audit_trail
 from .options import (
     Duration,
     Identifier,
@@ -23,8 +24,20 @@ from .output import note, print_json, print_line, print_table
 
 
 @click.group()
-def keys() -> None:
+@option(
+    "--audit-log",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Append a line to this file for each key that is created, revoked or rotated.",
+)
+@click.pass_context
+def keys(ctx: click.Context, audit_log: str | None) -> None:
     """Create, list, revoke and rotate API keys."""
+    if audit_log is not None:
+        try:
+            ctx.with_resource(audit_trail(audit_log))
+        except OSError as error:
+            raise click.ClickException(f"Can't write the audit log: {error.strerror}.") from error
 
 
 @keys.command()
@@ -64,7 +77,10 @@ def create(
 @json_option
 @click.pass_obj
 def list_(storage: str, organization: int, *, as_json: bool) -> None:
-    """List an organization's API keys, without the keys themselves."""
+    """List an organization's API keys, without the keys themselves.
+
+    STATE tells which have expired or were revoked, LAST USED AT which were never used.
+    """
     with opened(storage) as core:
         rows = [_render(key) for key in core.administration.list_keys(OrganizationId(organization))]
     if as_json:
@@ -72,7 +88,7 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
     else:
         shown = ("id", "name", "display", "access", "state", "expires_at", "last_used_at")
         titles = [title.replace("_", " ").upper() for title in shown]
-        print_table(titles, [[row[member] for member in shown] for row in rows])
+        print_table(titles, [[row[member] or "never" for member in shown] for row in rows])
 
 
 @keys.command()

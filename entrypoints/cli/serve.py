@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -11,13 +13,22 @@ from recipient_fields.application import DEFAULT_FIELD_LIMIT
 
 from ..composition import Core, migrate_storage
 from ..demo import create_demonstration, curl_commands
+from ..http.addresses import authority
+from ..http.admin import AdminListener, create_admin_app
 from ..http.app import create_app
-from ..http.readiness import TimedCheck
-from ..http.server import Server, authority
+from ..http.metrics import Metrics, Pooled
+from ..http.readiness import ContinualCheck, TimedCheck
+from ..http.server import MOST_CONNECTIONS, Server, TooFewFiles
+from ..logs import FORMATS, LEVELS, start_log
 from .options import opened, option
 from .output import note
 
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})")
+
+_SWITCH_SECONDS = 0.001
+"""How long a busy thread may keep the interpreter from others: probes wait for several turns.
+
+Python's own 5 ms would make that more than 100 ms under load."""
 
 
 class Address(click.ParamType[tuple[str, int]]):
@@ -49,11 +60,28 @@ class Address(click.ParamType[tuple[str, int]]):
     help="The address to answer at; port 0 takes a free one.",
 )
 @option(
+    "--admin-listen",
+    type=Address(),
+    help="Answer /healthz, /readyz and /metrics here, too, however busy the service is.",
+)
+@option(
     "--threads",
     type=click.IntRange(1, 64),
     default=4,
     show_default=True,
     help="How many requests are worked on at once.",
+)
+@option(
+    "--connections",
+    type=click.IntRange(1),
+    default=MOST_CONNECTIONS,
+    show_default=True,
+    help="How many clients may be connected at once.",
+)
+@option(
+    "--reuse-port",
+    is_flag=True,
+    help="Share the address with other processes that are started so, for restarts without a gap.",
 )
 @option(
     "--prepare/--no-prepare",
@@ -67,36 +95,101 @@ class Address(click.ParamType[tuple[str, int]]):
     show_default=True,
     help="How many API-managed fields an organization may have.",
 )
+@option(
+    "--log-level",
+    type=click.Choice(LEVELS),
+    default="info",
+    show_default=True,
+    help="How grave something must be to be logged; at info, a line a request.",
+)
+@option(
+    "--log-format",
+    type=click.Choice(FORMATS),
+    default="auto",
+    show_default=True,
+    help="The log on standard error: readable, or JSON lines; auto is readable on a terminal.",
+)
 @option("--migrate", is_flag=True, help="Bring the storage's schema up to date first.")
 @option("--demo", is_flag=True, help="Fill an empty storage with demonstration data.")
 @click.pass_obj
 def serve(
     storage: str,
     listen: tuple[str, int],
+    admin_listen: tuple[str, int] | None,
     threads: int,
+    connections: int,
     field_limit: int,
+    log_level: str,
+    log_format: str,
     *,
+    reuse_port: bool,
     prepare: bool,
     migrate: bool,
     demo: bool,
 ) -> None:
     """Answer HTTP requests until SIGTERM or SIGINT."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    start_log(log_level, log_format, sys.stderr)
     if migrate:
         migrate_storage(storage)
     with opened(storage, threads=threads, prepare=prepare, field_limit=field_limit) as core:
-        app = create_app(core.fields, core.validator, TimedCheck(core.storage.check))
-        host, port = listen
-        try:
-            server = Server(app, host, port, threads=threads)
-        except OSError as error:
-            reason = str(error.strerror).partition(" (")[0]  # create_server repeats the address.
-            message = f"Can't listen on {authority(host, port)}: {reason}. Choose with --listen."
-            raise click.ClickException(message) from error
-        note(f"Recipient Fields answers at {server.url}")
-        if demo:
-            _demonstrate(core, server.url)
-        server.run()
+        check = TimedCheck(core.storage.check)
+        metrics = Metrics()
+        if admin_listen is None:
+            app = create_app(core.fields, core.validator, check)
+        else:
+            counted = metrics.counting(core.validator)
+            app = create_app(core.fields, counted, check, (metrics.observe,))
+        with _binding(listen, "--listen"):
+            server = Server(
+                app,
+                *listen,
+                threads=threads,
+                connections=connections,
+                shared=reuse_port,
+                on_drain=check.retire,
+            )
+        with _administered(admin_listen, core, metrics, check, server):
+            note(f"Recipient Fields answers at {server.url}")
+            if demo:
+                _demonstrate(core, server.url)
+            server.run()
+
+
+@contextmanager
+def _administered(
+    address: tuple[str, int] | None,
+    core: Core,
+    metrics: Metrics,
+    check: TimedCheck,
+    server: Server,
+) -> Iterator[None]:
+    """Answer operators there while the block runs; nowhere where there is no address."""
+    if address is None:
+        yield
+        return
+    metrics.watch_server(server)
+    if isinstance(core.storage, Pooled):
+        metrics.watch_pool(core.storage)
+    with ContinualCheck(check) as last_check:
+        with _binding(address, "--admin-listen"):
+            listener = AdminListener(create_admin_app(metrics, last_check), *address)
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        with listener:
+            note(f"Probes and metrics are at {listener.url}")
+            yield
+
+
+@contextmanager
+def _binding(address: tuple[str, int], option: str) -> Iterator[None]:
+    """One clear line where the block can't have its address."""
+    try:
+        yield
+    except TooFewFiles as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        reason = str(error.strerror).partition(" (")[0]  # create_server repeats the address.
+        message = f"Can't listen on {authority(*address)}: {reason}. Choose with {option}."
+        raise click.ClickException(message) from error
 
 
 def _demonstrate(core: Core, url: str) -> None:

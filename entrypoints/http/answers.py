@@ -2,47 +2,61 @@
 
 from __future__ import annotations
 
-import falcon
+from collections.abc import Mapping
 
+import falcon
+from attrs import frozen
+
+from recipient_fields.application import PublishedCatalog, field_document
 from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
 
-from ..rendering import render_field, render_fields, to_json
+from ..rendering import render_fields, to_json
 from .gate import parameters, precondition
 from .list_parameters import next_page
 from .problems import entity_tag
 
 
-def answer_field(req: falcon.Request, resp: falcon.Response, field: RecipientField) -> None:
-    """200 with the field, or 304 where a reader already has it."""
-    _tag(resp, field.version_tag)
-    if req.method in {"GET", "HEAD"} and precondition(req).excludes(field.version_tag):
-        resp.status = falcon.HTTP_304
-        return
-    resp.data = to_json({"recipient_field": render_field(field)})
+@frozen
+class Answer:
+    """What is answered to a read, whoever asks and however often."""
+
+    version_tag: str
+    body: bytes
+    headers: Mapping[str, str] = {}
 
 
-def answer_created(req: falcon.Request, resp: falcon.Response, field: RecipientField) -> None:
-    """201 with the field and where it is."""
-    _tag(resp, field.version_tag)
-    resp.status = falcon.HTTP_201
-    resp.set_header("Location", f"{req.root_path}/api/v1/recipient_fields/{field.id}")
-    resp.data = to_json({"recipient_field": render_field(field)})
+def field_answer(field: RecipientField) -> Answer:
+    """The field."""
+    return Answer(field.version_tag, to_json({"recipient_field": field_document(field)}))
 
 
-def answer_page(
-    req: falcon.Request, resp: falcon.Response, query: FieldQuery, page: FieldPage
-) -> None:
-    """200 with the fields of the page, or 304 where the reader already has them."""
-    _tag(resp, page.version_tag)
-    resp.set_header("Total-Count", str(page.total))
+def catalog_answer(catalog: PublishedCatalog) -> Answer:
+    """All fields of the organization."""
+    body = f'{{"recipient_fields":{catalog.documents}}}'.encode()
+    return Answer(catalog.version_tag, body, {"Total-Count": str(catalog.total)})
+
+
+def page_answer(req: falcon.Request, query: FieldQuery, page: FieldPage) -> Answer:
+    """The fields of the page, how many there are on all pages, and where the next one is."""
+    headers = {"Total-Count": str(page.total)}
     rest = next_page(parameters(req), query, page)
     if rest is not None:
-        resp.set_header("Link", f'<{req.root_path}{req.path}?{rest}>; rel="next"')
-    if precondition(req).excludes(page.version_tag):
+        headers["Link"] = f'<{req.root_path}{req.path}?{rest}>; rel="next"'
+    return Answer(page.version_tag, to_json(render_fields(page.fields)), headers)
+
+
+def give(req: falcon.Request, resp: falcon.Response, answer: Answer) -> None:
+    """200 with the answer, or 304 where the reader already has it."""
+    resp.set_header("ETag", entity_tag(answer.version_tag))
+    resp.set_headers(answer.headers)
+    if req.method in {"GET", "HEAD"} and precondition(req).excludes(answer.version_tag):
         resp.status = falcon.HTTP_304
         return
-    resp.data = to_json(render_fields(page.fields))
+    resp.data = answer.body
 
 
-def _tag(resp: falcon.Response, version_tag: str) -> None:
-    resp.set_header("ETag", entity_tag(version_tag))
+def give_created(req: falcon.Request, resp: falcon.Response, field: RecipientField) -> None:
+    """201 with the field and where it is."""
+    give(req, resp, field_answer(field))
+    resp.status = falcon.HTTP_201
+    resp.set_header("Location", f"{req.root_path}/api/v1/recipient_fields/{field.id}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
 import falcon
@@ -12,29 +12,49 @@ from recipient_fields.application import KeyValidator, RecipientFieldService
 from recipient_fields.domain import RecipientFieldsError
 
 from .documentation import ContractDocument, ReferenceFile, ReferencePage
-from .gate import Gate, request_id
+from .gate import Gate, logged_request_id, request_id
+from .kept_answers import KeptAnswers
 from .media_types import JSON, PROBLEM, prefers_problem
+from .observation import Observation, Observer, log_request
 from .problems import CODES, Problem, Refused, problem, problem_of, render_error, render_problem
 from .resources import FieldCollection, FieldItem, Liveness, Readiness
+
+MOST_KEPT_BYTES = 64 * 1024 * 1024
+"""Of answers to reads: the lists of a thousand organizations with a hundred fields each."""
 
 _log = logging.getLogger(__name__)
 
 
 def create_app(
-    service: RecipientFieldService, validator: KeyValidator, check: Callable[[], None]
+    service: RecipientFieldService,
+    validator: KeyValidator,
+    check: Callable[[], None],
+    observers: Iterable[Observer] = (),
+    *,
+    most_kept_bytes: int = MOST_KEPT_BYTES,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """The service as a WSGI application.
 
-    `check` raises StorageUnavailable, soon, where the service is not ready.
+    `check` raises StorageUnavailable, soon, where the service is not ready. The log and the
+    `observers` are told of every request. `most_kept_bytes`: see KeptAnswers.
     """
-    app = falcon.App(middleware=[Gate(validator)])
-    app.add_route("/api/v1/recipient_fields", FieldCollection(service))
-    app.add_route("/api/v1/recipient_fields/{reference}", FieldItem(service))
+    app = bare_app(Gate(validator), observers)
+    kept = KeptAnswers(most_kept_bytes)
+    app.add_route("/api/v1/recipient_fields", FieldCollection(service, kept))
+    app.add_route("/api/v1/recipient_fields/{reference}", FieldItem(service, kept))
     app.add_route("/openapi.json", ContractDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
     app.add_route("/healthz", Liveness())
     app.add_route("/readyz", Readiness(check))
+    return app
+
+
+def bare_app(
+    gate: Gate, observers: Iterable[Observer] = ()
+) -> falcon.App[falcon.Request, falcon.Response]:
+    """An application that observes, lets in and refuses as the service does, without a route."""
+    app = falcon.App(middleware=(Observation((log_request, *observers)), gate))
     app.add_error_handler(Exception, _answer_unexpected)
     app.add_error_handler(falcon.HTTPError, _answer_framework)
     for kind in CODES:
@@ -46,9 +66,10 @@ def create_app(
 def _answer_core(
     req: falcon.Request, resp: falcon.Response, error: RecipientFieldsError, _params: object
 ) -> None:
+    req.context.error = error
     answered = problem_of(error)
     if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _log.warning("request %s: %s", request_id(req), error)
+        _log.warning("request %s: %s", logged_request_id(req), error)
     _answer(req, resp, answered)
 
 
@@ -69,7 +90,7 @@ def _answer_framework(
 def _answer_unexpected(
     req: falcon.Request, resp: falcon.Response, error: Exception, _params: object
 ) -> None:
-    _log.error("request %s failed", request_id(req), exc_info=error)
+    _log.error("request %s failed", logged_request_id(req), exc_info=error)
     _answer(req, resp, problem("internal_error"))
 
 

@@ -14,7 +14,7 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import KeyValidator
-from recipient_fields.domain import Credential, Precondition
+from recipient_fields.domain import Credential, Precondition, without_keys
 
 from .bodies import LARGEST_BODY
 from .conditions import parse_precondition
@@ -38,12 +38,13 @@ _WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 class Gate:
     """The middleware that lets a request through to its resource."""
 
-    validator: KeyValidator
+    validator: KeyValidator | None
+    """None where nothing is protected."""
 
     def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
         """Size, authentication, and paths that have two readings."""
         _require_size(req)
-        if req.path.startswith(PROTECTED_PREFIX):
+        if self.validator is not None and req.path.startswith(PROTECTED_PREFIX):
             req.context.credential = _authenticate(req, self.validator)
         _require_plain_path(req)
 
@@ -108,6 +109,11 @@ def request_id(req: falcon.Request) -> str:
         req.context.request_id = choose_request_id(req.get_header("X-Request-Id"))
     identifier: str = req.context.request_id
     return identifier
+
+
+def logged_request_id(req: falcon.Request) -> str:
+    """The id of the request as a log may show it: a client can have sent its key as one."""
+    return without_keys(request_id(req))
 
 
 def choose_request_id(own: str | None) -> str:

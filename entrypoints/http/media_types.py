@@ -28,7 +28,11 @@ def require_acceptable(req: falcon.Request, answers: Collection[str]) -> None:
 
 def prefers_problem(req: falcon.Request) -> bool:
     """Does the client name problem documents, and like them no less than plain JSON?"""
-    accepted = _accepted(req)
+    return favours_problem(_accepted(req))
+
+
+def favours_problem(accepted: str) -> bool:
+    """The same of the value of an `Accept` header, in lower case."""
     if PROBLEM not in accepted:
         return False
     try:

@@ -9,7 +9,7 @@ import falcon
 
 from .media_types import JSON, PROBLEM
 
-_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 
 class Resource:
@@ -29,7 +29,7 @@ class Resource:
 
 def allowed_methods(resource: Resource) -> list[str]:
     """The methods a resource answers, in alphabetical order."""
-    return [method for method in _METHODS if hasattr(resource, f"on_{method.lower()}")]
+    return [method for method in METHODS if hasattr(resource, f"on_{method.lower()}")]
 
 
 def allow_header(resource: Resource) -> str:

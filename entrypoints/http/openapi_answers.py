@@ -186,7 +186,7 @@ _INVALID = (
 _TAKEN = "A recipient field with this key already exists. Choose another key."
 
 EXAMPLES: Mapping[str, Problem] = {
-    "invalid_json": problem("invalid_json", "The body is not JSON: line 1, column 21."),
+    "invalid_json": problem("invalid_json", "The document is not JSON: line 1, column 21."),
     "invalid_parameter": problem("invalid_parameter", "limit is a number from 1 to 1,000."),
     "malformed_request": problem("malformed_request"),
     "unauthorized": problem("unauthorized"),

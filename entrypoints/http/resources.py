@@ -12,10 +12,11 @@ from recipient_fields.domain import FieldKey
 
 from ..references import is_key, parse_reference
 from ..rendering import to_json
-from .answers import answer_created, answer_field, answer_page
+from .answers import Answer, catalog_answer, field_answer, give, give_created, page_answer
 from .bodies import read_json
 from .documents import parse_changes, parse_draft, parse_replacement
 from .gate import credential, parameters, precondition
+from .kept_answers import KeptAnswers
 from .list_parameters import NAMES, parse_query
 from .methods import Resource
 
@@ -27,12 +28,19 @@ class FieldCollection(Resource):
     parameters = NAMES
 
     service: RecipientFieldService
+    kept: KeptAnswers
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """The organization's fields: all, ordered by id, or those that the parameters ask for."""
+
+        def find() -> Answer:
+            if not parameters(req):
+                return catalog_answer(self.service.publish_fields(organization_id))
+            query = parse_query(parameters(req), organization_id)
+            return page_answer(req, query, self.service.find_fields(organization_id, query))
+
         organization_id = credential(req).organization_id
-        query = parse_query(parameters(req), organization_id)
-        answer_page(req, resp, query, self.service.find_fields(organization_id, query))
+        give(req, resp, self.kept.answer(credential(req), req.relative_uri, find))
 
     on_head = on_get
 
@@ -40,7 +48,7 @@ class FieldCollection(Resource):
         """Make a field."""
         draft = parse_draft(read_json(req))
         field = self.service.create_field(credential(req).organization_id, draft)
-        answer_created(req, resp, field)
+        give_created(req, resp, field)
 
 
 @frozen
@@ -48,11 +56,16 @@ class FieldItem(Resource):
     """`/api/v1/recipient_fields/{reference}`."""
 
     service: RecipientFieldService
+    kept: KeptAnswers
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
         """One field."""
-        field = self.service.get_field(credential(req).organization_id, parse_reference(reference))
-        answer_field(req, resp, field)
+
+        def get() -> Answer:
+            organization_id = credential(req).organization_id
+            return field_answer(self.service.get_field(organization_id, parse_reference(reference)))
+
+        give(req, resp, self.kept.answer(credential(req), req.relative_uri, get))
 
     on_head = on_get
 
@@ -65,7 +78,7 @@ class FieldItem(Resource):
             changes,
             precondition(req),
         )
-        answer_field(req, resp, field)
+        give(req, resp, field_answer(field))
 
     def on_put(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
         """Replace every writable member; by key, make the field where there is none."""
@@ -78,14 +91,16 @@ class FieldItem(Resource):
                 replacement.changes(),
                 precondition(req),
             )
-            answer_field(req, resp, field)
+            give(req, resp, field_answer(field))
             return
         replacement = parse_replacement(read_json(req), reference)
         field, created = self.service.replace_or_create_field(
             organization_id, FieldKey(reference), replacement, precondition(req)
         )
-        answer = answer_created if created else answer_field
-        answer(req, resp, field)
+        if created:
+            give_created(req, resp, field)
+        else:
+            give(req, resp, field_answer(field))
 
     def on_delete(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
         """Remove the field."""

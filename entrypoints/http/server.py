@@ -1,108 +1,102 @@
-"""Waitress as the host of the service."""
+"""The host of the service: Waitress, made strict, bounded, and patient at its end."""
 
 from __future__ import annotations
 
-import os
+import resource
 import signal
-import socket
+from collections.abc import Callable
 from types import FrameType
-from typing import Any, NoReturn
 from wsgiref.types import WSGIApplication
 
-from waitress.adjustments import Adjustments
-from waitress.channel import HTTPChannel
-from waitress.server import TcpWSGIServer
-from waitress.task import ErrorTask
+from .addresses import authority, listen
+from .listener import SPARE_CONNECTIONS, Listener
 
-from .bodies import LARGEST_BODY
-from .gate import choose_request_id
-from .problems import problem, render_error
-
-LARGEST_HEADERS = 16 * 1024
-LARGEST_MESSAGE = 2 * LARGEST_BODY
-"""A body as it is sent, with the framing of its chunks; the gate measures the body itself."""
 MOST_CONNECTIONS = 500
-IDLE_SECONDS = 30
 
-_CODES = {
-    400: "malformed_request",
-    413: "payload_too_large",
-    431: "headers_too_large",
-    501: "not_implemented",
-}
+_FILES_PER_CONNECTION = 3
+"""Its socket, and where they are large the body and the answer on disk."""
+_OTHER_FILES = 100
 
 
-class ProblemTask(ErrorTask):
-    """What waitress refuses, answered in the service's own shape."""
-
-    def execute(self) -> None:
-        """Write the error object."""
-        request: Any = self.request  # The type stubs take it for its error.
-        refused = problem(_CODES.get(request.error.code, "internal_error"))
-        request_id = choose_request_id(request.headers.get("X_REQUEST_ID"))
-        body = render_error(refused, request_id)
-        self.status = f"{refused.status.value} {refused.status.phrase}"
-        self.content_length = len(body)
-        self.response_headers = [
-            ("Content-Type", "application/json"),
-            ("Cache-Control", "no-store"),
-            ("X-Content-Type-Options", "nosniff"),
-            ("X-Request-Id", request_id),
-        ]
-        self.set_close_on_finish()
-        self.write(body)
-
-
-class ProblemChannel(HTTPChannel):
-    """A connection whose refusals are ours."""
-
-    error_task_class = ProblemTask
-
-
-class ProblemServer(TcpWSGIServer):
-    """A listener whose connections refuse in the service's own shape."""
-
-    channel_class = ProblemChannel
+class TooFewFiles(Exception):
+    """The process may not open as many files as its connections can need."""
 
 
 class Server:
     """A server that is bound to its address, and answers once `run` is called.
 
-    It belongs to the main thread: from when it is made, SIGINT and SIGTERM end the process.
+    It belongs to the main thread: from when it is made, SIGINT and SIGTERM end `run`, the first by
+    answering what was received, the second at once. The numbers may be read from any thread.
     """
 
-    def __init__(self, app: WSGIApplication, host: str, port: int, *, threads: int) -> None:
-        """OSError where the address can't be bound."""
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # As bytes: what no name can be is not found, where text would fail to be encoded.
-        listener = socket.create_server((os.fsencode(host), port), family=family)
+    def __init__(
+        self,
+        app: WSGIApplication,
+        host: str,
+        port: int,
+        *,
+        threads: int,
+        connections: int = MOST_CONNECTIONS,
+        shared: bool = False,
+        on_drain: Callable[[], None] = lambda: None,
+    ) -> None:
+        """OSError where the address can't be bound; TooFewFiles.
+
+        `on_drain` is called before anything else ends.
+        """
+        _require_files(connections)
+        listening = listen(host, port, shared=shared)
+        self._on_drain = on_drain
+        self._listener = Listener(
+            app, listening, threads=threads, connections=connections, shared=shared
+        )
         for ending in (signal.SIGINT, signal.SIGTERM):  # A shell's background job ignores SIGINT.
-            signal.signal(ending, _stop)
-        settings = Adjustments(
-            threads=threads,
-            ident=None,
-            asyncore_use_poll=True,
-            channel_timeout=IDLE_SECONDS,
-            connection_limit=MOST_CONNECTIONS,
-            max_request_header_size=LARGEST_HEADERS,
-            max_request_body_size=LARGEST_MESSAGE,
-        )
-        sockinfo = (listener.family, listener.type, listener.proto, listener.getsockname())
-        self._waitress = ProblemServer(
-            app, _sock=listener, bind_socket=False, adj=settings, sockinfo=sockinfo
-        )
-        self.url = f"http://{authority(*listener.getsockname()[:2])}"
+            signal.signal(ending, self._end)
+        self.url = f"http://{authority(*listening.getsockname()[:2])}"
+
+    @property
+    def draining(self) -> bool:
+        """Does the server only answer what it has received, and then end?"""
+        return self._listener.draining
+
+    @property
+    def connections(self) -> int:
+        """Connections that are open."""
+        return len(self._listener.active_channels)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that were received and are not yet answered."""
+        return self._listener.task_dispatcher.in_flight
+
+    @property
+    def shed(self) -> int:
+        """Requests refused as `overloaded` so far, and connections for which there was no room."""
+        return self._listener.shed
+
+    @property
+    def refused(self) -> int:
+        """Requests refused so far for how they were sent: malformed, too large or too slow."""
+        return self._listener.refused
 
     def run(self) -> None:
-        """Answer requests until SIGTERM or SIGINT."""
-        self._waitress.run()
-        self._waitress.close()
+        """Answer requests until SIGTERM or SIGINT, and then those that were received."""
+        self._listener.run()
+
+    def _end(self, _signal: int, _frame: FrameType | None) -> None:
+        for ending in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(ending, signal.SIG_DFL)
+        self._on_drain()
+        self._listener.drain()
 
 
-def authority(host: str, port: int) -> str:
-    """Host and port as a URL writes them."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise SystemExit(0)
+def _require_files(connections: int) -> None:
+    needed = (connections + SPARE_CONNECTIONS) * _FILES_PER_CONNECTION + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise TooFewFiles(
+            f"{connections} connections can need {needed} open files, and the limit is {hard}. "
+            "Raise it (ulimit -n), or choose fewer with --connections."
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

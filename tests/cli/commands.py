@@ -15,6 +15,8 @@ from click.testing import CliRunner
 
 from recipient_fields.entrypoints.cli import main
 
+from ..secrecy import MORE_THAN_MAY_BE_SHOWN
+
 SCRIPT = Path(sys.executable).with_name("recipient-fields")
 HANGS = 60
 """Seconds after which a process is taken to hang."""
@@ -22,11 +24,14 @@ HANGS = 60
 
 @frozen
 class Run:
-    """What a command left behind."""
+    """What a command left behind: no key on standard error."""
 
     status: int
     out: str
     err: str
+
+    def __attrs_post_init__(self) -> None:
+        assert MORE_THAN_MAY_BE_SHOWN.search(self.err) is None
 
     def document(self) -> Any:
         """The one JSON document on standard output of a command that succeeded."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from recipient_fields.domain import OrganizationId, PlainKey, parse_instant
+from recipient_fields.entrypoints.composition import Core
 
 from .commands import CommandLine
 
@@ -195,8 +197,28 @@ def test_list_prints_a_table_to_people(
         "read_write",
         "active",
         created["expires_at"],
-        "-",
+        "never",
     ]
+
+
+def test_list_marks_keys_that_ended_and_keys_that_were_never_used(
+    cli: CommandLine, core: Core, acme: OrganizationId
+) -> None:
+    issue = partial(core.administration.issue_key, acme)
+    used = issue(name="Used", lifetime=None).plain.reveal()
+    core.validator.validate(used)
+    core.administration.revoke_key(issue(name="Revoked").api_key.id)
+    core.administration.rotate_key(issue(name="Replaced").api_key.id, grace=timedelta())
+
+    _, *rows = (row.split() for row in cli("keys", "list", "--organization", acme).table())
+
+    assert [(name, state, last_used) for _, name, _, _, state, _, last_used in rows] == [
+        ("Used", "active", listed(cli, acme)[0]["last_used_at"]),
+        ("Revoked", "revoked", "never"),
+        ("Replaced", "expired", "never"),
+        ("Replaced", "active", "never"),
+    ]
+    assert [row[5] == "never" for row in rows] == [True, False, False, False]
 
 
 def test_list_shows_one_organizations_keys_only(

@@ -17,9 +17,23 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import ContentNotExportable, NoSafeForm
-from recipient_fields.entrypoints.composition import UnknownStorage
+from recipient_fields.domain.esp import (
+    ContentNotExportable,
+    EspRefused,
+    EspUnavailable,
+    IntegrationChanged,
+    IntegrationNotFound,
+    InvalidIntegration,
+    NoSafeForm,
+)
+from recipient_fields.entrypoints.composition import (
+    MissingCredentials,
+    NoFieldSource,
+    UnknownStorage,
+)
+from recipient_fields.entrypoints.esp_reports import InvalidReport
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
+from recipient_fields.entrypoints.strict_json import NotJson
 
 from .api import FIELDS, Api, enveloped
 from .conftest import Stand
@@ -56,10 +70,20 @@ ADMINISTRATORS_ONLY = {
     InvalidApiKey,
     InvalidOrganization,
     ContentNotExportable,
+    EspRefused,
+    EspUnavailable,
+    IntegrationChanged,
+    IntegrationNotFound,
+    InvalidIntegration,
+    InvalidReport,
+    MissingCredentials,
+    NoFieldSource,
     NoSafeForm,
+    NotJson,
     UnknownStorage,
 }
-"""What no request through the API can raise: it is for administrators, operators and exports."""
+"""What no request through the API can raise: it is for administrators, operators and exports, or,
+as NotJson, refused where the body is read."""
 
 BODY = enveloped({"name": "Town", "data_type": "text"})
 REQUESTS = [

@@ -6,11 +6,16 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from time import monotonic, sleep
 
 import pytest
 
 from recipient_fields.domain import StorageUnavailable
-from recipient_fields.entrypoints.http.readiness import DEADLINE_SECONDS, TimedCheck
+from recipient_fields.entrypoints.http.readiness import (
+    DEADLINE_SECONDS,
+    ContinualCheck,
+    TimedCheck,
+)
 
 from .api import Api
 from .conftest import Stand
@@ -82,3 +87,50 @@ def test_a_check_that_fails_fails_every_time(stand: Stand):
 def test_a_check_with_a_defect_is_an_internal_error(stand: Stand):
     client = stand.client(check=TimedCheck(lambda: 1 / 0))
     assert client.send("GET", "/readyz").outcome == (500, "internal_error")
+
+
+class TestACheckThatIsMadeContinually:
+    @staticmethod
+    def passes(check: ContinualCheck) -> bool:
+        try:
+            check()
+        except StorageUnavailable:
+            return False
+        return True
+
+    def eventually(self, check: ContinualCheck, expected: bool) -> bool:
+        end = monotonic() + 10
+        while self.passes(check) is not expected and monotonic() < end:
+            sleep(0.001)
+        return self.passes(check) is expected
+
+    def test_tells_how_the_last_one_went(self):
+        failures: list[Exception] = []
+
+        def check() -> None:
+            for failure in failures:
+                raise failure
+
+        with ContinualCheck(TimedCheck(check), seconds=0.001) as continual:
+            assert self.eventually(continual, True)
+            for failure in (StorageUnavailable("down"), ZeroDivisionError("a defect")):
+                failures.append(failure)
+                assert self.eventually(continual, False)
+                failures.clear()
+                assert self.eventually(continual, True)
+
+    def test_is_not_passed_before_it_is_made(self):
+        assert not self.passes(ContinualCheck(TimedCheck(lambda: None)))
+
+    def test_keeps_nobody_waiting_while_the_storage_does(self):
+        answered = Event()
+        with ContinualCheck(TimedCheck(lambda: answered.wait() and None)) as continual:
+            assert not self.passes(continual)
+            answered.set()
+
+    def test_is_not_passed_from_the_moment_the_service_is_about_to_end(self):
+        check = TimedCheck(lambda: None)
+        with ContinualCheck(check, seconds=60) as continual:
+            assert self.eventually(continual, True)
+            check.retire()
+            assert not self.passes(continual)

@@ -16,9 +16,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.entrypoints.http.server import LARGEST_HEADERS
+from recipient_fields.entrypoints.http.framing import LARGEST_HEADERS
 
 from ..adapters.postgres.server import new_database
+from ..secrecy import keys_in_log
+from ..service.service import Transcript
 from .api import FIELDS, MEGABYTE, Answer, Api, Headers, enveloped, hold_to_the_contract
 from .conftest import STORAGES
 
@@ -33,24 +35,27 @@ class Wire:
         self.process = subprocess.Popen(
             [PROGRAM, "--storage", storage, "serve", "--demo", "--listen", "127.0.0.1:0"],
             stderr=subprocess.PIPE,
-            text=True,
         )
         self.host, self.port = "", 0
         url = urlsplit(self._said(r"answers at (http://\S+)"))
         self.host, self.port = str(url.hostname), int(url.port or 0)
         self.api = Api(self.request, self._said(r"shown this once: (rfk_\w+)"))
+        assert self.process.stderr is not None
+        self._told = Transcript(self.process.stderr)
 
     def _said(self, pattern: str) -> str:
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            match = re.search(pattern, line)
+            match = re.search(pattern, line.decode())
             if match is not None:
                 return match[1]
         raise AssertionError(f"the service ended without saying {pattern}")
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.communicate()
+        self._told.join()
+        self.process.wait()
+        assert keys_in_log(self._told.text) == []
 
     def connect(self) -> HTTPConnection:
         return HTTPConnection(self.host, self.port, timeout=30)

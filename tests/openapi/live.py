@@ -8,8 +8,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from attrs import frozen
+
+from ..secrecy import keys_in_log
 
 SERVE = Path(__file__).parent / "serve.py"
 
@@ -31,15 +34,18 @@ class Live:
 @contextmanager
 def live_service(storage_url: str) -> Iterator[Live]:
     """The service over that storage, until the block ends."""
-    with subprocess.Popen(
-        [sys.executable, SERVE, storage_url], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        try:
-            yield Live(**json.loads(process.stdout.readline()))
-        finally:
-            process.terminate()
-    assert process.returncode == 0
+    with TemporaryFile("w+") as log:
+        with subprocess.Popen(
+            [sys.executable, SERVE, storage_url], stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process:
+            assert process.stdout is not None
+            try:
+                yield Live(**json.loads(process.stdout.readline()))
+            finally:
+                process.terminate()
+        assert process.returncode == 0
+        log.seek(0)
+        assert keys_in_log(log.read()) == []
 
 
 def bearer(key: str) -> dict[str, str]:

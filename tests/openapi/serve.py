@@ -20,9 +20,11 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.composition import Core, open_core
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.server import Server
+from recipient_fields.entrypoints.logs import start_log
 
 
 def main(storage_url: str) -> None:
+    start_log("info", "json", sys.stderr)
     core = open_core(storage_url)
     acme, globex = (core.administration.create_organization(n).id for n in ("Acme", "Globex"))
     for organization in (acme, globex):

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from ..secrecy import keys_in_log
+
 TOUR = Path(__file__).parents[2] / "docs" / "http-api.md"
 END = "\x1e"
 
@@ -37,9 +39,10 @@ def demonstration() -> Iterator[dict[str, str]]:
     ) as process:
         assert process.stderr is not None
         try:
-            told = process.stderr.readline() + process.stderr.readline()
-            (url,) = re.findall(r"http://\S+", told)
-            (key,) = re.findall(r"rfk_\w+", told)
+            told = [next(process.stderr) for _ in range(3)]
+            assert keys_in_log("".join(told)) == []
+            (url,) = re.findall(r"http://\S+", told[0])
+            (key,) = re.findall(r"rfk_\w+", told[-1])
             yield {"URL": url, "API_KEY": key}
         finally:
             process.terminate()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,9 +14,8 @@ from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.composition import Core, open_core
 
 from ..cli.commands import Script
+from ..secrecy import MORE_THAN_MAY_BE_SHOWN, keys_in_log
 from .service import Service
-
-FULL_KEY = re.compile(r"rfk_[0-9A-Za-z]{5}")
 
 
 @contextmanager
@@ -33,16 +31,18 @@ def watched(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
     """The service; killed in the end, and then judged by what it has written.
 
     That is nothing to standard output, and to standard error no error, no traceback and no key.
-    A demonstration alone shows its key, on request.
+    A demonstration alone shows its key, on request and not in the log.
     """
     try:
         yield service
     finally:
         service.kill()
     assert service.printed == ""
+    assert '"level": "error"' not in service.told
     assert "ERROR" not in service.told
     assert "Traceback" not in service.told
-    assert shows_key or FULL_KEY.search(service.told) is None
+    assert keys_in_log(service.told) == []
+    assert shows_key or MORE_THAN_MAY_BE_SHOWN.search(service.told) is None
 
 
 @pytest.fixture(scope="module")

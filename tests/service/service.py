@@ -124,6 +124,11 @@ class Service:
         self._told = Transcript(self._process.stderr)
 
     @property
+    def process_id(self) -> int:
+        """The id that the system knows it by."""
+        return self._process.pid
+
+    @property
     def printed(self) -> str:
         """What the service has written to standard output so far."""
         return self._printed.text
@@ -132,6 +137,16 @@ class Service:
     def told(self) -> str:
         """What the service has written to standard error so far."""
         return self._told.text
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """The lines of the log so far."""
+        return [json.loads(line) for line in self.told.splitlines() if line.startswith("{")]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the service has told the person who started it."""
+        return [line for line in self.told.splitlines() if not line.startswith("{")]
 
     def tells(self, pattern: str) -> re.Match[str]:
         """The first place where standard error matches, as soon as it does."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import resource
 import signal
 import socket
+import time
 from collections.abc import Callable
-from http.client import HTTPConnection
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -52,6 +57,71 @@ def test_a_client_that_stays_connected_holds_nothing_up(
         assert service.stop(by) == 0
 
     connection.close()
+
+
+def test_every_request_that_was_received_is_answered(
+    start: Callable[..., Service], key: str
+) -> None:
+    service = start()
+    request = f"GET {FIELDS} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
+    host = urlsplit(service.url)
+    connections = [socket.create_connection((host.hostname, host.port)) for _ in range(40)]
+    for connection in connections:
+        connection.sendall(request)
+    connections += [socket.create_connection((host.hostname, host.port)) for _ in range(40)]
+
+    with ThreadPoolExecutor(1) as pool:
+        status = pool.submit(service.stop)
+        for connection in connections[40:]:
+            connection.sendall(request)
+        for connection in connections:
+            with HTTPResponse(connection) as response:
+                response.begin()
+                assert response.status == 200
+                assert response.read()
+            connection.close()
+        assert status.result() == 0
+
+
+def test_a_second_signal_ends_it_at_once(start: Callable[..., Service]) -> None:
+    service = start()
+    host = urlsplit(service.url)
+    with socket.create_connection((host.hostname, host.port)) as silent:
+        silent.sendall(b"GET /healthz HT")
+        service.anyone("GET", "/healthz")
+        os.kill(service.process_id, signal.SIGTERM)
+        time.sleep(0.2)
+
+        assert service.stop() == -signal.SIGTERM
+
+
+def test_it_is_not_ready_once_it_is_to_end(start: Callable[..., Service]) -> None:
+    service = start()
+    host = urlsplit(service.url)
+    connection = HTTPConnection(host.hostname or "", host.port, timeout=HANGS)
+    connection.request("GET", "/readyz")
+    assert connection.getresponse().read() == b'{"status":"ready"}'
+
+    os.kill(service.process_id, signal.SIGTERM)
+    time.sleep(0.2)
+
+    connection.request("GET", "/readyz")
+    response = connection.getresponse()
+    assert (response.status, response.getheader("Connection")) == (503, "close")
+    assert json.loads(response.read())["error"]["code"] == "service_unavailable"
+    connection.close()
+
+
+def test_more_connections_than_the_system_has_files_for_are_one_clear_line(script: Script) -> None:
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = (limit + 100) * 3 + 100
+
+    told = script("serve", "--listen", "127.0.0.1:0", "--connections", limit).failure()
+
+    assert told == (
+        f"{limit} connections can need {needed} open files, and the limit is {limit}. "
+        "Raise it (ulimit -n), or choose fewer with --connections."
+    )
 
 
 def test_a_service_that_is_stopped_as_soon_as_it_speaks_ends_in_peace(
@@ -106,4 +176,5 @@ def test_a_client_that_leaves_in_the_middle_is_not_worth_a_word(service: Service
 
     assert service.client(key)("GET", FIELDS).status == 200
     assert service.stop() == 0
-    assert service.told.count("\n") == 1
+    assert len(service.notes) == 1
+    assert {line["event"] for line in service.log} == {"request"}

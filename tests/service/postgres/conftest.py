@@ -18,6 +18,8 @@ from recipient_fields.domain import Organization
 from recipient_fields.entrypoints.composition import Core, open_core
 
 from ...adapters.postgres.server import PostgresServer, new_database
+from ...secrecy import keys_in_log
+from ..service import Transcript
 
 COMMAND = Path(sys.executable).with_name("recipient-fields")
 
@@ -71,17 +73,19 @@ def serving(database: str) -> Iterator[str]:
         [COMMAND, "serve", "--listen", "127.0.0.1:0"],
         env=environment,
         stderr=subprocess.PIPE,
-        text=True,
     ) as process:
         assert process.stderr is not None
-        first_line = process.stderr.readline()
+        first_line = process.stderr.readline().decode()
         match = re.search(r"http://\S+", first_line)
-        assert match is not None, first_line + process.stderr.read()
+        assert match is not None, first_line + process.stderr.read().decode()
+        told = Transcript(process.stderr)
         try:
             yield match[0]
         finally:
             process.terminate()
-            _, rest = process.communicate(timeout=20)
+            process.wait(timeout=20)
+            told.join()
     assert process.returncode == 0
-    assert "Traceback" not in rest
-    assert "s3cret" not in rest
+    assert "Traceback" not in told.text
+    assert "s3cret" not in told.text
+    assert keys_in_log(told.text) == []

@@ -1,0 +1,277 @@
+"""Connections: what is read from them, what is answered on them, and when they end."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from time import monotonic, time
+from typing import Any
+
+from waitress.channel import HTTPChannel
+from waitress.task import ErrorTask, Task, WSGITask
+from waitress.utilities import build_http_date
+
+from .framing import FramedRequest, Refusal
+from .gate import choose_request_id
+from .media_types import JSON, PROBLEM, favours_problem
+from .problems import problem, render_error, render_problem
+
+REQUEST_SECONDS = 10.0
+"""From a request's first byte to its last."""
+ANSWER_SECONDS = 10.0
+SLOWEST_READER = 32 * 1024
+"""Bytes a second. An answer is to be taken within ANSWER_SECONDS and what its size needs."""
+IDLE_SECONDS = 30.0
+LONGEST_WAIT = 2.0
+"""Seconds for a worker; a request that waited longer is refused as `overloaded`."""
+LINGER_SECONDS = 2.0
+LARGEST_LINGER = 8 * 1024 * 1024
+FAREWELL_SECONDS = 0.5
+"""How long a client may be silent once the service is to end."""
+
+
+class _Answering(Task):
+    """An answer. It ends the connection only where it must, and then says so."""
+
+    channel: Any
+    request: Any
+    response_headers: Any
+
+    def build_response_header(self) -> bytes:
+        """The bytes up to the body; where its length is not known, the connection's end ends it."""
+        framed = self.content_length is not None or not self.has_body
+        if self.request.connection_close or not framed or self.channel.answers_last:
+            self.close_on_finish = True
+        lines = [
+            f"{name.title()}: {value}"
+            for name, value in self.response_headers
+            if name.lower() not in {"connection", "content-length"}
+        ]
+        if self.has_body and framed:
+            lines.append(f"Content-Length: {self.content_length}")
+        if self.close_on_finish:
+            lines.append("Connection: close")
+        elif self.version == "1.0":
+            lines.append("Connection: keep-alive")
+        lines.append(f"Date: {build_http_date(self.start_time)}")
+        head = [f"HTTP/{self.version} {self.status}", *sorted(lines), "", ""]
+        return "\r\n".join(head).encode("latin-1")
+
+
+class ApplicationTask(_Answering, WSGITask):
+    """A request that the application answers."""
+
+    def write(self, data: bytes) -> None:
+        """Send head and body, which nearly always come whole, at once."""
+        whole = not self.wrote_header and self.has_body and len(data) == self.content_length
+        if not whole:
+            super().write(data)
+            return
+        head = self.build_response_header()
+        self.wrote_header = True
+        self.content_bytes_written = len(data)
+        self.channel.write_soon(head + data)
+
+
+class RefusalTask(_Answering, ErrorTask):
+    """A request that the application never sees, answered in the application's shape."""
+
+    def execute(self) -> None:
+        """Write the error object, or the problem document where the client prefers it."""
+        request = self.request
+        refused = problem(getattr(request.error, "problem", "internal_error"))
+        request_id = choose_request_id(request.headers.get("X_REQUEST_ID"))
+        as_problem = favours_problem(request.headers.get("ACCEPT", "").lower())
+        body = (render_problem if as_problem else render_error)(refused, request_id)
+        self.status = f"{refused.status.value} {refused.status.phrase}"
+        self.content_length = len(body)
+        self.response_headers = [
+            ("Content-Type", PROBLEM if as_problem else JSON),
+            ("Cache-Control", "no-store"),
+            ("Vary", "Authorization, Accept"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("X-Request-Id", request_id),
+            *refused.headers.items(),
+        ]
+        self.close_on_finish = refused.code != "overloaded" or len(self.channel.requests) > 1
+        head = self.build_response_header()
+        self.wrote_header = True
+        self.channel.server.count(refused.code)
+        self.channel.write_soon(head if request.command == "HEAD" else head + body)
+
+
+class Connection(HTTPChannel):
+    """A client's connection.
+
+    Workers call `service`; everything else happens in the thread that polls.
+    """
+
+    server: Any
+    socket: Any
+    request: Any
+    requests: Any
+    outbuf_lock: Any
+    _flush_some: Any
+    _flush_some_if_lockable: Any
+    _flush_exception: Any
+
+    task_class = ApplicationTask
+    error_task_class = RefusalTask
+    parser_class = FramedRequest
+
+    queued_at = 0.0
+    """When its first request began to wait for a worker."""
+    request_began = 0.0
+    """When the request that is being received began, or could be read on."""
+
+    _timed: FramedRequest | None = None
+    _answer_due: float | None = None
+    _lingers_since: float | None = None
+    _lingered = 0
+
+    @property
+    def answers_last(self) -> bool:
+        """Is the request that is being answered the last that this connection will bring?"""
+        more = len(self.requests) > 1 or self.request is not None
+        return self.server.draining and not more
+
+    @property
+    def idle(self) -> bool:
+        """Has the client nothing more to be answered, and begun nothing?"""
+        return self.request is None and not self._busy
+
+    @property
+    def silence(self) -> float:
+        """For how long nothing was heard of the client, or of the end since it was announced."""
+        heard: float = max(self.last_activity, self.server.drains_since)
+        return time() - heard
+
+    @property
+    def unfinished(self) -> bool:
+        """Is there a request that the client has begun and not finished?"""
+        return self.request is not None and not self._busy
+
+    @property
+    def lingers(self) -> bool:
+        """Has everything been answered, and the client not closed its side?"""
+        return self._lingers_since is not None
+
+    @property
+    def _busy(self) -> bool:
+        return bool(self.requests or self.total_outbufs_len or self.close_when_flushed)
+
+    def has_sent_nothing(self) -> bool:
+        """Is there also nothing that could be read and was not yet?"""
+        try:
+            self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def received(self, data: bytes) -> bool:
+        """Read requests; each has a time by which it must be complete."""
+        taken = super().received(data)
+        if self.request is not self._timed:
+            self._timed = self.request
+            self.request_began = monotonic()
+        return taken
+
+    def service(self) -> None:
+        """Answer one request: by the application, unless it waited for too long."""
+        request = self.requests[0]
+        if monotonic() - self.queued_at > LONGEST_WAIT and not request.error:
+            request.error = Refusal("overloaded")
+        super().service()
+        self.request_began = monotonic()  # Nothing was read meanwhile.
+        self._answer_due = None
+
+    def refuse(self, code: str) -> None:
+        """Answer with that problem, whatever was received, and end the connection.
+
+        Only while no request waits for a worker.
+        """
+        request: FramedRequest = self.request or self.parser_class(self.adj)
+        request.refuse(code)
+        self.request, self.requests = None, [request]
+        super().service()
+        self.handle_write()
+
+    def check(self, now: float) -> None:
+        """Act where the client took too long, or where the service is to end."""
+        if self._lingers_since is not None:
+            patience = FAREWELL_SECONDS if self.server.draining else LINGER_SECONDS
+            if now - self._lingers_since > patience:
+                self.handle_close()
+        elif self.total_outbufs_len:
+            if self._answer_due is None:
+                self._answer_due = now + ANSWER_SECONDS + self.total_outbufs_len / SLOWEST_READER
+            if now > self._answer_due:
+                self.handle_close()
+        elif self.idle:
+            if self.silence > (FAREWELL_SECONDS if self.server.draining else IDLE_SECONDS):
+                self.handle_close()
+        elif self.unfinished:
+            stalls = self.server.draining and self.silence > FAREWELL_SECONDS
+            if stalls or now - self.request_began > REQUEST_SECONDS:
+                self.refuse("request_timeout")
+
+    def readable(self) -> bool:
+        """See wasyncore; also while the connection lingers."""
+        return self.lingers or super().readable()
+
+    def writable(self) -> bool:
+        """See wasyncore; not while the connection lingers, or a worker sends.
+
+        What the worker sends counts as unsent until it is back. To poll for it would return at once
+        and keep the worker from coming back.
+        """
+        if self.lingers or not super().writable():
+            return False
+        free: bool = self.outbuf_lock.acquire(blocking=False)
+        if free:
+            self.outbuf_lock.release()
+        return free
+
+    def write_soon(self, data: Any) -> int:
+        """Send what the socket takes, and keep the rest to be sent; returns how much it was.
+
+        Waitress alone would copy all of it first, and write what is large to disk.
+        """
+        size = len(data)
+        with self.outbuf_lock:
+            if self.connected and not self.total_outbufs_len:
+                with suppress(OSError):  # It takes nothing; sending the rest will tell why.
+                    data = data[self.socket.send(data) :]
+            super().write_soon(data)
+        return size
+
+    def handle_read(self) -> None:
+        """Receive, and drop it where the last answer was given."""
+        if not self.lingers:
+            super().handle_read()
+            return
+        try:
+            self._lingered += len(self.recv(self.sendbuf_len))
+        except OSError:
+            self.handle_close()
+        if self._lingered > LARGEST_LINGER:
+            self.handle_close()
+
+    def handle_write(self) -> None:
+        """Send what was answered; the last answer is followed by an end that it survives.
+
+        Closing at once would reset the connection if the client still sends, and a reset can take
+        the answer with it (RFC 9112, section 9.6).
+        """
+        flush = self._flush_some_if_lockable if self.requests else self._flush_some
+        self._flush_exception(flush)
+        if self.will_close:
+            self.handle_close()
+        elif self.connected and self.close_when_flushed and not self.total_outbufs_len:
+            self._lingers_since = monotonic()
+            try:
+                self.socket.shutdown(socket.SHUT_WR)
+            except OSError:
+                self.handle_close()

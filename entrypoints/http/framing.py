@@ -1,0 +1,252 @@
+"""HTTP requests as they are framed on a connection, read strictly (RFC 9112).
+
+Whoever stands before the service may read the same bytes in another way, and so see another
+request. Nothing is therefore repaired, skipped or guessed: what has two readings is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+from urllib.parse import unquote_to_bytes
+
+from waitress.buffers import OverflowableBuffer
+from waitress.parser import HTTPRequestParser
+from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
+from waitress.utilities import Error
+
+from .bodies import LARGEST_BODY
+
+LARGEST_HEADERS = 16 * 1024
+"""The request line and the headers, to the empty line that ends them."""
+LONGEST_REQUEST_LINE = 8 * 1024
+LARGEST_FRAMING = LARGEST_BODY
+"""What the lines of a chunked body may add to its content."""
+LARGEST_TRAILERS = 4 * 1024
+LONGEST_CHUNK_LINE = 256
+
+_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_TEXT = rb"[\t\x20-\x7e\x80-\xff]*"
+_AUTHORITY = rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?"
+
+_REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Z]+) ([\x21\x22\x24-\x7e]+) HTTP/(1\.[01])")
+_TARGET = re.compile(
+    rb"(?:(?i:https?)://" + _AUTHORITY + rb"(?P<absolute>/[^?]*)?|(?P<origin>/[^?]*))"
+    rb"(?:\?(?P<query>.*))?|(?P<asterisk>\*)"
+)
+_FIELD = re.compile(rb"(" + _TOKEN + rb"):(" + _TEXT + rb")")
+_HOST = re.compile(_AUTHORITY.decode())
+_UNTEXTUAL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n|\Z)")
+"""Control characters, and a CR or LF that is no line's end."""
+_CHUNK_LINE = re.compile(
+    rb"([0-9A-Fa-f]{1,16})(?:;" + _TOKEN + rb"(?:=(?:" + _TOKEN + rb"|"
+    rb'"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*'
+)
+_ONCE = frozenset({"HOST", "CONTENT_LENGTH", "TRANSFER_ENCODING"})
+_LINE_END = b"\r\n"
+_HEAD_END = b"\r\n\r\n"
+
+
+class Unreadable(Exception):
+    """A request that is refused for how it is sent, by a code of the contract."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Refusal(Error):
+    """Why a request is not passed on, in the place where waitress looks for it."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+class ChunkedBody(ChunkedReceiver):
+    """A chunked body. Extensions and trailers are checked, bounded and dropped."""
+
+    _framing = 0
+    _trailers = 0
+
+    def received(self, s: bytes) -> int:
+        """Take bytes up to the body's end; how many. Unreadable where they are no chunks."""
+        given = len(s)
+        while s and not self.completed:
+            s = self._take_content(s) if self.chunk_remainder else self._take_line(s)
+        return given - len(s)
+
+    def _take_content(self, data: bytes) -> bytes:
+        content, rest = data[: self.chunk_remainder], data[self.chunk_remainder :]
+        self.buf.append(content)
+        self.chunk_remainder -= len(content)
+        self.validate_chunk_end = not self.chunk_remainder
+        return rest
+
+    def _take_line(self, data: bytes) -> bytes:
+        line, newline, rest = data.partition(b"\n")
+        self.control_line += line + newline
+        self._framing += len(line) + len(newline)
+        if self._framing > LARGEST_FRAMING:
+            raise Unreadable("payload_too_large")
+        if self.all_chunks_received:
+            self._trailers += len(line) + len(newline)
+            if self._trailers > LARGEST_TRAILERS:
+                raise Unreadable("headers_too_large")
+        elif len(self.control_line) > LONGEST_CHUNK_LINE:
+            _refuse_malformed()
+        if newline:
+            if not self.control_line.endswith(_LINE_END):
+                _refuse_malformed()
+            line, self.control_line = self.control_line[:-2], b""
+            self._read_line(line)
+        return rest
+
+    def _read_line(self, line: bytes) -> None:
+        if self.validate_chunk_end:
+            if line:
+                _refuse_malformed()
+            self.validate_chunk_end = False
+        elif self.all_chunks_received:
+            if line and not _FIELD.fullmatch(line):
+                _refuse_malformed()
+            self.completed = not line
+        else:
+            self._begin_chunk(_match(_CHUNK_LINE, line)[1])
+
+    def _begin_chunk(self, size: bytes) -> None:
+        self.chunk_remainder = int(size, 16)
+        self.all_chunks_received = self.chunk_remainder == 0
+        if len(self.buf) + self.chunk_remainder > LARGEST_BODY:
+            raise Unreadable("payload_too_large")
+
+
+class FramedRequest(HTTPRequestParser):
+    """One request, as far as it was received. One that is refused has an `error`."""
+
+    headers: dict[str, str]
+    error: Any
+    body_rcv: Any
+
+    version = "1.1"
+    command: Any = ""
+    path = query = request_uri = ""
+
+    def received(self, data: bytes) -> int:
+        """Take bytes up to the request's end; how many. A refused request takes them all."""
+        try:
+            if self.headers_finished:
+                return self._receive_body(data)
+            return self._receive_head(data)
+        except Unreadable as unreadable:
+            self.refuse(unreadable.code)
+            return len(data)
+
+    def refuse(self, code: str) -> None:
+        """Make this a request that is answered with that problem."""
+        self.error = Refusal(code)
+        self.connection_close = True
+        self.expect_continue = False
+        self.completed = True
+
+    def _receive_head(self, data: bytes) -> int:
+        self.header_plus += data
+        head = self.header_plus.removeprefix(_LINE_END)  # RFC 9112, section 2.2: one empty line.
+        end = head.find(_HEAD_END)
+        size = len(head) + 1 if end < 0 else end + len(_HEAD_END)
+        if _UNTEXTUAL.search(head, max(len(head) - len(data) - 1, 0), size):
+            _refuse_malformed()
+        if not self.command and (_LINE_END in head or len(head) > LONGEST_REQUEST_LINE):
+            self._read_request_line(head.partition(_LINE_END)[0])
+        if size > LARGEST_HEADERS:
+            raise Unreadable("headers_too_large")
+        if end < 0:
+            return len(data)
+        self.header_plus = b""
+        self.parse_header(head[:end])
+        return len(data) - (len(head) - size)
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the whole head, and find out how the body is framed."""
+        self.headers_finished = True
+        _, *fields = header_plus.split(_LINE_END)
+        self.headers = _fields(fields)
+        host = self.headers.get("HOST", None if self.version == "1.1" else "")
+        if host is None or not _HOST.fullmatch(host):
+            _refuse_malformed()
+        self._read_connection()
+        self.body_rcv = self._expected_body()
+        self.completed = self.body_rcv is None
+        expectation = self.headers.get("EXPECT", "").lower() if self.version == "1.1" else ""
+        self.expect_continue = expectation == "100-continue" and not self.completed
+
+    def _read_request_line(self, line: bytes) -> None:
+        if len(line) > LONGEST_REQUEST_LINE:
+            raise Unreadable("uri_too_long")
+        method, target, version = _match(_REQUEST_LINE, line).groups()
+        parts = _match(_TARGET, target)
+        path = parts["absolute"] or parts["origin"] or parts["asterisk"] or b"/"
+        self.command, self.version = method.decode(), version.decode()
+        self.request_uri = target.decode()
+        self.path = unquote_to_bytes(path).decode("latin-1")
+        self.query = (parts["query"] or b"").decode()
+        self.url_scheme = self.adj.url_scheme
+
+    def _read_connection(self) -> None:
+        options = {o.strip(" \t").lower() for o in self.headers.get("CONNECTION", "").split(",")}
+        persistent = self.version == "1.1" or "keep-alive" in options
+        self.connection_close = "close" in options or not persistent
+
+    def _expected_body(self) -> ChunkedBody | FixedStreamReceiver | None:
+        coding = self.headers.pop("TRANSFER_ENCODING", None)
+        length = self.headers.get("CONTENT_LENGTH")
+        if coding is not None:
+            if self.version != "1.1" or length is not None or not coding:
+                _refuse_malformed()
+            if coding.lower() != "chunked":
+                raise Unreadable("not_implemented")
+            return ChunkedBody(OverflowableBuffer(self.adj.inbuf_overflow))
+        if length is None:
+            return None
+        if not (length.isascii() and length.isdigit()):
+            _refuse_malformed()
+        digits = length.lstrip("0") or "0"
+        if len(digits) > len(str(LARGEST_BODY)) or int(digits) > LARGEST_BODY:
+            raise Unreadable("payload_too_large")
+        self.content_length = int(digits)
+        buffer = OverflowableBuffer(self.adj.inbuf_overflow)
+        return FixedStreamReceiver(self.content_length, buffer) if self.content_length else None
+
+    def _receive_body(self, data: bytes) -> int:
+        taken: int = self.body_rcv.received(data)
+        self.completed = self.body_rcv.completed
+        if self.completed:  # The application sees a body of known length, however it was sent.
+            self.headers["CONTENT_LENGTH"] = str(len(self.body_rcv))
+        return taken
+
+
+def _fields(lines: list[bytes]) -> dict[str, str]:
+    """The headers by the names that WSGI has for them."""
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, value = (part.decode("latin-1") for part in _match(_FIELD, line).groups())
+        if "_" in name:  # In WSGI it would be another spelling of a name with hyphens.
+            continue
+        name, value = name.upper().replace("-", "_"), value.strip(" \t")
+        if name in headers:
+            if name in _ONCE:
+                _refuse_malformed()
+            value = f"{headers[name]}, {value}"
+        headers[name] = value
+    return headers
+
+
+def _match(pattern: re.Pattern[bytes], text: bytes) -> re.Match[bytes]:
+    match = pattern.fullmatch(text)
+    if match is None:
+        _refuse_malformed()
+    return match
+
+
+def _refuse_malformed() -> NoReturn:
+    raise Unreadable("malformed_request")

@@ -1,0 +1,217 @@
+"""The listener: who is let in, who waits for a worker, and how it all ends."""
+
+from __future__ import annotations
+
+import socket
+from operator import attrgetter
+from time import monotonic, time
+from typing import Any
+from wsgiref.types import WSGIApplication
+
+from waitress.adjustments import Adjustments
+from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+from waitress.wasyncore import poll2
+
+from .addresses import refuse_handshakes
+from .connections import LONGEST_WAIT, Connection
+from .framing import LARGEST_HEADERS
+
+TICK_SECONDS = 0.1
+"""How often connections and queue are looked over."""
+ACCEPTED_AT_ONCE = 64
+SPARE_CONNECTIONS = 100
+"""Beyond the limit, for those that are told so and for those that linger."""
+LATE_SECONDS = 1.0
+"""Whoever keeps the service waiting for longer gives way where there is no room."""
+LONGEST_DRAIN = 17.0
+HANDSHAKE_SECONDS = 0.2
+
+_SPOOL_BYTES = 128 * 1024
+"""What a connection holds in memory of one body or answer; the rest is on disk."""
+
+
+class Workers(ThreadedTaskDispatcher):
+    """Threads that answer requests, and the queue before them."""
+
+    queue: Any
+    active_count: int
+
+    def add_task(self, task: Any) -> None:
+        """Queue a connection whose first request is to be answered."""
+        task.queued_at = monotonic()
+        with self.lock:
+            self.queue.append(task)
+            self.queue_cv.notify()
+
+    def overdue(self) -> list[Connection]:
+        """Take out whatever waited for too long."""
+        due = monotonic() - LONGEST_WAIT
+        with self.lock:
+            overdue = []
+            while self.queue and self.queue[0].queued_at < due:
+                overdue.append(self.queue.popleft())
+        return overdue
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that wait for a worker or have one."""
+        return len(self.queue) + max(self.active_count, 0)
+
+
+class Listener(TcpWSGIServer):
+    """A socket that listens, its connections, and the loop that polls them all."""
+
+    socket: Any
+    trigger: Any
+    task_dispatcher: Workers
+    active_channels: Any
+    _map: Any
+
+    channel_class = Connection
+
+    draining = False
+    """Is the service to end once everything is answered?"""
+    drains_since = 0.0
+    shed = 0
+    """Requests refused as `overloaded`."""
+    refused = 0
+    """Requests refused for how they were sent."""
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        listening: socket.socket,
+        *,
+        threads: int,
+        connections: int,
+        shared: bool,
+    ) -> None:
+        settings = Adjustments(
+            ident=None,
+            log_socket_errors=False,
+            clear_untrusted_proxy_headers=False,  # Nobody here reads them.
+            max_request_header_size=LARGEST_HEADERS,
+            inbuf_overflow=_SPOOL_BYTES,
+            outbuf_overflow=_SPOOL_BYTES,
+        )
+        workers = Workers()
+        workers.set_thread_count(threads)
+        family, kind, protocol = listening.family, listening.type, listening.proto
+        super().__init__(
+            app,
+            _sock=listening,
+            dispatcher=workers,
+            adj=settings,
+            bind_socket=False,
+            sockinfo=(family, kind, protocol, listening.getsockname()),
+        )
+        self._most = connections
+        self._shared = shared
+        self._next_check = 0.0
+        self._accepts_from = 0.0
+
+    def run(self) -> None:
+        """Answer until `drain` is called, and then until everything received is answered."""
+        while not self.draining:
+            self._turn()
+        self._stop_listening()
+        end = monotonic() + LONGEST_DRAIN
+        while self.active_channels and monotonic() < end:
+            self._turn()
+        self.task_dispatcher.shutdown(timeout=1)
+        for connection in list(self.active_channels.values()):
+            connection.handle_close()
+        if not self.task_dispatcher.threads:  # Who still works will pull it.
+            self.trigger.close()
+
+    def drain(self) -> None:
+        """Begin to end. May be called by a signal handler."""
+        self.drains_since = time()
+        self.draining = True
+
+    def count(self, code: str) -> None:
+        """One more request was refused with this code before the application saw it."""
+        with self.task_dispatcher.lock:
+            if code == "overloaded":
+                self.shed += 1
+            else:
+                self.refused += 1
+
+    def readable(self) -> bool:
+        """See wasyncore."""
+        room = len(self.active_channels) < self._most + SPARE_CONNECTIONS
+        return self.accepting and room and monotonic() >= self._accepts_from
+
+    def handle_accept(self) -> None:
+        """Take the connections that wait, and tell those that find no room."""
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                accepted = self.accept()
+            except OSError:  # No descriptor is left, for example: trying at once would not help.
+                self._accepts_from = monotonic() + TICK_SECONDS
+                return
+            if accepted is None:
+                return
+            try:
+                self._admit(*accepted)
+            except Exception:
+                self.logger.exception("A connection could not be accepted.")
+                accepted[0].close()
+
+    def _admit(self, client: socket.socket, address: Any) -> None:
+        room = self._make_room()
+        self.set_socket_options(client)
+        connection = self.channel_class(self, client, address, self.adj, map=self._map)
+        if not room:
+            connection.refuse("overloaded")
+
+    def _make_room(self) -> bool:
+        """Is there room for one more? Clients that keep the service waiting give way."""
+        if len(self.active_channels) < self._most:
+            return True
+        connections = list(self.active_channels.values())
+        lingering = [c for c in connections if c.lingers]
+        if len(lingering) >= SPARE_CONNECTIONS:
+            lingering[0].handle_close()
+        if len(connections) - len(lingering) < self._most:
+            return True
+        idle = [c for c in connections if c.idle and c.silence > LATE_SECONDS]
+        for connection in sorted(idle, key=attrgetter("last_activity")):
+            if connection.has_sent_nothing():
+                connection.handle_close()
+                return True
+        late = monotonic() - LATE_SECONDS
+        slow = [c for c in connections if c.unfinished and c.request_began < late]
+        if slow:
+            min(slow, key=attrgetter("request_began")).refuse("request_timeout")
+        return bool(slow)
+
+    def _turn(self) -> None:
+        """Wait for something to happen, and do what it asks for."""
+        poll2(TICK_SECONDS, self._map)
+        now = monotonic()
+        if now < self._next_check:
+            return
+        self._next_check = now + TICK_SECONDS
+        for connection in self.task_dispatcher.overdue():
+            connection.service()
+        for connection in list(self.active_channels.values()):
+            try:
+                connection.check(now)
+            except Exception:  # noqa: BLE001 (a connection that fails takes no other with it)
+                connection.handle_error()
+
+    def _stop_listening(self) -> None:
+        """Close the listener, but not on those who have connected: the system resets them.
+
+        Where other processes share the address, the system must first be kept from giving this one
+        more connections. It asks for them a second time, a second later, and then finds another.
+        """
+        if self._shared and refuse_handshakes(self.socket):
+            end = monotonic() + HANDSHAKE_SECONDS
+            while monotonic() < end:
+                self._turn()
+        self.handle_accept()
+        self.del_channel()
+        self.socket.close()

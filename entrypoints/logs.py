@@ -1,0 +1,155 @@
+"""The log: what `logging` is told, by us and by libraries, one line a record.
+
+structlog renders the lines, as JSON for machines or readable on a terminal. Whoever embeds the
+service configures `logging` themselves, and gets the same records.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from threading import Event, Lock, Thread
+from typing import Any, TextIO
+
+from structlog.dev import ConsoleRenderer
+from structlog.processors import JSONRenderer
+from structlog.typing import Processor
+
+from recipient_fields.domain import format_instant, without_keys
+
+LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("auto", "json", "text")
+AUDIT = "recipient_fields.audit"
+
+_BATCH_SECONDS = 0.1
+_LARGEST_BATCH = 1_000
+"""Lines; more than that make the caller write, so that a stream that takes none slows us down."""
+
+_encode = json.JSONEncoder(default=repr).encode  # `dumps` would make an encoder for each line.
+
+
+class Lines(logging.Formatter):
+    """One line a record: when, how grave, from whom, what, and the `facts` that belong to it.
+
+    A traceback is Python's own, which shows no values. A key that found its way in, as in an error
+    message of a library's, is taken out.
+    """
+
+    def __init__(self, render: Processor, **always: object) -> None:
+        super().__init__()
+        self._render = render
+        self._always = always
+        self._second = (-1, "")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of the record."""
+        event: dict[str, Any] = {
+            "timestamp": self._timestamp(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+            **self._always,
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            event["exception"] = self.formatException(record.exc_info)
+        return without_keys(str(self._render(None, event["level"], event)))
+
+    def _timestamp(self, created: float) -> str:
+        """The instant as everywhere, but the second is spelled once for all of its records."""
+        second, milliseconds = divmod(int(created * 1_000), 1_000)
+        if second != self._second[0]:
+            spelled = format_instant(datetime.fromtimestamp(second, UTC)).removesuffix("000Z")
+            self._second = (second, spelled)
+        return f"{self._second[1]}{milliseconds:03}Z"
+
+
+def json_lines(**always: object) -> Lines:
+    """Lines of JSON, each of which has these members as well."""
+    return Lines(JSONRenderer(lambda event, **_: _encode(event)), **always)
+
+
+def readable_lines(*, colors: bool) -> Lines:
+    """Lines for people."""
+    return Lines(ConsoleRenderer(colors=colors))
+
+
+class Batches(logging.Handler):
+    """Writes lines to the stream ten times a second; warnings, errors and audit lines at once.
+
+    A write for each line costs more than answering some of the requests that the lines are about.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._lines: deque[str] = deque()
+        self._writing = Lock()
+        self._closing = Event()
+        Thread(target=self._keep_writing, name="recipient-fields-log", daemon=True).start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take the line of the record."""
+        try:
+            self._lines.append(f"{self.format(record)}\n")
+            grave = record.levelno >= logging.WARNING or record.name == AUDIT
+            if grave or len(self._lines) >= _LARGEST_BATCH:
+                self.flush()
+        except Exception:  # noqa: BLE001 (as every handler of `logging`: it must not fail its caller)
+            self.handleError(record)
+
+    def flush(self) -> None:
+        """Write what was taken."""
+        with self._writing:
+            batch = [self._lines.popleft() for _ in range(len(self._lines))]
+            self._stream.write("".join(batch))
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Write the rest; `logging` calls this when the process ends."""
+        self._closing.set()
+        self.flush()
+        super().close()
+
+    def _keep_writing(self) -> None:
+        while not self._closing.wait(_BATCH_SECONDS):
+            if self._lines:
+                with suppress(OSError):  # A log that can't be written has nowhere to say so.
+                    self.flush()
+
+
+def start_log(level: str, style: str, stream: TextIO) -> None:
+    """Write what is at least as grave as `level` to the stream; audit lines whatever the level.
+
+    `style` is one of FORMATS; `auto` is readable on a terminal, and JSON elsewhere. Libraries are
+    heard from warnings on, or when debugging: at info, Waitress tells of paths.
+    """
+    terminal = stream.isatty()
+    readable = style == "text" or (style == "auto" and terminal)
+    handler = Batches(stream)
+    handler.setFormatter(readable_lines(colors=terminal) if readable else json_lines())
+    libraries = "warning" if level == "info" else level
+    logging.basicConfig(level=libraries.upper(), handlers=[handler])
+    logging.getLogger("psycopg").setLevel(libraries.upper())  # Else it chooses for itself.
+    logging.getLogger("recipient_fields").setLevel(level.upper())
+    logging.getLogger(AUDIT).setLevel("INFO")
+
+
+@contextmanager
+def audit_trail(path: str) -> Iterator[None]:
+    """Append the audit lines of this block to the file, with the user's number. OSError."""
+    audit = logging.getLogger(AUDIT)
+    trail = logging.FileHandler(path, encoding="utf-8")
+    trail.setFormatter(json_lines(user=os.getuid()))
+    audit.addHandler(trail)
+    audit.setLevel("INFO")
+    try:
+        yield
+    finally:
+        audit.removeHandler(trail)
+        trail.close()

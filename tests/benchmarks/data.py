@@ -1,0 +1,146 @@
+"""Organizations with keys and fields, made by SQL because there are many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from threading import Event, Thread
+
+import psycopg
+from attrs import frozen
+
+from recipient_fields.domain import Access, OrganizationId, PlainKey, grant_key
+
+FIRST_KEY = "field_1"
+"""The key of a tenant's first field, which the API manages."""
+
+_PAUSE = 0.015
+"""Seconds between changes of the same tenants."""
+
+_ADD_ORGANIZATIONS = """
+    INSERT INTO organizations (name, revision, created_at)
+    SELECT 'Organization ' || n, 1, date_trunc('second', now()) FROM generate_series(1, %s) AS n
+    RETURNING id
+"""
+_ADD_KEY = """
+    INSERT INTO api_keys (organization_id, name, access, digest, display, created_at, last_used_at)
+    VALUES (%s, %s, %s, %s, %s, %s, now())
+"""
+_ADD_FIELDS = """
+    INSERT INTO recipient_fields (
+        organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
+        custom_insertion_code, custom_value_expression, created_at, updated_at, version
+    )
+    SELECT
+        organization_id, 'Field ' || n, 'field ' || n, 'field_' || n,
+        (ARRAY['text', 'number', 'boolean', 'date', 'datetime'])[1 + mod(n, 5)],
+        CASE mod(n, 5) WHEN 0 THEN '["gold", "silver", "bronze"]'::json END,
+        mod(n, 10) > 0, CASE mod(n, 4) WHEN 0 THEN 'manual' ELSE 'api' END,
+        CASE mod(n, 3) WHEN 0 THEN '{{ contact.field_' || n || ' }}' END,
+        CASE mod(n, 3) WHEN 0 THEN 'contact.field_' || n END,
+        date_trunc('milliseconds', now()) - 2 * n * interval '61.007 s',
+        date_trunc('milliseconds', now()) - n * interval '61.007 s', 1 + mod(n, 7)
+    FROM unnest(%s::bigint[]) AS organization_id, generate_series(1, %s) AS n
+    ORDER BY organization_id, n
+"""
+_REMOVE_CREATED = """
+    DELETE FROM recipient_fields
+    WHERE organization_id = ANY(%s) AND starts_with(key, 'created_')
+"""
+_CHANGE = """
+    WITH changed AS (
+        UPDATE recipient_fields
+        SET version = version + 1, updated_at = date_trunc('milliseconds', clock_timestamp())
+        WHERE organization_id = ANY(%(organizations)s) AND key = %(key)s RETURNING organization_id
+    )
+    UPDATE organizations SET revision = revision + 1
+    FROM changed WHERE id = changed.organization_id
+"""
+
+
+@frozen
+class Tenant:
+    """An organization, and a key to its fields."""
+
+    id: int
+    key: str
+
+
+@frozen
+class Database:
+    """A database of the service's, as those see it who needn't ask the service."""
+
+    url: str
+
+    def add_tenants(self, count: int, *, fields: int) -> tuple[Tenant, ...]:
+        """New organizations of that many fields each: of every data type, some with all members."""
+        with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
+            ids = [row[0] for row in cursor.execute(_ADD_ORGANIZATIONS, [count])]
+            keys = [PlainKey.generate() for _ in ids]
+            cursor.executemany(_ADD_KEY, map(_key_row, ids, keys))
+            cursor.execute(_ADD_FIELDS, [ids, fields])
+        self.vacuum()
+        return tuple(Tenant(i, key.reveal()) for i, key in zip(ids, keys, strict=True))
+
+    def field_id(self, tenant: Tenant) -> int:
+        """The id of a tenant's first field."""
+        select = "SELECT min(id) FROM recipient_fields WHERE organization_id = %s"
+        with psycopg.connect(self.url) as connection:
+            [(field_id,)] = connection.execute(select, [tenant.id])
+        return int(field_id)
+
+    @contextmanager
+    def changing(self, tenants: Sequence[Tenant]) -> Iterator[None]:
+        """While the block runs, change a field of each of them about 50 times a second."""
+        values = {"organizations": [tenant.id for tenant in tenants], "key": FIRST_KEY}
+        done = Event()
+        with psycopg.connect(self.url, autocommit=True) as connection:
+
+            def change() -> None:
+                while not done.wait(_PAUSE):
+                    connection.execute(_CHANGE, values)
+
+            connection.execute(_CHANGE, values)
+            thread = Thread(target=change)
+            thread.start()
+            try:
+                yield
+            finally:
+                done.set()
+                thread.join()
+
+    def remove_created(self, tenants: Sequence[Tenant]) -> None:
+        """Remove what loads have created for these tenants."""
+        with psycopg.connect(self.url) as connection:
+            connection.execute(_REMOVE_CREATED, [[tenant.id for tenant in tenants]])
+        self.vacuum()
+
+    def note_uses(self) -> None:
+        """All keys were used a moment ago: none has its use noted within the next minute."""
+        with psycopg.connect(self.url) as connection:
+            connection.execute("UPDATE api_keys SET last_used_at = now()")
+
+    def vacuum(self) -> None:
+        """What autovacuum would do some time."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
+
+
+def _key_row(organization_id: int, key: PlainKey) -> tuple[object, ...]:
+    grant = grant_key(
+        key,
+        OrganizationId(organization_id),
+        name="Benchmark",
+        access=Access.READ_WRITE,
+        lifetime=None,
+        at=datetime.now(UTC),
+    )
+    return (
+        grant.organization_id,
+        grant.name,
+        grant.access.value,
+        grant.digest,
+        grant.display,
+        grant.created_at,
+    )

@@ -1,0 +1,169 @@
+"""Each kind of request against the ceiling of the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from statistics import median
+
+from attrs import evolve, frozen
+
+from recipient_fields.domain import PlainKey
+
+from .data import Database, Tenant
+from .measuring import Bench, Measured, typical
+from .reports import Report, microseconds, milliseconds, rate, table
+from .servers import Server, ceiling, service
+from .traffic import CONNECTIONS, Load, ask, create_field, read_field, read_list
+
+MOST_MEMORY = 60
+"""MiB."""
+
+_CHANGING = 128
+"""Tenants that change while they are asked in turn: each has changed before its turn comes again,
+which the client verifies by the entity tags."""
+
+
+@frozen
+class Goal:
+    """What a ratio must be, and what it should be."""
+
+    must: float
+    aim: float
+
+    def mark(self, ratio: float) -> str:
+        """Is it reached? A goal that grows is one for speed, the others are for cost."""
+        sign = 1 if self.aim > self.must else -1
+        if sign * ratio >= sign * self.aim:
+            return "✓✓"
+        return "✓" if sign * ratio >= sign * self.must else "✗"
+
+
+@frozen(kw_only=True)
+class Scenario:
+    """A kind of request, and what it may cost in ratio to the ceiling."""
+
+    name: str
+    load: Load
+    cost: Goal
+    speed: Goal | None = None
+    meanwhile: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+def goals(bench: Bench) -> Report:
+    """The table of the goals, and the memory of the service that has answered all of it."""
+    with bench.database() as database, service(database.url) as server:
+        rows = [_row(bench, server, scenario) for scenario in _scenarios(database, server.url)]
+        resident = server.resident
+    mark = "✓" if resident <= MOST_MEMORY else "✗"
+    return Report(
+        f"{table(_HEAD, rows)}\n\n"
+        f"Resident memory of the service after all of it: {resident:.1f} MiB"
+        f" (at most {MOST_MEMORY}) {mark}"
+    )
+
+
+def _scenarios(database: Database, url: str) -> Iterator[Scenario]:
+    [hundred] = database.add_tenants(1, fields=100)
+    [thousand] = database.add_tenants(1, fields=1_000)
+    changing = database.add_tenants(_CHANGING, fields=100)
+    creating = database.add_tenants(CONNECTIONS, fields=100)
+    unknown = Tenant(0, PlainKey.generate().reveal())
+    tag = ask(url, read_list(hundred)).headers["Etag"]
+
+    @contextmanager
+    def emptied() -> Iterator[None]:
+        database.remove_created(creating)
+        yield
+
+    yield Scenario(
+        name="list of 100, unchanged",
+        load=Load(requests=(read_list(hundred),)),
+        cost=Goal(1.75, 1.25),
+        speed=Goal(0.55, 0.75),
+    )
+    yield Scenario(
+        name="list of 1,000, unchanged",
+        load=Load(requests=(read_list(thousand),)),
+        cost=Goal(1.4, 1.2),
+        speed=Goal(0.75, 0.90),
+    )
+    yield Scenario(
+        name="list of 100, changed each time",
+        load=Load(requests=tuple(map(read_list, changing)), changing=True),
+        cost=Goal(2.7, 2.0),
+        meanwhile=lambda: database.changing(changing),
+    )
+    yield Scenario(
+        name="one field",
+        load=Load(requests=(read_field(hundred, database.field_id(hundred)),)),
+        cost=Goal(1.9, 1.4),
+        speed=Goal(0.50, 0.70),
+    )
+    yield Scenario(
+        name="create",
+        load=Load(requests=tuple(map(create_field, creating)), status=201),
+        cost=Goal(1.8, 1.5),
+        meanwhile=emptied,
+    )
+    yield Scenario(
+        name="401, well-formed unknown key",
+        load=Load(requests=(read_list(unknown),), status=401),
+        cost=Goal(1.9, 1.4),
+    )
+    yield Scenario(
+        name="304",
+        load=Load(requests=(read_list(hundred, **{"If-None-Match": tag}),), status=304),
+        cost=Goal(1.6, 1.25),
+    )
+
+
+def _row(bench: Bench, server: Server, scenario: Scenario) -> list[str]:
+    load = scenario.load
+    with scenario.meanwhile():
+        constant = ask(server.url, load.requests[0])
+    with ceiling(constant) as limit:
+
+        def run(measured: Server, load: Load) -> Measured:
+            with scenario.meanwhile():
+                return bench.measure(measured, load)
+
+        for warmed in (limit, server):
+            with scenario.meanwhile():
+                bench.warm(warmed, load)
+        rounds = bench.rounds_of(
+            lambda: run(limit, evolve(load, changing=False)), lambda: run(server, load)
+        )
+    lowest, ours = (typical(runs) for runs in zip(*rounds, strict=True))
+    cost = median(ours.cpu / lowest.cpu for lowest, ours in rounds)
+    speed = median(ours.rate / lowest.rate for lowest, ours in rounds)
+    return [
+        scenario.name,
+        microseconds(lowest.cpu),
+        microseconds(ours.cpu),
+        *_judged(cost, "≤", scenario.cost),
+        *_judged(speed, "≥", scenario.speed),
+        rate(ours.rate),
+        milliseconds(ours.p50),
+        milliseconds(ours.p99),
+    ]
+
+
+def _judged(ratio: float, relation: str, goal: Goal | None) -> tuple[str, str]:
+    if goal is None:
+        return f"{ratio:.2f}", ""
+    return f"**{ratio:.2f}**", f"{relation} {goal.must:g}, {goal.aim:g} {goal.mark(ratio)}"
+
+
+_HEAD = (
+    "Request",
+    "Ceiling, µs",
+    "Service, µs",
+    "CPU ÷ ceiling",
+    "must, aim",
+    "Speed ÷ ceiling",
+    "must, aim",
+    "Requests/s",
+    "p50, ms",
+    "p99, ms",
+)

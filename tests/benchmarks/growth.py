@@ -1,0 +1,84 @@
+"""What a list costs as catalogs grow, and as organizations become more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve
+
+from .data import Database, Tenant
+from .measuring import Bench, Measured, typical
+from .plot import Curves, Panel, plot
+from .reports import Report, microseconds, table
+from .servers import Server, ceiling, service
+from .traffic import Load, ask, read_list
+
+PLOT = "growth.svg"
+
+_FIELDS = 100
+_MANY, _FEW = 128, 16
+"""Tenants that change while they are asked in turn; long lists take long enough for few."""
+_WARMING_EACH = 0.001
+"""Seconds for each tenant, so that all of them have been asked."""
+
+
+def growth(bench: Bench) -> Report:
+    """The cost of a list by its length, and by how many organizations ask for theirs."""
+    with bench.database() as database, service(database.url) as server:
+        lengths = {n: _length(bench, database, server, n) for n in _sizes(10, bench.largest)}
+    with bench.database() as database, service(database.url) as server:
+        crowds = dict(_crowds(bench, database, server))
+    panels = (
+        Panel("fields in the list", _curves(lengths)),
+        Panel(f"organizations of {_FIELDS} fields", _curves(crowds)),
+    )
+    tables = (_table("Fields", lengths), _table("Organizations", crowds))
+    return Report("\n\n".join(tables), {PLOT: plot("µs of CPU for a list", panels)})
+
+
+def _length(bench: Bench, database: Database, server: Server, fields: int) -> dict[str, float]:
+    tenants = database.add_tenants(_MANY if fields <= _FIELDS else _FEW, fields=fields)
+    same = Load(requests=(read_list(tenants[0]),))
+    changing = Load(requests=tuple(map(read_list, tenants)), changing=True)
+
+    def changed() -> Measured:
+        with database.changing(tenants):
+            return bench.measure(server, changing)
+
+    with ceiling(ask(server.url, same.requests[0])) as limit:
+        for warmed in (limit, server):
+            bench.warm(warmed, same)
+        rounds = bench.rounds_of(
+            lambda: bench.measure(limit, same), lambda: bench.measure(server, same), changed
+        )
+    costs = (typical(runs).cpu for runs in zip(*rounds, strict=True))
+    return dict(zip(("ceiling", "unchanged", "changed each time"), costs, strict=True))
+
+
+def _crowds(
+    bench: Bench, database: Database, server: Server
+) -> Iterator[tuple[int, dict[str, float]]]:
+    tenants: tuple[Tenant, ...] = ()
+    for count in _sizes(1, bench.largest):
+        tenants += database.add_tenants(count - len(tenants), fields=_FIELDS)
+        load = Load(requests=tuple(map(read_list, tenants)))
+        database.note_uses()
+        evolve(bench, warming=bench.warming + count * _WARMING_EACH).warm(server, load)
+        rounds = bench.rounds_of(lambda asked=load: bench.measure(server, asked))
+        yield count, {"unchanged": typical([run for (run,) in rounds]).cpu}
+
+
+def _sizes(smallest: int, largest: int) -> Iterator[int]:
+    while smallest <= largest:
+        yield smallest
+        smallest *= 10
+
+
+def _curves(costs: Mapping[int, Mapping[str, float]]) -> Curves:
+    names = next(iter(costs.values()))
+    return {name: [(n, cost[name] * 1e6) for n, cost in costs.items()] for name in names}
+
+
+def _table(unit: str, costs: Mapping[int, Mapping[str, float]]) -> str:
+    head = (unit, *(f"{name}, µs" for name in next(iter(costs.values()))))
+    return table(head, [(f"{n:,}", *map(microseconds, c.values())) for n, c in costs.items()])

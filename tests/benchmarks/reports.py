@@ -1,0 +1,48 @@
+"""What is told of the measuring, and the page that keeps it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from attrs import Factory, frozen
+
+_DOCS = Path(__file__).resolve().parents[2] / "docs"
+_PAGE = _DOCS / "performance.md"
+
+
+@frozen
+class Report:
+    """A text for the page, and the pictures it shows, by their names."""
+
+    text: str
+    pictures: Mapping[str, str] = Factory(dict)
+
+    def write(self, part: str) -> None:
+        """Put the text between the page's markers of that part; what is around them remains."""
+        begin, end = f"<!-- {part} -->\n", f"<!-- /{part} -->"
+        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+        page = _PAGE.read_text("utf-8")
+        assert pattern.search(page), f"{_PAGE} has no place for {part}"
+        _PAGE.write_text(pattern.sub(lambda _: f"{begin}\n{self.text}\n\n{end}", page), "utf-8")
+        for name, picture in self.pictures.items():
+            (_DOCS / name).write_text(picture, "utf-8")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Markdown; the first column is text, the others are figures."""
+    rule = ["---", *("--:" for _ in head[1:])]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
+
+
+def microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f}"
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f}"
+
+
+def rate(requests: float) -> str:
+    return f"{requests:,.0f}"

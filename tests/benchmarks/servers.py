@@ -1,0 +1,88 @@
+"""The servers that are measured, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+import psutil
+from attrs import asdict
+
+from ..cli.commands import HANGS, SCRIPT, environment_with
+from ..service.service import eventually
+from .traffic import Answer
+
+THREADS = 4
+MEBIBYTE = 1024 * 1024
+
+_CEILING = Path(__file__).with_name("ceiling.py")
+_FIELD_LIMIT = 1_000_000
+
+
+class Server:
+    """A server process, which says on standard error where it answers."""
+
+    def __init__(self, process: psutil.Popen, told: IO[bytes]) -> None:
+        self._process = process
+        self._told = told
+        self.url = eventually(self._find_url)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """What the process has used so far, in user and system mode."""
+        times = self._process.cpu_times()
+        return float(times.user + times.system)
+
+    @property
+    def resident(self) -> float:
+        """The memory of the process, in MiB."""
+        return float(self._process.memory_info().rss / MEBIBYTE)
+
+    def _find_url(self) -> str | None:
+        self._told.seek(0)
+        told = self._told.read(4096).decode()
+        assert self._process.poll() is None, told
+        found = re.search(r"answers at (http://[0-9.:]+)", told)
+        return found and found[1]
+
+
+@contextmanager
+def service(storage: str, *options: str) -> Iterator[Server]:
+    """The service over that storage."""
+    with _running(serve_command(storage, *options), b"") as server:
+        yield server
+
+
+@contextmanager
+def ceiling(answer: Answer) -> Iterator[Server]:
+    """What the same host makes of that answer as a constant."""
+    command = (sys.executable, "-P", str(_CEILING), str(THREADS))
+    with _running(command, json.dumps(asdict(answer)).encode()) as server:
+        yield server
+
+
+def serve_command(storage: str, *options: str) -> tuple[str, ...]:
+    """How the service is started, on a free port unless the options name one."""
+    return (
+        *(str(SCRIPT), "--storage", storage, "serve", "--listen", "127.0.0.1:0"),
+        *("--threads", str(THREADS), "--field-limit", str(_FIELD_LIMIT), *options),
+    )
+
+
+@contextmanager
+def _running(command: tuple[str, ...], told: bytes) -> Iterator[Server]:
+    with TemporaryFile() as stdin, TemporaryFile() as stderr:
+        stdin.write(told)
+        stdin.seek(0)
+        process = psutil.Popen(command, stdin=stdin, stderr=stderr, env=environment_with({}))
+        try:
+            yield Server(process, stderr)
+        finally:
+            process.terminate()
+            process.wait(HANGS)

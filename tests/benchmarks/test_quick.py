@@ -1,0 +1,22 @@
+"""Whether the benchmarks still measure; how fast they find things is not judged here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+RUN = Path(__file__).with_name("run.py")
+
+
+def test_every_answer_is_what_it_must_be(server_url):
+    done = subprocess.run(
+        [sys.executable, RUN, "--quick", "--postgres", server_url],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    parts = ("goals", "processes", "writers", "start", "growth")
+    assert all(f"\n{part}\n" in done.stdout for part in parts)

@@ -1,0 +1,85 @@
+"""Requests as the bytes that clients send, and what they are answered."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from http.client import HTTPResponse
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+from .data import Tenant
+
+FIELDS = "/api/v1/recipient_fields"
+NUMBER = "#########"
+"""Stands in a request for its number within a load: 9 digits, so that no length depends on it."""
+
+CONNECTIONS = 8
+READ_HEALTH = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+_SET_BY_THE_HOST = {"connection", "content-length", "date"}
+
+
+@frozen(kw_only=True)
+class Load:
+    """Requests to send in turn, over and over, each of which must be answered with the status."""
+
+    requests: tuple[str, ...]
+    status: int = 200
+    connections: int = CONNECTIONS
+    changing: bool = False
+    """Is each answer to have an entity tag that none before it had?"""
+
+
+@frozen
+class Answer:
+    """What a request is answered, but for what the host adds to it."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+
+def read_list(tenant: Tenant, **headers: str) -> str:
+    """Ask for every field of the tenant."""
+    return _request("GET", FIELDS, tenant.key, None, headers)
+
+
+def read_field(tenant: Tenant, field_id: int) -> str:
+    """Ask for one field."""
+    return _request("GET", f"{FIELDS}/{field_id}", tenant.key, None, {})
+
+
+def create_field(tenant: Tenant) -> str:
+    """Make a field that no other request of the load makes."""
+    members = {"name": f"Created {NUMBER}", "data_type": "text", "allowed_values": ["gold", "red"]}
+    return _request("POST", FIELDS, tenant.key, {"recipient_field": members}, {})
+
+
+def change_field(tenant: Tenant, reference: str) -> str:
+    """Give a field a name that it does not have."""
+    members = {"name": f"Changed {NUMBER}"}
+    path = f"{FIELDS}/{reference}"
+    return _request("PATCH", path, tenant.key, {"recipient_field": members}, {})
+
+
+def ask(url: str, request: str) -> Answer:
+    """The answer to the first request of a load."""
+    host = urlsplit(url)
+    with socket.create_connection((host.hostname, host.port), timeout=10) as connection:
+        connection.sendall(request.replace(NUMBER, "0" * len(NUMBER)).encode())
+        with HTTPResponse(connection) as response:
+            response.begin()
+            headers = {n: v for n, v in response.getheaders() if n.lower() not in _SET_BY_THE_HOST}
+            return Answer(response.status, headers, response.read().decode())
+
+
+def _request(method: str, path: str, key: str, document: object, headers: Mapping[str, str]) -> str:
+    body = "" if document is None else json.dumps(document)
+    lines = {"Host": "127.0.0.1", "Authorization": f"Bearer {key}", "Accept": "*/*", **headers}
+    if body:
+        lines |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"{method} {path} HTTP/1.1\r\n{head}\r\n{body}"

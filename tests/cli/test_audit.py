@@ -1,0 +1,90 @@
+"""The audit log of `recipient-fields keys`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recipient_fields.domain import OrganizationId, parse_instant
+
+from ..secrecy import MORE_THAN_MAY_BE_SHOWN
+from .commands import CommandLine
+
+CREATE = ("create", "--name", "Backend", "--json", "--organization")
+
+
+@pytest.fixture
+def trail(tmp_path: Path) -> Path:
+    return tmp_path / "audit.log"
+
+
+def lines(trail: Path) -> list[dict[str, Any]]:
+    """What was noted, without the times."""
+    noted = [json.loads(line) for line in trail.read_text("utf-8").splitlines()]
+    for line in noted:
+        parse_instant(line.pop("timestamp"))
+        assert line.pop("user") == os.getuid()
+        assert line.pop("event").startswith(f"API key {line['act']}: by administrator, ")
+    return noted
+
+
+def test_every_creation_rotation_and_revocation_is_noted(
+    cli: CommandLine, acme: OrganizationId, trail: Path
+) -> None:
+    key = cli("keys", "--audit-log", str(trail), *CREATE, acme).document()["api_key"]["key"]
+    cli("keys", "--audit-log", str(trail), "rotate", 1)
+    cli("keys", "--audit-log", str(trail), "revoke", 1)
+
+    display = f"{key[:8]}…{key[-4:]}"
+    common = {
+        "level": "info",
+        "logger": "recipient_fields.audit",
+        "by": "administrator",
+        "organization": acme,
+        "key_id": 1,
+        "display": display,
+    }
+    assert lines(trail) == [
+        {**common, "act": "created"},
+        {**common, "act": "rotated", "successor": 2},
+        {**common, "act": "revoked"},
+    ]
+    assert MORE_THAN_MAY_BE_SHOWN.search(trail.read_text("utf-8")) is None
+
+
+def test_the_file_can_be_set_for_good(cli: CommandLine, acme: OrganizationId, trail: Path) -> None:
+    cli("keys", *CREATE, acme, RECIPIENT_FIELDS_AUDIT_LOG=str(trail))
+
+    assert [line["act"] for line in lines(trail)] == ["created"]
+
+
+def test_what_is_refused_or_changes_nothing_is_not_noted(
+    cli: CommandLine, acme: OrganizationId, trail: Path
+) -> None:
+    cli("keys", *CREATE, acme)
+    cli("keys", "revoke", 1)
+
+    cli("keys", "--audit-log", str(trail), "revoke", 1)
+    cli("keys", "--audit-log", str(trail), "rotate", 1)
+    cli("keys", "--audit-log", str(trail), "list", "--organization", acme)
+
+    assert lines(trail) == []
+
+
+def test_where_nothing_can_be_noted_nothing_is_done(
+    cli: CommandLine, acme: OrganizationId, tmp_path: Path
+) -> None:
+    told = cli("keys", "--audit-log", str(tmp_path / "no" / "where"), *CREATE, acme).failure()
+
+    assert told == "Can't write the audit log: No such file or directory."
+    assert cli("keys", "list", "--organization", acme, "--json").document() == {"api_keys": []}
+
+
+def test_without_a_file_nothing_is_noted_and_nothing_more_is_said(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
+    assert cli("keys", *CREATE, acme).told() == ""

@@ -1,0 +1,47 @@
+"""How processes hand a shared address over."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from recipient_fields.entrypoints.http.addresses import authority, listen, refuse_handshakes
+
+HANGS = 20
+
+
+def test_clients_who_begin_to_connect_go_to_another_process_and_those_connected_stay() -> None:
+    with ExitStack() as sockets:
+        old = sockets.enter_context(listen("127.0.0.1", 0, shared=True))
+        address = old.getsockname()
+        early = sockets.enter_context(socket.create_connection(address))
+        assert refuse_handshakes(old)
+        new = sockets.enter_context(listen(*address, shared=True))
+        late = [sockets.enter_context(socket.socket()) for _ in range(20)]
+        for client in late:
+            client.setblocking(False)
+            with suppress(BlockingIOError):
+                client.connect(address)
+
+        old.settimeout(HANGS)
+        served, _ = old.accept()
+        sockets.enter_context(served)
+        early.sendall(b"?")
+        assert served.recv(1) == b"?"
+        old.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            old.accept()
+        old.close()
+
+        new.settimeout(HANGS)
+        for _ in late:  # The system asks again, a second later, for those who were not heard.
+            sockets.enter_context(new.accept()[0])
+
+
+@pytest.mark.parametrize(
+    ("host", "written"), [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80"), ("h", "h:80")]
+)
+def test_an_authority_is_written_as_in_a_url(host: str, written: str) -> None:
+    assert authority(host, 80) == written

@@ -1,0 +1,454 @@
+"""Connections: how long they last, who waits for whom, and how all of it ends."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from itertools import repeat
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from recipient_fields.entrypoints.http import connections, listener
+
+from .hosts import Peer, eventually, host
+
+BEGUN = "GET / HTTP/1.1\r\nHost: h\r\n"
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Shortens what the host waits for."""
+
+    def hurried(**seconds: float) -> None:
+        for name, value in seconds.items():
+            for module in (connections, listener):
+                if hasattr(module, name):
+                    monkeypatch.setattr(module, name, value)
+
+    return hurried
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/"), ("HEAD", "/"), ("GET", "/204"), ("GET", "/304"), ("DELETE", "/204")],
+)
+def test_a_connection_serves_on_after_every_answer(method: str, path: str) -> None:
+    with host() as it:
+        peer = it.connect()
+        for _ in range(3):
+            answer = peer.get(path, method)
+            assert "connection" not in answer.headers
+            assert ("content-length" in answer.headers) == (path == "/")
+        assert peer.get("/").body == b"ok"
+
+
+@pytest.mark.parametrize("option", ["close", "Close", "keep-alive, close", "x,close ,y"])
+def test_a_client_that_wants_to_close_gets_its_way(option: str) -> None:
+    with host() as it:
+        peer = it.connect()
+        assert peer.get("/", "GET", f"Connection: {option}").headers["connection"] == "close"
+        assert peer.ended
+
+
+def test_http_1_0_keeps_a_connection_only_where_asked() -> None:
+    with host() as it:
+        peer = it.connect()
+        peer.send("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
+        assert peer.answer().headers["connection"] == "keep-alive"
+        peer.send("GET / HTTP/1.0\r\n\r\n")
+        assert peer.answer().headers["connection"] == "close"
+        assert peer.ended
+
+
+def test_pipelined_requests_are_answered_in_order() -> None:
+    with host() as it:
+        peer = it.connect()
+        for path in ("/large/1", "/204", "/large/3"):
+            peer.ask(path)
+        assert [peer.answer().body for _ in range(3)] == [b"x", b"", b"xxx"]
+
+
+def test_a_client_that_has_said_all_it_will_is_answered() -> None:
+    with host() as it:
+        peer = it.connect()
+        peer.ask("/")
+        peer.socket.shutdown(socket.SHUT_WR)
+        assert peer.answer().body == b"ok"
+        assert peer.ended
+
+
+def test_a_body_that_is_awaited_is_asked_for() -> None:
+    with host() as it:
+        peer = it.connect()
+        peer.ask("/", "POST", "Expect: 100-continue", "Content-Length: 2")
+        assert peer.socket.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        peer.send("{}")
+        assert peer.answer("POST").body == b"ok"
+
+
+def test_nothing_is_asked_for_where_no_body_comes() -> None:
+    with host() as it:
+        peer = it.connect()
+        peer.ask("/large/1", "GET", "Expect: 100-continue")
+        peer.ask("/large/2")
+        assert [peer.answer().body for _ in range(2)] == [b"x", b"xx"]
+
+
+@pytest.mark.parametrize(
+    "begun",
+    ["G", "GET / HT", BEGUN, BEGUN + "Content-Length: 9\r\n\r\n{",
+     BEGUN + "Transfer-Encoding: chunked\r\n\r\n1\r\n", BEGUN + "\r\n" + BEGUN],
+)  # fmt: skip
+def test_a_request_that_takes_too_long_is_answered_408(
+    hurried: Callable[..., None], begun: str
+) -> None:
+    hurried(REQUEST_SECONDS=0.4)
+    with host() as it:
+        peer = it.connect()
+        started = time.monotonic()
+        peer.send(begun)
+        if begun.count("GET") == 2:
+            assert peer.answer().body == b"ok"
+        answer = peer.answer()
+        assert answer.outcome == (408, "request_timeout")
+        assert answer.headers["connection"] == "close"
+        assert 0.3 < time.monotonic() - started < 2
+        assert peer.ended
+        assert it.listener.refused == 1
+
+
+@pytest.mark.parametrize(
+    ("begun", "drop"),
+    [("G", "G"), (BEGUN + "X: ", "x"), (BEGUN + "Content-Length: 99\r\n\r\n", "x"),
+     (BEGUN + "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n")],
+)  # fmt: skip
+def test_a_request_that_drips_in_gains_no_time(
+    hurried: Callable[..., None], begun: str, drop: str
+) -> None:
+    hurried(REQUEST_SECONDS=0.4)
+    with host() as it:
+        peer = it.connect()
+        peer.send(begun)
+        for _ in range(10):
+            peer.send(drop)
+            time.sleep(0.1)
+        assert it.listener.refused == 1
+        assert peer.answer().outcome == (408, "request_timeout")
+
+
+def test_each_request_of_a_connection_has_its_own_time(hurried: Callable[..., None]) -> None:
+    hurried(REQUEST_SECONDS=0.4)
+    with host() as it:
+        peer = it.connect()
+        for _ in range(4):
+            time.sleep(0.2)
+            assert peer.get("/").body == b"ok"
+
+
+def test_a_request_does_not_age_behind_the_one_before(hurried: Callable[..., None]) -> None:
+    hurried(REQUEST_SECONDS=0.4)
+    with host() as it:
+        peer = it.connect()
+        peer.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\nGET / HT")
+        time.sleep(0.8)
+        it.release.set()
+        assert peer.answer().body == b"ok"
+        time.sleep(0.2)
+        peer.send("TP/1.1\r\nHost: h\r\n\r\n")
+        assert peer.answer().body == b"ok"
+
+
+def test_a_client_that_says_nothing_is_hung_up_on(hurried: Callable[..., None]) -> None:
+    hurried(IDLE_SECONDS=0.3)
+    with host() as it:
+        silent, served = it.connect(), it.connect()
+        assert served.get("/").body == b"ok"
+        assert silent.ended
+        assert served.ended
+
+
+def test_a_client_that_takes_no_answer_is_hung_up_on(hurried: Callable[..., None]) -> None:
+    hurried(ANSWER_SECONDS=0.4, SLOWEST_READER=10**9)
+    with host() as it:
+        peer = it.connect(receives=4096)
+        peer.ask("/large/20000000")
+        eventually(lambda: it.has_connections(1))
+        eventually(lambda: it.has_connections(0))
+        assert it.connect().get("/").body == b"ok"
+
+
+def test_a_client_that_takes_a_large_answer_slowly_gets_all_of_it(
+    hurried: Callable[..., None],
+) -> None:
+    hurried(ANSWER_SECONDS=0.1, SLOWEST_READER=10_000_000)
+    with host() as it:
+        peer = it.connect(receives=2**16)
+        peer.ask("/large/20000000")
+        time.sleep(0.5)
+        assert len(peer.answer().body) == 20_000_000
+
+
+def test_a_request_that_waits_too_long_for_a_worker_is_answered_503(
+    hurried: Callable[..., None],
+) -> None:
+    hurried(LONGEST_WAIT=0.3)
+    with host(threads=1) as it:
+        busy = it.working()
+        waiting = [it.connect() for _ in range(5)]
+        started = time.monotonic()
+        for peer in waiting:
+            peer.ask("/")
+        for peer in waiting:
+            answer = peer.answer()
+            assert answer.outcome == (503, "overloaded")
+            assert answer.headers["retry-after"] == "1"
+            assert "connection" not in answer.headers
+        assert 0.3 <= time.monotonic() - started < 0.8
+        assert (it.answered, it.listener.shed) == (0, 5)
+        it.release.set()
+        assert busy.answer().body == b"ok"
+        assert [peer.get("/").body for peer in waiting] == [b"ok"] * 5
+
+
+def test_what_is_answered_503_to_a_head_has_no_body(hurried: Callable[..., None]) -> None:
+    hurried(LONGEST_WAIT=0.1)
+    with host(threads=1) as it:
+        it.working()
+        peer = it.connect()
+        assert peer.get("/", "HEAD").status == 503
+        it.release.set()
+        assert peer.get("/").body == b"ok"
+
+
+def test_pipelined_requests_are_not_answered_out_of_order_when_one_waits_too_long(
+    hurried: Callable[..., None],
+) -> None:
+    hurried(LONGEST_WAIT=0.1)
+    with host(threads=1) as it:
+        it.working()
+        peer = it.connect()
+        peer.send((BEGUN + "\r\n") * 3)
+        answer = peer.answer()
+        assert (answer.status, answer.headers["connection"]) == (503, "close")
+        assert peer.ended
+
+
+def test_requests_in_flight_are_counted() -> None:
+    with host(threads=1) as it:
+        eventually(lambda: it.listener.task_dispatcher.in_flight == 0)
+        it.working()
+        for _ in range(2):
+            it.connect().ask("/")
+        eventually(lambda: it.listener.task_dispatcher.in_flight == 3)
+        it.release.set()
+        eventually(lambda: it.listener.task_dispatcher.in_flight == 0)
+
+
+def test_whoever_has_been_idle_longest_makes_room(hurried: Callable[..., None]) -> None:
+    hurried(LATE_SECONDS=0.1)
+    with host(connections=4) as it:
+        silent = it.connect()
+        eventually(lambda: it.has_connections(1))
+        kept = [it.connect() for _ in range(3)]
+        assert [peer.get("/").body for peer in kept] == [b"ok"] * 3
+        time.sleep(0.2)
+        assert it.connect().get("/").body == b"ok"
+        assert silent.ended
+        assert kept[1].get("/").body == b"ok"
+        assert it.connect().get("/").body == b"ok"
+        assert kept[0].ended
+
+
+def test_nobody_makes_room_who_has_just_asked_for_something(
+    hurried: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurried(LATE_SECONDS=0.1)
+    with host(connections=2) as it:
+        asks, silent = it.connect(), it.connect()
+        eventually(lambda: it.has_connections(2))
+        time.sleep(0.2)
+        admit = it.listener._admit
+
+        def ask_and_admit(*accepted: Any) -> None:
+            asks.ask("/large/1")
+            admit(*accepted)
+
+        monkeypatch.setattr(it.listener, "_admit", ask_and_admit)
+        assert it.connect().get("/").body == b"ok"
+        assert asks.answer().body == b"x"
+        assert silent.ended
+
+
+def test_whoever_has_not_finished_for_longest_makes_room(hurried: Callable[..., None]) -> None:
+    hurried(LATE_SECONDS=0.1)
+    with host(connections=4) as it:
+        slow = [it.connect() for _ in range(4)]
+        for number, peer in enumerate(slow, 1):
+            peer.send(BEGUN)
+            eventually(lambda number=number: _unfinished(it) == number)
+        time.sleep(0.2)
+        assert it.connect().get("/").body == b"ok"
+        assert slow[0].answer().outcome == (408, "request_timeout")
+        slow[1].send("\r\n")
+        assert slow[1].answer().body == b"ok"
+
+
+def test_who_finds_no_room_is_told_so(hurried: Callable[..., None]) -> None:
+    with host(threads=4, connections=4) as it:
+        working = [it.working() for _ in range(4)]
+        for _ in range(3):
+            peer = it.connect()
+            peer.ask("/")
+            answer = peer.answer()
+            assert answer.outcome == (503, "overloaded")
+            assert answer.headers["connection"] == "close"
+            assert answer.headers["retry-after"]
+            assert peer.ended
+        assert it.listener.shed == 3
+        it.release.set()
+        assert [peer.answer().body for peer in working] == [b"ok"] * 4
+
+
+def test_a_host_without_room_bounds_what_lingers(hurried: Callable[..., None]) -> None:
+    hurried(SPARE_CONNECTIONS=3)
+    with host(threads=2, connections=2) as it:
+        working = [it.working() for _ in range(2)]
+        stubborn = [it.connect() for _ in range(20)]
+        for peer in stubborn:
+            assert peer.answer().outcome == (503, "overloaded")
+        assert len(it.listener.active_channels) <= 5
+        it.release.set()
+        assert [peer.answer().body for peer in working] == [b"ok"] * 2
+
+
+@pytest.mark.parametrize(
+    "bound", [{"LINGER_SECONDS": 0.3}, {"LINGER_SECONDS": 60, "LARGEST_LINGER": 1_000_000}]
+)
+def test_a_refused_client_that_never_stops_sending_is_cut_off(
+    hurried: Callable[..., None], bound: dict[str, float]
+) -> None:
+    hurried(**bound)
+    with host() as it:
+        peer = it.connect()
+        peer.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 999999999\r\n\r\n")
+        assert peer.answer().outcome == (413, "payload_too_large")
+        with pytest.raises(ConnectionError):
+            peer.send("x" * 100_000_000)
+
+
+def test_an_ending_host_answers_what_it_has_received() -> None:
+    with host(threads=1) as it:
+        working, queued, pipelined = it.working(), it.connect(), it.connect()
+        queued.ask("/")
+        pipelined.ask("/large/1")
+        pipelined.ask("/large/2")
+        eventually(lambda: it.listener.task_dispatcher.in_flight == 3)
+        it.listener.drain()
+        time.sleep(0.2)
+        it.release.set()
+        for peer in (working, queued):
+            answer = peer.answer()
+            assert (answer.body, answer.headers["connection"]) == (b"ok", "close")
+            assert peer.ended
+        assert "connection" not in pipelined.answer().headers
+        assert pipelined.answer().headers["connection"] == "close"
+
+
+def test_an_ending_host_answers_who_speaks_at_the_last_moment() -> None:
+    with host() as it:
+        kept = it.connect()
+        assert kept.get("/").body == b"ok"
+        time.sleep(0.6)
+        halfway = it.connect()
+        halfway.send("GET / HT")
+        eventually(lambda: _unfinished(it) == 1)
+        it.listener.drain()
+        time.sleep(0.2)
+        answer = kept.get("/")
+        assert (answer.body, answer.headers["connection"]) == (b"ok", "close")
+        halfway.send("TP/1.1\r\nHost: h\r\n\r\n")
+        assert halfway.answer().headers["connection"] == "close"
+
+
+def test_an_ending_host_does_not_wait_for_who_says_nothing() -> None:
+    with host() as it:
+        silent, halfway = it.connect(), it.connect()
+        halfway.send("GET / HT")
+        eventually(lambda: _unfinished(it) == 1)
+        started = time.monotonic()
+        it.listener.drain()
+        assert halfway.answer().outcome == (408, "request_timeout")
+        assert silent.ended
+        halfway.close()
+        eventually(lambda: it.ended)
+        assert time.monotonic() - started < 0.9
+
+
+def test_an_ending_host_leaves_nobody_in_its_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[Peer] = []
+    with host(connections=50) as it:
+        accept = it.listener.handle_accept
+
+        def connect_and_accept() -> None:
+            late.extend(it.connect() for _ in range(20))
+            for peer in late:
+                peer.ask("/")
+            accept()
+
+        assert it.connect().get("/").body == b"ok"
+        monkeypatch.setattr(it.listener, "handle_accept", connect_and_accept)
+        it.listener.drain()
+        eventually(lambda: len(late) == 20)
+        assert [peer.answer().body for peer in late] == [b"ok"] * 20
+
+
+def test_workers_that_never_finish_do_not_keep_a_host(hurried: Callable[..., None]) -> None:
+    hurried(LONGEST_DRAIN=0.3)
+    with host(threads=1) as it:
+        it.working()
+        it.listener.drain()
+        eventually(lambda: it.ended)
+
+
+def test_a_client_that_resets_while_it_is_answered_harms_nobody() -> None:
+    with host() as it:
+        for path in repeat("/large/5000000", 10):
+            peer = it.connect()
+            peer.ask(path)
+            linger = bytes([1, 0, 0, 0, 0, 0, 0, 0])
+            peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            peer.close()
+        threads = [Thread(target=it.connect().get, args=("/",)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        eventually(lambda: it.answered >= 4)
+
+
+def test_what_fails_in_one_connection_fails_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    with host() as it:
+        kept, failing = it.connect(), it.connect()
+        assert kept.get("/").body == b"ok"
+        eventually(lambda: it.has_connections(2))
+        *_, connection = it.listener.active_channels.values()
+        monkeypatch.setattr(connection, "check", _fail)
+        assert failing.ended
+        monkeypatch.setattr(it.listener, "_make_room", _fail)
+        it.connect()
+        time.sleep(0.2)
+        monkeypatch.undo()
+        assert it.connect().get("/").body == b"ok"
+        assert kept.get("/").body == b"ok"
+
+
+def _fail(*_: object) -> None:
+    raise RuntimeError
+
+
+def _unfinished(it: object) -> int:
+    channels = list(it.listener.active_channels.values())  # type: ignore[attr-defined]
+    return sum(channel.unfinished for channel in channels)

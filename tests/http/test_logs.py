@@ -1,0 +1,277 @@
+"""What the log tells of requests, and what it never shows."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any, TypeAlias
+
+import pytest
+
+from recipient_fields.domain import OrganizationId, PlainKey, StorageUnavailable, without_keys
+from recipient_fields.entrypoints.logs import (
+    AUDIT,
+    Lines,
+    json_lines,
+    readable_lines,
+    start_log,
+)
+
+from .api import FIELDS, Api
+from .conftest import Stand
+
+STORAGES = ("memory",)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Unknown REQUEST_METHOD")
+
+Log: TypeAlias = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    """Reads the lines of JSON so far, those for debugging as well."""
+    ours = logging.getLogger("recipient_fields")
+    level = ours.level
+    ours.setLevel(logging.DEBUG)
+    stream = StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(json_lines())
+    logging.getLogger().addHandler(handler)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    logging.getLogger().removeHandler(handler)
+    ours.setLevel(level)
+
+
+def requests(log: Log) -> list[dict[str, Any]]:
+    return [line for line in log() if line["logger"] == "recipient_fields.requests"]
+
+
+def test_a_request_is_one_line_that_tells_who_asked_for_what_and_what_came_of_it(
+    api: Api, bakery: OrganizationId, log: Log
+):
+    api.get("city", x_request_id="find-me")
+
+    (line,) = log()
+    assert line.pop("timestamp").endswith("Z")
+    assert 0 < line.pop("milliseconds") < 10_000
+    assert line == {
+        "level": "info",
+        "logger": "recipient_fields.requests",
+        "event": "request",
+        "request_id": "find-me",
+        "organization": bakery,
+        "key_id": 1,
+        "route": "/api/v1/recipient_fields/{reference}",
+        "method": "GET",
+        "status": 404,
+    }
+
+
+def test_a_request_has_the_id_in_the_log_that_its_answer_has(api: Api, log: Log):
+    answers = [api.list(), api.get("missing"), api.send("GET", "/nothing")]
+
+    assert [line["request_id"] for line in log()] == [a.headers["x-request-id"] for a in answers]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", FIELDS, ("/api/v1/recipient_fields", "GET", 200)),
+        ("POST", FIELDS, ("/api/v1/recipient_fields", "POST", 415)),
+        ("HEAD", f"{FIELDS}/city", ("/api/v1/recipient_fields/{reference}", "HEAD", 404)),
+        ("GET", "/docs/secret", ("/docs/{file}", "GET", 404)),
+        ("GET", "/secret", ("unrouted", "GET", 404)),
+        ("GET", f"{FIELDS}?secret=1", ("/api/v1/recipient_fields", "GET", 400)),
+        ("BREW", FIELDS, ("/api/v1/recipient_fields", "other", 405)),
+        ("WEBSOCKET", FIELDS, ("unrouted", "other", 400)),
+    ],
+)
+def test_route_and_method_are_of_few_whatever_is_asked_for(
+    api: Api, log: Log, method: str, path: str, expected: tuple[str, str, int]
+):
+    api.send(method, path, content_type=None)
+
+    (line,) = requests(log)
+    assert (line["route"], line["method"], line["status"]) == expected
+    assert "secret" not in str(line)
+
+
+def test_a_request_without_a_valid_key_is_nobodys(stand: Stand, bakery: OrganizationId, log: Log):
+    stand.client().list()
+
+    (line,) = log()
+    assert (line["status"], line["organization"], line["key_id"]) == (401, None, None)
+
+
+def test_probes_are_worth_a_line_only_where_they_fail(stand: Stand, log: Log):
+    def down() -> None:
+        raise StorageUnavailable("down")
+
+    client = stand.client(check=down)
+    client.send("GET", "/healthz")
+    client.send("GET", "/readyz")
+
+    assert [(line["level"], line["route"]) for line in requests(log)] == [
+        ("debug", "/healthz"),
+        ("info", "/readyz"),
+    ]
+
+
+def test_a_failing_storage_is_told_under_the_requests_id(stand: Stand, api: Api, log: Log):
+    class Down:
+        def __getattr__(self, name: str):
+            raise StorageUnavailable("the disk is full")
+
+    stand.client(service=stand.service_over(Down())).bearing(api.key).list(x_request_id="find-me")
+
+    told, line = log()
+    assert (told["level"], told["event"]) == ("warning", "request find-me: the disk is full")
+    assert (line["request_id"], line["status"]) == ("find-me", 503)
+
+
+class Careless:
+    """A repository with a defect, in the presence of a secret."""
+
+    def __getattr__(self, name: str):
+        secret = "a value".replace("value", "secret")
+        raise ZeroDivisionError(f"of {len(secret)}")
+
+
+@pytest.mark.parametrize("lines", [json_lines(), readable_lines(colors=False)])
+def test_an_unexpected_error_is_told_with_its_traceback_and_without_values(
+    stand: Stand, api: Api, caplog: pytest.LogCaptureFixture, lines: Lines
+):
+    client = stand.client(service=stand.service_over(Careless())).bearing(api.key)
+    client.list(x_request_id="find-me")
+
+    (record,) = [r for r in caplog.records if r.levelno == logging.ERROR]
+    told = lines.format(record)
+    assert "find-me" in told
+    assert "Traceback (most recent call last)" in told
+    assert "ZeroDivisionError: of 8" in told
+    assert "a secret" not in told
+
+
+def test_a_traceback_stays_on_the_line_of_its_error(stand: Stand, api: Api, log: Log):
+    stand.client(service=stand.service_over(Careless())).bearing(api.key).list()
+
+    told, line = log()
+    assert told["exception"].startswith("Traceback")
+    assert line["request_id"] in told["event"]
+
+
+def test_a_key_is_not_logged_wherever_a_client_puts_it(api: Api, log: Log):
+    key = api.key or ""
+    api.list(x_request_id=key)
+    api.list(authorization=key)
+    api.list(authorization=f"Bearer {key}0")
+    api.list(cookie=key, user_agent=key, referer=key)
+    api.send("GET", f"{FIELDS}/{key}?key={key}")
+    api.send("GET", f"/{key}")
+    api.send(key.upper(), FIELDS)
+    api.post({"name": key, "data_type": key})
+
+    assert [line["event"] for line in log()] == ["request"] * 8
+    assert key[8:-8] not in str(log())
+    assert log()[0]["request_id"] == "[API key]"
+
+
+@contextmanager
+def nobody_listening() -> Iterator[None]:
+    """As in a new process; afterwards everybody logs as before."""
+    loggers = [logging.getLogger(name) for name in (None, "psycopg", "recipient_fields", AUDIT)]
+    before = [(logger.handlers[:], logger.level) for logger in loggers]
+    loggers[0].handlers.clear()
+    yield
+    for logger, (handlers, level) in zip(loggers, before, strict=True):
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+
+
+@pytest.mark.parametrize(
+    ("level", "ours", "theirs"),
+    [
+        ("debug", ["debug", "info", "warning", "error"], ["debug", "info", "warning", "error"]),
+        ("info", ["info", "warning", "error"], ["warning", "error"]),
+        ("warning", ["warning", "error"], ["warning", "error"]),
+        ("error", ["error"], ["error"]),
+    ],
+)
+def test_a_level_tells_who_is_heard_and_the_audit_always_is(
+    level: str, ours: list[str], theirs: list[str]
+):
+    stream = StringIO()
+
+    with nobody_listening():
+        start_log(level, "json", stream)
+        for name in ("recipient_fields.application", "psycopg.pool"):
+            for grave in ("debug", "info", "warning", "error"):
+                getattr(logging.getLogger(name), grave)("x")
+        logging.getLogger(AUDIT).info("x")
+
+    told = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["logger"], line["level"]) for line in told] == [
+        *(("recipient_fields.application", grave) for grave in ours),
+        *(("psycopg.pool", grave) for grave in theirs),
+        (AUDIT, "info"),
+    ]
+
+
+def record(message: str, *arguments: object, **more: Any) -> logging.LogRecord:
+    parts = {"name": "a.library", "msg": message, "args": arguments, "levelname": "WARNING"}
+    return logging.makeLogRecord({**parts, **more})
+
+
+@pytest.mark.parametrize("lines", [json_lines(), readable_lines(colors=True)])
+def test_a_key_that_a_library_speaks_of_is_taken_out(lines: Lines):
+    key = PlainKey.generate().reveal()
+    error = ValueError(key)
+    exc_info = (ValueError, error, None)
+
+    told = lines.format(
+        record("Exception while serving /%s", key, exc_info=exc_info, facts={"path": key})
+    )
+
+    assert key[8:-8] not in told
+    assert told.count("[API key]") == 3
+
+
+def test_what_may_be_shown_of_a_key_stays():
+    plain = PlainKey.generate()
+
+    assert without_keys(plain.display) == plain.display
+    assert without_keys(f"<{plain.reveal()}>") == "<[API key]>"
+    assert without_keys(plain.reveal()[:9]) == "[API key]"
+
+
+def test_libraries_speak_through_the_same_lines():
+    line = json.loads(json_lines().format(record("broken: %s", "pipe\nand\x1b more")))
+
+    assert line.pop("timestamp").endswith("Z")
+    expected = {"level": "warning", "logger": "a.library", "event": "broken: pipe\nand\x1b more"}
+    assert line == expected
+
+
+def test_what_is_no_json_is_told_as_python_shows_it():
+    line = json.loads(json_lines().format(record("x", facts={"data": b"\xff"})))
+
+    assert line["data"] == "b'\\xff'"
+
+
+def test_records_are_told_with_the_millisecond_they_were_made_in():
+    lines = json_lines()
+    made = [0.0, 0.9995, 1.0015, 1_795_166_100.123_9, 1_795_166_100.5, 1_795_166_101.0]
+
+    told = [json.loads(lines.format(record("x", created=at)))["timestamp"] for at in made]
+
+    assert told == [
+        "1970-01-01T00:00:00.000Z",
+        "1970-01-01T00:00:00.999Z",
+        "1970-01-01T00:00:01.001Z",
+        "2026-11-20T09:15:00.123Z",
+        "2026-11-20T09:15:00.500Z",
+        "2026-11-20T09:15:01.000Z",
+    ]

@@ -1,0 +1,258 @@
+"""What Prometheus is told, and how little of it clients decide."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from prometheus_client import REGISTRY
+from prometheus_client.parser import text_string_to_metric_families
+
+from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.application import Storage
+from recipient_fields.domain import (
+    API,
+    InvalidField,
+    OrganizationId,
+    RecipientField,
+    Rule,
+    StorageUnavailable,
+    Violation,
+)
+from recipient_fields.entrypoints.http.admin import create_admin_app
+from recipient_fields.entrypoints.http.metrics import Metrics, Pooled
+
+from .api import FIELDS, Api, through_falcon
+from .conftest import Stand
+
+STORAGES = ("memory",)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Unknown REQUEST_METHOD")
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.fixture
+def client(stand: Stand, bakery: OrganizationId, metrics: Metrics) -> Api:
+    """The bakery's client of a service that is measured."""
+    key = stand.issue(bakery).plain.reveal()
+    return measured(stand, metrics).bearing(key)
+
+
+def measured(stand: Stand, metrics: Metrics, **parts: object) -> Api:
+    validator = metrics.counting(stand.validator)
+    return stand.client(**{"validator": validator, "observers": [metrics.observe], **parts})
+
+
+def told(metrics: Metrics) -> dict[tuple[str, ...], float]:
+    """What `/metrics` answers of us: names, and the labels' values in the order of their names."""
+    answer = scrape(metrics)
+    return {
+        (sample.name.removeprefix("recipient_fields_"), *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.decode())
+        for sample in family.samples
+        if sample.name.startswith("recipient_fields_") and not sample.name.endswith("_created")
+    }
+
+
+def scrape(metrics: Metrics) -> bytes:
+    app = create_admin_app(metrics, lambda: None)
+    accepted = [("Accept", "application/openmetrics-text;version=1.0.0,text/plain;q=0.5,*/*;q=0.1")]
+    status, headers, content = through_falcon(app)("GET", "/metrics", accepted, b"")
+    assert status == 200
+    assert dict(headers)["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return content
+
+
+def test_requests_are_counted_by_route_method_and_status(client: Api, metrics: Metrics):
+    client.list()
+    client.list()
+    client.get("missing")
+    client.get("other")
+
+    counts = {labels: n for labels, n in told(metrics).items() if labels[0] == "requests_total"}
+    assert counts == {
+        ("requests_total", "GET", FIELDS, "200"): 2,
+        ("requests_total", "GET", f"{FIELDS}/{{reference}}", "404"): 2,
+    }
+
+
+def test_the_time_of_requests_is_told_by_route(client: Api, metrics: Metrics):
+    client.list()
+    client.get("missing")
+
+    shown = told(metrics)
+    for route in (FIELDS, f"{FIELDS}/{{reference}}"):
+        assert shown["request_seconds_count", route] == 1
+        assert shown["request_seconds_bucket", "+Inf", route] == 1
+        assert 0 < shown["request_seconds_sum", route] < 10
+    assert shown["request_seconds_bucket", "5.0", FIELDS] == 1
+
+
+def test_what_clients_send_makes_no_new_series(client: Api, metrics: Metrics):
+    def ask(salt: str) -> None:
+        client.send("GET", f"/{salt}")
+        client.send("GET", f"{FIELDS}/{salt}")
+        client.send("GET", f"{FIELDS}?{salt}=1")
+        client.send(salt.upper(), FIELDS)
+        client.list(authorization=f"Bearer {salt}", x_request_id=salt, user_agent=salt)
+
+    ask("first")
+    before = told(metrics).keys()
+    for number in range(20):
+        ask(f"more{number}")
+
+    assert told(metrics).keys() == before
+    assert b"more" not in scrape(metrics)
+    assert ("requests_total", "GET", "unrouted", "404") in before
+    assert ("requests_total", "other", FIELDS, "405") in before
+
+
+def test_key_validations_are_counted_by_their_result(
+    stand: Stand, client: Api, metrics: Metrics, closed: Storage
+):
+    client.list()
+    client.list(authorization="Bearer wrong")
+    client.list(authorization=None)
+    down = stand.client(validator=metrics.counting(type(stand.validator)(closed.api_keys, None)))
+    down.bearing(client.key).list()
+
+    results = {key[1]: n for key, n in told(metrics).items() if key[0] == "key_validations_total"}
+    assert results == {"valid": 1, "refused": 1, "unavailable": 1}
+
+
+def test_results_that_have_not_been_seen_are_told_as_0(client: Api, metrics: Metrics):
+    shown = told(metrics)
+
+    assert {shown["key_validations_total", r] for r in ("valid", "refused", "unavailable")} == {0}
+    assert shown["input_stopped_by_storage_total",] == 0
+
+
+def failing(error: Exception) -> object:
+    class Failing:
+        def __getattr__(self, name: str):
+            raise error from error.__cause__
+
+    return Failing()
+
+
+def caused(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+class Frozen(Exception):
+    """What a driver raises."""
+
+
+def test_storage_errors_are_counted_by_the_error_that_began_them(
+    stand: Stand, client: Api, metrics: Metrics
+):
+    for error in (caused(StorageUnavailable("x"), Frozen()), StorageUnavailable("y")):
+        service = stand.service_over(failing(error))
+        measured(stand, metrics, service=service).bearing(client.key).list()
+
+    shown = told(metrics)
+    assert shown["storage_errors_total", "Frozen"] == 1
+    assert shown["storage_errors_total", "StorageUnavailable"] == 1
+
+
+def test_a_storage_that_fails_the_key_check_is_counted_too(
+    stand: Stand, client: Api, metrics: Metrics, folder: Path
+):
+    broken = Stand.over(f"sqlite:{folder / 'broken.db'}")
+    with sqlite3.connect(folder / "broken.db") as connection:
+        connection.execute("DROP TABLE api_keys")
+    connection.close()
+    measured(stand, metrics, validator=broken.validator).bearing(client.key).list()
+    broken.storage.close()
+
+    assert told(metrics)["storage_errors_total", "OperationalError"] == 1
+
+
+def test_input_that_only_the_storage_stopped_is_counted(
+    stand: Stand, client: Api, metrics: Metrics
+):
+    violation = Violation(Rule.TOO_LONG, "PostgreSQL can't store this value.")
+    error = caused(InvalidField([violation]), Frozen())
+    late = measured(stand, metrics, service=stand.service_over(failing(error))).bearing(client.key)
+
+    assert late.post({"name": "City", "data_type": "text"}).status == 422
+
+    assert told(metrics)["input_stopped_by_storage_total",] == 1
+
+
+def test_input_that_was_stopped_in_time_is_not(client: Api, metrics: Metrics):
+    assert client.post({"name": "City", "data_type": "text", "key": "city"}).status == 201
+    for members in (
+        {"name": "\x00", "data_type": "text"},
+        {"name": "x" * 300, "data_type": 5, "key": "If"},
+        {"name": "N", "data_type": "number", "allowed_values": [1e300, "1", None]},
+        {"name": "D", "data_type": "datetime", "allowed_values": ["2026-99-01T00:00:00Z"]},
+        {"name": "日本", "data_type": "text"},
+    ):
+        assert client.post(members).status == 422
+    for members in ({"data_type": "date"}, {"allowed_values": ["\ud800"]}, {"id": 7}):
+        assert client.patch("city", members).status == 422
+    assert client.put("If", {"name": "N", "data_type": "text"}).status == 422
+
+    assert told(metrics)["input_stopped_by_storage_total",] == 0
+
+
+def test_the_server_and_the_pool_are_asked_whenever_somebody_wants_to_know(metrics: Metrics):
+    class Host:
+        connections, in_flight, shed, refused = 7, 1, 2, 3
+
+    class Pool:
+        use: ClassVar = {"open": 4, "in_use": 3, "waiting": 2}
+
+        def pool_use(self) -> dict[str, int]:
+            return self.use
+
+    host, pool = Host(), Pool()
+    metrics.watch_server(host)
+    metrics.watch_pool(pool)
+    host.in_flight = pool.use["in_use"] = 0
+
+    shown = told(metrics)
+    assert shown["connections",] == 7
+    assert shown["requests_in_flight",] == 0
+    assert shown["requests_shed_total",] == 2
+    assert shown["requests_malformed_total",] == 3
+    assert {state: shown["pool", state] for state in pool.use} == pool.use
+
+
+def test_postgresql_tells_of_its_connections(emptied_database: str, postgresql: Storage):
+    assert isinstance(postgresql, PostgresStorage)
+    assert isinstance(postgresql, Pooled)
+    stand = Stand(postgresql)
+    field = stand.add(stand.organization(), API)
+    seen = []
+
+    def change(field: RecipientField) -> RecipientField:
+        seen.append(postgresql.pool_use())
+        return field
+
+    postgresql.fields.update(field.organization_id, field.id, change)
+
+    (use,) = seen
+    assert use.keys() == {"open", "in_use", "waiting"}
+    assert 1 <= use["in_use"] <= use["open"]
+    assert use["waiting"] == 0
+
+
+def test_other_storages_have_none_to_tell_of(storage: Storage, closed: Storage):
+    assert not isinstance(storage, Pooled)
+    assert not isinstance(closed, Pooled)
+
+
+def test_each_service_has_metrics_of_its_own(client: Api, metrics: Metrics):
+    client.list()
+
+    assert len(told(Metrics())) < len(told(metrics))
+    assert not [family.name for family in REGISTRY.collect() if "recipient" in family.name]

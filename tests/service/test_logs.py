@@ -1,0 +1,77 @@
+"""The log of a running service."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from ..cli.commands import HANGS, SCRIPT
+from .service import FIELDS, Service
+
+
+def test_a_request_is_a_line_of_json_where_nobody_reads_along(service: Service, key: str) -> None:
+    service.client(key)("GET", FIELDS, **{"X-Request-Id": "find-me"})
+
+    service.tells(r'"request_id": "find-me"')
+    (line,) = [line for line in service.log if line["request_id"] == "find-me"]
+    assert (line["route"], line["method"], line["status"]) == (FIELDS, "GET", 200)
+
+
+@pytest.mark.parametrize("level", ["warning", "error"])
+def test_a_request_is_worth_no_line_at_higher_levels(
+    start: Callable[..., Service], key: str, level: str
+) -> None:
+    service = start("--log-level", level)
+    service.client(key)("GET", FIELDS)
+
+    assert service.stop() == 0
+    assert service.log == []
+
+
+def test_a_probe_is_a_line_only_where_one_debugs(start: Callable[..., Service]) -> None:
+    usual, debugged = start(), start(RECIPIENT_FIELDS_LOG_LEVEL="debug")
+    for service in (usual, debugged):
+        service.anyone("GET", "/healthz")
+        service.stop()
+
+    assert usual.log == []
+    assert [line["route"] for line in debugged.log if "route" in line] == ["/healthz"]
+
+
+def test_lines_are_for_people_where_they_are_asked_for(
+    start: Callable[..., Service], key: str
+) -> None:
+    service = start("--log-format", "text")
+    service.client(key)("GET", FIELDS)
+
+    service.tells(r"\[info +\] request .* route=/api/v1/recipient_fields .*status=200\n")
+    assert service.log == []
+
+
+@pytest.mark.parametrize(("style", "readable"), [("auto", True), ("json", False)])
+def test_lines_are_for_people_on_a_terminal_unless_asked_otherwise(
+    style: str, *, readable: bool
+) -> None:
+    ours, theirs = pty.openpty()
+    command = [SCRIPT, "--storage", "memory:", "serve", "--listen", "127.0.0.1:0", "--demo"]
+    with subprocess.Popen([*command, "--log-format", style], stderr=theirs) as process:
+        os.close(theirs)
+        told = b""
+        while b"API key created" not in told:
+            told += os.read(ours, 65_536)
+        process.terminate()
+        process.wait(HANGS)
+    os.close(ours)
+
+    assert (b'{"timestamp"' in told) is not readable
+    assert (b"\x1b[" in told) is readable
+
+
+def test_what_is_no_level_or_format_is_misuse(start: Callable[..., Service]) -> None:
+    for option in ("--log-level", "--log-format"):
+        service = start(option, "loud")
+        service.tells(f"Invalid value for '{option}'")

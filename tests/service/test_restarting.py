@@ -1,0 +1,61 @@
+"""Processes that share an address, and take it over from each other."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import pytest
+
+from ..cli.commands import HANGS, Script
+from .load import requests_at
+from .service import FIELDS, Service
+
+RESTARTS = int(os.environ.get("RECIPIENT_FIELDS_TEST_RESTARTS", "1"))
+RATE = int(os.environ.get("RECIPIENT_FIELDS_TEST_RESTARTS_RATE", "100"))
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept connections", "new connections"])
+def test_a_rolling_restart_under_load_fails_no_request(
+    start: Callable[..., Service], key: str, kept: bool
+) -> None:
+    old = start("--reuse-port", "--log-level", "error")
+    url, address = old.url, urlsplit(old.url).netloc
+    request = f"GET {FIELDS} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
+    seconds = 2 + 3.5 * RESTARTS
+
+    with ThreadPoolExecutor(1) as pool:
+        load = pool.submit(requests_at, RATE, seconds, url, request, kept=kept)
+        for _ in range(RESTARTS):
+            time.sleep(1.5)
+            new = start("--reuse-port", "--log-level", "error", RECIPIENT_FIELDS_LISTEN=address)
+            assert new.url == url
+            assert old.stop() == 0
+            old = new
+        figures = load.result(HANGS * RESTARTS)
+
+    assert set(figures.statuses) == {"200"}, figures
+    # A connection that is begun just as a process stops listening is begun again a second later.
+    assert figures.slowest("200") < 2.5
+
+
+def test_a_shared_address_is_not_taken_by_one_that_does_not_share(
+    start: Callable[..., Service], script: Script
+) -> None:
+    service = start("--reuse-port")
+    address = urlsplit(service.url).netloc
+
+    told = script("serve", "--listen", address).failure()
+
+    assert told == f"Can't listen on {address}: Address already in use. Choose with --listen."
+
+
+def test_an_address_of_one_alone_is_not_shared_afterwards(service: Service, script: Script) -> None:
+    address = urlsplit(service.url).netloc
+
+    told = script("serve", "--reuse-port", "--listen", address).failure()
+
+    assert told.startswith(f"Can't listen on {address}: Address already in use.")

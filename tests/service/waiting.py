@@ -1,0 +1,25 @@
+"""A host whose every request waits as for a database: `python waiting.py MILLISECONDS THREADS`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from recipient_fields.entrypoints.http.server import Server
+
+
+def main(milliseconds: str, threads: str) -> None:
+    def app(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        time.sleep(int(milliseconds) / 1000)
+        start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "2")])
+        return [b"ok"]
+
+    server = Server(app, "127.0.0.1", 0, threads=int(threads))
+    sys.stderr.write(f"answers at {server.url}\n")
+    server.run()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

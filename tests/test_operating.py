@@ -1,0 +1,77 @@
+"""What `docs/operating.md` tells operators to look for is there."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.domain import PlainKey
+from recipient_fields.entrypoints.http.metrics import Metrics
+
+DOCUMENT = (Path(__file__).parent.parent / "docs" / "operating.md").read_text("utf-8")
+METRIC = re.compile(r"^\| `(recipient_fields_\w+)` \|([^|]*)\|", re.MULTILINE)
+
+
+class Anything:
+    """A server and a pool, as far as metrics ask."""
+
+    connections = in_flight = shed = refused = 0
+
+    def pool_use(self) -> dict[str, int]:
+        return {"open": 0}
+
+
+@pytest.fixture(scope="module")
+def rule() -> re.Pattern[str]:
+    """What gitleaks is told to look for."""
+    (block,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)
+    (rule,) = tomllib.loads(block)["rules"]
+    assert rule["keywords"] == ["rfk_"]
+    return re.compile(rule["regex"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", 'API_KEY="{}"', "Authorization: Bearer {}\n", "export K={};", "?key={}&x", "'{}'"],
+)
+def test_the_rule_for_gitleaks_finds_keys(rule: re.Pattern[str], text: str) -> None:
+    for _ in range(100):
+        key = PlainKey.generate().reveal()
+
+        assert rule.findall(text.format(key)) == [key]
+
+
+def test_the_rule_for_gitleaks_finds_nothing_that_may_be_shown(rule: re.Pattern[str]) -> None:
+    plain = PlainKey.generate()
+
+    for text in (plain.display, plain.digest.hex(), f"x{plain.reveal()}", f"{plain.reveal()}x"):
+        assert rule.search(text) is None
+
+
+def test_the_line_of_a_request_is_one() -> None:
+    (line,) = re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
+
+    shown = json.loads(line)
+    assert list(shown)[:4] == ["timestamp", "level", "logger", "event"]
+    assert shown["logger"] == "recipient_fields.requests"
+
+
+def test_every_metric_is_told_with_its_labels() -> None:
+    metrics = Metrics()
+    metrics.watch_server(Anything())
+    metrics.watch_pool(Anything())
+
+    told = {name: re.findall(r"`(\w+)`", labels) for name, labels in METRIC.findall(DOCUMENT)}
+    there = {
+        f"{family.name}_total" if family.type == "counter" else family.name
+        for family in metrics.registry.collect()
+        if family.name.startswith("recipient_fields_")
+    }
+    assert told.keys() == there
+    assert set().union(*map(set, told.values())) == {
+        *("route", "method", "status", "result", "kind", "state")
+    }
