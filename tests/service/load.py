@@ -19,9 +19,10 @@ _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)")
 
 @frozen
 class Figures:
-    """What became of the requests of some seconds."""
+    """What became of some requests."""
 
     seconds: float
+    """Until the last was answered."""
     statuses: Counter[str]
     latencies: dict[str, list[float]] = field(repr=False)
     """In seconds, by status, in ascending order."""
@@ -121,6 +122,7 @@ def requests_at(
         if now > started + seconds + 15:
             statuses["unanswered"] += under_way
             break
+    ended = time.perf_counter()
     for key in list(selector.get_map().values()):
         key.data.socket.close()
     for exchange in free:
@@ -128,7 +130,7 @@ def requests_at(
     selector.close()
     for values in latencies.values():
         values.sort()
-    return Figures(seconds, statuses, latencies)
+    return Figures(ended - started, statuses, latencies)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def report(report_line: Callable[[str], None]) -> Callable[[str, Figures], None]
 
 @contextmanager
 def waiting_host(milliseconds: int, threads: int) -> Iterator[str]:
-    """A host that can carry 1000 * threads / milliseconds requests a second."""
+    """A host that can carry `1000 * threads / milliseconds` requests a second, and no more."""
     process = subprocess.Popen(
         [sys.executable, str(Path(waiting.__file__)), str(milliseconds), str(threads)],
         stderr=subprocess.PIPE,
@@ -109,15 +109,17 @@ def test_ten_times_the_load_is_carried_or_refused(
     report: Callable[[str, Figures], None], kept: bool
 ) -> None:
     with waiting_host(milliseconds=40, threads=4) as url:
-        peak = requests_at(90, 5, url, PLAIN, kept=kept)
-        report("the load it can carry", peak)
-        over = requests_at(1_000, 15, url, PLAIN, kept=kept)
+        near = requests_at(90, 5, url, PLAIN, kept=kept)
+        report("nine tenths of the load it can carry", near)
+        over = requests_at(1_000, 20, url, PLAIN, kept=kept)
         report("ten times that load", over)
         after = requests_at(50, 3, url, PLAIN, kept=kept)
         report("afterwards", after)
-    assert set(peak.statuses) == {"200"}
-    assert over.rate() >= 0.8 * peak.rate()
-    assert set(over.statuses) == {"200", "503"}
+    assert set(near.statuses) == {"200"}
+    assert over.rate() >= 0.8 * 100
+    # A kept connection can give way to a newcomer just as its client asks again.
+    lost = over.statuses.total() - over.statuses["200"] - over.statuses["503"]
+    assert lost <= (over.statuses.total() / 1_000 if kept else 0)
     assert over.slowest("503") <= 2.5
     assert over.slowest("200") <= 2.5
     assert set(after.statuses) == {"200"}
