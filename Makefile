@@ -6,8 +6,8 @@ SOURCES := domain application adapters entrypoints
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header pyproject.toml
 
-.PHONY: help install serve check test test-browser test-long bench bench-quick format lock sbom \
-	clean FORCE
+.PHONY: help install serve check test test-browser test-framing test-load test-long bench \
+	bench-quick format lock sbom clean FORCE
 
 help:           ## show these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -22,6 +22,14 @@ test-browser: install ## try the reference at /docs in Debian's chromium, instal
 	{ command -v chromium && command -v chromedriver; } >/dev/null || \
 		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
 	$(BIN)/python -m pytest tests/browser
+
+test-framing: install ## 1,000,000 streams of requests, read by the service and by h11
+	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/http/test_framing_fuzz.py
+
+test-load: install ## what the service bears: slow clients, ten times its load, restarts, its end
+	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_load.py
+	RECIPIENT_FIELDS_TEST_RESTARTS=6 RECIPIENT_FIELDS_TEST_RESTARTS_RATE=400 \
+		$(BIN)/python -m pytest tests/service/test_restarting.py
 
 test-long: install ## 100,000 generated requests for each storage, and long outages of PostgreSQL
 	RECIPIENT_FIELDS_GENERATED_REQUESTS=100000 RECIPIENT_FIELDS_GENERATED_EXAMPLES=150 \

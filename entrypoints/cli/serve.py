@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -15,7 +16,7 @@ from ..composition import Core, migrate_storage
 from ..demo import create_demonstration, curl_commands
 from ..http.addresses import authority
 from ..http.admin import AdminListener, create_admin_app
-from ..http.app import create_app
+from ..http.app import MOST_KEPT_BYTES, create_app
 from ..http.metrics import Metrics, Pooled
 from ..http.readiness import ContinualCheck, TimedCheck
 from ..http.server import MOST_CONNECTIONS, Server, TooFewFiles
@@ -24,6 +25,8 @@ from .options import opened, option
 from .output import note
 
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})")
+
+MEBIBYTE = 1024 * 1024
 
 _SWITCH_SECONDS = 0.001
 """How long a busy thread may keep the interpreter from others: probes wait for several turns.
@@ -49,6 +52,16 @@ class Address(click.ParamType[tuple[str, int]]):
         if match is None or int(match[3]) > 65_535:
             self.fail("Write HOST:PORT, like 127.0.0.1:8080 or [::1]:8080.", param, ctx)
         return match[1] or match[2], int(match[3])
+
+
+class Mebibytes(click.IntRange):
+    """A number of MiB, in bytes."""
+
+    name = "mib"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes."""
+        return MEBIBYTE * int(super().convert(value, param, ctx))
 
 
 @click.command()
@@ -96,6 +109,14 @@ class Address(click.ParamType[tuple[str, int]]):
     help="How many API-managed fields an organization may have.",
 )
 @option(
+    "--cache",
+    type=Mebibytes(0, 65_536),
+    default=MOST_KEPT_BYTES // MEBIBYTE,
+    show_default=True,
+    metavar="MIB",
+    help="How many MiB of answers to keep while their fields don't change; 0 keeps none.",
+)
+@option(
     "--log-level",
     type=click.Choice(LEVELS),
     default="info",
@@ -119,6 +140,7 @@ def serve(
     threads: int,
     connections: int,
     field_limit: int,
+    cache: int,
     log_level: str,
     log_format: str,
     *,
@@ -135,10 +157,10 @@ def serve(
         check = TimedCheck(core.storage.check)
         metrics = Metrics()
         if admin_listen is None:
-            app = create_app(core.fields, core.validator, check)
+            app = create_app(core.fields, core.validator, check, most_kept_bytes=cache)
         else:
             counted = metrics.counting(core.validator)
-            app = create_app(core.fields, counted, check, (metrics.observe,))
+            app = create_app(core.fields, counted, check, (metrics.observe,), most_kept_bytes=cache)
         with _binding(listen, "--listen"):
             server = Server(
                 app,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from recipient_fields.entrypoints.composition import Core, open_core
 from ..cli.commands import Script
 from ..secrecy import MORE_THAN_MAY_BE_SHOWN, keys_in_log
 from .service import Service
+
+collect_ignore = [] if "RECIPIENT_FIELDS_TEST_LOAD" in os.environ else ["test_load.py"]
+"""Figures are for `make test-load`."""
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -20,10 +19,6 @@ import pytest
 from . import waiting
 from .load import Drip, Figures, SlowReaders, in_background, requests_at
 from .service import FIELDS, Client, Service, eventually
-
-pytestmark = pytest.mark.skipif(
-    "RECIPIENT_FIELDS_TEST_LOAD" not in os.environ, reason="make test-load runs it"
-)
 
 PLAIN = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

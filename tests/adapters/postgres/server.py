@@ -100,6 +100,15 @@ class PostgresServer:
         _, alive = psutil.wait_procs(processes, timeout=10)
         assert not alive
 
+    def kill_everything(self) -> None:
+        """`kill -9` every process at once, as when the machine is lost."""
+        processes = self._processes()
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        _, alive = psutil.wait_procs(processes, timeout=10)
+        assert not alive
+
     def kill_a_backend(self) -> None:
         """`kill -9` one session's process."""
         [(pid,)] = execute(
@@ -145,6 +154,17 @@ class PostgresServer:
         )
         other.start()
         return other
+
+    def require_standby(self) -> None:
+        """From now on acknowledge only what a standby has stored as well."""
+        execute(self.url(), "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        execute(self.url(), "SELECT pg_reload_conf()")
+        eventually(self.has_standby, within=10)
+
+    def has_standby(self) -> bool:
+        """Does a standby follow that writes wait for?"""
+        followers = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"
+        return bool(execute(self.url(), followers))
 
     def remove(self) -> None:
         """Stop it, however it is, and delete its folder."""

@@ -1,0 +1,37 @@
+"""The service for other WSGI hosts: `recipient_fields.entrypoints.wsgi:application`."""
+
+from __future__ import annotations
+
+import sys
+from wsgiref.types import WSGIApplication
+
+from .cli.main import main
+from .cli.serve import serve
+from .composition import open_core
+from .http.app import create_app
+from .http.readiness import TimedCheck
+from .logs import start_log
+
+
+def application() -> WSGIApplication:
+    """The service by the settings of `recipient-fields serve`, all of them from the environment.
+
+    A factory: each process of the host calls it once, and has connections of its own. What `serve`
+    says of its own host (`--listen`, `--connections`, `--reuse-port`, `--admin-listen`) is the
+    other host's to say. UnknownStorage, StorageUnavailable; click.UsageError for a bad setting.
+    """
+    storage = main.make_context("recipient-fields", ["serve"]).params["storage"]
+    settings = serve.make_context("serve", []).params
+    start_log(settings["log_level"], settings["log_format"], sys.stderr)
+    core = open_core(
+        storage,
+        threads=settings["threads"],
+        prepare=settings["prepare"],
+        field_limit=settings["field_limit"],
+    )
+    return create_app(
+        core.fields,
+        core.validator,
+        TimedCheck(core.storage.check),
+        most_kept_bytes=settings["cache"],
+    )

@@ -1,0 +1,63 @@
+"""Can calls that overlap have happened one after the other? (Wing and Gong 1993, Lowe 2017)"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol, TypeVar
+
+NEVER: Final = math.inf
+"""When a call returned whose outcome nobody knows."""
+
+
+class Timed(Protocol):
+    """A call: it took effect at one moment between these two, if it ever did."""
+
+    @property
+    def invoked(self) -> float: ...
+
+    @property
+    def returned(self) -> float: ...
+
+
+C = TypeVar("C", bound=Timed)
+S = TypeVar("S")
+
+
+def contradiction(
+    history: Iterable[C], state: S, after: Callable[[S, C], S | None]
+) -> Sequence[C]:
+    """The calls none of which can have been next, where the search for an order got furthest.
+
+    There are none where the history is linearizable. `after` gives the state that a call leaves,
+    and None where it can't have been answered as it was in that state. What never returned may have
+    happened at any moment since it was invoked, or not at all.
+    """
+    calls = sorted(history, key=lambda call: call.invoked)
+    answered = sum(1 << n for n, call in enumerate(calls) if call.returned != NEVER)
+    furthest, tried, untried = 0, set(), [(0, state)]
+    while untried:
+        done, state = untried.pop()
+        if done & answered == answered:
+            return ()
+        if (done, state) in tried:
+            continue
+        tried.add((done, state))
+        furthest = max(furthest, done, key=int.bit_count)
+        for n in _next(calls, done):
+            then = after(state, calls[n])
+            if then is not None and (then != state or calls[n].returned != NEVER):
+                untried.append((done | 1 << n, then))
+    return [calls[n] for n in reversed(_next(calls, furthest))]
+
+
+def _next(calls: Sequence[Timed], done: int) -> list[int]:
+    """The calls that may follow those done: invoked before any other returned; the first last."""
+    found, earliest = [], NEVER
+    for n in range((~done & done + 1).bit_length() - 1, len(calls)):
+        if calls[n].invoked > earliest:
+            break
+        if not done >> n & 1:
+            found.append(n)
+            earliest = min(earliest, calls[n].returned)
+    return sorted(found, key=lambda n: calls[n].returned, reverse=True)

@@ -1,0 +1,192 @@
+"""What a few fields are to callers that come one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, TypeAlias
+
+from attrs import evolve, field, frozen
+
+from .checker import NEVER, contradiction
+
+Members: TypeAlias = Mapping[str, Any]
+"""Some members of a field, by their names; version 0 is a field that is not there."""
+
+
+class Kind(Enum):
+    """What is asked."""
+
+    GET = "get"
+    LIST = "list"
+    PAGE = "page"
+    CREATE = "create"
+    PATCH = "patch"
+    PUT = "put"
+    DELETE = "delete"
+
+
+class Result(Enum):
+    """How it is answered."""
+
+    SHOWN = "shown"
+    LISTED = "listed"
+    CREATED = "created"
+    DELETED = "deleted"
+    ABSENT = "absent"
+    TAKEN = "taken"
+    CONFLICT = "conflict"
+    UNKNOWN = "unknown"
+
+
+READS = {Kind.GET, Kind.LIST, Kind.PAGE}
+
+
+@frozen
+class Operation:
+    """What is asked of the field of that key, or of the whole list (no key).
+
+    `match` is a version tag that the field must have, `vacant` that there must be none.
+    """
+
+    kind: Kind
+    key: str = ""
+    members: Members = field(factory=dict)
+    match: str | None = None
+    vacant: bool = False
+
+
+@frozen
+class Outcome:
+    """How it was answered: what that shows of the field, or of each field and of the catalog."""
+
+    result: Result
+    members: Members = field(factory=dict)
+    fields: Mapping[str, Members] = field(factory=dict)
+    revision: int = 0
+
+
+@frozen
+class Call:
+    """An operation and its outcome, invoked and returned when."""
+
+    operation: Operation
+    outcome: Outcome
+    invoked: float
+    returned: float = NEVER
+
+    def about(self, key: str) -> Call | None:
+        """The call as far as it concerns that key."""
+        if self.outcome.result is not Result.LISTED:
+            return self if self.operation.key == key else None
+        members = self.outcome.fields.get(key)
+        if members is None:
+            return evolve(self, outcome=Outcome(Result.ABSENT))
+        return evolve(self, outcome=Outcome(Result.SHOWN, members))
+
+
+@frozen(kw_only=True)
+class Field:
+    """The field of one key. `id` is None until one is shown; `last_id` is the last one shown."""
+
+    id: int | None = None
+    version: int = 0
+    name: str = ""
+    insertable: bool = True
+    custom_insertion_code: str | None = None
+    last_id: int = 0
+
+    def with_members(self, members: Members) -> Field:
+        changed = evolve(self, **members)
+        return self if changed == self else evolve(changed, version=self.version + 1)
+
+    def meets(self, operation: Operation) -> bool:
+        if operation.match is not None and (self.id, self.version) != parse_tag(operation.match):
+            return False
+        return not (operation.vacant and self.version)
+
+    def showing(self, members: Members) -> Field | None:
+        """This field, known by the id that was shown; None where it can't have been shown so."""
+        shown = self
+        if self.version and self.id is None and members.get("id", 0) > self.last_id:
+            shown = evolve(self, id=members["id"], last_id=members["id"])
+        return shown if all(getattr(shown, m) == value for m, value in members.items()) else None
+
+
+ABSENT = Field()
+
+
+def parse_tag(tag: str) -> tuple[int, int]:
+    """The id and the version that a field's version tag names."""
+    field_id, version, _ = tag.split("-")
+    return int(field_id), int(version)
+
+
+def after(field: Field, call: Call) -> Field | None:
+    """The field when the call is over; None where it can't have been answered as it was."""
+    result, then = _answer(field, call.operation)
+    if call.outcome.result is Result.UNKNOWN:
+        return then
+    return then.showing(call.outcome.members) if result is call.outcome.result else None
+
+
+def _answer(field: Field, asked: Operation) -> tuple[Result, Field]:
+    exists = field.version > 0
+    if asked.kind in READS:
+        return (Result.SHOWN if exists else Result.ABSENT), field
+    if asked.kind is Kind.CREATE and exists:
+        return Result.TAKEN, field
+    if asked.kind in {Kind.PATCH, Kind.DELETE} and not exists:
+        return Result.ABSENT, field
+    if not field.meets(asked):
+        return Result.CONFLICT, field
+    vacancy = Field(last_id=field.last_id)
+    if asked.kind is Kind.DELETE:
+        return Result.DELETED, vacancy
+    if not exists:
+        return Result.CREATED, evolve(vacancy, **asked.members, version=1)
+    return Result.SHOWN, field.with_members(asked.members)
+
+
+@frozen
+class Catalog:
+    """All fields, the revision that was last shown, and whether it has been left since."""
+
+    keys: tuple[str, ...]
+    fields: tuple[Field, ...]
+    revision: int = 0
+    left: bool = True
+
+    def after(self, call: Call) -> Catalog | None:
+        """The catalog when the call is over; None where it can't have been answered as it was."""
+        fields = tuple(self._fields_after(call))
+        if None in fields:
+            return None
+        left = self.left or [_known(f) for f in fields] != [_known(f) for f in self.fields]
+        if call.outcome.result is not Result.LISTED:
+            return evolve(self, fields=fields, left=left)
+        shown = call.outcome.revision
+        if shown <= self.revision if self.left else shown != self.revision:
+            return None
+        return evolve(self, fields=fields, revision=shown, left=False)
+
+    def _fields_after(self, call: Call) -> Iterator[Field | None]:
+        for key, field in zip(self.keys, self.fields, strict=True):
+            concerned = call.about(key)
+            yield field if concerned is None else after(field, concerned)
+
+
+def _known(field: Field) -> Field:
+    """The field without what is merely learned of it."""
+    return evolve(field, id=None, last_id=0)
+
+
+def contradictions(history: Sequence[Call], keys: Iterable[str]) -> Sequence[Call]:
+    """What contradicts itself in the history of a key, or else in that of the catalog."""
+    keys = tuple(keys)
+    for key in keys:
+        concerned = [each for call in history if (each := call.about(key)) is not None]
+        found = contradiction(concerned, ABSENT, after)
+        if found:
+            return found
+    return contradiction(history, Catalog(keys, (ABSENT,) * len(keys)), Catalog.after)

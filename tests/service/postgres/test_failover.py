@@ -1,0 +1,235 @@
+"""Two servers with synchronous replication: one is lost, and nothing that was acknowledged is.
+
+Figures are logged: `pytest --log-cli-level=INFO`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from threading import Event
+from time import monotonic, sleep
+from typing import Any
+
+import psycopg
+import pytest
+from attrs import Factory, define, frozen
+
+from recipient_fields.adapters.postgres import migrate
+from recipient_fields.entrypoints.composition import open_core
+
+from ...adapters.postgres.server import PASSWORD, PostgresServer, eventually
+from ..service import FIELDS, Answer, Client
+from .conftest import serving
+from .load import LONGEST_ANSWER
+
+THREADS = 4
+POOL = THREADS + 2
+PAUSE = 0.02
+GIVES_UP = 30.0
+
+_log = logging.getLogger(__name__)
+
+
+@frozen
+class Asked:
+    """One request: when it began and ended, and its answer's status."""
+
+    began: float
+    ended: float
+    status: int
+
+
+@define
+class Writer:
+    """Creates one field after the other and changes each, repeating whatever is answered 503."""
+
+    client: Client
+    asked: list[Asked] = Factory(list)
+    acknowledged: list[dict[str, Any]] = Factory(list)
+
+    def write_until(self, ending: Event) -> None:
+        while not ending.is_set():
+            key = f"field_{len(self.acknowledged)}"
+            created = self._acknowledged(partial(self.client.create, name=key, key=key))
+            change = partial(self.client.change, _id(created), custom_value_expression=key)
+            changed = self._acknowledged(change)
+            assert changed.status == 200, changed.body
+            self.acknowledged.append(changed.document["recipient_field"])
+
+    def _acknowledged(self, ask: Callable[[], Answer]) -> Answer:
+        """The first answer that is no 503. A create may have happened only if one came before."""
+        began = monotonic()
+        may_have_happened = False
+        while monotonic() < began + GIVES_UP:
+            answer = self._answered(ask)
+            sleep(PAUSE)
+            if answer.status != 503:
+                assert answer.status in {200, 201, 409}, answer.body
+                assert answer.status != 409 or may_have_happened
+                return answer
+            assert "Retry-After" in answer.headers
+            may_have_happened = True
+        raise AssertionError("The service has not come back.")
+
+    def _answered(self, ask: Callable[[], Answer]) -> Answer:
+        began = monotonic()
+        answer = ask()
+        self.asked.append(Asked(began, monotonic(), answer.status))
+        return answer
+
+
+def _id(created: Answer) -> int:
+    document = created.document
+    if created.status == 409:
+        return int(document["error"]["details"][0]["existing_id"])
+    return int(document["recipient_field"]["id"])
+
+
+@contextmanager
+def writing(clients: list[Client]) -> Iterator[list[Writer]]:
+    """Each client writes, until the block ends and what it has begun is acknowledged."""
+    ending = Event()
+    writers = [Writer(client) for client in clients]
+    with ThreadPoolExecutor(len(writers)) as pool:
+        runs = [pool.submit(writer.write_until, ending) for writer in writers]
+        try:
+            sleep(0.5)
+            yield writers
+        finally:
+            ending.set()
+    for run in runs:
+        run.result()
+
+
+@frozen
+class Pair:
+    """A primary, and the standby without which it acknowledges nothing."""
+
+    primary: PostgresServer
+    standby: PostgresServer
+
+    @property
+    def url(self) -> str:
+        """Of the one that accepts writes."""
+        hosts = ",".join(f"127.0.0.1:{server.port}" for server in (self.primary, self.standby))
+        return f"postgresql://postgres:{PASSWORD}@{hosts}/postgres?target_session_attrs=read-write"
+
+    def new_keys(self, number: int) -> list[str]:
+        """Keys of as many organizations, so that no writer waits for another."""
+        core = open_core(self.url)
+        names = [f"Organization {n}" for n in range(number)]
+        organizations = [core.administration.create_organization(name) for name in names]
+        keys = [core.administration.issue_key(each.id, name="Test") for each in organizations]
+        core.storage.close()
+        return [key.plain.reveal() for key in keys]
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with ExitStack() as stack:
+        primary = PostgresServer.create()
+        stack.callback(primary.remove)
+        migrate(primary.url())
+        standby = primary.standby()
+        stack.callback(standby.remove)
+        primary.require_standby()
+        yield Pair(primary, standby)
+
+
+def require_nothing_lost_or_doubled(writers: list[Writer]) -> None:
+    """What is stored is exactly what was acknowledged, and no answer came too late."""
+    for writer in writers:
+        assert writer.client.fields() == writer.acknowledged
+        assert max(asked.ended - asked.began for asked in writer.asked) < LONGEST_ANSWER
+
+
+def all_asked(writers: list[Writer]) -> list[Asked]:
+    return [asked for writer in writers for asked in writer.asked]
+
+
+@pytest.mark.parametrize(
+    ("lose", "within"), [(PostgresServer.kill_everything, 3.0), (PostgresServer.freeze, 4.0)]
+)
+def test_a_failover_loses_nothing_that_was_acknowledged(
+    pair: Pair, lose: Callable[[PostgresServer], None], within: float
+) -> None:
+    keys = pair.new_keys(THREADS)
+    with serving(pair.url) as url:
+        with writing([Client(url, key) for key in keys]) as writers:
+            lose(pair.primary)
+            lost = monotonic()
+            pair.standby.promote()
+            promoted = monotonic()
+            sleep(within + 0.5)
+        require_nothing_lost_or_doubled(writers)
+
+    asked = all_asked(writers)
+    after = [each for each in asked if each.began > lost and each.status != 503]
+    first = min(each.ended for each in after)
+    _log.info(
+        "%s: first write %.2f s after the promotion and %.2f s after the loss;"
+        " of %d requests %d were 503, %d had happened before, the slowest took %.2f s;"
+        " %d fields acknowledged, 0 lost",
+        lose.__name__,
+        *(first - promoted, first - lost, len(asked)),
+        *(sum(each.status == status for each in asked) for status in (503, 409)),
+        max(each.ended - each.began for each in asked),
+        sum(len(writer.acknowledged) for writer in writers),
+    )
+    assert first - promoted < within
+
+
+@pytest.mark.parametrize("crowd", [2, 3 * POOL])
+def test_without_its_standby_a_primary_serves_reads_and_is_not_used_up(
+    pair: Pair, crowd: int
+) -> None:
+    *keys, key = pair.new_keys(crowd + 1)
+    with serving(pair.url) as url:
+        reader = Client(url, key)
+        reader.fields()
+        with writing([Client(url, key) for key in keys]) as writers:
+            pair.standby.stop("immediate")
+            gone = monotonic()
+            stuck, reads = while_it_is_gone(pair.primary, reader, until=gone + 7)
+            pair.standby.start()
+            eventually(pair.primary.has_standby, within=10)
+            back = monotonic()
+            sleep(2.5)
+        require_nothing_lost_or_doubled(writers)
+
+    asked = all_asked(writers)
+    during = [each for each in asked if each.began > gone and each.ended < back]
+    first = min(each.ended for each in asked if each.ended > back and each.status != 503)
+    _log.info(
+        "%d writers: slowest answer %.2f s, slowest read %.2f s, at most %d sessions stuck,"
+        " first write %.2f s after the standby's return",
+        *(crowd, max(each.ended - each.began for each in during)),
+        *(max(seconds for _, seconds in reads), max(stuck), first - back),
+    )
+    assert {each.status for each in during} <= {503, 409}
+    assert 0 < max(stuck) <= POOL
+    if crowd < THREADS:
+        assert {status for status, _ in reads} == {200}
+    assert max(seconds for _, seconds in reads) < LONGEST_ANSWER
+
+
+def while_it_is_gone(
+    primary: PostgresServer, reader: Client, *, until: float
+) -> tuple[list[int], list[tuple[int, float]]]:
+    """How many sessions were stuck from time to time, and the reads' statuses and seconds."""
+    stuck, reads = [], []
+    with psycopg.connect(primary.url(), autocommit=True) as connection:
+        while monotonic() < until:
+            began = monotonic()
+            reads.append((reader("GET", FIELDS).status, monotonic() - began))
+            rows = connection.execute(
+                "SELECT FROM pg_stat_activity WHERE application_name = 'recipient-fields'"
+                " AND wait_event_type IN ('IPC', 'Lock')"
+            )
+            stuck.append(len(rows.fetchall()))
+            sleep(0.05)
+    return stuck, reads

@@ -1,0 +1,68 @@
+"""The same application under hosts that are not ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.application import IssuedKey
+from recipient_fields.entrypoints.composition import Core
+
+from ..adapters.postgres.server import free_port
+from ..cli.commands import HANGS, environment_with
+from .service import FIELDS, eventually
+
+APPLICATION = "recipient_fields.entrypoints.wsgi:application"
+HOSTS = {
+    "gunicorn": ("--threads", "4", "--bind", "127.0.0.1:{port}", f"{APPLICATION}()"),
+    "granian": (
+        *("--interface", "wsgi", "--factory", "--host", "127.0.0.1", "--port", "{port}"),
+        APPLICATION,
+    ),
+}
+
+
+@contextmanager
+def hosted(host: str, storage: str) -> Iterator[int]:
+    """The port at which that host serves the application over the storage."""
+    port = free_port()
+    arguments = [argument.format(port=port) for argument in HOSTS[host]]
+    with subprocess.Popen(
+        [Path(sys.executable).with_name(host), *arguments],
+        env=environment_with({"RECIPIENT_FIELDS_STORAGE": storage}),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            yield port
+        finally:
+            process.terminate()
+            process.wait(HANGS)
+
+
+def asked(port: int, path: str, key: str = "") -> int | None:
+    """The status of the answer; None while nobody answers."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=HANGS)
+    try:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
+        return connection.getresponse().status
+    except ConnectionError:
+        return None
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_another_host_serves_it_as_well(
+    host: str, storage: str, core: Core, issued: IssuedKey
+) -> None:
+    with hosted(host, storage) as port:
+        eventually(lambda: asked(port, "/readyz") == 200)
+        assert asked(port, FIELDS, issued.plain.reveal()) == 200
+        assert asked(port, FIELDS) == 401
