@@ -17,6 +17,7 @@ from .ports import (
     KeySuccession,
     KeyValidator,
     OrganizationRepository,
+    Pooled,
     Storage,
     SyncPlanner,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "KeySuccession",
     "KeyValidator",
     "OrganizationRepository",
+    "Pooled",
     "PublishedCatalog",
     "RecipientFieldService",
     "Storage",

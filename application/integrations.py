@@ -91,10 +91,12 @@ class IntegrationService:
 
         All of it is stored, or nothing; nothing where reading `reported` raises, and nothing in a
         dry run, which tells what a run would do. A second run with the same report changes nothing
-        but the integration's `last_synced_at`.
+        but the integration's `last_synced_at`. SyncOvertaken where a run that began later has been
+        stored meanwhile.
         """
         integration = self.integrations.get(organization_id, integration_id)
         run = SyncRun.read(integration, reported, at=self.clock())
         if dry_run:
+            integration = self.integrations.get(organization_id, integration_id)
             return run.plan(integration, self.fields.all(organization_id).fields)
         return self.integrations.sync(organization_id, integration_id, run.plan)

@@ -8,9 +8,9 @@ several threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from recipient_fields.domain import (
     ApiKey,
@@ -272,13 +272,22 @@ class Storage(Protocol):
         """Give back every connection, for good. Closing twice is fine."""
 
 
+@runtime_checkable
+class Pooled(Protocol):
+    """A storage, or none, that can tell how busy its connections are."""
+
+    def pool_use(self) -> Mapping[str, int]:
+        """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
+
+
 class KeyValidator(Protocol):
     """Tells what a presented API key proves."""
 
     def validate(self, presented: str, /) -> Credential | None:
         """The credential of a valid key; None for any other text.
 
-        KeyValidationUnavailable where that can't be told at the moment.
+        KeyValidationUnavailable where that can't be told at the moment. A `catalog_revision` is
+        one that was read during this call: a validator that reuses what it knew leaves it None.
         """
 
 

@@ -10,7 +10,6 @@ OrganizationId = NewType("OrganizationId", int)
 FieldId = NewType("FieldId", int)
 """1 to 2^53-1, assigned by the storage, unique across organizations, never used again."""
 IntegrationId = NewType("IntegrationId", int)
-"""1 to 2^53-1, unique across organizations, never used again. Assigned by the storage, or by an
-application that runs integrations of its own."""
+"""1 to 2^53-1, assigned by the storage, unique across organizations, never used again."""
 ApiKeyId = NewType("ApiKeyId", int)
 """1 to 2^53-1, assigned by the storage, unique across organizations."""

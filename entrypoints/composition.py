@@ -125,17 +125,24 @@ def open_esp_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     A setting is the variable RECIPIENT_FIELDS_, the ESP and its name: RECIPIENT_FIELDS_BRAZE_URL.
     NoFieldSource, MissingCredentials.
     """
-    if esp not in _ESP_SETTINGS:
+    required, optional = esp_variables(esp)
+    if not required:
         raise NoFieldSource(f"{DIALECTS[esp].title} lists no fields. Give them with --from.")
-    required, optional = (names.split() for names in _ESP_SETTINGS[esp])
-    variables = {
-        name: f"RECIPIENT_FIELDS_{esp.value}_{name}".upper() for name in (*required, *optional)
-    }
-    given = {name: environment.get(variables[name], "").strip() for name in variables}
-    missing = [variables[name] for name in required if not given[name]]
+    variables = {**required, **optional}
+    given = {name: environment.get(variable, "").strip() for name, variable in variables.items()}
+    missing = [variable for name, variable in required.items() if not given[name]]
     if missing:
         raise MissingCredentials(esp, missing)
     return _esp_source(esp)(**{name: value for name, value in given.items() if value})
+
+
+def esp_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The variables that the ESP's source must have, and those it may have, by its own names."""
+    required, optional = (
+        {name: f"RECIPIENT_FIELDS_{esp.value}_{name}".upper() for name in names.split()}
+        for names in _ESP_SETTINGS.get(esp, ("", ""))
+    )
+    return required, optional
 
 
 def _esp_source(esp: Esp) -> Callable[..., EspFieldSource]:

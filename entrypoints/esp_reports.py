@@ -30,9 +30,8 @@ def parse_report(document: object) -> tuple[EspField, ...]:
     `name` and `data_type` are required. Types are exact. InvalidReport with the first violations.
     """
     violations = Violations()
-    listed = _listed(document, violations)
     fields = []
-    for index, each in enumerate(listed):
+    for index, each in enumerate(_listed(document)):
         with violations.under("fields", index):
             fields.append(_field(each))
         if len(violations) >= MOST_VIOLATIONS:
@@ -42,12 +41,13 @@ def parse_report(document: object) -> tuple[EspField, ...]:
     return tuple(fields)
 
 
-def _listed(document: object, violations: Violations) -> list[object]:
-    listed = document.get("fields") if isinstance(document, dict) else None
-    if isinstance(listed, list):
-        return listed
-    violations.append(Violation(Rule.TYPE, 'Write {"fields": [{"name": …, "data_type": …}]}.'))
-    return []
+def _listed(document: object) -> list[object]:
+    if isinstance(document, dict) and document.keys() == {"fields"}:
+        listed = document["fields"]
+        if isinstance(listed, list):
+            return listed
+    message = 'Write {"fields": [{"name": …, "data_type": …}]}, and nothing beside `fields`.'
+    raise InvalidReport([Violation(Rule.TYPE, message)])
 
 
 def _field(document: object) -> EspField:

@@ -20,7 +20,7 @@ from structlog.dev import ConsoleRenderer
 from structlog.processors import JSONRenderer
 from structlog.typing import Processor
 
-from recipient_fields.domain import format_instant, without_keys
+from recipient_fields.domain import RecipientFieldsError, format_instant, without_keys
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "json", "text")
@@ -140,11 +140,41 @@ def start_log(level: str, style: str, stream: TextIO) -> None:
     logging.getLogger(AUDIT).setLevel("INFO")
 
 
+class AuditNotWritten(RecipientFieldsError):
+    """What was done could not be written to the audit log."""
+
+
+class _Trail(logging.Handler):
+    """A file to which each line is appended in one write, and that must not miss one."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append the record's line. AuditNotWritten, where other handlers of `logging` go on."""
+        try:
+            os.write(self._file, f"{self.format(record)}\n".encode())
+        except OSError as error:
+            raise AuditNotWritten(
+                f"The audit log can't be written: {error.strerror}. What was asked for has happened"
+                " all the same, but a new key is not shown. See `keys list`, and revoke it."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+        super().close()
+
+
 @contextmanager
 def audit_trail(path: str) -> Iterator[None]:
-    """Append the audit lines of this block to the file, with the user's number. OSError."""
+    """Append the audit lines of this block to the file, with the user's number.
+
+    OSError where it can't be opened, AuditNotWritten where a line can't be written.
+    """
     audit = logging.getLogger(AUDIT)
-    trail = logging.FileHandler(path, encoding="utf-8")
+    trail = _Trail(path)
     trail.setFormatter(json_lines(user=os.getuid()))
     audit.addHandler(trail)
     audit.setLevel("INFO")

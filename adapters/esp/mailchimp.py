@@ -63,7 +63,9 @@ class MailchimpFieldSource:
                     yield _reported(each)
 
     def _data_centre(self) -> str:
-        return host_label(Esp.MAILCHIMP, self.api_key.rpartition("-")[2])
+        # A key without a hyphen has none; it must not become a name that is looked up.
+        _, hyphen, centre = self.api_key.rpartition("-")
+        return host_label(Esp.MAILCHIMP, centre if hyphen else "")
 
 
 def _reported(each: Answer) -> ReportedField:

@@ -66,15 +66,18 @@ class Database:
         """What the work finds; each of its statements sees a state of its own."""
         return self._twice(work, seconds)
 
-    def write(self, work: Work[T], *, first: str = "SELECT", seconds: float = _ANSWER_SECONDS) -> T:
+    def write(
+        self, work: Work[T], *, first: str | None = None, seconds: float = _ANSWER_SECONDS
+    ) -> T:
         """What the work returns, in one transaction; undone where it raises.
 
         `first` is a statement that costs no round trip of its own. It has no parameters.
         """
+        begin = _BEGIN if first is None else f"{_BEGIN}; {first}"
 
         def transaction(connection: DeadlineConnection) -> T:
             try:
-                connection.execute(f"{_BEGIN}; {first}", prepare=False)
+                connection.execute(begin, prepare=False)
                 result = work(connection)
                 connection.execute("COMMIT", prepare=False)
             except BaseException:

@@ -29,7 +29,7 @@ from recipient_fields.domain.esp import SyncPlan
 from ..rows import plain_values, stored_field
 from .columns import from_utc, optional_json, storable_id, to_milliseconds
 from .database import Database
-from .organizations import MOVE_REVISION, lock_catalog, move_revision
+from .organizations import MOVE_REVISION, NEXT_REVISION, lock_catalog, move_revision
 from .queries import bind, select_statement
 
 Row: TypeAlias = tuple[Any, ...]
@@ -81,7 +81,7 @@ _ADD = f"""
         SELECT id FROM recipient_fields
         WHERE organization_id = %(organization_id)s AND key = %(key)s
     ), catalog AS (
-        UPDATE organizations SET revision = revision + 1
+        UPDATE organizations SET revision = {NEXT_REVISION}
         WHERE id = %(organization_id)s AND NOT EXISTS (SELECT FROM holder) AND (
             %(limit)s::bigint IS NULL OR %(limit)s::bigint > (
                 SELECT count(*) FROM recipient_fields
@@ -170,8 +170,8 @@ class PostgresFieldRepository:
             holder, field_id = row
             if holder is not None:
                 raise KeyTaken(definition.key, holder)
-            if field_id is None:
-                raise FieldLimitReached(limit or 0)
+            if limit is not None and field_id is None:
+                raise FieldLimitReached(limit)
             return definition.stored(FieldId(field_id), organization_id)
 
         return self._database.write(add, first=lock_catalog(organization_id))

@@ -18,7 +18,13 @@ from recipient_fields.domain import (
 from .columns import from_utc, storable_id, to_milliseconds
 from .database import Database
 
-_MOVE_REVISION = "UPDATE organizations SET revision = revision + 1 WHERE id = %(organization_id)s"
+# Not by one alone: after a failover or a restore that lost some, they must not be given again.
+NEXT_REVISION = "greatest(revision + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+"""The revision that a change of the catalog moves to."""
+
+_MOVE_REVISION = (
+    f"UPDATE organizations SET revision = {NEXT_REVISION} WHERE id = %(organization_id)s"
+)
 MOVE_REVISION = f"WITH catalog AS ({_MOVE_REVISION})"
 """Goes before a statement that changes one of the organization's fields."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import datetime
+from time import time_ns
 
 from attrs import frozen
 
@@ -56,9 +57,13 @@ def catalog_revision(connection: sqlite3.Connection, organization_id: Organizati
 
 
 def move_revision(connection: sqlite3.Connection, organization_id: OrganizationId) -> None:
-    """Note that the organization's catalog changes."""
+    """Note that the organization's catalog changes.
+
+    Not by one alone: after a restore that lost revisions, they must not be given again.
+    """
     connection.execute(
-        "UPDATE organizations SET revision = revision + 1 WHERE id = ?", (organization_id,)
+        "UPDATE organizations SET revision = max(revision + 1, ?) WHERE id = ?",
+        (time_ns() // 1_000_000, organization_id),
     )
 
 

@@ -23,10 +23,12 @@ from .errors import (
     Obstacle,
     Placeholder,
     RefusedPlaceholder,
+    SyncOvertaken,
 )
 from .export import (
     export_content,
     find_placeholders,
+    insertable_with,
 )
 from .integrations import (
     Integration,
@@ -72,6 +74,7 @@ __all__ = [
     "ReportedField",
     "Snippet",
     "SnippetWarning",
+    "SyncOvertaken",
     "SyncPlan",
     "SyncRun",
     "VariableClash",
@@ -79,6 +82,7 @@ __all__ = [
     "export_content",
     "field_warnings",
     "find_placeholders",
+    "insertable_with",
     "recognize_dialects",
     "snippet_warnings",
     "variable_clashes",

@@ -25,6 +25,13 @@ class IntegrationNotFound(RecipientFieldsError):
         super().__init__("There is no such integration.")
 
 
+class SyncOvertaken(RecipientFieldsError):
+    """A run that began later has been stored already; what this one knows is older."""
+
+    def __init__(self) -> None:
+        super().__init__("Another sync of this integration began later and has finished.")
+
+
 class IntegrationChanged(RecipientFieldsError):
     """The integration has other fields than the caller believes."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..fields import RecipientField
+from ..identity import IntegrationId
 from ..suggestions import nearest
 from .dialects import Esp
 from .errors import ContentNotExportable, NoSafeForm, Obstacle, Placeholder, RefusedPlaceholder
@@ -41,6 +42,20 @@ def export_content(content: str, fields: Iterable[RecipientField]) -> str:
 
     preludes = dict.fromkeys(snippet.prelude or "" for snippet in salesforce.values())
     return "".join(preludes) + _PLACEHOLDER.sub(insertion_code, content)
+
+
+def insertable_with(
+    fields: Iterable[RecipientField], integration_id: IntegrationId | None
+) -> tuple[RecipientField, ...]:
+    """Those that may stand in one email: what people wrote by hand, and the integration's fields.
+
+    Fields of other integrations are in the dialects of other ESPs.
+    """
+    return tuple(
+        field
+        for field in fields
+        if field.origin.integration_id is None or field.origin.integration_id == integration_id
+    )
 
 
 def find_placeholders(content: str) -> Iterator[Placeholder]:

@@ -64,5 +64,5 @@ class Integration(IntegrationDraft):
         return evolve(self, name=name)
 
     def synced(self, at: datetime) -> Integration:
-        """This integration after a run that began then; a later run's time stays."""
-        return evolve(self, last_synced_at=max(at, self.last_synced_at or at))
+        """This integration after a run that began then."""
+        return evolve(self, last_synced_at=at)

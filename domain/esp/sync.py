@@ -15,6 +15,7 @@ from ..identity import IntegrationId
 from ..text import storable
 from ..values import LONGEST_KEY, AllowedValues, DataType, FieldKey, FieldName, derived_key
 from .dialects import DIALECTS
+from .errors import SyncOvertaken
 from .integrations import Integration
 from .snippets import derive_snippet, variable_clashes
 
@@ -112,7 +113,12 @@ class SyncRun:
         return cls(at, tuple(wanted.values()), tuple(refused), tuple(repeated))
 
     def plan(self, integration: Integration, catalog: Iterable[RecipientField]) -> SyncPlan:
-        """How the integration and the fields of its organization change."""
+        """How the integration and the fields of its organization change.
+
+        SyncOvertaken where a run that began later has been stored.
+        """
+        if integration.last_synced_at is not None and integration.last_synced_at > self._at:
+            raise SyncOvertaken
         fields = tuple(catalog)
         stored = [each for each in fields if integration.channel.owns(each.origin)]
         staying = {each.name for each in self._refused}

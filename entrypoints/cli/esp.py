@@ -7,6 +7,7 @@ import click
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import DIALECTS, Esp, derive_snippet
 
+from ..composition import esp_variables
 from .options import data_type_option, esp_option, json_option, option
 from .output import print_json, print_table
 
@@ -19,12 +20,24 @@ def esp() -> None:
 @esp.command("list")
 @json_option
 def list_(*, as_json: bool) -> None:
-    """List the email service providers (ESPs)."""
-    known = [(esp.value, dialect.title) for esp, dialect in DIALECTS.items()]
+    """List the email service providers (ESPs), and the variables a sync reads credentials from."""
+    known = [
+        {
+            "id": esp.value,
+            "name": dialect.title,
+            "required_variables": list(esp_variables(esp)[0].values()),
+            "optional_variables": list(esp_variables(esp)[1].values()),
+        }
+        for esp, dialect in DIALECTS.items()
+    ]
     if as_json:
-        print_json({"esps": [{"id": esp_id, "name": title} for esp_id, title in known]})
+        print_json({"esps": known})
     else:
-        print_table(("ID", "NAME"), known)
+        rows = [
+            (each["id"], each["name"], " ".join(each["required_variables"]) or None)
+            for each in known
+        ]
+        print_table(("ID", "NAME", "A SYNC NEEDS"), rows)
 
 
 @esp.command()

@@ -6,8 +6,13 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField, Source
-from recipient_fields.domain.esp import ContentNotExportable, RefusedPlaceholder, export_content
+from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
+from recipient_fields.domain.esp import (
+    ContentNotExportable,
+    RefusedPlaceholder,
+    export_content,
+    insertable_with,
+)
 
 from ..composition import Core
 from .options import Identifier, opened, option, organization_option
@@ -35,7 +40,8 @@ def export(storage: str, organization: int, integration: int | None, content: Bi
     except UnicodeDecodeError as error:
         raise click.ClickException(f"The content is not UTF-8: byte {error.start + 1:,}.") from None
     with opened(storage) as core:
-        fields = _insertable_with(core, OrganizationId(organization), integration)
+        integration_id = None if integration is None else IntegrationId(integration)
+        fields = _insertable(core, OrganizationId(organization), integration_id)
     try:
         exported = export_content(text, fields)
     except ContentNotExportable as refusal:
@@ -47,19 +53,12 @@ def export(storage: str, organization: int, integration: int | None, content: Bi
     print_bytes(exported.encode("utf-8"))
 
 
-def _insertable_with(
-    core: Core, organization_id: OrganizationId, integration: int | None
+def _insertable(
+    core: Core, organization_id: OrganizationId, integration_id: IntegrationId | None
 ) -> tuple[RecipientField, ...]:
-    """The fields that are written by hand, and those of one dialect."""
-    if integration is not None:
-        integration_id = IntegrationId(integration)
+    if integration_id is not None:
         core.integrations.get_integration(organization_id, integration_id)
-    return tuple(
-        field
-        for field in core.fields.list_fields(organization_id).fields
-        if field.origin.source is not Source.INTEGRATION
-        or field.origin.integration_id == integration
-    )
+    return insertable_with(core.fields.list_fields(organization_id).fields, integration_id)
 
 
 def _line(refused: RefusedPlaceholder) -> str:

@@ -10,14 +10,14 @@ from typing import Any
 
 import click
 
-from recipient_fields.application import DEFAULT_FIELD_LIMIT
+from recipient_fields.application import DEFAULT_FIELD_LIMIT, Pooled
 
 from ..composition import Core, migrate_storage
 from ..demo import create_demonstration, curl_commands
 from ..http.addresses import authority
 from ..http.admin import AdminListener, create_admin_app
 from ..http.app import MOST_KEPT_BYTES, create_app
-from ..http.metrics import Metrics, Pooled
+from ..http.metrics import Metrics
 from ..http.readiness import ContinualCheck, TimedCheck
 from ..http.server import MOST_CONNECTIONS, Server, TooFewFiles
 from ..logs import FORMATS, LEVELS, start_log

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import falcon
-from attrs import frozen
+from attrs import Factory, frozen
 
 from recipient_fields.application import PublishedCatalog, field_document
 from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
@@ -22,7 +22,7 @@ class Answer:
 
     version_tag: str
     body: bytes
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = Factory(dict)
 
 
 def field_answer(field: RecipientField) -> Answer:

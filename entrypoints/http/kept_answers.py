@@ -14,7 +14,7 @@ from .answers import Answer
 
 _OVERHEAD = 500
 """About what an answer takes beside its body, in bytes."""
-_LARGEST_SHARE = 8
+_ORGANIZATIONS_AT_LEAST = 8
 """An organization may fill an eighth of the whole, so that none displaces all others."""
 
 
@@ -23,8 +23,9 @@ class KeptAnswers:
 
     The credential tells the revision that its bearer meets, read together with the API key. An
     answer that was made for a bearer of that revision is what the storage would give again; so it
-    is never stale, and no key is spared its check. At most `most_bytes` are held. What was asked
-    for longest ago goes first; 0 holds nothing.
+    is never stale, and no key is spared its check. At most `most_bytes` are held; the organization
+    that was asked about longest ago goes first, and one that fills its share gets no more of it
+    until its catalog changes.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -56,15 +57,19 @@ class KeptAnswers:
         self, organization_id: OrganizationId, revision: int, target: str, answer: Answer
     ) -> None:
         size = len(answer.body) + len(target) + _OVERHEAD
+        share = self._most_bytes // _ORGANIZATIONS_AT_LEAST
         with self._lock:
             shelf = self._shelves.get(organization_id)
             # A lower revision, too, is another catalog: the storage was restored from a backup.
-            if shelf is None or shelf.revision != revision:
+            if shelf is not None and shelf.revision != revision:
                 self._drop(organization_id)
-                shelf = self._shelves[organization_id] = _Shelf(revision)
-            if target in shelf.answers or shelf.bytes + size > self._most_bytes // _LARGEST_SHARE:
+                shelf = None
+            if size + (0 if shelf is None else shelf.bytes) > share:
                 return
-            shelf.answers[target] = answer
+            if shelf is None:
+                shelf = self._shelves[organization_id] = _Shelf(revision)
+            if shelf.answers.setdefault(target, answer) is not answer:
+                return
             shelf.bytes += size
             self._bytes += size
             while self._bytes > self._most_bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import falcon
 from attrs import frozen
@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-from recipient_fields.application import KeyValidator
+from recipient_fields.application import KeyValidator, Pooled
 from recipient_fields.domain import (
     Credential,
     InvalidField,
@@ -45,14 +45,6 @@ class Host(Protocol):
     @property
     def refused(self) -> int:
         """Requests refused so far for how they were sent."""
-
-
-@runtime_checkable
-class Pooled(Protocol):
-    """A storage that can tell how its connections are used."""
-
-    def pool_use(self) -> Mapping[str, int]:
-        """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
 
 
 class Metrics:

@@ -15,7 +15,8 @@ MOST_CONNECTIONS = 500
 
 _FILES_PER_CONNECTION = 3
 """Its socket, and where they are large the body and the answer on disk."""
-_OTHER_FILES = 100
+_OTHER_FILES = 350
+"""The storage's, at most 66, and those of the admin listener."""
 
 
 class TooFewFiles(Exception):

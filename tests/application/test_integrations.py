@@ -28,6 +28,7 @@ from recipient_fields.domain.esp import (
     IntegrationNotFound,
     InvalidIntegration,
     RefusedField,
+    SyncOvertaken,
 )
 
 NOBODY, NOTHING = OrganizationId(404), IntegrationId(404)
@@ -306,6 +307,20 @@ class TestARun:
 
         integrations.sync_fields(acme, mailchimp.id, report())
         assert keys(catalog().fields) == ["city", f"city_{mailchimp.id}"]
+
+    @pytest.mark.parametrize("dry_run", [False, True])
+    def test_that_another_one_overtakes_changes_nothing(
+        self, integrations, mailchimp, acme, clock, catalog, dry_run
+    ):
+        def slow_report():
+            yield from reported("FNAME")
+            clock.move(HOUR)
+            integrations.sync_fields(acme, mailchimp.id, reported("FNAME", "LNAME"))
+
+        with pytest.raises(SyncOvertaken):
+            integrations.sync_fields(acme, mailchimp.id, slow_report(), dry_run=dry_run)
+        assert keys(catalog().fields) == ["fname", "lname"]
+        assert integrations.get_integration(acme, mailchimp.id).last_synced_at == clock.now
 
     def test_keeps_the_name_it_is_given_meanwhile(self, integrations, mailchimp, acme):
         def report():

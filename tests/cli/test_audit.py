@@ -88,3 +88,11 @@ def test_without_a_file_nothing_is_noted_and_nothing_more_is_said(
     cli: CommandLine, acme: OrganizationId
 ) -> None:
     assert cli("keys", *CREATE, acme).told() == ""
+
+
+def test_a_trail_that_can_not_be_written_is_told_and_shows_no_key(cli: CommandLine, acme):
+    run = cli(
+        *("keys", "--audit-log", "/dev/full", "create"),
+        *("--organization", acme, "--name", "Backend"),
+    )
+    assert "The audit log can't be written" in run.failure()

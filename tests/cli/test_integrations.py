@@ -138,8 +138,9 @@ class TestSync:
         ("typed", "failure"),
         [
             ("", "The document is not JSON: line 1, column 1."),
-            ("[]", 'Write {"fields": [{"name": …, "data_type": …}]}.'),
-            ('{"fields": {}}', 'Write {"fields": [{"name": …, "data_type": …}]}.'),
+            ("[]", 'Write {"fields": [{"name": …, "data_type": …}]}'),
+            ('{"fields": [], "next": 2}', "and nothing beside `fields`."),
+            ('{"fields": {}}', 'Write {"fields": [{"name": …, "data_type": …}]}'),
             (report(FNAME, "TIER"), "fields.1: This must be an object."),
             (report({**FNAME, "nmae": 1}), "fields.0.nmae: There is no such member. Did you mean"),
             (report({"data_type": "text"}), "fields.0.name: This member is required."),

@@ -25,6 +25,7 @@ from recipient_fields.domain.esp import (
     IntegrationNotFound,
     InvalidIntegration,
     NoSafeForm,
+    SyncOvertaken,
 )
 from recipient_fields.entrypoints.composition import (
     MissingCredentials,
@@ -33,6 +34,7 @@ from recipient_fields.entrypoints.composition import (
 )
 from recipient_fields.entrypoints.esp_reports import InvalidReport
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
+from recipient_fields.entrypoints.logs import AuditNotWritten
 from recipient_fields.entrypoints.strict_json import NotJson
 
 from .api import FIELDS, Api, enveloped
@@ -65,6 +67,7 @@ DOCUMENTED = {
 """The table of the contract."""
 
 ADMINISTRATORS_ONLY = {
+    AuditNotWritten,
     ApiKeyNotActive,
     ApiKeyNotFound,
     InvalidApiKey,
@@ -80,6 +83,7 @@ ADMINISTRATORS_ONLY = {
     NoFieldSource,
     NoSafeForm,
     NotJson,
+    SyncOvertaken,
     UnknownStorage,
 }
 """What no request through the API can raise: it is for administrators, operators and exports, or,

@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.application import Storage
+from recipient_fields.application import Pooled, Storage
 from recipient_fields.domain import (
     API,
     InvalidField,
@@ -22,7 +22,7 @@ from recipient_fields.domain import (
     Violation,
 )
 from recipient_fields.entrypoints.http.admin import create_admin_app
-from recipient_fields.entrypoints.http.metrics import Metrics, Pooled
+from recipient_fields.entrypoints.http.metrics import Metrics
 
 from .api import FIELDS, Api, through_falcon
 from .conftest import Stand

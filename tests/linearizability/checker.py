@@ -1,13 +1,17 @@
-"""Can calls that overlap have happened one after the other? (Wing and Gong 1993, Lowe 2017)"""
+"""Can calls that overlap have happened in some order? After Wing and Gong (1993), Lowe (2017)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import count
 from typing import Final, Protocol, TypeVar
 
 NEVER: Final = math.inf
 """When a call returned whose outcome nobody knows."""
+_UNLIKELY: Final = 10
+"""How many calls are rather undone than that one of these is taken to have happened."""
 
 
 class Timed(Protocol):
@@ -24,10 +28,8 @@ C = TypeVar("C", bound=Timed)
 S = TypeVar("S")
 
 
-def contradiction(
-    history: Iterable[C], state: S, after: Callable[[S, C], S | None]
-) -> Sequence[C]:
-    """The calls none of which can have been next, where the search for an order got furthest.
+def contradiction(history: Iterable[C], state: S, after: Callable[[S, C], S | None]) -> Sequence[C]:
+    """The answered calls none of which can be next, where the search for an order got furthest.
 
     There are none where the history is linearizable. `after` gives the state that a call leaves,
     and None where it can't have been answered as it was in that state. What never returned may have
@@ -35,20 +37,27 @@ def contradiction(
     """
     calls = sorted(history, key=lambda call: call.invoked)
     answered = sum(1 << n for n, call in enumerate(calls) if call.returned != NEVER)
-    furthest, tried, untried = 0, set(), [(0, state)]
+    latest = count(0, -1)
+    furthest, tried, untried = 0, set(), [(0, next(latest), 0, state)]
     while untried:
-        done, state = untried.pop()
+        *_, done, state = heappop(untried)
         if done & answered == answered:
             return ()
         if (done, state) in tried:
             continue
         tried.add((done, state))
-        furthest = max(furthest, done, key=int.bit_count)
+        furthest = max(furthest, done, key=lambda done: (done & answered).bit_count())
         for n in _next(calls, done):
             then = after(state, calls[n])
             if then is not None and (then != state or calls[n].returned != NEVER):
-                untried.append((done | 1 << n, then))
-    return [calls[n] for n in reversed(_next(calls, furthest))]
+                more = done | 1 << n
+                heappush(untried, (_promise(more, answered), next(latest), more, then))
+    return [calls[n] for n in reversed(_next(calls, furthest)) if answered >> n & 1]
+
+
+def _promise(done: int, answered: int) -> int:
+    """Which order to go on with, the lowest first: what was answered happened, the rest hardly."""
+    return _UNLIKELY * (done & ~answered).bit_count() - (done & answered).bit_count()
 
 
 def _next(calls: Sequence[Timed], done: int) -> list[int]:

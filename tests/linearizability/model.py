@@ -58,12 +58,16 @@ class Operation:
 
 @frozen
 class Outcome:
-    """How it was answered: what that shows of the field, or of each field and of the catalog."""
+    """How it was answered: what that shows of the field, or of each field and of the catalog.
+
+    `tag` is the version tag that the caller may expect of the field from now on.
+    """
 
     result: Result
     members: Members = field(factory=dict)
     fields: Mapping[str, Members] = field(factory=dict)
     revision: int = 0
+    tag: str | None = None
 
 
 @frozen
@@ -114,6 +118,7 @@ class Field:
 
 
 ABSENT = Field()
+_DEFAULTS: Members = {"insertable": True, "custom_insertion_code": None}
 
 
 def parse_tag(tag: str) -> tuple[int, int]:
@@ -145,7 +150,8 @@ def _answer(field: Field, asked: Operation) -> tuple[Result, Field]:
         return Result.DELETED, vacancy
     if not exists:
         return Result.CREATED, evolve(vacancy, **asked.members, version=1)
-    return Result.SHOWN, field.with_members(asked.members)
+    replaced = _DEFAULTS if asked.kind is Kind.PUT else {}
+    return Result.SHOWN, field.with_members({**replaced, **asked.members})
 
 
 @frozen
@@ -171,9 +177,9 @@ class Catalog:
         return evolve(self, fields=fields, revision=shown, left=False)
 
     def _fields_after(self, call: Call) -> Iterator[Field | None]:
-        for key, field in zip(self.keys, self.fields, strict=True):
+        for key, known in zip(self.keys, self.fields, strict=True):
             concerned = call.about(key)
-            yield field if concerned is None else after(field, concerned)
+            yield known if concerned is None else after(known, concerned)
 
 
 def _known(field: Field) -> Field:

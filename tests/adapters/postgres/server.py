@@ -163,7 +163,7 @@ class PostgresServer:
 
     def has_standby(self) -> bool:
         """Does a standby follow that writes wait for?"""
-        followers = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"
+        followers = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
         return bool(execute(self.url(), followers))
 
     def remove(self) -> None:

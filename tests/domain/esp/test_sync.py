@@ -32,6 +32,7 @@ from recipient_fields.domain.esp import (
     EspField,
     IntegrationDraft,
     RefusedField,
+    SyncOvertaken,
     SyncRun,
     derive_snippet,
 )
@@ -211,9 +212,15 @@ class TestAFieldThatIsThere:
         account.sync(reported("city", label="Town"), reported("tier", label="Class"))
         assert account.keys == {"city": "city", "tier": "tier"}
 
-    def test_is_dated_forward_even_by_a_clock_that_went_back(self, account):
-        (field,) = account.sync(reported("city", label="C"), at=NOON - timedelta(days=1)).updated
+    def test_is_dated_forward_even_where_the_clock_stands_still(self, account):
+        (field,) = account.sync(reported("city", label="C"), at=NOON).updated
         assert field.updated_at > NOON
+
+    def test_stays_where_a_run_that_began_later_was_faster(self, account):
+        before = account.catalog
+        with pytest.raises(SyncOvertaken):
+            account.sync(at=NOON - timedelta(milliseconds=1))
+        assert account.catalog == before
         assert account.integration.last_synced_at == NOON
 
 
@@ -650,7 +657,7 @@ def test_after_a_run_the_integration_has_what_was_reported_and_the_rest_is_as_it
 def test_a_second_run_changes_nothing(course):
     account, course_of_reports = course
     for report in course_of_reports:
-        first = account.sync(*report)
+        first = account.sync(*report, at=LATER)
         before = account.catalog
         again = account.sync(*report, at=LATER)
         assert changes(again) == ((), (), ())

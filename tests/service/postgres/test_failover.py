@@ -1,15 +1,18 @@
 """Two servers with synchronous replication: one is lost, and nothing that was acknowledged is.
 
-Figures are logged: `pytest --log-cli-level=INFO`.
+Figures are logged: `pytest --log-cli-level=INFO`. With RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS a primary
+is also frozen, and more clients write than the service has threads.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from operator import attrgetter
 from threading import Event
 from time import monotonic, sleep
 from typing import Any
@@ -25,11 +28,20 @@ from ...adapters.postgres.server import PASSWORD, PostgresServer, eventually
 from ..service import FIELDS, Answer, Client
 from .conftest import serving
 from .load import LONGEST_ANSWER
+from .test_outages import OUTAGE_SECONDS
 
 THREADS = 4
 POOL = THREADS + 2
 PAUSE = 0.02
 GIVES_UP = 30.0
+
+LOSSES = [(PostgresServer.kill_everything, 3.0)]
+"""How the primary is lost, and the most seconds from the promotion to the first write."""
+CROWDS = [THREADS - 2]
+"""How many write while the standby is gone."""
+if "RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS" in os.environ:
+    LOSSES.append((PostgresServer.freeze, 4.0))
+    CROWDS.append(3 * POOL)
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +53,10 @@ class Asked:
     began: float
     ended: float
     status: int
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
 
 
 @define
@@ -144,16 +160,19 @@ def require_nothing_lost_or_doubled(writers: list[Writer]) -> None:
     """What is stored is exactly what was acknowledged, and no answer came too late."""
     for writer in writers:
         assert writer.client.fields() == writer.acknowledged
-        assert max(asked.ended - asked.began for asked in writer.asked) < LONGEST_ANSWER
+        assert max(asked.seconds for asked in writer.asked) < LONGEST_ANSWER
 
 
 def all_asked(writers: list[Writer]) -> list[Asked]:
-    return [asked for writer in writers for asked in writer.asked]
+    return sorted((asked for writer in writers for asked in writer.asked), key=attrgetter("ended"))
 
 
-@pytest.mark.parametrize(
-    ("lose", "within"), [(PostgresServer.kill_everything, 3.0), (PostgresServer.freeze, 4.0)]
-)
+def acknowledged_since(begin: float, writers: list[Writer]) -> list[Asked]:
+    """The writes that succeeded, by their end."""
+    return [each for each in all_asked(writers) if each.began > begin and each.status < 300]
+
+
+@pytest.mark.parametrize(("lose", "within"), LOSSES)
 def test_a_failover_loses_nothing_that_was_acknowledged(
     pair: Pair, lose: Callable[[PostgresServer], None], within: float
 ) -> None:
@@ -164,27 +183,25 @@ def test_a_failover_loses_nothing_that_was_acknowledged(
             lost = monotonic()
             pair.standby.promote()
             promoted = monotonic()
-            sleep(within + 0.5)
+            eventually(lambda: acknowledged_since(lost, writers), within=within)
+            sleep(1)
         require_nothing_lost_or_doubled(writers)
 
     asked = all_asked(writers)
-    after = [each for each in asked if each.began > lost and each.status != 503]
-    first = min(each.ended for each in after)
+    first = acknowledged_since(lost, writers)[0].ended
     _log.info(
         "%s: first write %.2f s after the promotion and %.2f s after the loss;"
         " of %d requests %d were 503, %d had happened before, the slowest took %.2f s;"
         " %d fields acknowledged, 0 lost",
-        lose.__name__,
-        *(first - promoted, first - lost, len(asked)),
+        *(lose.__name__, first - promoted, first - lost, len(asked)),
         *(sum(each.status == status for each in asked) for status in (503, 409)),
-        max(each.ended - each.began for each in asked),
+        max(each.seconds for each in asked),
         sum(len(writer.acknowledged) for writer in writers),
     )
-    assert first - promoted < within
 
 
-@pytest.mark.parametrize("crowd", [2, 3 * POOL])
-def test_without_its_standby_a_primary_serves_reads_and_is_not_used_up(
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_a_primary_without_its_standby_serves_reads_and_is_not_used_up(
     pair: Pair, crowd: int
 ) -> None:
     *keys, key = pair.new_keys(crowd + 1)
@@ -194,42 +211,52 @@ def test_without_its_standby_a_primary_serves_reads_and_is_not_used_up(
         with writing([Client(url, key) for key in keys]) as writers:
             pair.standby.stop("immediate")
             gone = monotonic()
-            stuck, reads = while_it_is_gone(pair.primary, reader, until=gone + 7)
+            stuck, reads = while_it_is_gone(pair.primary, reader, until=gone + 3 + OUTAGE_SECONDS)
+            returning = monotonic()
             pair.standby.start()
             eventually(pair.primary.has_standby, within=10)
             back = monotonic()
-            sleep(2.5)
+            eventually(lambda: acknowledged_since(back, writers), within=1.5)
         require_nothing_lost_or_doubled(writers)
 
-    asked = all_asked(writers)
-    during = [each for each in asked if each.began > gone and each.ended < back]
-    first = min(each.ended for each in asked if each.ended > back and each.status != 503)
+    during = [each for each in all_asked(writers) if gone < each.ended < returning]
     _log.info(
-        "%d writers: slowest answer %.2f s, slowest read %.2f s, at most %d sessions stuck,"
-        " first write %.2f s after the standby's return",
-        *(crowd, max(each.ended - each.began for each in during)),
-        *(max(seconds for _, seconds in reads), max(stuck), first - back),
+        "%d writers: slowest answer %.2f s, slowest read %.2f s, at most %d sessions stuck",
+        *(crowd, max(each.seconds for each in during), max(each.seconds for each in reads)),
+        max(stuck),
     )
     assert {each.status for each in during} <= {503, 409}
+    assert {each.status for each in reads} <= ({200} if crowd < THREADS else {200, 503})
+    assert max(each.seconds for each in reads) < LONGEST_ANSWER
     assert 0 < max(stuck) <= POOL
-    if crowd < THREADS:
-        assert {status for status, _ in reads} == {200}
-    assert max(seconds for _, seconds in reads) < LONGEST_ANSWER
 
 
 def while_it_is_gone(
     primary: PostgresServer, reader: Client, *, until: float
-) -> tuple[list[int], list[tuple[int, float]]]:
-    """How many sessions were stuck from time to time, and the reads' statuses and seconds."""
+) -> tuple[list[int], list[Asked]]:
+    """How many of the service's sessions were stuck from time to time, and reads meanwhile."""
     stuck, reads = [], []
     with psycopg.connect(primary.url(), autocommit=True) as connection:
         while monotonic() < until:
             began = monotonic()
-            reads.append((reader("GET", FIELDS).status, monotonic() - began))
-            rows = connection.execute(
-                "SELECT FROM pg_stat_activity WHERE application_name = 'recipient-fields'"
+            status = reader("GET", FIELDS).status
+            reads.append(Asked(began, monotonic(), status))
+            waiting = connection.execute(
+                "SELECT pid FROM pg_stat_activity WHERE application_name = 'recipient-fields'"
                 " AND wait_event_type IN ('IPC', 'Lock')"
             )
-            stuck.append(len(rows.fetchall()))
+            stuck.append(len(waiting.fetchall()))
             sleep(0.05)
     return stuck, reads
+
+
+@pytest.mark.xfail(reason="noting the use and the write wait for 3 s each", strict=True)
+def test_a_key_that_was_not_used_for_long_makes_no_answer_late(pair: Pair) -> None:
+    """Its use is to be noted, which is a write as well."""
+    (key,) = pair.new_keys(1)
+    with serving(pair.url) as url:
+        pair.standby.stop("immediate")
+        began = monotonic()
+        answer = Client(url, key).create(name="City")
+        assert answer.status == 503
+        assert monotonic() - began < LONGEST_ANSWER

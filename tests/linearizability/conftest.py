@@ -1,0 +1,48 @@
+"""The use cases over each storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from recipient_fields.entrypoints.composition import Core, open_core
+
+from .histories import THREADS
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder, in memory where the system has one: SQLite waits for its disk at every commit."""
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, folder: Path) -> str:
+    """An empty storage."""
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("emptied_database"))
+    return {"memory": "memory:", "sqlite": f"sqlite:{folder / 'fields.db'}"}[request.param]
+
+
+@pytest.fixture
+def another(url: str) -> Iterator[Callable[[], Core]]:
+    """Opens the storage once more, as another process would."""
+    with ExitStack() as stack:
+
+        def open_another() -> Core:
+            core = open_core(url, threads=THREADS)
+            stack.enter_context(closing(core.storage))
+            return core
+
+        yield open_another
+
+
+@pytest.fixture
+def core(another: Callable[[], Core]) -> Core:
+    return another()

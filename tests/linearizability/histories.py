@@ -1,0 +1,75 @@
+"""How many histories there are, who makes them, and what is said of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+from typing import Any
+
+from recipient_fields.application import RecipientFieldService
+from recipient_fields.entrypoints.composition import Core, now
+from recipient_fields.entrypoints.http.app import create_app
+
+from ..http.api import Api, through_falcon
+from .model import Call, contradictions
+from .recorder import KEYS, Caller, Client, UseCases, record
+
+THREADS = 4
+OPERATIONS = 400
+HISTORIES = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES", "2"))
+"""How many are recorded of each storage and service."""
+SEED = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES_SEED", "1"))
+SOON = 20
+"""Within how many histories a seeded bug is found."""
+
+_log = logging.getLogger(__name__)
+
+
+def users(core: Core, *repositories: Any) -> list[Caller]:
+    """Callers of a new organization's use cases, shared out among the repositories."""
+    ours = core.administration.create_organization("Bakery").id
+    services = [_over(fields) for fields in repositories]
+    return [UseCases(services[n % len(services)], ours) for n in range(THREADS)]
+
+
+def clients(core: Core, *apps: Any) -> list[Caller]:
+    """Clients of a new organization, shared out among the applications; half of them revalidate."""
+    ours = core.administration.create_organization("Bakery").id
+    key = core.administration.issue_key(ours, name="Test").plain.reveal()
+    apis = [Api(through_falcon(app), key) for app in apps]
+    return [Client(apis[n % len(apis)], revalidates=n >= THREADS // 2) for n in range(THREADS)]
+
+
+def app(core: Core, fields: Any = None, validator: Any = None) -> Any:
+    """The application, over another repository or validator if one is given."""
+    service = _over(fields or core.storage.fields)
+    return create_app(service, validator or core.validator, core.storage.check)
+
+
+def assert_linearizable(callers: Callable[[], Sequence[Caller]]) -> None:
+    """Every history of such callers can have happened one call after the other."""
+    started, operations = perf_counter(), 0
+    for history in _recorded(callers, HISTORIES):
+        assert contradictions(history, KEYS) == ()
+        operations += len(history)
+    seconds = perf_counter() - started
+    _log.info("%d histories, %d operations, %.1f s", HISTORIES, operations, seconds)
+
+
+def assert_soon_contradicted(callers: Callable[[], Sequence[Caller]]) -> None:
+    """Some history of such callers can't have happened one call after the other."""
+    histories = enumerate(_recorded(callers, SOON), start=1)
+    found = next((n for n, history in histories if contradictions(history, KEYS)), None)
+    assert found is not None
+    _log.info("found in history %d", found)
+
+
+def _over(fields: Any) -> RecipientFieldService:
+    return RecipientFieldService(fields=fields, clock=now)
+
+
+def _recorded(callers: Callable[[], Sequence[Caller]], histories: int) -> Iterator[list[Call]]:
+    for number in range(histories):
+        yield record(callers(), seed=f"{SEED}, {number}", operations=OPERATIONS)

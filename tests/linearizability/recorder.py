@@ -1,0 +1,243 @@
+"""Callers that ask for the same few fields at once, and the history of what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from http import HTTPStatus
+from itertools import count
+from random import Random
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
+
+from recipient_fields.adapters.contract.concurrency import race
+from recipient_fields.application import RecipientFieldService, field_document
+from recipient_fields.domain import (
+    ANY_VERSION,
+    Catalog,
+    DataType,
+    FieldChanges,
+    FieldDraft,
+    FieldKey,
+    FieldNotFound,
+    FieldPage,
+    FieldQuery,
+    FieldReplacement,
+    KeyTaken,
+    OrganizationId,
+    Precondition,
+    RecipientField,
+    StorageUnavailable,
+    VersionConflict,
+)
+
+from ..http.api import FIELDS, Answer, Api
+from .checker import NEVER
+from .model import READS, Call, Kind, Members, Operation, Outcome, Result, parse_tag
+
+KEYS = ("city", "shop", "tier")
+
+Caller: TypeAlias = Callable[[Operation], Outcome]
+
+_ASKED = {
+    Kind.GET: 5,
+    Kind.LIST: 4,
+    Kind.PAGE: 2,
+    Kind.CREATE: 3,
+    Kind.PATCH: 8,
+    Kind.PUT: 2,
+    Kind.DELETE: 2,
+}
+"""How often each is asked for, of 26 times."""
+_SHOWN = ("id", "name", "insertable", "custom_insertion_code")
+_UNKNOWN = Outcome(Result.UNKNOWN)
+
+
+def record(callers: Sequence[Caller], *, seed: object, operations: int) -> list[Call]:
+    """The history of that many operations, by callers that all begin at once."""
+    moments = count()
+
+    def run(number: int) -> list[Call]:
+        random = Random(f"{seed}, {number}")
+        tags: dict[str, str] = {}
+        calls = []
+        for n in range(operations // len(callers)):
+            asked = _operation(random, tags, text=f"{number}.{n}")
+            invoked = next(moments)
+            outcome = callers[number](asked)
+            returned = next(moments)
+            if outcome.tag is not None:
+                tags[asked.key] = outcome.tag
+            if outcome.result is not Result.UNKNOWN:
+                calls.append(Call(asked, outcome, invoked, returned))
+            elif asked.kind not in READS:
+                calls.append(Call(asked, outcome, invoked, NEVER))
+        return calls
+
+    histories: list[list[Call]] = race(*(partial(run, number) for number in range(len(callers))))
+    return [call for history in histories for call in history]
+
+
+def _operation(random: Random, tags: dict[str, str], *, text: str) -> Operation:
+    (kind,) = random.choices([*_ASKED], [*_ASKED.values()])
+    if kind in {Kind.LIST, Kind.PAGE}:
+        return Operation(kind)
+    key = random.choice(KEYS)
+    members = {
+        "name": text,
+        "insertable": random.random() < 0.5,
+        "custom_insertion_code": text,
+    }
+    if kind is Kind.PATCH:
+        member = random.choice([*members])
+        members = {member: members[member]}
+    elif random.random() < 0.5:
+        del members["custom_insertion_code"]
+    if kind not in {Kind.PATCH, Kind.PUT, Kind.DELETE}:
+        return Operation(kind, key, members)
+    match = tags.get(key) if random.random() < 0.3 else None
+    vacant = kind is Kind.PUT and match is None and random.random() < 0.3
+    return Operation(kind, key, members, match, vacant)
+
+
+@frozen
+class UseCases:
+    """A caller of the use cases, and so of the repository."""
+
+    service: RecipientFieldService
+    ours: OrganizationId
+
+    def __call__(self, asked: Operation) -> Outcome:
+        try:
+            return self._ask(asked)
+        except FieldNotFound:
+            return Outcome(Result.ABSENT)
+        except KeyTaken as taken:
+            return Outcome(Result.TAKEN, {"id": taken.existing_id})
+        except VersionConflict as conflict:
+            return _conflict(conflict.current)
+        except StorageUnavailable:
+            return _UNKNOWN
+
+    def _ask(self, asked: Operation) -> Outcome:
+        if asked.kind is Kind.LIST:
+            return _cataloged(self.service.list_fields(self.ours))
+        if asked.kind is Kind.PAGE:
+            return _cataloged(self.service.find_fields(self.ours, FieldQuery()))
+        key, members = FieldKey(asked.key), asked.members
+        given = Precondition(
+            match=None if asked.match is None else frozenset({asked.match}),
+            none_match=ANY_VERSION if asked.vacant else None,
+        )
+        match asked.kind:
+            case Kind.GET:
+                return _stored(self.service.get_field(self.ours, key))
+            case Kind.CREATE:
+                draft = FieldDraft(key=key, data_type=DataType.TEXT, **members)
+                return _stored(self.service.create_field(self.ours, draft), Result.CREATED)
+            case Kind.PATCH:
+                changes = FieldChanges(**members)
+                return _stored(self.service.update_field(self.ours, key, changes, given))
+            case Kind.PUT:
+                replacement = FieldReplacement(data_type="text", **members)
+                field, created = self.service.replace_or_create_field(
+                    self.ours, key, replacement, given
+                )
+                return _stored(field, Result.CREATED if created else Result.SHOWN)
+        self.service.delete_field(self.ours, key, given)
+        return Outcome(Result.DELETED)
+
+
+@frozen
+class Client:
+    """A client of the service. One that revalidates keeps what it reads, and asks if it stands."""
+
+    api: Api
+    revalidates: bool = False
+    _read: dict[str, Answer] = field(factory=dict, init=False)
+
+    def __call__(self, asked: Operation) -> Outcome:
+        answer = self._ask(asked)
+        match HTTPStatus(answer.status):
+            case HTTPStatus.OK if asked.kind in {Kind.LIST, Kind.PAGE}:
+                shown = {field["key"]: _members(field) for field in answer.fields}
+                revision = int(_tag(answer).split("-")[1], 16)
+                return Outcome(Result.LISTED, fields=shown, revision=revision)
+            case HTTPStatus.OK:
+                return _shown(_tag(answer), answer.field)
+            case HTTPStatus.CREATED:
+                return _shown(_tag(answer), answer.field, Result.CREATED)
+            case HTTPStatus.NO_CONTENT:
+                return Outcome(Result.DELETED)
+            case HTTPStatus.NOT_FOUND:
+                return Outcome(Result.ABSENT)
+            case HTTPStatus.CONFLICT:
+                (detail,) = answer.error["details"]
+                return Outcome(Result.TAKEN, {"id": detail["existing_id"]})
+            case HTTPStatus.PRECONDITION_FAILED:
+                return _conflict(_tag(answer) if "etag" in answer.headers else None)
+            case HTTPStatus.SERVICE_UNAVAILABLE:
+                return _UNKNOWN
+        raise AssertionError(answer)
+
+    def _ask(self, asked: Operation) -> Answer:
+        conditions = {
+            "if_match": None if asked.match is None else f'"{asked.match}"',
+            "if_none_match": "*" if asked.vacant else None,
+        }
+        members = {**asked.members, "data_type": "text"}
+        match asked.kind:
+            case Kind.GET:
+                return self._get(f"{FIELDS}/{asked.key}")
+            case Kind.LIST:
+                return self._get(FIELDS)
+            case Kind.PAGE:
+                return self._get(f"{FIELDS}?limit=100")
+            case Kind.CREATE:
+                return self.api.post({**members, "key": asked.key})
+            case Kind.PATCH:
+                return self.api.patch(asked.key, asked.members, **conditions)
+            case Kind.PUT:
+                return self.api.put(asked.key, members, **conditions)
+        return self.api.delete(asked.key, **conditions)
+
+    def _get(self, path: str) -> Answer:
+        known = self._read.get(path)
+        answer = self.api.send("GET", path, if_none_match=known and known.etag)
+        if known is not None and answer.status == HTTPStatus.NOT_MODIFIED:
+            return known
+        if self.revalidates and answer.status == HTTPStatus.OK:
+            self._read[path] = answer
+        return answer
+
+
+def _stored(field: RecipientField, result: Result = Result.SHOWN) -> Outcome:
+    return _shown(field.version_tag, field_document(field), result)
+
+
+def _shown(tag: str, document: Members, result: Result = Result.SHOWN) -> Outcome:
+    return Outcome(result, {**_members(document), "version": parse_tag(tag)[1]}, tag=tag)
+
+
+def _cataloged(catalog: Catalog | FieldPage) -> Outcome:
+    shown = {
+        str(field.key): {**_members(field_document(field)), "version": field.version}
+        for field in catalog.fields
+    }
+    return Outcome(Result.LISTED, fields=shown, revision=catalog.revision)
+
+
+def _conflict(tag: str | None) -> Outcome:
+    if tag is None:
+        return Outcome(Result.CONFLICT, {"version": 0})
+    field_id, version = parse_tag(tag)
+    return Outcome(Result.CONFLICT, {"id": field_id, "version": version}, tag=tag)
+
+
+def _members(document: Members) -> dict[str, Any]:
+    return {member: document[member] for member in _SHOWN}
+
+
+def _tag(answer: Answer) -> str:
+    return answer.etag.strip('"')

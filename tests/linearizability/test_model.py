@@ -1,0 +1,145 @@
+"""The model of the fields, on histories that are written down here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from .checker import NEVER
+from .model import Call, Kind, Operation, Outcome, Result, contradictions
+
+UNKNOWN = Outcome(Result.UNKNOWN)
+SEVENTH = "7-1-0"
+
+
+def create(at: float, field_id: int, key: str = "city", **members: Any) -> Call:
+    shown = {"id": field_id, "version": 1, **members}
+    return Call(Operation(Kind.CREATE, key, members), Outcome(Result.CREATED, shown), at, at + 1)
+
+
+def patch(
+    at: float,
+    version: int,
+    *,
+    lasting: float = 1,
+    match: str | None = None,
+    shows: dict[str, Any] | None = None,
+    **members: Any,
+) -> Call:
+    asked = Operation(Kind.PATCH, "city", members, match)
+    outcome = Outcome(Result.SHOWN, {"version": version, **members, **(shows or {})})
+    return Call(asked, outcome, at, at + lasting)
+
+
+def get(at: float, **members: Any) -> Call:
+    result = Result.SHOWN if members else Result.ABSENT
+    return Call(Operation(Kind.GET, "city"), Outcome(result, members), at, at + 1)
+
+
+def delete(at: float, *, lasting: float = 1, match: str | None = None) -> Call:
+    asked = Operation(Kind.DELETE, "city", match=match)
+    return Call(asked, Outcome(Result.DELETED), at, at + lasting)
+
+
+def put(at: float, result: Result, *, vacant: bool = False, shows: Any = None, **members: Any):
+    asked = Operation(Kind.PUT, "city", members, vacant=vacant)
+    return Call(asked, Outcome(result, shows or {}), at, at + 1)
+
+
+def listed(at: float, revision: int, *, lasting: float = 1, **fields: Any) -> Call:
+    outcome = Outcome(Result.LISTED, fields=fields, revision=revision)
+    return Call(Operation(Kind.LIST), outcome, at, at + lasting)
+
+
+def unanswered(call: Call) -> Call:
+    return Call(call.operation, UNKNOWN, call.invoked, NEVER)
+
+
+def refused(call: Call, result: Result, **members: Any) -> Call:
+    return Call(call.operation, Outcome(result, members), call.invoked, call.returned)
+
+
+SEVEN = create(0, 7, name="City")
+TIER = create(2, 8, "tier", name="Tier")
+
+SOUND = {
+    "a life": [
+        *(get(-2), SEVEN, patch(2, 2, name="Town"), delete(4), get(6)),
+        *(create(8, 9, name="City"), get(10, id=9, version=1)),
+    ],
+    "a patch that changes nothing": [SEVEN, patch(2, 1, name="City"), get(4, version=1)],
+    "patches of different members at once": [
+        SEVEN,
+        patch(2, 3, lasting=9, name="Town", shows={"insertable": False}),
+        patch(3, 2, lasting=9, insertable=False, shows={"name": "City"}),
+    ],
+    "a key that is taken": [SEVEN, refused(create(2, 0), Result.TAKEN, id=7)],
+    "a version that was met": [SEVEN, patch(2, 2, match=SEVENTH, name="Town")],
+    "a version that was not met": [
+        *(SEVEN, patch(2, 2, name="Town")),
+        refused(delete(4, match=SEVENTH), Result.CONFLICT, id=7, version=2),
+    ],
+    "a put that makes, one that resets, one that may only make": [
+        put(0, Result.CREATED, name="City", custom_insertion_code="c", shows={"id": 7}),
+        put(2, Result.SHOWN, name="City", shows={"custom_insertion_code": None, "version": 2}),
+        put(4, Result.CONFLICT, vacant=True, shows={"id": 7, "version": 2}),
+    ],
+    "a creation of which only its effect is known": [
+        *(unanswered(SEVEN), get(2), get(4, id=7, version=1)),
+        delete(6),
+    ],
+    "a deletion that may have happened": [SEVEN, unanswered(delete(2)), get(4, id=7), get(6)],
+    "lists that move on": [
+        *(SEVEN, listed(2, 5, city={"id": 7}), listed(4, 5, city={"id": 7})),
+        *(patch(6, 2, name="Town"), listed(8, 7, city={"name": "Town"})),
+    ],
+}
+
+UNSOUND = {
+    "an update that is lost": [
+        *(SEVEN, patch(2, 2, lasting=9, name="Town"), patch(3, 2, lasting=9, insertable=False)),
+    ],
+    "an update undone by another": [
+        *(SEVEN, patch(2, 2, name="Town"), patch(4, 3, insertable=False, shows={"name": "City"})),
+    ],
+    "a stale read": [SEVEN, patch(2, 2, name="Town"), get(4, version=1)],
+    "a stale list": [SEVEN, patch(2, 2, name="Town"), listed(4, 5, city={"name": "City"})],
+    "a list without what was created": [SEVEN, listed(2, 5)],
+    "one key created twice": [SEVEN, create(2, 8)],
+    "one version met twice": [
+        *(SEVEN, patch(2, 2, lasting=9, match=SEVENTH, name="Town")),
+        patch(3, 3, lasting=9, match=SEVENTH, name="Place"),
+    ],
+    "a field deleted twice": [SEVEN, delete(2, lasting=9), delete(3, lasting=9)],
+    "a deleted field brought back": [
+        *(SEVEN, delete(2, lasting=9), patch(3, 2, lasting=9, name="Town")),
+        get(20, version=2),
+    ],
+    "an id given again": [SEVEN, delete(2), create(4, 7)],
+    "a put that was not to replace": [SEVEN, put(2, Result.SHOWN, vacant=True, name="Town")],
+    "a change that leaves the revision": [
+        *(SEVEN, listed(2, 5, city={"id": 7}), patch(4, 2, name="Town")),
+        listed(6, 5, city={"name": "Town"}),
+    ],
+    "a revision that moves by itself": [
+        *(SEVEN, listed(2, 5, city={"id": 7}), listed(4, 6, city={"id": 7})),
+    ],
+    "lists that are no snapshots": [
+        *(SEVEN, TIER, patch(4, 2, name="Town", lasting=9)),
+        Call(Operation(Kind.DELETE, "tier"), Outcome(Result.DELETED), 4, 13),
+        listed(5, 5, lasting=7, city={"name": "Town"}, tier={"id": 8}),
+        listed(5, 6, lasting=7, city={"name": "City"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("history", SOUND.values(), ids=SOUND)
+def test_a_sound_service_can_answer_so(history: Sequence[Call]) -> None:
+    assert contradictions(history, ["city", "tier"]) == ()
+
+
+@pytest.mark.parametrize("history", UNSOUND.values(), ids=UNSOUND)
+def test_a_sound_service_never_answers_so(history: Sequence[Call]) -> None:
+    assert contradictions(history, ["city", "tier"]) != ()

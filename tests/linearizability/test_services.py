@@ -1,0 +1,26 @@
+"""What clients at once are told by the service, which keeps its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from recipient_fields.entrypoints.composition import Core
+
+from .histories import app, assert_linearizable, clients
+from .test_storages import LosesAnswers
+
+
+def test_the_service_is_linearizable(core: Core) -> None:
+    assert_linearizable(lambda: clients(core, app(core)))
+
+
+def test_the_service_stays_linearizable_where_answers_are_lost(core: Core) -> None:
+    assert_linearizable(lambda: clients(core, app(core, LosesAnswers(core.storage.fields))))
+
+
+@pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)
+def test_two_services_on_one_storage_are_linearizable(another: Callable[[], Core]) -> None:
+    one, other = another(), another()
+    assert_linearizable(lambda: clients(one, app(one), app(other)))
