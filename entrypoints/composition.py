@@ -46,6 +46,10 @@ class MissingCredentials(RecipientFieldsError):
         super().__init__(f"To ask {DIALECTS[esp].title} for its fields, set {names}.")
 
 
+class UnusableCredentials(RecipientFieldsError):
+    """The environment has a setting that can't be sent."""
+
+
 @frozen
 class Core:
     """The use cases over one storage."""
@@ -133,6 +137,9 @@ def open_esp_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     missing = [variable for name, variable in required.items() if not given[name]]
     if missing:
         raise MissingCredentials(esp, missing)
+    odd = [variables[name] for name, value in given.items() if not value.isprintable()]
+    if odd:
+        raise UnusableCredentials(f"{', '.join(odd)}: set this anew, without control characters.")
     return _esp_source(esp)(**{name: value for name, value in given.items() if value})
 
 

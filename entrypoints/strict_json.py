@@ -35,6 +35,8 @@ def parse_json(document: bytes) -> object:
         text = document.decode("utf-8")
     except UnicodeDecodeError:
         raise NotJson("The document is not UTF-8.") from None
+    if text.startswith("\ufeff"):
+        raise NotJson("The document begins with a byte order mark. Send it without.")
     try:
         return json.loads(
             text,

@@ -85,7 +85,10 @@ class SalesforceFieldSource:
             wanted["account_id"] = self.account_id
         auth = self._api("auth", {"Content-Type": "application/json"})
         reply = run.post(auth, "/v2/token", json.dumps(wanted).encode())
-        return reply.json()["access_token"].text()
+        token = reply.json()["access_token"].text()
+        if not (token.isascii() and token.isprintable()):
+            raise auth.refused("answers with a token that can't be sent")
+        return token
 
     def _api(self, service: str, headers: Mapping[str, str]) -> Api:
         return Api(

@@ -27,6 +27,7 @@ from .errors import (
 )
 from .export import (
     export_content,
+    find_near_misses,
     find_placeholders,
     insertable_with,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "derive_snippet",
     "export_content",
     "field_warnings",
+    "find_near_misses",
     "find_placeholders",
     "insertable_with",
     "recognize_dialects",

@@ -103,7 +103,11 @@ DIALECTS: Mapping[Esp, Dialect] = {
         insertion="*|NAME|*",
         insertion_with_default="*|IF:NAME|**|NAME|**|ELSE:|*DEFAULT*|END:IF|*",
         delimiters=("*|", "|*"),
-        reserved=frozenset({"ELSE", "ELSEIF", "END", "IF", "IFNOT"}),
+        # The last five insert links and the date of sending, not a field.
+        reserved=frozenset(
+            {"ELSE", "ELSEIF", "END", "IF", "IFNOT"}
+            | {"ARCHIVE", "DATE", "FORWARD", "REWARDS", "UNSUB"}
+        ),
     ),
     Esp.KLAVIYO: Dialect(
         title="Klaviyo",

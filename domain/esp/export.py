@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from ..fields import RecipientField
 from ..identity import IntegrationId
@@ -27,10 +28,12 @@ def export_content(content: str, fields: Iterable[RecipientField]) -> str:
         key: snippet for key, field in used.items() if (snippet := _salesforce_snippet(field))
     }
     obstacles = _obstacles(used, salesforce)
+    unknown = dict.fromkeys(at.key for at in placeholders if at.key not in known)
+    meant = {key: nearest(key, known) for key in islice(unknown, _MOST_SUGGESTIONS)}
     refused = [
         RefusedPlaceholder(at, obstacles[at.key])
         if at.key in known
-        else RefusedPlaceholder(at, Obstacle.UNKNOWN_FIELD, nearest(at.key, known))
+        else RefusedPlaceholder(at, Obstacle.UNKNOWN_FIELD, meant.get(at.key))
         for at in placeholders
         if at.key in obstacles or at.key not in known
     ]
@@ -60,8 +63,17 @@ def insertable_with(
 
 def find_placeholders(content: str) -> Iterator[Placeholder]:
     """The placeholders of the content, in order."""
+    return _located(content, _PLACEHOLDER)
+
+
+def find_near_misses(content: str) -> Iterator[Placeholder]:
+    """What looks like a placeholder and is none, as with white space in it: nobody replaces it."""
+    return _located(content, _NEAR_MISS)
+
+
+def _located(content: str, pattern: re.Pattern[str]) -> Iterator[Placeholder]:
     line, line_start, seen = 1, 0, 0
-    for match in _PLACEHOLDER.finditer(content):
+    for match in pattern.finditer(content):
         if match["key"]:
             breaks = content.count("\n", seen, match.start())
             if breaks:
@@ -70,9 +82,15 @@ def find_placeholders(content: str) -> Iterator[Placeholder]:
             yield Placeholder(match["key"], seen, line, seen - line_start + 1)
 
 
+_MOST_SUGGESTIONS = 20
+"""To look for what was meant takes long among thousands of fields."""
 _PLACEHOLDER = re.compile(
     r"\{\{\{recipient\.\w+\}\}\}"  # three braces are Handlebars for unescaped text
     r"|\{\{recipient\.(?P<key>\w+)\}\}"
+)
+_NEAR_MISS = re.compile(
+    _PLACEHOLDER.pattern.replace("?P<key>", "?:") + r"|\{\{(?P<key>\s*recipient\.[^{}]{0,100})\}\}",
+    re.IGNORECASE,
 )
 
 

@@ -149,7 +149,7 @@ class SyncRun:
         for wanted in (each for each, before in pairs if before is None):
             key = next((key for key in wanted.keys if key not in taken), None)
             if key is None:
-                refused.append(RefusedField(str(wanted.esp_name), _KEYS_TAKEN))
+                refused.append(RefusedField(str(wanted.esp_name), _keys_taken(wanted.keys)))
             else:
                 taken.add(key)
                 created.append(evolve(wanted.definition, key=key))
@@ -169,7 +169,8 @@ def _reason(invalid: InvalidInput) -> str:
     return str(InvalidInput(at_name))
 
 
-_KEYS_TAKEN = "Other fields have the keys that this name gives."
+def _keys_taken(keys: Iterable[FieldKey]) -> str:
+    return f"Other fields have the keys that this name gives: {', '.join(keys)}."
 
 
 def _want(reported: EspField, integration: Integration, at: datetime) -> _Wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import BinaryIO
 
 import click
@@ -9,14 +10,18 @@ import click
 from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
 from recipient_fields.domain.esp import (
     ContentNotExportable,
-    RefusedPlaceholder,
+    Obstacle,
+    Placeholder,
     export_content,
+    find_near_misses,
     insertable_with,
 )
 
-from ..composition import Core
 from .options import Identifier, opened, option, organization_option
 from .output import note, print_bytes
+
+_MARK = "\ufeff"
+_MOST_LINES = 100
 
 
 @click.command()
@@ -35,33 +40,48 @@ def export(storage: str, organization: int, integration: int | None, content: Bi
     CONTENT is a file in UTF-8, standard input unless given. The result goes to standard output;
     where a placeholder can't be replaced, nothing does, and all of them are told.
     """
-    try:
-        text = content.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise click.ClickException(f"The content is not UTF-8: byte {error.start + 1:,}.") from None
+    mark, text = _decoded(content.read())
+    organization_id = OrganizationId(organization)
+    integration_id = None if integration is None else IntegrationId(integration)
     with opened(storage) as core:
-        integration_id = None if integration is None else IntegrationId(integration)
-        fields = _insertable(core, OrganizationId(organization), integration_id)
+        if integration_id is not None:
+            core.integrations.get_integration(organization_id, integration_id)
+        catalog = core.fields.list_fields(organization_id).fields
+    for missed in find_near_misses(text):
+        note(f"Warning: {_place(missed)}: this is no placeholder, and stays as it is.")
     try:
-        exported = export_content(text, fields)
+        exported = export_content(text, insertable_with(catalog, integration_id))
     except ContentNotExportable as refusal:
-        for refused in refusal.refused:
-            note(_line(refused))
+        _tell(refusal, {str(field.key): field for field in catalog})
         count = len(refusal.refused)
         these = "1 placeholder" if count == 1 else f"{count:,} placeholders"
         raise click.ClickException(f"Nothing was exported: {these} can't be replaced.") from None
-    print_bytes(exported.encode("utf-8"))
+    print_bytes(f"{mark}{exported}".encode())
 
 
-def _insertable(
-    core: Core, organization_id: OrganizationId, integration_id: IntegrationId | None
-) -> tuple[RecipientField, ...]:
-    if integration_id is not None:
-        core.integrations.get_integration(organization_id, integration_id)
-    return insertable_with(core.fields.list_fields(organization_id).fields, integration_id)
+def _decoded(content: bytes) -> tuple[str, str]:
+    """The byte order mark, where there is one, and the text."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"The content is not UTF-8: byte {error.start + 1:,}.") from None
+    return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
 
 
-def _line(refused: RefusedPlaceholder) -> str:
-    at = refused.placeholder
-    line = f"line {at.line}, column {at.column}: {at.key}: {refused.obstacle.value}"
-    return line if refused.suggestion is None else f"{line} Did you mean {refused.suggestion}?"
+def _tell(refusal: ContentNotExportable, fields: Mapping[str, RecipientField]) -> None:
+    for refused in refusal.refused[:_MOST_LINES]:
+        line = f"{_place(refused.placeholder)}: {refused.placeholder.key}: "
+        other = fields.get(refused.placeholder.key)
+        if refused.obstacle is Obstacle.UNKNOWN_FIELD and other is not None:
+            line += f"This field is of integration {other.origin.integration_id}."
+        else:
+            line += refused.obstacle.value
+            if refused.suggestion is not None:
+                line += f" Did you mean {refused.suggestion}?"
+        note(line)
+    if len(refusal.refused) > _MOST_LINES:
+        note(f"… and {len(refusal.refused) - _MOST_LINES:,} more.")
+
+
+def _place(placeholder: Placeholder) -> str:
+    return f"line {placeholder.line}, column {placeholder.column}"

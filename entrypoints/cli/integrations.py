@@ -117,12 +117,13 @@ def sync(
         plan = core.integrations.sync_fields(
             integration.organization_id, integration.id, _counted(reported), dry_run=dry_run
         )
+    # Told first: where the report can't be printed, the run has been stored all the same.
+    verb = "Would sync" if dry_run else "Synced"
+    note(f"{verb} integration {integration.id}, {integration.name}: {_summary(plan)}.")
     if as_json:
         print_json({"sync": render_sync(plan)})
     else:
         _show_sync(plan)
-    verb = "Would sync" if dry_run else "Synced"
-    note(f"{verb} integration {integration.id}, {integration.name}: {_summary(plan)}.")
 
 
 def _confirm_removal(core: Core, integration: Integration) -> list[FieldId]:

@@ -167,6 +167,21 @@ class TestSync:
         failure = cli("integrations", "sync", audience.id).failure()
         assert "RECIPIENT_FIELDS_MAILCHIMP_API_KEY" in failure
 
+    def test_shows_no_name_that_would_steer_the_terminal(self, cli: CommandLine, audience):
+        name = "\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e"
+        run = cli(
+            *("integrations", "sync", audience.id, "--from", "-"),
+            typed=report({"name": name, "data_type": "text"}),
+        )
+        (_, refused) = run.table()
+        assert r"\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e" in refused
+
+    def test_with_a_setting_that_can_not_be_sent_names_it(self, cli: CommandLine, audience):
+        settings = {"RECIPIENT_FIELDS_MAILCHIMP_API_KEY": "x-us1"}
+        settings["RECIPIENT_FIELDS_MAILCHIMP_LIST_ID"] = "\udcff"
+        failure = cli("integrations", "sync", audience.id, **settings).failure()
+        assert failure.startswith("RECIPIENT_FIELDS_MAILCHIMP_LIST_ID: ")
+
     def test_of_a_missing_file_is_misuse(self, cli: CommandLine, audience):
         assert "nowhere.json" in cli("integrations", "sync", 1, "--from", "nowhere.json").misuse()
 
@@ -269,14 +284,39 @@ class TestExport:
         assert out.decode() == "Größe {{x}}\r\n*|FNAME|* *|SHOP|*\r\n\r"
 
     def test_of_what_can_not_be_replaced_tells_every_place(self, cli: CommandLine, acme):
-        content = "{{recipient.fnam}}\n {{recipient.lname}} {{recipient.fname}}"
+        content = "{{recipient.fnam}}\n {{recipient.lname}} {{recipient.fname}} {{recipient.zip}}"
         run = cli("export", "--organization", acme, "--integration", 1, typed=content)
         assert (run.status, run.out) == (1, "")
         assert run.err.splitlines() == [
             "line 1, column 1: fnam: There is no field with this key. Did you mean fname?",
-            "line 2, column 2: lname: There is no field with this key. Did you mean fname?",
-            "Error: Nothing was exported: 2 placeholders can't be replaced.",
+            "line 2, column 2: lname: This field is of integration 2.",
+            "line 2, column 42: zip: There is no field with this key.",
+            "Error: Nothing was exported: 3 placeholders can't be replaced.",
         ]
+
+    def test_warns_of_what_only_looks_like_a_placeholder(self, cli: CommandLine, acme):
+        content = "{{ recipient.shop }} {{recipient.a-b}} {{{recipient.shop}}} {{recipient.shop}}"
+        run = cli("export", "--organization", acme, typed=content)
+        assert run.out == "{{ recipient.shop }} {{recipient.a-b}} {{{recipient.shop}}} *|SHOP|*"
+        assert [line.partition(": this")[0] for line in run.err.splitlines()] == [
+            "Warning: line 1, column 1",
+            "Warning: line 1, column 22",
+        ]
+
+    def test_tells_a_hundred_places_at_most_and_soon(self, cli: CommandLine, core: Core, acme):
+        core.integrations.sync_fields(
+            acme,
+            IntegrationId(2),
+            [EspField(name=f"field {n}", data_type=DataType.TEXT) for n in range(3_000)],
+        )
+        content = "".join(f"{{{{recipient.feild_{n}x}}}}\n" for n in range(20_000))
+        run = cli("export", "--organization", acme, "--integration", 2, typed=content)
+        assert len(run.err.splitlines()) == 102
+        assert "… and 19,900 more." in run.err
+
+    def test_keeps_a_byte_order_mark_in_front(self, cli: CommandLine, acme):
+        run = cli("export", "--organization", acme, typed="\ufeff{{recipient.shop}}")
+        assert run.out == "\ufeff*|SHOP|*"
 
     def test_without_an_integration_inserts_what_people_wrote(self, cli: CommandLine, acme):
         export = ("export", "--organization", acme)

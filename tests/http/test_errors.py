@@ -31,6 +31,7 @@ from recipient_fields.entrypoints.composition import (
     MissingCredentials,
     NoFieldSource,
     UnknownStorage,
+    UnusableCredentials,
 )
 from recipient_fields.entrypoints.esp_reports import InvalidReport
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
@@ -85,6 +86,7 @@ ADMINISTRATORS_ONLY = {
     NotJson,
     SyncOvertaken,
     UnknownStorage,
+    UnusableCredentials,
 }
 """What no request through the API can raise: it is for administrators, operators and exports, or,
 as NotJson, refused where the body is read."""

@@ -17,7 +17,7 @@ from .model import Call, contradictions
 from .recorder import KEYS, Caller, Client, UseCases, record
 
 THREADS = 4
-OPERATIONS = 400
+OPERATIONS = 300
 HISTORIES = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES", "2"))
 """How many are recorded of each storage and service."""
 SEED = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES_SEED", "1"))

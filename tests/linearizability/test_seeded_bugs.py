@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from time import sleep
 from typing import Any
 
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import KeyValidator
-from recipient_fields.domain import Credential, RecipientField
+from recipient_fields.application import FieldRepository, KeyValidator
+from recipient_fields.domain import Catalog, Credential, OrganizationId, RecipientField
 from recipient_fields.entrypoints.composition import Core
+from recipient_fields.entrypoints.http.answers import Answer
+from recipient_fields.entrypoints.http.kept_answers import KeptAnswers
 
 from .histories import app, assert_soon_contradicted, clients, users
 
 
-class LosesUpdates:
-    """A repository that reads, then writes outside the lock."""
+class Faulty:
+    """A repository over a sound one; each subclass makes one mistake."""
 
     def __init__(self, sound: Any) -> None:
         self._sound = sound
@@ -24,9 +28,32 @@ class LosesUpdates:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sound, name)
 
+
+class LosesUpdates(Faulty):
+    """Reads, then writes outside the lock."""
+
     def update(self, organization_id: Any, reference: Any, change: Any, /) -> RecipientField:
         changed = change(self._sound.get(organization_id, reference))
+        sleep(0.001)  # Time for another to come in between.
         return self._sound.update(organization_id, reference, lambda _: changed)
+
+
+class ChecksBeforeItDeletes(Faulty):
+    """Reads and checks, then deletes outside the lock."""
+
+    def delete(self, organization_id: Any, reference: Any, check: Any, /) -> None:
+        check(self._sound.get(organization_id, reference))
+        sleep(0.001)
+        self._sound.delete(organization_id, reference, lambda _: None)
+
+
+class ListsInTwoSteps(Faulty):
+    """Reads the revision, then the fields."""
+
+    def all(self, organization_id: Any, /) -> Catalog:
+        revision = self._sound.all(organization_id).revision
+        sleep(0.001)
+        return evolve(self._sound.all(organization_id), revision=revision)
 
 
 class ReportsAnOldRevision:
@@ -42,6 +69,21 @@ class ReportsAnOldRevision:
             return None
         old, self._revision = self._revision, found.catalog_revision
         return evolve(found, catalog_revision=old)
+
+
+class AsksForTheRevisionAfterwards(KeptAnswers):
+    """Keeps an answer under the revision that there is when it has been made."""
+
+    def __init__(self, most_bytes: int, fields: FieldRepository) -> None:
+        super().__init__(most_bytes)
+        self._fields = fields
+
+    def _keep(
+        self, organization_id: OrganizationId, revision: int, target: str, answer: Answer
+    ) -> None:
+        sleep(0.001)
+        revision = self._fields.all(organization_id).revision
+        super()._keep(organization_id, revision, target, answer)
 
 
 class CountsItsOwnWrites:
@@ -70,8 +112,9 @@ class CountsItsOwnWrites:
         return found and evolve(found, catalog_revision=self._writes)
 
 
-def test_a_lost_update_of_a_storage_is_found(core: Core) -> None:
-    assert_soon_contradicted(lambda: users(core, LosesUpdates(core.storage.fields)))
+@pytest.mark.parametrize("fault", [LosesUpdates, ChecksBeforeItDeletes, ListsInTwoSteps])
+def test_a_fault_of_a_storage_is_found(core: Core, fault: type[Faulty]) -> None:
+    assert_soon_contradicted(lambda: users(core, fault(core.storage.fields)))
 
 
 def test_a_lost_update_is_found_through_the_service(core: Core) -> None:
@@ -83,6 +126,14 @@ def test_a_stale_read_of_a_kept_answer_is_found(core: Core) -> None:
     assert_soon_contradicted(
         lambda: clients(core, app(core, validator=ReportsAnOldRevision(core.validator)))
     )
+
+
+def test_an_answer_kept_under_a_later_revision_is_found(
+    core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty = partial(AsksForTheRevisionAfterwards, fields=core.storage.fields)
+    monkeypatch.setattr("recipient_fields.entrypoints.http.app.KeptAnswers", faulty)
+    assert_soon_contradicted(lambda: clients(core, app(core)))
 
 
 @pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)

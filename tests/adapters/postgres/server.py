@@ -166,6 +166,13 @@ class PostgresServer:
         followers = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
         return bool(execute(self.url(), followers))
 
+    def hold_replication_back(self) -> None:
+        """Stop what sends to standbys, so that they lack whatever is written from now on."""
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                if "walsender" in " ".join(process.cmdline()):
+                    process.suspend()
+
     def remove(self) -> None:
         """Stop it, however it is, and delete its folder."""
         with suppress(FileNotFoundError, psutil.NoSuchProcess):

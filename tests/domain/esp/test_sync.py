@@ -45,7 +45,7 @@ OURS = OrganizationId(1)
 SEVEN, EIGHT = IntegrationId(7), IntegrationId(8)
 SAMPLED = {Esp.KLAVIYO, Esp.CUSTOMER_IO}
 TWICE = "The ESP reports this field twice."
-KEYS_TAKEN = "Other fields have the keys that this name gives."
+KEYS_TAKEN = "Other fields have the keys that this name gives: first_name, first_name_7."
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 
 

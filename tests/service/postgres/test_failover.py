@@ -1,7 +1,7 @@
 """Two servers with synchronous replication: one is lost, and nothing that was acknowledged is.
 
-Figures are logged: `pytest --log-cli-level=INFO`. With RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS a primary
-is also frozen, and more clients write than the service has threads.
+Figures are logged: `pytest --log-cli-level=INFO`. With RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS a
+primary is also frozen, and more clients write than the service has threads.
 """
 
 from __future__ import annotations
@@ -179,6 +179,9 @@ def test_a_failover_loses_nothing_that_was_acknowledged(
     keys = pair.new_keys(THREADS)
     with serving(pair.url) as url:
         with writing([Client(url, key) for key in keys]) as writers:
+            # On one machine a standby gets all that is sent, even by a server that was killed.
+            pair.primary.hold_replication_back()
+            sleep(0.3)
             lose(pair.primary)
             lost = monotonic()
             pair.standby.promote()
@@ -250,7 +253,9 @@ def while_it_is_gone(
     return stuck, reads
 
 
-@pytest.mark.xfail(reason="noting the use and the write wait for 3 s each", strict=True)
+@pytest.mark.xfail(
+    reason="noting the use and the write wait for 3 s each", raises=AssertionError, strict=True
+)
 def test_a_key_that_was_not_used_for_long_makes_no_answer_late(pair: Pair) -> None:
     """Its use is to be noted, which is a write as well."""
     (key,) = pair.new_keys(1)
