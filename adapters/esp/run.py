@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from random import SystemRandom
+from threading import Timer
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Self, TypeAlias
 
 from attrs import frozen
-from urllib3 import BaseHTTPResponse, PoolManager, Retry, Timeout
+from urllib3 import (
+    BaseHTTPResponse,
+    HTTPConnectionPool,
+    HTTPSConnectionPool,
+    PoolManager,
+    Retry,
+    Timeout,
+)
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, InvalidHeader, NewConnectionError, SSLError
 from urllib3.exceptions import TimeoutError as TimedOut
 
@@ -70,15 +81,43 @@ class _Trouble:
     wait: float | None = None
 
 
+def _connections_noting(sockets: list[socket.socket]) -> PoolManager:
+    """Connections whose sockets are noted there as soon as they are open."""
+
+    class Plain(HTTPConnection):
+        def connect(self) -> None:
+            super().connect()
+            sockets.append(self.sock)
+
+    class Secure(HTTPSConnection):
+        def connect(self) -> None:
+            super().connect()
+            sockets.append(self.sock)
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    connections = PoolManager()
+    connections.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+    return connections
+
+
 class Run:
     """One run through what an ESP lists, within its limits. Holds connections until it is left."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._ends = monotonic() + limits.run_timeout
-        self._connections = PoolManager()
+        self._sockets: list[socket.socket] = []
+        self._connections = _connections_noting(self._sockets)
+        self._watch = Timer(limits.run_timeout, self._hang_up)
+        self._watch.daemon = True
 
     def __enter__(self) -> Self:
+        self._watch.start()
         return self
 
     def __exit__(
@@ -87,6 +126,7 @@ class Run:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._watch.cancel()
         # `clear` would leave the sockets to the garbage collector.
         for origin in self._connections.pools.keys():  # noqa: SIM118
             self._connections.pools[origin].close()
@@ -165,7 +205,14 @@ class Run:
             if len(body) > self._limits.largest_answer:
                 raise api.refused(f"answers with more than {self._limits.largest_answer:,} bytes")
             self._time_left(api)
+        self._time_left(api)  # What we hung up on may look like the end of an answer.
         return bytes(body)
+
+    def _hang_up(self) -> None:
+        """End what is still being received: an answer that drips never times out by itself."""
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
     def _wait(self, api: Api, trouble: _Trouble, attempts: int) -> None:
         wait = trouble.wait

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import cycle, islice
 from time import perf_counter
 from typing import Any
 
@@ -12,13 +13,13 @@ from recipient_fields.application import RecipientFieldService
 from recipient_fields.entrypoints.composition import Core, now
 from recipient_fields.entrypoints.http.app import create_app
 
-from ..http.api import Api, through_falcon
+from ..http.api import Api, Transport, through_falcon
 from .model import Call, contradictions
 from .recorder import KEYS, Caller, Client, UseCases, record
 
 THREADS = 4
 OPERATIONS = 300
-HISTORIES = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES", "2"))
+HISTORIES = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES", "1"))
 """How many are recorded of each storage and service."""
 SEED = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES_SEED", "1"))
 SOON = 20
@@ -35,11 +36,13 @@ def users(core: Core, *repositories: Any) -> list[Caller]:
 
 
 def clients(core: Core, *apps: Any) -> list[Caller]:
-    """Clients of a new organization, shared out among the applications; half of them revalidate."""
+    """Clients of a new organization, each asking the applications in turn; half revalidate."""
     ours = core.administration.create_organization("Bakery").id
     key = core.administration.issue_key(ours, name="Test").plain.reveal()
-    apis = [Api(through_falcon(app), key) for app in apps]
-    return [Client(apis[n % len(apis)], revalidates=n >= THREADS // 2) for n in range(THREADS)]
+    return [
+        Client(Api(_in_turn(map(through_falcon, apps), n), key), revalidates=n >= THREADS // 2)
+        for n in range(THREADS)
+    ]
 
 
 def app(core: Core, fields: Any = None, validator: Any = None) -> Any:
@@ -64,6 +67,12 @@ def assert_soon_contradicted(callers: Callable[[], Sequence[Caller]]) -> None:
     found = next((n for n, history in histories if contradictions(history, KEYS)), None)
     assert found is not None
     _log.info("found in history %d", found)
+
+
+def _in_turn(transports: Iterable[Transport], first: int) -> Transport:
+    """To one service after the other, as a load balancer spreads requests."""
+    turns = islice(cycle(transports), first, None)
+    return lambda *request: next(turns)(*request)
 
 
 def _over(fields: Any) -> RecipientFieldService:

@@ -43,7 +43,9 @@ def delete(at: float, *, lasting: float = 1, match: str | None = None) -> Call:
     return Call(asked, Outcome(Result.DELETED), at, at + lasting)
 
 
-def put(at: float, result: Result, *, vacant: bool = False, shows: Any = None, **members: Any):
+def put(
+    at: float, result: Result, *, vacant: bool = False, shows: Any = None, **members: Any
+) -> Call:
     asked = Operation(Kind.PUT, "city", members, vacant=vacant)
     return Call(asked, Outcome(result, shows or {}), at, at + 1)
 
