@@ -6,7 +6,7 @@ SOURCES := domain application adapters entrypoints
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header pyproject.toml
 
-.PHONY: help install serve check test test-browser test-framing test-load test-long bench \
+.PHONY: help install serve check test test-browser test-framing test-linearizability test-load test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show these lines
@@ -25,6 +25,9 @@ test-browser: install ## try the reference at /docs in Debian's chromium, instal
 
 test-framing: install ## 1,000,000 streams of requests, read by the service and by h11
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/http/test_framing_fuzz.py
+
+test-linearizability: install ## 1,400,000 calls at once on every storage, each history explained by some order
+	RECIPIENT_FIELDS_HISTORIES=300 $(BIN)/python -m pytest tests/linearizability --log-cli-level=INFO
 
 test-load: install ## what the service bears: slow clients, ten times its load, restarts, its end
 	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_load.py

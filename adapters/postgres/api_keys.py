@@ -61,6 +61,9 @@ _RECORD_USE = """
     WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at < %(at)s)
 """
 
+_NOTE_SECONDS = 1.0
+"""A note of a key's use is worth no longer wait: a request waits for it, and then does its own."""
+
 
 @frozen
 class PostgresApiKeyRepository:
@@ -107,7 +110,9 @@ class PostgresApiKeyRepository:
     def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
         """See ApiKeyRepository."""
         values = {"id": storable_id(key_id), "at": to_milliseconds(at)}
-        self._database.write(lambda connection: connection.execute(_RECORD_USE, values))
+        self._database.write(
+            lambda connection: connection.execute(_RECORD_USE, values), seconds=_NOTE_SECONDS
+        )
 
 
 def _get_for_change(connection: Connection[Any], key_id: ApiKeyId) -> ApiKey:

@@ -9,7 +9,7 @@ import click
 
 from ..rendering import to_json
 
-_STEERING = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\n(?!$)")
+_STEERING = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def print_json(document: object) -> None:
@@ -19,7 +19,7 @@ def print_json(document: object) -> None:
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Aligned columns on standard output; a dash where there is no value."""
-    cells = [list(titles)] + [["-" if c is None else shown(str(c)) for c in row] for row in rows]
+    cells = [list(titles)] + [["-" if c is None else _cell(str(c)) for c in row] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
     for row in cells:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -38,12 +38,16 @@ def print_bytes(content: bytes) -> None:
 
 def note(message: str) -> None:
     """A sentence for the person at the terminal, on standard error."""
-    click.echo(shown(message), err=True)
+    click.echo(_STEERING.sub(_escaped, message), err=True)
 
 
-def shown(text: str) -> str:
-    """The text with what would steer a terminal as escapes: others choose the names it shows."""
-    return _STEERING.sub(lambda character: ascii(character[0])[1:-1], text)
+def _cell(text: str) -> str:
+    """The text on one line, with what would steer a terminal as escapes: others choose names."""
+    return _STEERING.sub(_escaped, text).replace("\n", "\\n")
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return ascii(character[0])[1:-1]
 
 
 def _print(content: bytes, *, line: bool = True) -> None:

@@ -6,10 +6,12 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import cycle, islice
+from random import Random
 from time import perf_counter
 from typing import Any
 
 from recipient_fields.application import RecipientFieldService
+from recipient_fields.domain import StorageUnavailable
 from recipient_fields.entrypoints.composition import Core, now
 from recipient_fields.entrypoints.http.app import create_app
 
@@ -26,6 +28,28 @@ SOON = 20
 """Within how many histories a seeded bug is found."""
 
 _log = logging.getLogger(__name__)
+
+
+class LosesAnswers:
+    """A repository that now and then fails, before a change or after it."""
+
+    def __init__(self, sound: Any) -> None:
+        self._sound = sound
+        self._random = Random(1)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._sound, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            fate = self._random.random()
+            if fate < 0.02:
+                raise StorageUnavailable
+            result = method(*arguments, **options)
+            if fate < 0.04:
+                raise StorageUnavailable
+            return result
+
+        return call
 
 
 def users(core: Core, *repositories: Any) -> list[Caller]:

@@ -43,7 +43,7 @@ class ChecksBeforeItDeletes(Faulty):
 
     def delete(self, organization_id: Any, reference: Any, check: Any, /) -> None:
         check(self._sound.get(organization_id, reference))
-        sleep(0.001)
+        sleep(0.005)
         self._sound.delete(organization_id, reference, lambda _: None)
 
 

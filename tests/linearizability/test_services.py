@@ -8,8 +8,7 @@ import pytest
 
 from recipient_fields.entrypoints.composition import Core
 
-from .histories import app, assert_linearizable, clients
-from .test_storages import LosesAnswers
+from .histories import LosesAnswers, app, assert_linearizable, clients
 
 
 def test_the_service_is_linearizable(core: Core) -> None:

@@ -114,7 +114,7 @@ def test_it_is_not_ready_once_it_is_to_end(start: Callable[..., Service]) -> Non
 
 def test_more_connections_than_the_system_has_files_for_are_one_clear_line(script: Script) -> None:
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = (limit + 100) * 3 + 100
+    needed = (limit + 100) * 3 + 350
 
     told = script("serve", "--listen", "127.0.0.1:0", "--connections", limit).failure()
 

@@ -137,6 +137,13 @@ class PostgresServer:
             with suppress(psutil.NoSuchProcess):
                 process.resume()
 
+    def bring_back(self) -> None:
+        """Thaw it, or start it where it was killed, so that it clears what it left in memory."""
+        try:
+            self.thaw()
+        except psutil.NoSuchProcess:
+            self.start()
+
     def terminate_backends(self) -> None:
         """End every session but the one that asks, and wait until they have ended."""
         execute(

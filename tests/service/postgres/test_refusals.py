@@ -1,0 +1,82 @@
+"""A PostgreSQL that does not let the service in: at its start, and while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from time import monotonic
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from ...adapters.postgres.server import (
+    PASSWORD,
+    PostgresServer,
+    eventually,
+    execute,
+    new_database,
+)
+from ...cli.commands import Script
+from ..service import FIELDS, Client
+from .conftest import serving
+from .load import LONGEST_ANSWER
+
+ROLE = "refused"
+
+
+@pytest.fixture
+def role_url(server: PostgresServer, database: str) -> Iterator[str]:
+    """The database for a role of its own, which may touch every row."""
+    execute(server.url(), f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
+    execute(server.url(), f"GRANT pg_read_all_data, pg_write_all_data TO {ROLE}")
+    yield database.replace("//postgres:", f"//{ROLE}:")
+    execute(server.url(), f"DROP ROLE {ROLE}")
+
+
+def refusal(url: str) -> str:
+    return Script(url)("serve", "--listen", "127.0.0.1:0").failure()
+
+
+def test_a_service_that_is_not_let_in_says_so_on_one_line_and_does_not_start(
+    server: PostgresServer, database: str
+) -> None:
+    with new_database(server.url()) as empty, ExitStack() as taken:
+        assert "password authentication failed" in refusal(database.replace(PASSWORD, "wrong"))
+        assert 'database "nowhere" does not exist' in refusal(server.url("nowhere"))
+        assert refusal(empty).endswith("Run recipient-fields migrate.")
+        while server.accepts():
+            taken.enter_context(psycopg.connect(server.url()))
+        assert "too many clients" in refusal(database)
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        ("ROLE {role} PASSWORD 'changed'", f"ROLE {{role}} PASSWORD '{PASSWORD}'"),
+        ("ROLE {role} CONNECTION LIMIT 0", "ROLE {role} CONNECTION LIMIT -1"),
+        ("ROLE {role} SET search_path = nowhere", "ROLE {role} RESET search_path"),
+        ("DATABASE {name} ALLOW_CONNECTIONS false", "DATABASE {name} ALLOW_CONNECTIONS true"),
+    ],
+    ids=["password", "too many connections", "no tables", "no database"],
+)
+def test_a_service_that_is_no_longer_let_in_answers_503_until_it_is(
+    server: PostgresServer, database: str, role_url: str, key: str, broken: str, mended: str
+) -> None:
+    def alter(what: str) -> None:
+        execute(server.url(), "ALTER " + what.format(role=ROLE, name=urlsplit(database).path[1:]))
+        server.terminate_backends()
+
+    with serving(role_url) as url:
+        client = Client(url, key)
+        assert client.fields() == []
+        alter(broken)
+        for path in (FIELDS, "/readyz", FIELDS):
+            began = monotonic()
+            answer = client("GET", path)
+            assert answer.status == 503
+            assert "Retry-After" in answer.headers
+            assert monotonic() - began < LONGEST_ANSWER
+        alter(mended)
+        for path in (FIELDS, "/readyz"):
+            eventually(lambda path=path: client("GET", path).status == 200, within=2.5)
