@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from random import getrandbits
+from secrets import token_hex
 
 import falcon
 from attrs import frozen
@@ -117,13 +117,8 @@ def logged_request_id(req: falcon.Request) -> str:
 
 
 def choose_request_id(own: str | None) -> str:
-    """The client's own id where it is well-formed, else one of ours.
-
-    It is no secret, so it needs none of the system's random numbers, which cost ten times as much.
-    """
-    if own is not None and _REQUEST_ID.fullmatch(own):
-        return own
-    return f"{getrandbits(128):032x}"  # nosec B311
+    """The client's own id where it is well-formed, else one of ours."""
+    return own if own is not None and _REQUEST_ID.fullmatch(own) else token_hex(16)
 
 
 def _require_size(req: falcon.Request) -> None:
