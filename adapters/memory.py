@@ -198,7 +198,7 @@ class MemoryFieldRepository:
     ) -> tuple[RecipientField, ...]:
         """Remove all fields of the integration unless `check` raises."""
         shelf = self._shelf(organization_id)
-        fields = tuple(f for f in shelf.fields() if integration.channel.owns(f.origin))
+        fields = integration.own(shelf.fields())
         check(fields)
         for field in fields:
             shelf.drop(field)

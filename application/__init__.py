@@ -1,6 +1,6 @@
 """The use cases, and the ports they need. Imports the domain and attrs alone."""
 
-from .administration import AdministrationService, IssuedKey
+from .administration import AUDIT, AdministrationService, IssuedKey
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import (
@@ -25,6 +25,7 @@ from .publication import PublishedCatalog, field_document, published
 from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
 
 __all__ = [
+    "AUDIT",
     "DEFAULT_FIELD_LIMIT",
     "AdministrationService",
     "ApiKeyRepository",

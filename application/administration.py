@@ -22,8 +22,10 @@ from recipient_fields.domain import (
 
 from .ports import ApiKeyRepository, Clock, OrganizationRepository
 
-_audit = logging.getLogger("recipient_fields.audit")
-"""A line for each API key that is created, rotated or revoked; never the key itself."""
+AUDIT = "recipient_fields.audit"
+"""The logger that tells of each API key that is created, rotated or revoked; never of the key."""
+
+_audit = logging.getLogger(AUDIT)
 
 
 @frozen

@@ -16,7 +16,7 @@ from attrs.converters import optional
 from .errors import ApiKeyNotActive, InsufficientAccess, InvalidApiKey, Rule, Violation
 from .identity import ApiKeyId, OrganizationId
 from .instants import whole_milliseconds
-from .text import line_violation, normalized
+from .text import parse_name
 
 DEFAULT_LIFETIME = timedelta(days=90)
 SHORTEST_LIFETIME = timedelta(seconds=1)
@@ -108,11 +108,7 @@ class Credential:
 
 
 def _parse_name(text: str) -> str:
-    name = normalized(text)
-    violation = line_violation(name, longest=100)
-    if violation is not None:
-        raise InvalidApiKey([violation.under("name")])
-    return name
+    return parse_name(text, longest=100, invalid=InvalidApiKey)
 
 
 @frozen(kw_only=True)

@@ -1,9 +1,6 @@
 """The identifiers, as types that can't be mixed up."""
 
-from typing import Final, NewType
-
-LARGEST_ID: Final = 2**53 - 1
-"""The largest integer that every reader of JSON keeps exactly."""
+from typing import NewType
 
 OrganizationId = NewType("OrganizationId", int)
 """1 to 2^53-1, assigned by the storage."""

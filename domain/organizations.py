@@ -9,16 +9,12 @@ from attrs import field, frozen
 from .errors import InvalidOrganization
 from .identity import OrganizationId
 from .instants import epoch_milliseconds, whole_milliseconds
-from .text import LONGEST_LINE, line_violation, normalized
+from .text import LONGEST_LINE, parse_name
 
 
 def parse_organization_name(text: str) -> str:
     """The name, NFC and trimmed; InvalidOrganization unless it is one line of 1 to 255."""
-    name = normalized(text)
-    violation = line_violation(name, longest=LONGEST_LINE)
-    if violation is not None:
-        raise InvalidOrganization([violation.under("name")])
-    return name
+    return parse_name(text, longest=LONGEST_LINE, invalid=InvalidOrganization)
 
 
 @frozen(kw_only=True)

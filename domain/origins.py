@@ -7,8 +7,9 @@ from enum import Enum
 from attrs import frozen
 
 from .errors import InvalidField, Rule, Violation
-from .identity import LARGEST_ID, IntegrationId
+from .identity import IntegrationId
 from .text import unstorable
+from .values import LARGEST_INTEGER
 
 LONGEST_ESP_FIELD_NAME = 255
 
@@ -40,7 +41,7 @@ class Origin:
                 rule = Rule.REQUIRED if synced else Rule.NOT_APPLICABLE
                 message = "Integration fields, and no others, have an integration and an ESP name."
                 raise InvalidField([Violation(rule, message, (member,))])
-        if self.integration_id is not None and not 1 <= self.integration_id <= LARGEST_ID:
+        if self.integration_id is not None and not 1 <= self.integration_id <= LARGEST_INTEGER:
             message = "An integration's id is between 1 and 9007199254740991."
             raise InvalidField([Violation(Rule.OUT_OF_RANGE, message, ("integration_id",))])
         if self.esp_field_name is not None:

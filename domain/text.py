@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from .errors import Rule, Violation
+from .errors import InvalidInput, Rule, Violation
 
 LONGEST_LINE = 255
 
@@ -34,6 +34,15 @@ def line_violation(text: str, *, longest: int) -> Violation | None:
     if any(unicodedata.category(c) in {"Cc", "Cs"} or c in _LINE_SEPARATORS for c in text):
         return Violation(Rule.INVALID_CHARACTERS, "Remove line breaks and control characters.")
     return length_violation(text, longest=longest)
+
+
+def parse_name(text: str, *, longest: int, invalid: type[InvalidInput]) -> str:
+    """The name, NFC and trimmed; `invalid`, at `name`, unless it is one line of 1 to `longest`."""
+    name = normalized(text)
+    violation = line_violation(name, longest=longest)
+    if violation is not None:
+        raise invalid([violation.under("name")])
+    return name
 
 
 def verbatim_violation(text: str, *, longest: int) -> Violation | None:

@@ -27,6 +27,7 @@ the URL."""
 
 
 _POSTGRES = {"postgres", "postgresql"}
+_NO_POSTGRES = "Install recipient-fields[postgres] for this storage."
 
 
 class UnknownStorage(RecipientFieldsError):
@@ -153,10 +154,8 @@ def esp_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 
 def _esp_source(esp: Esp) -> Callable[..., EspFieldSource]:
-    try:
+    with _installed(NoFieldSource("Install recipient-fields[esp] to ask an ESP.")):
         from recipient_fields.adapters import esp as sources
-    except ImportError as error:
-        raise NoFieldSource("Install recipient-fields[esp] to ask an ESP.") from error
     return sources.SOURCES[esp]
 
 
@@ -186,23 +185,23 @@ def _open_sqlite(path: str) -> Storage:
 
 
 def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:
-    with _installed("postgres"):
+    with _installed(UnknownStorage(_NO_POSTGRES)):
         from recipient_fields.adapters.postgres import PostgresStorage
     return PostgresStorage(url, threads=threads, prepare=prepare)
 
 
 def _migrate_postgres(url: str) -> None:
-    with _installed("postgres"):
+    with _installed(UnknownStorage(_NO_POSTGRES)):
         from recipient_fields.adapters.postgres import migrate
     migrate(url)
 
 
 @contextmanager
-def _installed(extra: str) -> Iterator[None]:
+def _installed(otherwise: RecipientFieldsError) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise UnknownStorage(f"Install recipient-fields[{extra}] for this storage.") from error
+        raise otherwise from error
 
 
 def _open_plugin(scheme: str) -> Callable[[str], Storage]:

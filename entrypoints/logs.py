@@ -20,11 +20,11 @@ from structlog.dev import ConsoleRenderer
 from structlog.processors import JSONRenderer
 from structlog.typing import Processor
 
+from recipient_fields.application import AUDIT
 from recipient_fields.domain import RecipientFieldsError, format_instant, without_keys
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "json", "text")
-AUDIT = "recipient_fields.audit"
 
 _BATCH_SECONDS = 0.1
 _LARGEST_BATCH = 1_000

@@ -121,8 +121,7 @@ class PostgresIntegrationRepository:
 
         def delete(connection: Connection[Any]) -> tuple[RecipientField, ...]:
             integration = _get(connection, organization_id, integration_id)
-            everyones = select_fields(connection, organization_id)
-            fields = tuple(f for f in everyones if integration.channel.owns(f.origin))
+            fields = integration.own(select_fields(connection, organization_id))
             check(fields)
             delete_fields(connection, organization_id, fields)
             connection.execute(_DELETE, {"id": integration.id})

@@ -97,8 +97,7 @@ class SqliteIntegrationRepository:
         """See IntegrationRepository."""
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
-            everyones = select_fields(connection, organization_id)
-            fields = tuple(f for f in everyones if integration.channel.owns(f.origin))
+            fields = integration.own(select_fields(connection, organization_id))
             check(fields)
             delete_fields(connection, organization_id, fields)
             connection.execute(_DELETE, (integration.id,))

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from attrs import evolve, field, frozen
 from attrs.converters import optional
 
+from ..fields import RecipientField
 from ..identity import IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
 from ..origins import Channel, sync_of
-from ..text import LONGEST_LINE, line_violation, normalized
+from ..text import LONGEST_LINE, parse_name
 from .dialects import Esp
 from .errors import InvalidIntegration
 
 
 def parse_integration_name(text: str) -> str:
     """The name, NFC and trimmed; InvalidIntegration unless it is one line of 1 to 255."""
-    name = normalized(text)
-    violation = line_violation(name, longest=LONGEST_LINE)
-    if violation is not None:
-        raise InvalidIntegration([violation.under("name")])
-    return name
+    return parse_name(text, longest=LONGEST_LINE, invalid=InvalidIntegration)
 
 
 @frozen(kw_only=True)
@@ -58,6 +56,10 @@ class Integration(IntegrationDraft):
     def channel(self) -> Channel:
         """Who its sync runs are."""
         return sync_of(self.id)
+
+    def own(self, fields: Iterable[RecipientField]) -> tuple[RecipientField, ...]:
+        """Those of the fields that its runs have made, in their order."""
+        return tuple(each for each in fields if self.channel.owns(each.origin))
 
     def renamed(self, name: str) -> Integration:
         """This integration under another name. InvalidIntegration."""

@@ -120,7 +120,7 @@ class SyncRun:
         if integration.last_synced_at is not None and integration.last_synced_at > self._at:
             raise SyncOvertaken
         fields = tuple(catalog)
-        stored = [each for each in fields if integration.channel.owns(each.origin)]
+        stored = integration.own(fields)
         staying = {each.name for each in self._refused}
         clashes = tuple(_clashes(integration, stored, self._wanted, staying))
         clashing = {each.name for each in clashes}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import DIALECTS, Esp, derive_snippet
+from recipient_fields.domain.esp import DIALECTS, Dialect, Esp, derive_snippet
 
 from ..composition import esp_variables
 from .options import data_type_option, esp_option, json_option, option
@@ -21,15 +23,7 @@ def esp() -> None:
 @json_option
 def list_(*, as_json: bool) -> None:
     """List the email service providers (ESPs), and the variables a sync reads credentials from."""
-    known = [
-        {
-            "id": esp.value,
-            "name": dialect.title,
-            "required_variables": list(esp_variables(esp)[0].values()),
-            "optional_variables": list(esp_variables(esp)[1].values()),
-        }
-        for esp, dialect in DIALECTS.items()
-    ]
+    known = [_described(esp, dialect) for esp, dialect in DIALECTS.items()]
     if as_json:
         print_json({"esps": known})
     else:
@@ -38,6 +32,16 @@ def list_(*, as_json: bool) -> None:
             for each in known
         ]
         print_table(("ID", "NAME", "A SYNC NEEDS"), rows)
+
+
+def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
+    required, optional = esp_variables(esp)
+    return {
+        "id": esp.value,
+        "name": dialect.title,
+        "required_variables": list(required.values()),
+        "optional_variables": list(optional.values()),
+    }
 
 
 @esp.command()

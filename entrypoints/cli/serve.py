@@ -156,11 +156,14 @@ def serve(
     with opened(storage, threads=threads, prepare=prepare, field_limit=field_limit) as core:
         check = TimedCheck(core.storage.check)
         metrics = Metrics()
-        if admin_listen is None:
-            app = create_app(core.fields, core.validator, check, most_kept_bytes=cache)
-        else:
-            counted = metrics.counting(core.validator)
-            app = create_app(core.fields, counted, check, (metrics.observe,), most_kept_bytes=cache)
+        counted = admin_listen is not None
+        app = create_app(
+            core.fields,
+            metrics.counting(core.validator) if counted else core.validator,
+            check,
+            (metrics.observe,) if counted else (),
+            most_kept_bytes=cache,
+        )
         with _binding(listen, "--listen"):
             server = Server(
                 app,

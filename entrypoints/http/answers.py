@@ -11,7 +11,7 @@ from recipient_fields.application import PublishedCatalog, field_document
 from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
 
 from ..rendering import render_fields, to_json
-from .gate import parameters, precondition
+from .gate import READS, parameters, precondition
 from .list_parameters import next_page
 from .problems import entity_tag
 
@@ -49,7 +49,7 @@ def give(req: falcon.Request, resp: falcon.Response, answer: Answer) -> None:
     """200 with the answer, or 304 where the reader already has it."""
     resp.set_header("ETag", entity_tag(answer.version_tag))
     resp.set_headers(answer.headers)
-    if req.method in {"GET", "HEAD"} and precondition(req).excludes(answer.version_tag):
+    if req.method in READS and precondition(req).excludes(answer.version_tag):
         resp.status = falcon.HTTP_304
         return
     resp.data = answer.body

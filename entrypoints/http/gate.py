@@ -30,7 +30,7 @@ _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _AMBIGUOUS_PATH = re.compile(r"([a-z]+://[^/]*)?/(/|.*%2[Ff])", re.IGNORECASE)
 """In origin or absolute form: servers fold leading slashes and decode `%2F`; we route neither."""
-_READS = frozenset({"GET", "HEAD"})
+READS = frozenset({"GET", "HEAD"})
 _WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
 
@@ -61,7 +61,7 @@ class Gate:
         require_acceptable(req, resource.media_types)
         if req.method in _WRITES and req.path.startswith(PROTECTED_PREFIX):
             credential(req).require_write()
-        known = resource.parameters if req.method in _READS else ()
+        known = resource.parameters if req.method in READS else ()
         req.context.parameters = parse_parameters(req.query_string, known)
         require_json(req)
         req.context.precondition = parse_precondition(req)
@@ -76,7 +76,7 @@ class Gate:
         """The headers that every answer carries."""
         resp.set_header("X-Request-Id", request_id(req))
         resp.set_header("X-Content-Type-Options", "nosniff")
-        readable = req.method in _READS and resp.status_code in {200, 304}
+        readable = req.method in READS and resp.status_code in {200, 304}
         if readable and req.path.startswith(PROTECTED_PREFIX):
             resp.set_header("Cache-Control", "private, no-cache")
         elif resp.get_header("Cache-Control") is None:
