@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import time_ns
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from recipient_fields.adapters.contract import (
     machine_for,
     port_calls,
 )
+from recipient_fields.adapters.contract.examples import NOW, a_definition
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import Storage
@@ -74,3 +76,12 @@ TestSqliteMachine = machine_for(sqlite_storage).TestCase
 def test_sqlite_agrees_with_memory(calls: list[Call]) -> None:
     with closing(MemoryStorage()) as memory, sqlite_storage() as sqlite:
         assert_storages_agree(memory, sqlite, calls)
+
+
+def test_a_revision_that_a_restore_has_lost_is_not_given_again() -> None:
+    """It moves to the present, so that counting on from a backup meets none of those lost."""
+    with sqlite_storage() as storage:
+        ours = storage.organizations.add("ACME", NOW).id
+        before = time_ns() // 1_000_000
+        storage.fields.add(ours, a_definition())
+        assert storage.fields.all(ours).revision >= before

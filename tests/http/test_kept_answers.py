@@ -92,6 +92,12 @@ class TestKeeping:
         for number in range(1_000):
             kept.answer(meeting(5), f"/?q={number}", lambda: of_size(500))
         kept.answer(meeting(5, BREWERY), "/", not_again)
+        there = [
+            number
+            for number in range(1_000)
+            if kept.answer(meeting(5), f"/?q={number}", lambda: LIST) is not LIST
+        ]
+        assert 0 < len(there) * 500 < 80_000 / 8
 
     def test_nothing_is_kept_where_nothing_may_be(self):
         kept = KeptAnswers(0)

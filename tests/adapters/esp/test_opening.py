@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from recipient_fields.adapters.esp import SOURCES
+from recipient_fields.adapters.esp import SOURCES, MailchimpFieldSource
 from recipient_fields.domain.esp import Esp, EspRefused
 from recipient_fields.entrypoints.composition import (
     MissingCredentials,
@@ -102,3 +102,9 @@ def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "urllib3", None)
     with pytest.raises(NoFieldSource, match=r"Install recipient-fields\[esp\]"):
         open_esp_source(Esp.SENDGRID, {variable(Esp.SENDGRID, "api_key"): SECRET})
+
+
+def test_a_mailchimp_key_without_a_data_centre_is_not_looked_up():
+    source = MailchimpFieldSource(api_key="0123456789abcdef" * 2, list_id="1")
+    with pytest.raises(EspRefused):
+        list(source.fields())
