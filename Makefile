@@ -6,7 +6,7 @@ SOURCES := domain application adapters entrypoints
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header pyproject.toml
 
-.PHONY: help install serve check test test-browser test-framing test-linearizability test-load test-long bench \
+.PHONY: help install serve check docs test test-browser test-framing test-linearizability test-load test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show these lines
@@ -46,18 +46,22 @@ bench: install  ## measure the service against the ceiling, and write docs/perfo
 bench-quick: install ## ask every benchmark's question once, as the tests do
 	$(BIN)/python tests/benchmarks/run.py --quick
 
-check: install  ## lint, type-check, look for weaknesses, and check who imports whom
+check: install docs ## lint, type-check, look for weaknesses, and check who imports whom
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --strict docs/examples/*.py
 	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(SOURCES)
+
+docs: install   ## build the documentation into build/docs, warnings as errors
+	$(BIN)/sphinx-build -W --keep-going --fresh-env --quiet docs build/docs
 
 format: install ## reformat the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-lock: install   ## choose versions for what has changed, with the hashes of their files
+lock:           ## choose versions for what has changed, with the hashes of their files
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv
 	$(LOCK) --extra dev --output-file requirements-dev.txt
 	$(LOCK) --extra cli --extra postgres --constraint requirements-dev.txt \

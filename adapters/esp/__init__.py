@@ -3,18 +3,20 @@
 from collections.abc import Callable, Mapping
 
 from recipient_fields.application import EspFieldSource
+from recipient_fields.application.extras import brought_by
 from recipient_fields.domain.esp import Esp
 
-from .activecampaign import ActiveCampaignFieldSource
-from .braze import BrazeFieldSource
-from .brevo import BrevoFieldSource
-from .hubspot import HubSpotFieldSource
-from .iterable import IterableFieldSource
-from .klaviyo import KlaviyoFieldSource
-from .mailchimp import MailchimpFieldSource
-from .run import Limits
-from .salesforce import SalesforceFieldSource
-from .sendgrid import SendGridFieldSource
+with brought_by("esp", "urllib3"):
+    from .activecampaign import ActiveCampaignFieldSource
+    from .braze import BrazeFieldSource
+    from .brevo import BrevoFieldSource
+    from .hubspot import HubSpotFieldSource
+    from .iterable import IterableFieldSource
+    from .klaviyo import KlaviyoFieldSource
+    from .mailchimp import MailchimpFieldSource
+    from .run import Limits
+    from .salesforce import SalesforceFieldSource
+    from .sendgrid import SendGridFieldSource
 
 SOURCES: Mapping[Esp, Callable[..., EspFieldSource]] = {
     Esp.SALESFORCE: SalesforceFieldSource,

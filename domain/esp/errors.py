@@ -85,7 +85,7 @@ class ContentNotExportable(RecipientFieldsError):
     """The content asks for fields that can't be inserted; all places are in `refused`, in order."""
 
     def __init__(self, refused: Iterable[RefusedPlaceholder]) -> None:
-        self.refused = tuple(refused)
+        self.refused: tuple[RefusedPlaceholder, ...] = tuple(refused)
         super().__init__(" ".join(_sentence(each) for each in self.refused))
 
 

@@ -1,5 +1,8 @@
 """The command line `recipient-fields`."""
 
-from .main import main
+from recipient_fields.application.extras import brought_by
+
+with brought_by("cli", "click", "setproctitle"):
+    from .main import main
 
 __all__ = ["main"]

@@ -1,1 +1,8 @@
-"""The HTTP service: a Falcon application hosted by waitress."""
+"""The HTTP service: a Falcon application hosted by waitress, or mounted in another."""
+
+from recipient_fields.application.extras import brought_by
+
+with brought_by("http", "falcon"):
+    from .app import create_app
+
+__all__ = ["create_app"]

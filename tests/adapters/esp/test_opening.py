@@ -9,6 +9,7 @@ import attrs
 import pytest
 
 from recipient_fields.adapters.esp import SOURCES, MailchimpFieldSource
+from recipient_fields.application import MissingExtra
 from recipient_fields.domain.esp import Esp, EspRefused
 from recipient_fields.entrypoints.composition import (
     MissingCredentials,
@@ -100,7 +101,7 @@ def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr("recipient_fields.adapters.esp")
     monkeypatch.setitem(sys.modules, "urllib3", None)
-    with pytest.raises(NoFieldSource, match=r"Install recipient-fields\[esp\]"):
+    with pytest.raises(MissingExtra, match=r"Install recipient-fields\[esp\]"):
         open_esp_source(Esp.SENDGRID, {variable(Esp.SENDGRID, "api_key"): SECRET})
 
 

@@ -1,0 +1,309 @@
+"""What somebody else's application and adapter look like, for type checkers and to be run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.application import (
+    AdministrationService,
+    ApiKeyRepository,
+    EspFieldSource,
+    FieldChange,
+    FieldCheck,
+    FieldRepository,
+    IntegrationRepository,
+    IntegrationService,
+    IssuedKey,
+    KeyValidator,
+    MissingExtra,
+    OrganizationRepository,
+    PublishedCatalog,
+    RecipientFields,
+    RecipientFieldService,
+    Storage,
+    StoredKeyValidator,
+    field_document,
+    system_clock,
+)
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    ANY_VERSION,
+    API,
+    Access,
+    Allowed,
+    AllowedValues,
+    Catalog,
+    Channel,
+    Credential,
+    DataType,
+    Decision,
+    Denied,
+    FieldChanges,
+    FieldDefinition,
+    FieldDraft,
+    FieldKey,
+    FieldNotFound,
+    FieldPage,
+    FieldQuery,
+    FieldReference,
+    FieldReplacement,
+    InvalidField,
+    KeyTaken,
+    KeyValidationUnavailable,
+    Operation,
+    OperationForbidden,
+    OrganizationId,
+    Origin,
+    Precondition,
+    RecipientField,
+    RecipientFieldsError,
+    Rule,
+    SortKey,
+    Source,
+    VersionConflict,
+    Violation,
+    decide,
+)
+from recipient_fields.domain.esp import (
+    Esp,
+    EspField,
+    Integration,
+    ReportedField,
+    SyncPlan,
+    export_content,
+)
+
+
+class WatchedFields:
+    """A FieldRepository that counts what goes through it to another one."""
+
+    def __init__(self, fields: FieldRepository) -> None:
+        self._fields = fields
+        self.writes: int = 0
+
+    def all(self, organization_id: OrganizationId, /) -> Catalog:
+        return self._fields.all(organization_id)
+
+    def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        return self._fields.publish(organization_id)
+
+    def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
+        return self._fields.select(organization_id, query)
+
+    def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
+        return self._fields.get(organization_id, reference)
+
+    def add(
+        self,
+        organization_id: OrganizationId,
+        definition: FieldDefinition,
+        /,
+        *,
+        limit: int | None = None,
+    ) -> RecipientField:
+        self.writes += 1
+        return self._fields.add(organization_id, definition, limit=limit)
+
+    def update(
+        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+    ) -> RecipientField:
+        self.writes += 1
+        return self._fields.update(organization_id, reference, change)
+
+    def delete(
+        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+    ) -> None:
+        self.writes += 1
+        self._fields.delete(organization_id, reference, check)
+
+
+class WatchedStorage:
+    """A Storage in front of another one."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.fields: WatchedFields = WatchedFields(storage.fields)
+
+    @property
+    def api_keys(self) -> ApiKeyRepository:
+        return self._storage.api_keys
+
+    @property
+    def integrations(self) -> IntegrationRepository:
+        return self._storage.integrations
+
+    @property
+    def organizations(self) -> OrganizationRepository:
+        return self._storage.organizations
+
+    def check(self) -> None:
+        self._storage.check()
+
+    def close(self) -> None:
+        self._storage.close()
+
+
+@frozen
+class StaffKeys:
+    """A KeyValidator over a table of the application's own."""
+
+    organizations: Mapping[str, OrganizationId]
+    reachable: bool = True
+
+    def validate(self, presented: str, /) -> Credential | None:
+        if not self.reachable:
+            raise KeyValidationUnavailable
+        organization_id = self.organizations.get(presented)
+        if organization_id is None:
+            return None
+        return Credential(organization_id, f"staff:{organization_id}", Access.READ_ONLY)
+
+
+@frozen
+class Warehouse:
+    """An EspFieldSource that is no ESP."""
+
+    names: tuple[str, ...]
+
+    def fields(self) -> Iterator[ReportedField]:
+        for name in self.names:
+            yield EspField(name=name, label=name.title(), data_type=DataType.TEXT)
+
+
+def storages(folder: Path) -> Iterator[Storage]:
+    yield MemoryStorage()
+    yield SqliteStorage(folder / "fields.db")
+    yield WatchedStorage(MemoryStorage())
+
+
+def production(url: str) -> Storage:
+    """PostgreSQL, where its extra is installed."""
+    try:
+        from recipient_fields.adapters.postgres import PostgresStorage, migrate
+    except MissingExtra as missing:
+        raise SystemExit(f"{missing} ({missing.name})") from missing
+    migrate(url)
+    return PostgresStorage(url, threads=8)
+
+
+def manage_fields(organization_id: OrganizationId, service: RecipientFields) -> None:
+    """Use every method of the service."""
+    draft = FieldDraft(
+        name="Loyalty tier",
+        data_type=DataType.TEXT,
+        allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver"]),
+        custom_insertion_code="{{ tier }}",
+    )
+    tier: RecipientField = service.create_field(organization_id, draft)
+    key: FieldKey = tier.key
+    values: tuple[object, ...] = tier.allowed_values.values if tier.allowed_values else ()
+    assert (key, values) == ("loyalty_tier", ("gold", "silver"))
+
+    changed = service.update_field(
+        organization_id, tier.id, FieldChanges(insertable=False, allowed_values=None)
+    )
+    assert changed.updated_at > tier.updated_at
+    again: RecipientField
+    made: bool
+    again, made = service.replace_or_create_field(
+        organization_id,
+        FieldKey("city"),
+        FieldReplacement(name="City", data_type="text"),
+        Precondition(none_match=ANY_VERSION),
+    )
+    assert made
+    page: FieldPage = service.find_fields(
+        organization_id,
+        FieldQuery(sources=frozenset({Source.API}), sort=SortKey.NAME, descending=True, limit=1),
+    )
+    assert [field.key for field in page.fields] == ["loyalty_tier"]
+    assert page.total == 2
+    catalog: Catalog = service.list_fields(organization_id)
+    documents: list[dict[str, object]] = [field_document(field) for field in catalog.fields]
+    assert [document["id"] for document in documents] == [tier.id, again.id]
+    service.delete_field(organization_id, again.key)
+
+
+def errors(organization_id: OrganizationId, service: RecipientFieldService) -> Iterator[str]:
+    """What the errors say, and what they know."""
+    try:
+        FieldDraft(name=" ", data_type=DataType.DATE)
+    except InvalidField as error:
+        violations: tuple[Violation, ...] = error.violations
+        rules: list[Rule] = [violation.rule for violation in violations]
+        yield ", ".join(rule.value for rule in rules)
+    try:
+        service.create_field(organization_id, FieldDraft(name="Tier", data_type=DataType.TEXT))
+        service.create_field(organization_id, FieldDraft(name="Tier", data_type=DataType.TEXT))
+    except KeyTaken as error:
+        yield service.get_field(organization_id, error.existing_id).key
+    try:
+        service.through(ADMINISTRATOR).delete_field(organization_id, FieldKey("tier"))
+    except OperationForbidden as error:
+        yield str(error)
+    try:
+        service.get_field(organization_id, FieldKey("missing"))
+    except (FieldNotFound, VersionConflict) as error:
+        known: RecipientFieldsError = error
+        yield type(known).__name__
+
+
+def explain(channel: Channel, origin: Origin) -> str:
+    decision: Decision = decide(channel, Operation.DELETE, origin)
+    match decision:
+        case Allowed():
+            return "allowed"
+        case Denied(reason):
+            return reason
+
+
+def sync(organization_id: OrganizationId, storage: Storage) -> None:
+    integrations = IntegrationService(integrations=storage.integrations, fields=storage.fields)
+    integration: Integration = integrations.create_integration(
+        organization_id, esp=Esp.MAILCHIMP, name="Main list"
+    )
+    source: EspFieldSource = Warehouse(("FNAME", "LNAME"))
+    plan: SyncPlan = integrations.sync_fields(organization_id, integration.id, source.fields())
+    assert [definition.key for definition in plan.created] == ["fname", "lname"]
+    fields = storage.fields.all(organization_id).fields
+    assert export_content("Hello {{recipient.fname}}", fields) == "Hello *|FNAME|*"
+
+
+def authenticate(organization_id: OrganizationId, storage: Storage) -> None:
+    administration = AdministrationService(
+        organizations=storage.organizations, api_keys=storage.api_keys, clock=system_clock
+    )
+    issued: IssuedKey = administration.issue_key(organization_id, name="Backend")
+    validators: dict[str, KeyValidator] = {
+        issued.plain.reveal(): StoredKeyValidator(storage.api_keys),
+        "staff-badge": StaffKeys({"staff-badge": organization_id}),
+    }
+    for presented, validator in validators.items():
+        credential = validator.validate(presented)
+        assert credential is not None
+        assert credential.organization_id == organization_id
+        assert evolve(credential, catalog_revision=None) == credential
+
+
+def main(folder: Path) -> None:
+    for storage in storages(folder):
+        with closing(storage):
+            acme = storage.organizations.add("Acme", system_clock())
+            service = RecipientFieldService(fields=storage.fields)
+            manage_fields(acme.id, service)
+            *told, forbidden, unknown = errors(acme.id, service)
+            assert (told, unknown) == (["blank", "tier"], "FieldNotFound")
+            assert forbidden == explain(ADMINISTRATOR, API.origin())
+            sync(acme.id, storage)
+            authenticate(acme.id, storage)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

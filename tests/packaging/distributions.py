@@ -1,0 +1,69 @@
+"""Building the source distribution and the wheel from a copy of the tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from zipfile import ZipFile
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("domain", "application", "adapters", "entrypoints")
+"""What is mapped to the import package."""
+
+# What git ignores: all of it is made, not written. Hidden files are git's and CI's.
+_MADE = shutil.ignore_patterns(
+    *(".*", "build", "dist", "mutants", "*.egg-info", "__pycache__", "*.db*")
+)
+
+
+def copy_tree(to: Path) -> Path:
+    """A fresh checkout, as far as it matters to a build."""
+    shutil.copytree(ROOT, to, ignore=_MADE)
+    return to
+
+
+def files_in(folder: Path) -> set[str]:
+    """The files below the folder, by their paths from there."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def build(source: Path, *what: str) -> Path:
+    """The folder of what was built of the source; without `what`, an sdist and a wheel of that."""
+    made = source.with_name(f"{source.name}-dist")
+    run = subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", *what, "--outdir", made, source],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "SOURCE_DATE_EPOCH": "1600000000"},
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return made
+
+
+def wheel_in(made: Path) -> Path:
+    """The wheel that was built."""
+    (wheel,) = made.glob("*.whl")
+    return wheel
+
+
+def sdist_in(made: Path) -> Path:
+    """The source distribution that was built."""
+    (sdist,) = made.glob("*.tar.gz")
+    return sdist
+
+
+def files_of_wheel(wheel: Path) -> set[str]:
+    """The files that a wheel installs."""
+    with ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if not name.endswith("/")}
+
+
+def files_of_sdist(sdist: Path) -> set[str]:
+    """The files of a source distribution, by their paths from its one folder."""
+    with tarfile.open(sdist) as archive:
+        return {member.name.partition("/")[2] for member in archive if member.isfile()}

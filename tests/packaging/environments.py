@@ -1,0 +1,87 @@
+"""Virtual environments that begin empty, and what runs in them: never this project's own tree."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from attrs import frozen
+
+from .distributions import ROOT
+
+HANGS = 60
+"""Seconds after which a process is taken to hang."""
+
+_PIN = re.compile(r"^[a-z0-9._-]+==[^\\\n]+", re.MULTILINE)
+
+
+@frozen
+class Environment:
+    """A virtual environment, and an empty folder that its processes start in."""
+
+    folder: Path
+    workplace: Path
+
+    @classmethod
+    def create(cls, folder: Path) -> Environment:
+        """A new one without any package, not even pip."""
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        workplace = folder.with_name(f"{folder.name}-workplace")
+        workplace.mkdir()
+        return cls(folder, workplace)
+
+    def install(self, requirement: str) -> None:
+        """What a user's `pip install` does, in the versions that requirements.txt has."""
+        pins = self.folder / "constraints.txt"
+        pins.write_text("\n".join(_PIN.findall((ROOT / "requirements.txt").read_text("utf-8"))))
+        self._pip("install", "--quiet", "--constraint", str(pins), requirement)
+        self._pip("check")
+
+    def installed(self) -> set[str]:
+        """The names of all packages."""
+        packages = json.loads(self._pip("list", "--format", "json"))
+        return {package["name"] for package in packages}
+
+    def script(self, name: str) -> Path:
+        """The command of that name."""
+        return self.folder / "bin" / name
+
+    def run(self, *command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        """A process that ran in the workplace, however it ended."""
+        return subprocess.run(
+            command,
+            cwd=self.workplace,
+            env=self.variables(**variables),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=HANGS,
+        )
+
+    def python(self, program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """A program that ran with warnings as errors."""
+        return self.run(self.script("python"), "-W", "error", "-c", program, *arguments)
+
+    def variables(self, **ours: str) -> dict[str, str]:
+        """The environment of a process, without whatever leads to other packages or settings."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "RECIPIENT_FIELDS_", "VIRTUAL_ENV"))
+        }
+        return {**kept, **ours}
+
+    def _pip(self, *arguments: str) -> str:
+        run = subprocess.run(
+            [sys.executable, "-m", "pip", "--python", self.script("python"), *arguments],
+            cwd=self.workplace,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+        return run.stdout

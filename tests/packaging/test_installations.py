@@ -1,0 +1,191 @@
+"""What a user has after `pip install`, extra by extra, in environments that were empty."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ..adapters.postgres.server import new_database
+from ..service.service import Client
+from .distributions import ROOT
+from .environments import HANGS, Environment
+
+CORE = ("domain", "domain.esp", "application", "adapters.memory", "adapters.sqlite")
+NEEDS = {
+    "adapters.client": "client",
+    "adapters.contract": "testing",
+    "adapters.esp": "esp",
+    "adapters.introspection": "introspection",
+    "adapters.postgres": "postgres",
+    "entrypoints.cli": "cli",
+    "entrypoints.http": "http",
+    "entrypoints.wsgi": "cli",
+}
+"""The importable modules that need an extra, and which."""
+
+
+@pytest.fixture(scope="module")
+def new_environment(
+    tmp_path_factory: pytest.TempPathFactory, wheel: Path
+) -> Callable[[str], Environment]:
+    """Makes environments with the wheel and these extras of it."""
+
+    def make(extras: str = "") -> Environment:
+        environment = Environment.create(tmp_path_factory.mktemp("environments") / "venv")
+        environment.install(f"{wheel}{extras}")
+        return environment
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def bare(new_environment: Callable[[str], Environment]) -> Environment:
+    return new_environment("")
+
+
+@pytest.fixture(scope="module")
+def serving(new_environment: Callable[[str], Environment]) -> Environment:
+    return new_environment("[http,cli]")
+
+
+@pytest.fixture(scope="module")
+def in_production(new_environment: Callable[[str], Environment]) -> Environment:
+    return new_environment("[cli,postgres]")
+
+
+def output(run: subprocess.CompletedProcess[str]) -> str:
+    """What a process that succeeded has printed."""
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+def command(environment: Environment, storage: str, *arguments: str) -> str:
+    """What `recipient-fields` prints there."""
+    script = environment.script("recipient-fields")
+    return output(environment.run(script, *arguments, RECIPIENT_FIELDS_STORAGE=storage))
+
+
+def new_key(environment: Environment, storage: str) -> str:
+    command(environment, storage, "organizations", "create", "Acme")
+    return command(environment, storage, "keys", "create", "--organization", "1", "--name", "Test")
+
+
+def test_the_core_alone_brings_attrs_and_nothing_else(bare: Environment) -> None:
+    assert bare.installed() == {"attrs", "recipient-fields"}
+
+
+def test_what_is_imported_is_what_was_installed(bare: Environment) -> None:
+    found = output(bare.python("import recipient_fields.domain as d; print(d.__file__)"))
+
+    assert Path(found).is_relative_to(bare.folder)
+
+
+def test_the_example_of_embedding_runs_on_the_core_alone(bare: Environment) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+    (promised,) = re.findall(r"print\(.*\)  # (.*)", example)
+
+    assert output(bare.python(example)) == promised
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_the_core_imports_the_standard_library_and_attrs(bare: Environment, module: str) -> None:
+    program = f"""if True:
+        import sys
+        before = {{*sys.modules}}
+        import recipient_fields.{module}
+        new = {{name.partition(".")[0] for name in sys.modules.keys() - before}}
+        print(*sorted(new - sys.stdlib_module_names))
+    """
+
+    assert output(bare.python(program)).split() == ["attr", "attrs", "recipient_fields"]
+
+
+def test_the_storage_in_a_file_finds_its_migrations(bare: Environment) -> None:
+    program = "from recipient_fields.adapters.sqlite import SqliteStorage as S; S('f.db').check()"
+
+    assert output(bare.python(program)) == ""
+
+
+@pytest.mark.parametrize("module", NEEDS)
+def test_an_import_says_which_extra_it_misses(bare: Environment, module: str) -> None:
+    run = bare.python(f"import recipient_fields.{module}")
+
+    last_line = run.stderr.splitlines()[-1]
+    assert f"MissingExtra: Install recipient-fields[{NEEDS[module]}], " in last_line
+
+
+@pytest.mark.parametrize("module", NEEDS)
+def test_a_missing_extra_is_an_import_error_like_any_other(bare: Environment, module: str) -> None:
+    program = (
+        f"try:\n    import recipient_fields.{module}\n"
+        "except ModuleNotFoundError as error:\n    print(error.name)"
+    )
+
+    assert output(bare.python(program))
+
+
+def test_the_command_says_in_one_line_that_its_extra_is_missing(bare: Environment) -> None:
+    run = bare.run(bare.script("recipient-fields"), "--help")
+
+    assert (run.returncode, run.stdout) == (1, "")
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("Error: Install recipient-fields[cli]")
+
+
+@pytest.fixture
+def service(serving: Environment) -> Iterator[str]:
+    """The URL of a service that runs there, over one file."""
+    process = subprocess.Popen(
+        [serving.script("recipient-fields"), "serve", "--listen", "127.0.0.1:0"],
+        cwd=serving.workplace,
+        env=serving.variables(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    with process:
+        try:
+            (url,) = next(
+                found
+                for line in process.stderr
+                if (found := re.findall(r"http://127\.0\.0\.1:\d+", line))
+            )
+            yield url
+        finally:
+            process.terminate()
+            process.communicate(timeout=HANGS)
+
+
+def test_the_installed_service_answers(serving: Environment, service: str) -> None:
+    key = new_key(serving, "sqlite:recipient-fields.db")
+
+    assert Client(service)("GET", "/healthz").status == 200
+    assert Client(service, key).fields() == []
+
+
+def test_the_installed_service_has_its_reference(service: str) -> None:
+    assert Client(service)("GET", "/docs/swagger-ui-bundle.js").status == 200
+
+
+def test_the_command_says_in_one_line_which_extra_a_storage_misses(serving: Environment) -> None:
+    script = serving.script("recipient-fields")
+
+    run = serving.run(script, "--storage", "postgresql://localhost/x", "migrate")
+
+    assert (run.returncode, run.stdout) == (1, "")
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("Error: Install recipient-fields[postgres]")
+
+
+def test_migrations_run_where_the_storage_was_installed(
+    in_production: Environment, server_url: str
+) -> None:
+    with new_database(server_url) as url:
+        command(in_production, url, "migrate")
+        key = new_key(in_production, url)
+
+        assert key.startswith("rfk_")

@@ -1,0 +1,114 @@
+"""What type checkers see of the installed package, as its users' checkers do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .environments import Environment
+
+CONSUMER = Path(__file__).with_name("consumer.py")
+TOOLS = Path(sys.executable).parent
+
+PUBLIC = (
+    "recipient_fields.domain.",
+    "recipient_fields.application.",
+    "recipient_fields.adapters.",
+    "recipient_fields.entrypoints.cli.main",
+    "recipient_fields.entrypoints.composition.",
+    "recipient_fields.entrypoints.console.",
+    "recipient_fields.entrypoints.http.create_app",
+    "recipient_fields.entrypoints.http.app.",
+    "recipient_fields.entrypoints.http.metrics.Metrics.",
+    "recipient_fields.entrypoints.http.server.Server.",
+    "recipient_fields.entrypoints.logs.",
+    "recipient_fields.entrypoints.wsgi.",
+)
+"""What others may import. The rest of the entrypoints is theirs alone: much of it fills in classes
+of waitress and Falcon, whose attributes have the types that those libraries gave them."""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Environment:
+    """The wheel in an environment of its own, with the packages of this one behind it."""
+    environment = Environment.create(tmp_path_factory.mktemp("types") / "venv")
+    (packages,) = (environment.folder / "lib").glob("python*/site-packages")
+    subprocess.run(
+        (
+            *(sys.executable, "-m", "pip", "--python", environment.script("python")),
+            *("install", "--quiet", "--no-deps", "--no-index", wheel),
+        ),
+        check=True,
+    )
+    (packages / "behind.pth").write_text(sysconfig.get_path("purelib"))
+    return environment
+
+
+@pytest.fixture(scope="module")
+def consumer(installed: Environment) -> Path:
+    """Somebody else's module, which sees only what is installed."""
+    return Path(shutil.copy(CONSUMER, installed.workplace))
+
+
+def verified(installed: Environment, package: str) -> dict[str, Any]:
+    """What pyright's checker says of the package's public types."""
+    # It takes the interpreter from the path, whatever --pythonpath says.
+    path = f"{installed.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    run = installed.run(
+        *(TOOLS / "basedpyright", "--outputjson", "--ignoreexternal"),
+        *("--verifytypes", f"recipient_fields.{package}"),
+        PATH=path,
+    )
+    report: dict[str, Any] = json.loads(run.stdout)["typeCompleteness"]
+    return report
+
+
+@pytest.mark.parametrize("package", ["domain", "application", "adapters", "entrypoints"])
+def test_every_public_symbol_has_a_type_that_all_checkers_agree_on(
+    installed: Environment, package: str
+) -> None:
+    report = verified(installed, package)
+
+    assert Path(report["pyTypedPath"]).is_relative_to(installed.folder)
+    assert len(report["symbols"]) > 100
+    assert [
+        (symbol["name"], [found["message"] for found in symbol["diagnostics"]])
+        for symbol in report["symbols"]
+        if symbol["isExported"] and symbol["name"].startswith(PUBLIC)
+        if not symbol["isTypeKnown"] or symbol["isTypeAmbiguous"]
+    ] == []
+
+
+def test_the_consumer_runs(installed: Environment, consumer: Path) -> None:
+    run = installed.run(installed.script("python"), "-W", "error", consumer, installed.workplace)
+
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_the_consumer_passes_mypy(installed: Environment, consumer: Path) -> None:
+    run = installed.run(
+        *(TOOLS / "mypy", "--strict", "--python-executable", installed.script("python")),
+        *("--cache-dir", installed.workplace / "cache", consumer),
+    )
+
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_consumer_passes_pyright(installed: Environment, consumer: Path) -> None:
+    settings = installed.workplace / "strict.json"
+    settings.write_text(json.dumps({"typeCheckingMode": "strict", "include": [consumer.name]}))
+
+    run = installed.run(
+        *(TOOLS / "basedpyright", "--project", settings),
+        *("--pythonpath", installed.script("python")),
+    )
+
+    assert run.returncode == 0, run.stdout + run.stderr
