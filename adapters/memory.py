@@ -9,12 +9,16 @@ from threading import RLock
 from attrs import evolve
 
 from recipient_fields.application import (
+    ApiKeyRepository,
     FieldChange,
     FieldCheck,
+    FieldRepository,
     IntegrationChange,
     IntegrationCheck,
+    IntegrationRepository,
     KeyChange,
     KeySuccession,
+    OrganizationRepository,
     PublishedCatalog,
     SyncPlanner,
     published,
@@ -53,10 +57,14 @@ class MemoryStorage:
 
     def __init__(self) -> None:
         lock = RLock()
-        self.organizations = MemoryOrganizationRepository(lock)
-        self.fields = MemoryFieldRepository(lock, self.organizations)
-        self.integrations = MemoryIntegrationRepository(lock, self.organizations, self.fields)
-        self.api_keys = MemoryApiKeyRepository(lock, self.organizations, self.fields)
+        organizations = MemoryOrganizationRepository(lock)
+        fields = MemoryFieldRepository(lock, organizations)
+        self.organizations: OrganizationRepository = organizations
+        self.fields: FieldRepository = fields
+        self.integrations: IntegrationRepository = MemoryIntegrationRepository(
+            lock, organizations, fields
+        )
+        self.api_keys: ApiKeyRepository = MemoryApiKeyRepository(lock, organizations, fields)
 
     def check(self) -> None:
         """Memory always answers."""
@@ -101,6 +109,11 @@ class _Shelf:
         self.revision = revision
         self._by_id: dict[FieldId, RecipientField] = {}
         self._by_key: dict[str, RecipientField] = {}
+
+    def copy(self) -> _Shelf:
+        copy = _Shelf(self.revision)
+        copy._by_id, copy._by_key = self._by_id.copy(), self._by_key.copy()
+        return copy
 
     def fields(self) -> tuple[RecipientField, ...]:
         return tuple(self._by_id.values())
@@ -205,14 +218,15 @@ class MemoryFieldRepository:
         return fields
 
     def apply(self, organization_id: OrganizationId, plan: SyncPlan) -> None:
-        """Store what the plan does to the fields."""
-        shelf = self._shelf(organization_id)
+        """Store what the plan does to the fields: all of it, or nothing where it is interrupted."""
+        shelf = self._shelf(organization_id).copy()
         for field in plan.removed:
             shelf.drop(field)
         for field in plan.updated:
             shelf.put(field)
         for definition in plan.created:
             self._add(shelf, organization_id, definition)
+        self._shelves[organization_id] = shelf
 
     def _add(
         self, shelf: _Shelf, organization_id: OrganizationId, definition: FieldDefinition

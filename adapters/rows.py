@@ -1,4 +1,9 @@
-"""Rows of plain values and what the domain makes of them, for storages that keep rows."""
+"""Rows of plain values and what the domain makes of them, for storages that keep rows.
+
+For adapters of others as for ours. A storage selects its columns in the order in which a function
+here takes them, and turns what it keeps in a form of its own, such as times, into what is asked
+for. The domain judges what comes back: a row that breaks a rule is InvalidInput or ValueError.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +30,8 @@ from recipient_fields.domain import (
     ValueExpression,
 )
 from recipient_fields.domain.esp import Esp, Integration
+
+__all__ = ["found_key", "plain_values", "stored_field", "stored_integration", "stored_key"]
 
 
 def stored_field(
@@ -71,7 +78,7 @@ def stored_field(
     )
 
 
-def plain_values(definition: FieldDefinition) -> Mapping[str, object]:
+def plain_values(definition: FieldDefinition) -> Mapping[str, str | int | None]:
     """What a row holds of a definition, but for its times and its allowed values."""
     return {
         "name": definition.name,

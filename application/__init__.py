@@ -1,6 +1,10 @@
 """The use cases, and the ports they need. Imports the domain and attrs alone."""
 
 from .administration import AUDIT, AdministrationService, IssuedKey
+from .clock import system_clock
+from .core import Core
+from .extras import MissingExtra
+from .inbound import RecipientFields
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import (
@@ -30,6 +34,7 @@ __all__ = [
     "AdministrationService",
     "ApiKeyRepository",
     "Clock",
+    "Core",
     "EspFieldSource",
     "FieldChange",
     "FieldCheck",
@@ -42,13 +47,16 @@ __all__ = [
     "KeyChange",
     "KeySuccession",
     "KeyValidator",
+    "MissingExtra",
     "OrganizationRepository",
     "Pooled",
     "PublishedCatalog",
     "RecipientFieldService",
+    "RecipientFields",
     "Storage",
     "StoredKeyValidator",
     "SyncPlanner",
     "field_document",
     "published",
+    "system_clock",
 ]

@@ -20,6 +20,7 @@ from recipient_fields.domain import (
     grant_key,
 )
 
+from .clock import system_clock
 from .ports import ApiKeyRepository, Clock, OrganizationRepository
 
 AUDIT = "recipient_fields.audit"
@@ -42,7 +43,7 @@ class AdministrationService:
 
     organizations: OrganizationRepository
     api_keys: ApiKeyRepository
-    clock: Clock
+    clock: Clock = system_clock
 
     def create_organization(self, name: str) -> Organization:
         """Make an organization with an empty catalog. InvalidOrganization."""

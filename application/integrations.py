@@ -17,6 +17,7 @@ from recipient_fields.domain.esp import (
     SyncRun,
 )
 
+from .clock import system_clock
 from .ports import Clock, FieldRepository, IntegrationRepository
 
 
@@ -30,7 +31,7 @@ class IntegrationService:
 
     integrations: IntegrationRepository
     fields: FieldRepository
-    clock: Clock
+    clock: Clock = system_clock
 
     def create_integration(
         self, organization_id: OrganizationId, *, esp: Esp, name: str

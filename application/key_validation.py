@@ -16,6 +16,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
+from .clock import system_clock
 from .ports import ApiKeyRepository, Clock
 
 USE_RECORDED_EVERY = timedelta(minutes=1)
@@ -28,7 +29,7 @@ class StoredKeyValidator:
     """The KeyValidator over the keys we store ourselves."""
 
     api_keys: ApiKeyRepository
-    clock: Clock
+    clock: Clock = system_clock
 
     def validate(self, presented: str, /) -> Credential | None:
         """The credential of an active key. A mistyped one is refused without asking the storage."""

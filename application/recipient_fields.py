@@ -24,6 +24,8 @@ from recipient_fields.domain import (
     Source,
 )
 
+from .clock import system_clock
+from .inbound import RecipientFields
 from .ports import Clock, FieldRepository
 from .publication import PublishedCatalog
 
@@ -32,14 +34,14 @@ DEFAULT_FIELD_LIMIT = 1_000
 
 
 @frozen(kw_only=True)
-class RecipientFieldService:
+class RecipientFieldService(RecipientFields):
     """What can be done with an organization's fields through one channel.
 
     Every method can raise StorageUnavailable.
     """
 
     fields: FieldRepository
-    clock: Clock
+    clock: Clock = system_clock
     channel: Channel = API
     limit: int = DEFAULT_FIELD_LIMIT
 

@@ -92,12 +92,15 @@ class KeyState(Enum):
 class Credential:
     """What a valid key proves: for whom its bearer acts, and whether it may write.
 
+    `key_id` is what a log may know the key by: the id of one that we store, the text by which
+    another validator names its own, or None where it has no name.
+
     `catalog_revision` is that of the organization's catalog when the key was looked up, so that who
     keeps an answer can tell whether it still holds; None where the validator doesn't know.
     """
 
     organization_id: OrganizationId
-    key_id: ApiKeyId
+    key_id: ApiKeyId | str | None
     access: Access
     catalog_revision: int | None = field(default=None, eq=False)
 

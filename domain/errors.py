@@ -66,7 +66,7 @@ class InvalidInput(RecipientFieldsError):
     """A value breaks one rule or several; all of them are in `violations`."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
-        self.violations = tuple(violations)
+        self.violations: tuple[Violation, ...] = tuple(violations)
         super().__init__("; ".join(_sentence(violation) for violation in self.violations))
 
 
@@ -170,6 +170,15 @@ class StorageUnavailable(RecipientFieldsError):
 
 class KeyValidationUnavailable(RecipientFieldsError):
     """Whether the presented key is valid can't be told at the moment."""
+
+
+class KeyRefused(RecipientFieldsError):
+    """A remote service does not take the API key: it is unknown, mistyped, expired or revoked."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The service does not accept this organization's API key. Give a valid one."
+        )
 
 
 def _sentence(violation: Violation) -> str:

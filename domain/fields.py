@@ -35,10 +35,10 @@ UNCHANGED: Final = Unchanged.UNCHANGED
 
 
 def _at(member: str, parse: Callable[[str], T], text: str) -> T:
-    violations = Violations()
-    with violations.under(member):
+    try:
         return parse(text)
-    raise InvalidField(violations)
+    except InvalidField as invalid:
+        raise InvalidField([v.under(member) for v in invalid.violations]) from None
 
 
 def _name(text: str) -> FieldName:
@@ -224,7 +224,8 @@ class FieldDefinition:
 class RecipientField(FieldDefinition):
     """A stored recipient field.
 
-    `version` begins at 1 and counts the changes; `updated_at` moves strictly forward with it.
+    `version` begins at 1 and counts the changes; `updated_at` moves strictly forward with it. It is
+    0 where the field was read from a service, which does not tell it.
     """
 
     id: FieldId
@@ -235,7 +236,7 @@ class RecipientField(FieldDefinition):
     @property
     def version_tag(self) -> str:
         """Names this state of this field, and no other, even in a storage made anew."""
-        return f"{self.id}-{self.version}-{epoch_milliseconds(self.updated_at):x}"
+        return f"{self.id}-{epoch_milliseconds(self.updated_at):x}"
 
     def revised(
         self,

@@ -21,6 +21,8 @@ def whole_milliseconds(at: datetime) -> datetime:
 
     ValueError where it has no time zone.
     """
+    if at.tzinfo is UTC and at.microsecond % 1000 == 0:
+        return at  # as nearly every instant inside the core
     if at.utcoffset() is None:
         raise ValueError("an instant needs a time zone")
     at = at.astimezone(UTC)

@@ -10,7 +10,8 @@ from .errors import InvalidInput, Rule, Violation
 LONGEST_LINE = 255
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_LINE_SEPARATORS = "\u2028\u2029"
+_NOT_OF_A_LINE = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Unicode's categories Cc and Cs, and its separators of lines and paragraphs."""
 _DENSEST_COMPOSITION = 4
 """How many code points NFC makes one of, at most: U+1F82 is four in NFD."""
 
@@ -31,7 +32,7 @@ def storable(text: str) -> str:
 
 def line_violation(text: str, *, longest: int) -> Violation | None:
     """What is wrong with a text that must be one line of 1 to `longest` code points."""
-    if any(unicodedata.category(c) in {"Cc", "Cs"} or c in _LINE_SEPARATORS for c in text):
+    if _NOT_OF_A_LINE.search(text) is not None:
         return Violation(Rule.INVALID_CHARACTERS, "Remove line breaks and control characters.")
     return length_violation(text, longest=longest)
 

@@ -64,6 +64,8 @@ class FieldName(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
+        if isinstance(text, cls):
+            return text
         text = normalized(text)
         _require(line_violation(text, longest=LONGEST_LINE))
         return super().__new__(cls, text)

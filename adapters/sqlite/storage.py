@@ -5,6 +5,12 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from recipient_fields.application import (
+    ApiKeyRepository,
+    FieldRepository,
+    IntegrationRepository,
+    OrganizationRepository,
+)
 from recipient_fields.domain import StorageUnavailable
 
 from .api_keys import SqliteApiKeyRepository
@@ -32,10 +38,10 @@ class SqliteStorage:
         except BaseException:
             self._database.close()
             raise
-        self.organizations = SqliteOrganizationRepository(self._database)
-        self.fields = SqliteFieldRepository(self._database)
-        self.integrations = SqliteIntegrationRepository(self._database)
-        self.api_keys = SqliteApiKeyRepository(self._database)
+        self.organizations: OrganizationRepository = SqliteOrganizationRepository(self._database)
+        self.fields: FieldRepository = SqliteFieldRepository(self._database)
+        self.integrations: IntegrationRepository = SqliteIntegrationRepository(self._database)
+        self.api_keys: ApiKeyRepository = SqliteApiKeyRepository(self._database)
 
     def check(self) -> None:
         """StorageUnavailable unless the file answers and has the current schema."""

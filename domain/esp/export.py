@@ -89,8 +89,8 @@ _PLACEHOLDER = re.compile(
     r"|\{\{recipient\.(?P<key>\w+)\}\}"
 )
 _NEAR_MISS = re.compile(
-    _PLACEHOLDER.pattern.replace("?P<key>", "?:") + r"|\{\{(?P<key>\s*recipient\.[^{}]{0,100})\}\}",
-    re.IGNORECASE,
+    _PLACEHOLDER.pattern.replace("?P<key>", "?:")
+    + r"|\{\{(?P<key>\s*(?i:recipient)\.[^{}]{0,100})\}\}"
 )
 
 

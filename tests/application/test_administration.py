@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from recipient_fields.application import AUDIT
 from recipient_fields.domain import (
     Access,
     ApiKeyId,
@@ -207,3 +208,39 @@ class TestRotatingAKey:
         clock.move(SECOND)
         successor, _ = administration.rotate_key(key.id)
         assert validator.validate(successor.plain.reveal()) == successor.api_key.found(0).credential
+
+
+class TestTheAudit:
+    @pytest.fixture
+    def told(self, caplog):
+        """What the audit's logger has been told since the last time, without who and what key."""
+        caplog.set_level("INFO", logger=AUDIT)
+
+        def since(key):
+            records, caplog.records[:] = caplog.records[:], []
+            about = {"by": "administrator", "organization": key.organization_id}
+            about |= {"key_id": key.id, "display": key.display}
+            for record in records:
+                assert (record.name, record.levelname) == (AUDIT, "INFO")
+                assert about.items() <= record.facts.items()
+                facts = [f"{name} {record.facts[name]}" for name in record.facts if name != "act"]
+                assert record.getMessage() == f"API key {record.facts['act']}: {', '.join(facts)}"
+            return [{n: v for n, v in r.facts.items() if n not in about} for r in records]
+
+        return since
+
+    def test_tells_of_a_key_that_is_made(self, issue, told):
+        assert told(issue().api_key) == [{"act": "created"}]
+
+    def test_tells_of_a_key_that_is_replaced_and_by_which(self, issue, administration, told):
+        old = issue().api_key
+        told(old)
+        successor, replaced = administration.rotate_key(old.id)
+        assert told(replaced) == [{"act": "rotated", "successor": successor.api_key.id}]
+
+    def test_tells_once_of_a_key_that_is_revoked(self, issue, administration, told, clock):
+        key = administration.revoke_key(issue().api_key.id)
+        assert told(key)[-1] == {"act": "revoked"}
+        clock.move(SECOND)
+        administration.revoke_key(key.id)
+        assert told(key) == []

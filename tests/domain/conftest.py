@@ -20,16 +20,25 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
+from ..sentences import are_sentences
+
 settings.register_profile("whole runs, slow machines too", deadline=None)
 settings.load_profile("whole runs, slow machines too")
 
 
 @pytest.fixture(scope="session")
 def refused() -> Callable[..., Any]:
-    """Expects InvalidInput with exactly these violations, written `rule` or `path.to.it: rule`."""
+    """Expects InvalidInput with exactly these violations, written `rule` or `path.to.it: rule`.
+
+    Whatever else a message says, it says it in sentences.
+    """
+
+    def as_told(invalid: InvalidInput, violations: tuple[str, ...]) -> bool:
+        assert all(are_sentences(violation.message) for violation in invalid.violations)
+        return told(invalid) == violations
 
     def expecting(*violations: str) -> Any:
-        return pytest.raises(InvalidInput, check=lambda invalid: told(invalid) == violations)
+        return pytest.raises(InvalidInput, check=lambda invalid: as_told(invalid, violations))
 
     return expecting
 

@@ -296,3 +296,17 @@ def test_an_unknown_data_type_is_refused(name, refused):
 def test_a_data_type_that_is_no_string_is_refused(name, refused):
     with refused("type"):
         DataType.parse(name)
+
+
+def test_what_is_no_data_type_is_told_all_that_are():
+    with pytest.raises(InvalidField, match="Use one of text, number, boolean, date, datetime"):
+        DataType.parse("string")
+
+
+@pytest.mark.parametrize("data_type", [DATE, DATETIME])
+def test_a_malformed_value_is_told_an_example_of_one_that_is_allowed(data_type):
+    with pytest.raises(InvalidField) as invalid:
+        AllowedValues(data_type, ["never"])
+    (violation,) = invalid.value.violations
+    example = violation.message.removesuffix(".").rpartition(" ")[2]
+    assert AllowedValues(data_type, [example]).values == (example,)

@@ -263,6 +263,13 @@ class TestAKey:
         assert revoked.revoked_at == noon
         assert revoked.revoked(noon + DAY) is revoked
 
+    def test_takes_its_end_and_its_revocation_from_a_change_and_nothing_else(self, issued, noon):
+        key = issued(lifetime=30 * DAY)
+        changed = attrs.evolve(key, name="Other", access=Access.READ_ONLY, expires_at=noon + DAY)
+        ended = key.ending_like(changed.revoked(noon + SECOND))
+        assert (ended.expires_at, ended.revoked_at) == (noon + DAY, noon + SECOND)
+        assert attrs.evolve(ended, expires_at=key.expires_at, revoked_at=None) == key
+
     def test_that_may_write_may_write(self):
         Credential(ACME, ApiKeyId(1), Access.READ_WRITE).require_write()
 

@@ -30,16 +30,26 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     Rule,
     ValueExpression,
+    VersionConflict,
     Violation,
     Violations,
     grant_key,
     parse_organization_name,
     sync_of,
 )
+from recipient_fields.domain.esp import (
+    ContentNotExportable,
+    Obstacle,
+    Placeholder,
+    RefusedPlaceholder,
+)
+
+from ..sentences import are_sentences
 
 SENT = "hunter2"
 LONG = SENT * 2_000
 CORE = ("recipient_fields.domain", "recipient_fields.application")
+CORE_S_ERRORS = ("recipient_fields.domain.errors", "recipient_fields.domain.esp.errors")
 CONTRACT_S_CODES = (
     "required type unknown_value out_of_range blank too_long format reserved immutable read_only "
     "unknown_field empty too_many_items duplicate_item not_applicable invalid_characters mismatch"
@@ -51,6 +61,16 @@ def leaves(error: type[Exception]) -> set[type[Exception]]:
     return set().union(*map(leaves, below)) if below else {error}
 
 
+CORE_S_OWN_WORDS = sorted(
+    (
+        e
+        for e in leaves(RecipientFieldsError)
+        if "__init__" in vars(e) and e.__module__ in CORE_S_ERRORS
+    ),
+    key=lambda error: error.__name__,
+)
+
+
 def test_the_rules_are_the_contract_s_member_codes():
     assert " ".join(rule.value for rule in Rule) == CONTRACT_S_CODES
 
@@ -60,6 +80,19 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_the_domain():
     exported = {**vars(recipient_fields.domain), **vars(recipient_fields.domain.esp)}
     assert core
     assert all(exported.get(error.__name__) is error for error in core)
+
+
+@pytest.mark.parametrize("error", CORE_S_OWN_WORDS, ids=lambda error: error.__name__)
+def test_what_an_error_says_of_itself_is_sentences(error):
+    told = {
+        KeyTaken: (FieldKey("size"), FieldId(5)),
+        FieldLimitReached: (3,),
+        VersionConflict: ("1",),
+        ContentNotExportable: (
+            [RefusedPlaceholder(Placeholder("a", 0, 1, 1), o) for o in Obstacle],
+        ),
+    }
+    assert are_sentences(str(error(*told.get(error, ()))))
 
 
 def test_every_violation_is_in_the_message():

@@ -120,6 +120,11 @@ class TestADraft:
 
 
 class TestANewField:
+    def test_belongs_to_its_organization_under_the_id_it_is_given(self, noon):
+        definition = FieldDraft(name="Size", data_type=DataType.NUMBER).defined(by=API, at=noon)
+        field = definition.stored(FieldId(5), OrganizationId(3))
+        assert (field.id, field.organization_id) == (5, 3)
+
     def test_is_at_its_first_version(self, make_field, noon):
         field = make_field()
         assert (field.version, field.created_at, field.updated_at) == (1, noon, noon)
@@ -405,6 +410,19 @@ class TestAReplacement:
             make_field(name="Color", key=field.key), version=2, updated_at=noon + MILLISECOND
         )
 
+    def test_gives_members_their_new_values(self, make_field, noon):
+        members = {
+            "name": "Color",
+            "insertable": False,
+            "custom_insertion_code": "%%=v(@color)=%%",
+            "custom_value_expression": "@color",
+        }
+        replacement = FieldReplacement(data_type="text", allowed_values=COLORS, **members)
+        allowed_values = AllowedValues(DataType.TEXT, COLORS)
+        wanted = make_field(key="first_name", allowed_values=allowed_values, **members)
+        replaced = make_field().revised(replacement.changes(), by=API, at=noon)
+        assert replaced == evolve(wanted, version=2, updated_at=noon + MILLISECOND)
+
     def test_that_is_made_twice_changes_nothing_the_second_time(self, make_field, noon):
         replaced = make_field().revised(self.REPLACEMENT.changes(), by=API, at=noon)
         assert replaced.revised(self.REPLACEMENT.changes(), by=API, at=noon) is replaced
@@ -416,13 +434,19 @@ class TestAReplacement:
             make_field().revised(changes, by=API, at=noon)
 
     def test_makes_the_same_field_where_the_key_is_free(self, make_field, noon):
-        replacement = FieldReplacement(name="Color", data_type="text", allowed_values=COLORS)
+        members = {
+            "name": "Color",
+            "insertable": False,
+            "custom_insertion_code": "%%=v(@color)=%%",
+            "custom_value_expression": "@color",
+        }
+        replacement = FieldReplacement(data_type="text", allowed_values=COLORS, **members)
         draft = replacement.draft(make_field().key, by=API)
         assert draft == FieldDraft(
-            name="Color",
             key="first_name",
             data_type=DataType.TEXT,
             allowed_values=AllowedValues(DataType.TEXT, COLORS),
+            **members,
         )
 
     def test_of_a_free_key_may_state_that_key_and_the_channel_s_origin(self, make_field):
@@ -461,9 +485,11 @@ class TestAVersionTag:
         }
         assert len(tags) == 3
 
-    @pytest.mark.parametrize("change", [{"id": FieldId(11)}, {"version": 11}])
-    def test_names_one_field_in_one_version(self, change, make_field):
-        assert evolve(make_field(), **change).version_tag != make_field().version_tag
+    def test_names_one_field(self, make_field):
+        assert evolve(make_field(), id=FieldId(11)).version_tag != make_field().version_tag
+
+    def test_needs_only_what_every_reader_is_told(self, make_field):
+        assert evolve(make_field(), version=0).version_tag == make_field().version_tag
 
     @given(at=CLOCKS)
     def test_can_be_written_between_quotation_marks(self, at, make_field):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recipient_fields.domain import (
@@ -14,6 +14,7 @@ from recipient_fields.domain import (
     OrganizationId,
     epoch_milliseconds,
     format_instant,
+    from_epoch_milliseconds,
     parse_date,
     parse_instant,
     whole_milliseconds,
@@ -30,10 +31,14 @@ class Nowhere(tzinfo):
 
 @given(INSTANTS)
 def test_an_instant_comes_back_from_its_text_as_it_is_inside(at):
-    assert parse_instant(format_instant(at)) == whole_milliseconds(at)
+    read = parse_instant(format_instant(at))
+    assert (read, read.tzinfo) == (whole_milliseconds(at), UTC)
 
 
 @given(INSTANTS)
+@example(datetime(2026, 11, 20, 9, 15, 0, 1, tzinfo=UTC))
+@example(datetime(2026, 11, 20, 9, 15, 0, 1_001, tzinfo=UTC))
+@example(datetime(2026, 11, 20, 9, 15, 0, 123_999, tzinfo=UTC))
 def test_an_instant_is_cut_to_whole_milliseconds_never_rounded(at):
     cut = whole_milliseconds(at)
     assert timedelta() <= at - cut < MILLISECOND
@@ -49,6 +54,7 @@ def test_cutting_is_idempotent(at):
 def test_the_milliseconds_since_1970_are_exact(at):
     since = timedelta(milliseconds=epoch_milliseconds(at))
     assert datetime(1970, 1, 1, tzinfo=UTC) + since == whole_milliseconds(at)
+    assert from_epoch_milliseconds(epoch_milliseconds(at)) == whole_milliseconds(at)
 
 
 @pytest.mark.parametrize("read", [whole_milliseconds, format_instant])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import timedelta
+from string import ascii_lowercase
 
 import pytest
 from attrs import evolve
@@ -105,6 +106,11 @@ def test_a_filter_keeps_the_fields_that_have_one_of_its_values(query, ids, catal
 )
 def test_a_text_is_a_part_of_the_name_the_key_or_the_esp_s_name_in_any_case(text, ids, catalog):
     assert found(catalog, text=text) == ids
+
+
+def test_a_field_that_no_esp_names_is_found_by_its_name_and_key_alone(make_field):
+    field = make_field(name="Size", key="wide")
+    assert {c for c in ascii_lowercase if FieldQuery(text=c).matches(field)} == set("sizewide")
 
 
 @pytest.mark.parametrize(

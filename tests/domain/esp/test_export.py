@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.domain import (
+    ADMINISTRATOR,
     API,
     DataType,
     FieldId,
@@ -26,7 +27,9 @@ from recipient_fields.domain.esp import (
     RefusedPlaceholder,
     derive_snippet,
     export_content,
+    find_near_misses,
     find_placeholders,
+    insertable_with,
 )
 
 from .strategies import ANY_TEXT
@@ -267,3 +270,40 @@ def test_every_place_is_where_its_placeholder_stands(pieces, catalog):
 def test_a_number_field_is_exported_like_any_other(make_inserted):
     field = make_inserted("age", "{{customer.age}}", data_type=DataType.NUMBER)
     assert export_content("{{recipient.age}}", [field]) == "{{customer.age}}"
+
+
+def test_one_email_holds_what_people_wrote_and_the_fields_of_one_integration(make_field):
+    channels = (API, ADMINISTRATOR, SYNC, sync_of(IntegrationId(8)))
+    api, manual, synced, other = (make_field(channel) for channel in channels)
+    fields = (other, synced, manual, api)
+    assert insertable_with(fields, IntegrationId(7)) == (synced, manual, api)
+    assert insertable_with(fields, None) == (manual, api)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        *(
+            " recipient.size ",
+            "\trecipient.size",
+            "recipient.size ",
+            "Recipient.size",
+            "RECIPIENT.SIZE",
+        ),
+        *("recipient.first-name", "recipient.size|upper", "recipient.", f"recipient.{'-' * 100}"),
+    ],
+)
+def test_what_only_looks_like_a_placeholder_is_found_with_its_place(inside):
+    content = f"Hi {{{{recipient.city}}}},\n {{{{{inside}}}}}"
+    assert list(find_near_misses(content)) == [Placeholder(inside, 24, 2, 2)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("{{recipient.size}}", "{{{recipient.size}}}", "{{ contact.size }}", "{recipient.size }"),
+        f"{{{{recipient.{'-' * 101}}}}}",
+    ],
+)
+def test_what_is_a_placeholder_or_looks_like_none_is_no_near_miss(content):
+    assert list(find_near_misses(content)) == []

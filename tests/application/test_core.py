@@ -1,0 +1,57 @@
+"""The use cases together, and the clock that they have where they are given none."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import Core, RecipientFieldService, system_clock
+from recipient_fields.domain import DataType, FieldDraft, FieldLimitReached
+
+from .conftest import StandingClock
+
+CITY = FieldDraft(name="City", data_type=DataType.TEXT)
+
+
+def test_the_system_s_clock_tells_utc_in_whole_milliseconds() -> None:
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    now = system_clock()
+    assert before <= now <= datetime.now(UTC)
+    assert now.tzinfo is UTC
+    assert now.microsecond % 1000 == 0
+
+
+def test_without_a_clock_the_system_s_is_used() -> None:
+    storage = MemoryStorage()
+    core = Core.over(storage)
+    organization = core.administration.create_organization("Acme")
+    field = RecipientFieldService(fields=storage.fields).create_field(organization.id, CITY)
+    for at in (organization.created_at, field.created_at):
+        assert abs(at - system_clock()) < timedelta(minutes=1)
+
+
+def test_every_use_case_has_the_clock_it_is_given() -> None:
+    clock = StandingClock()
+    core = Core.over(MemoryStorage(), clock=clock)
+    organization = core.administration.create_organization("Acme")
+    field = core.fields.create_field(organization.id, CITY)
+    issued = core.administration.issue_key(
+        organization.id, name="Test", lifetime=timedelta(seconds=1)
+    )
+    for made in (organization, field, issued.api_key):
+        assert made.created_at == clock.now
+    assert core.validator.validate(issued.plain.reveal()) is not None
+    clock.move(timedelta(seconds=1))
+    assert core.validator.validate(issued.plain.reveal()) is None
+
+
+def test_all_use_cases_are_over_one_storage_and_heed_the_limit() -> None:
+    storage = MemoryStorage()
+    core = Core.over(storage, field_limit=1)
+    organization = core.administration.create_organization("Acme")
+    core.fields.create_field(organization.id, CITY)
+    assert len(storage.fields.all(organization.id).fields) == 1
+    with pytest.raises(FieldLimitReached):
+        core.fields.create_field(organization.id, FieldDraft(name="Town", data_type=DataType.TEXT))

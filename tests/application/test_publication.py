@@ -1,0 +1,73 @@
+"""Publication: a catalog as the JSON text that its readers get."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import field_document, published
+from recipient_fields.domain import (
+    API,
+    AllowedValues,
+    Catalog,
+    DataType,
+    FieldDraft,
+    FieldId,
+    IntegrationId,
+    OrganizationId,
+    sync_of,
+)
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def size():
+    sizes = AllowedValues(DataType.NUMBER, [1, 2.5])
+    draft = FieldDraft(
+        name="Größe",
+        data_type=DataType.NUMBER,
+        allowed_values=sizes,
+        insertable=False,
+        custom_insertion_code="{{ size }}",
+        custom_value_expression="size",
+    )
+    return draft.defined(by=API, at=NOON).stored(FieldId(5), OrganizationId(1))
+
+
+def test_a_document_has_the_13_members(size):
+    assert list(field_document(size).items()) == [
+        ("id", 5),
+        ("name", "Größe"),
+        ("key", "gro_e"),
+        ("data_type", "number"),
+        ("allowed_values", (1, 2.5)),
+        ("insertable", False),
+        ("source", "api"),
+        ("integration_id", None),
+        ("esp_field_name", None),
+        ("custom_insertion_code", "{{ size }}"),
+        ("custom_value_expression", "size"),
+        ("created_at", "2026-11-20T12:00:00.000Z"),
+        ("updated_at", "2026-11-20T12:00:00.000Z"),
+    ]
+
+
+def test_a_document_tells_a_synced_field_s_origin(size):
+    origin = sync_of(IntegrationId(7)).origin("SIZE")
+    document = field_document(evolve(size, origin=origin, allowed_values=None))
+    assert (document["source"], document["allowed_values"]) == ("integration", None)
+    assert (document["integration_id"], document["esp_field_name"]) == (7, "SIZE")
+
+
+def test_a_published_catalog_is_its_documents_in_compact_json(size):
+    catalog = Catalog(OrganizationId(1), 9, (size, evolve(size, id=FieldId(6))))
+    told = published(catalog)
+    assert (told.organization_id, told.revision, told.total) == (1, 9, 2)
+    assert told.version_tag == catalog.version_tag
+    documents = [{**field_document(f), "allowed_values": [1, 2.5]} for f in catalog.fields]
+    assert json.loads(told.documents) == documents
+    assert told.documents == json.dumps(documents, ensure_ascii=False, separators=(",", ":"))
