@@ -1,6 +1,10 @@
 """The storage in PostgreSQL 14 or newer: for production."""
 
-from .schema import migrate
-from .storage import PostgresStorage
+from recipient_fields.application.extras import brought_by
 
-__all__ = ["PostgresStorage", "migrate"]
+with brought_by("postgres", "psycopg", "psycopg_pool"):
+    from .hosted import HostedPostgresStorage
+    from .schema import migrate
+    from .storage import PostgresStorage
+
+__all__ = ["HostedPostgresStorage", "PostgresStorage", "migrate"]

@@ -22,12 +22,14 @@ from recipient_fields.domain import (
 from ..rows import found_key, stored_key
 from .columns import (
     from_utc,
+    optional_from_epoch,
     optional_from_utc,
     optional_milliseconds,
     storable_id,
     to_milliseconds,
 )
-from .database import Database
+from .statements import Row, Statement
+from .transactions import Transactions
 
 _COLUMNS = (
     "id, organization_id, name, access, digest, display,"
@@ -35,11 +37,14 @@ _COLUMNS = (
     " last_used_at AT TIME ZONE 'UTC', revoked_at AT TIME ZONE 'UTC'"
 )
 _SELECT = f"SELECT {_COLUMNS} FROM api_keys"
-_FIND = """
-    SELECT api_keys.id, organization_id, access, revision, expires_at AT TIME ZONE 'UTC',
-        revoked_at AT TIME ZONE 'UTC', last_used_at AT TIME ZONE 'UTC'
-    FROM api_keys JOIN organizations ON organizations.id = organization_id WHERE digest = %s
-"""
+_INSTANT = "(extract(epoch FROM {}) * 1000)::bigint::text"
+_FIND = Statement(f"""
+    SELECT api_keys.id::text, organization_id::text, access, revision::text,
+        {_INSTANT.format("expires_at")}, {_INSTANT.format("revoked_at")},
+        {_INSTANT.format("last_used_at")}
+    FROM api_keys JOIN organizations ON organizations.id = organization_id
+    WHERE digest = %(digest)s::bytea
+""")
 _SELECT_FOR_CHANGE = f"{_SELECT} WHERE id = %s FOR NO KEY UPDATE"
 _SELECT_ALL = f"""
     SELECT api_key.*
@@ -69,7 +74,7 @@ _NOTE_SECONDS = 1.0
 class PostgresApiKeyRepository:
     """See ApiKeyRepository."""
 
-    _database: Database
+    _database: Transactions
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
         """See ApiKeyRepository."""
@@ -81,8 +86,8 @@ class PostgresApiKeyRepository:
 
     def find(self, digest: bytes, /) -> FoundKey | None:
         """See ApiKeyRepository."""
-        row = self._database.read(lambda c: c.execute(_FIND, (digest,)).fetchone())
-        return None if row is None else found_key(*row[:4], *map(optional_from_utc, row[4:]))
+        rows = self._database.ask(_FIND, {"digest": digest})
+        return _found(rows[0]) if rows else None
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """See ApiKeyRepository."""
@@ -113,6 +118,20 @@ class PostgresApiKeyRepository:
         self._database.write(
             lambda connection: connection.execute(_RECORD_USE, values), seconds=_NOTE_SECONDS
         )
+
+
+def _found(row: Row) -> FoundKey:
+    key_id, organization_id, access, revision, *instants = row
+    expires_at, revoked_at, last_used_at = map(optional_from_epoch, instants)
+    return found_key(
+        int(key_id),
+        int(organization_id),
+        access,
+        int(revision),
+        expires_at,
+        revoked_at,
+        last_used_at,
+    )
 
 
 def _get_for_change(connection: Connection[Any], key_id: ApiKeyId) -> ApiKey:

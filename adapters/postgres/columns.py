@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from functools import partial
 
-from psycopg.types.json import Json
-
-from recipient_fields.domain import AllowedValues, whole_milliseconds
+from recipient_fields.domain import AllowedValues, from_epoch_milliseconds, whole_milliseconds
 
 _LARGEST_BIGINT = 2**63 - 1
 _NO_ID = -1
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_dumps = partial(json.dumps, ensure_ascii=False)
 
 
 def to_milliseconds(at: datetime) -> datetime:
@@ -37,9 +34,14 @@ def optional_from_utc(at: datetime | None) -> datetime | None:
     return None if at is None else from_utc(at)
 
 
-def optional_json(allowed: AllowedValues | None) -> Json | None:
-    """The allowed values as text that keeps 1 apart from 1.0, or NULL."""
-    return None if allowed is None else Json(allowed.values, dumps=_dumps)
+def optional_from_epoch(milliseconds: str | None) -> datetime | None:
+    """The instant that many milliseconds after 1970, or None for NULL."""
+    return None if milliseconds is None else from_epoch_milliseconds(int(milliseconds))
+
+
+def optional_json(allowed: AllowedValues | None) -> str | None:
+    """The allowed values as JSON, whose text keeps 1 apart from 1.0, or NULL."""
+    return None if allowed is None else _encode(allowed.values)
 
 
 def storable_id(identifier: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from psycopg import Connection, OperationalError, ProgrammingError, capabilities, errors, pq
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import TupleRow
+from psycopg.rows import RowFactory, TupleRow, tuple_row
 
 from recipient_fields.domain import StorageUnavailable
 
@@ -41,6 +41,11 @@ class DeadlineConnection(Connection[TupleRow]):
     """
 
     deadline: float | None = None
+
+    def __init__(self, pgconn: pq.abc.PGconn, row_factory: RowFactory[Any] = tuple_row) -> None:
+        super().__init__(pgconn, row_factory)
+        self.prepared: set[bytes] = set()
+        """The names of the statements that this connection knows."""
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """See Connection; NoAnswer where the deadline passes."""

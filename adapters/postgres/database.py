@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from threading import Event, Thread
 from time import monotonic, sleep
 from typing import TypeAlias, TypeVar
 
 from psycopg import Error
 from psycopg.conninfo import make_conninfo
-from psycopg.errors import ReadOnlySqlTransaction
+from psycopg.errors import InvalidSqlStatementName, ReadOnlySqlTransaction
 from psycopg_pool import ConnectionPool
 
 from .connection import DeadlineConnection, Parameters
 from .errors import is_worth_another_try, translated_errors
+from .statements import Asked, Row, Statement, Values, ask, ask_in_transaction, roll_back
 
 T = TypeVar("T")
 
@@ -66,6 +66,16 @@ class Database:
         """What the work finds; each of its statements sees a state of its own."""
         return self._twice(work, seconds)
 
+    def ask(self, statement: Statement, values: Values) -> list[Row]:
+        """The rows of a statement that only reads."""
+        return self._twice(lambda connection: ask(connection, statement, values), _ANSWER_SECONDS)
+
+    def ask_in_transaction(self, *asked: Asked) -> list[list[Row]]:
+        """The rows of each of these statements, which take effect together or not at all."""
+        return self._twice(
+            lambda connection: ask_in_transaction(connection, *asked), _ANSWER_SECONDS
+        )
+
     def write(
         self, work: Work[T], *, first: str | None = None, seconds: float = _ANSWER_SECONDS
     ) -> T:
@@ -82,7 +92,7 @@ class Database:
                 connection.execute("COMMIT", prepare=False)
             except BaseException:
                 if not connection.closed:
-                    connection.execute("ROLLBACK", prepare=False)
+                    roll_back(connection)
                 raise
             return result
 
@@ -115,17 +125,15 @@ class Database:
             return self._once(work, deadline)
 
     def _once(self, work: Work[T], deadline: float) -> T:
-        with self._connection(deadline) as connection:
-            return work(connection)
-
-    @contextmanager
-    def _connection(self, deadline: float) -> Iterator[DeadlineConnection]:
         connection = self._take(deadline)
         connection.deadline = deadline
         try:
-            yield connection
+            return work(connection)
         except ReadOnlySqlTransaction:
             self._pool.drain()  # This is no longer the primary, wherever the others lead.
+            raise
+        except InvalidSqlStatementName:
+            connection.close()  # Somebody made it forget what it had prepared.
             raise
         finally:
             connection.deadline = None

@@ -19,6 +19,8 @@ KEY_ONCE = "recipient_fields_key_once"
 """The constraint that holds a key to one field of an organization."""
 
 _RACES = ("40001", "40P01")
+_FORGOTTEN = "26000"
+"""The connection does not know the prepared statement any more."""
 _UNAVAILABLE = (
     *_RACES,
     "08",  # the connection failed
@@ -58,8 +60,8 @@ def translated_errors() -> Iterator[None]:
 
 
 def is_worth_another_try(error: psycopg.Error) -> bool:
-    """Did two transactions meet, so that the same one may pass now?"""
-    return error.sqlstate in _RACES or _takes_a_key(error)
+    """Did two transactions meet, or was a connection reset, so that the same one may pass now?"""
+    return error.sqlstate in (*_RACES, _FORGOTTEN) or _takes_a_key(error)
 
 
 def one_line(error: psycopg.Error) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from attrs import frozen
@@ -22,15 +22,23 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
+    epoch_milliseconds,
     folded,
 )
 from recipient_fields.domain.esp import SyncPlan
 
 from ..rows import plain_values, stored_field
-from .columns import from_utc, optional_json, storable_id, to_milliseconds
-from .database import Database
-from .organizations import MOVE_REVISION, NEXT_REVISION, lock_catalog, move_revision
+from .columns import from_utc, optional_json, storable_id
+from .organizations import (
+    LOCK_CATALOG,
+    MOVE_REVISION,
+    NEXT_REVISION,
+    lock_catalog,
+    move_revision,
+)
 from .queries import bind, select_statement
+from .statements import Statement, Values
+from .transactions import Transactions
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -51,57 +59,60 @@ _SELECT_ALL = f"""
 """
 # PostgreSQL writes the documents in a thirtieth of the time that it takes to make fields of rows.
 _INSTANT = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS {}"""
-_PUBLISH = f"""
-    SELECT revision, count(field.id),
+_PUBLISH = Statement(f"""
+    SELECT revision::text, count(field.id)::text,
         coalesce('[' || string_agg(row_to_json(field)::text, ',' ORDER BY field.id) || ']', '[]')
     FROM organizations LEFT JOIN (
         SELECT id, name, key, data_type, allowed_values, insertable, source, integration_id,
             esp_field_name, custom_insertion_code, custom_value_expression,
             {_INSTANT.format("created_at", "created_at")},
             {_INSTANT.format("updated_at", "updated_at")}
-        FROM recipient_fields WHERE organization_id = %(organization_id)s
+        FROM recipient_fields WHERE organization_id = %(organization_id)s::bigint
     ) AS field ON true
-    WHERE organizations.id = %(organization_id)s GROUP BY organizations.id
-"""
-_INSERT = """
+    WHERE organizations.id = %(organization_id)s::bigint GROUP BY organizations.id
+""")
+_AT = "to_timestamp({} / 1000.0)"
+_INSERT = f"""
     INSERT INTO recipient_fields (
         organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
         integration_id, esp_field_name, folded_esp_field_name, custom_insertion_code,
         custom_value_expression, created_at, updated_at, version
     ) SELECT
-        %(organization_id)s, %(name)s, %(folded_name)s, %(key)s, %(data_type)s, %(allowed_values)s,
-        %(insertable)s, %(source)s, %(integration_id)s, %(esp_field_name)s,
-        %(folded_esp_field_name)s, %(custom_insertion_code)s, %(custom_value_expression)s,
-        %(created_at)s, %(created_at)s, 1
+        %(organization_id)s::bigint, %(name)s::text, %(folded_name)s::text, %(key)s::text,
+        %(data_type)s::text, %(allowed_values)s::text::json, %(insertable)s::boolean,
+        %(source)s::text, %(integration_id)s::bigint, %(esp_field_name)s::text,
+        %(folded_esp_field_name)s::text, %(custom_insertion_code)s::text,
+        %(custom_value_expression)s::text, {_AT.format("%(created_at)s::bigint")},
+        {_AT.format("%(created_at)s::bigint")}, 1
 """
 # Who has the key, and the new field's id unless the key is taken or the limit reached. The lock is
 # held, so all of it is of one moment.
-_ADD = f"""
+_ADD = Statement(f"""
     WITH holder AS (
         SELECT id FROM recipient_fields
-        WHERE organization_id = %(organization_id)s AND key = %(key)s
+        WHERE organization_id = %(organization_id)s::bigint AND key = %(key)s::text
     ), catalog AS (
         UPDATE organizations SET revision = {NEXT_REVISION}
-        WHERE id = %(organization_id)s AND NOT EXISTS (SELECT FROM holder) AND (
+        WHERE id = %(organization_id)s::bigint AND NOT EXISTS (SELECT FROM holder) AND (
             %(limit)s::bigint IS NULL OR %(limit)s::bigint > (
                 SELECT count(*) FROM recipient_fields
-                WHERE organization_id = %(organization_id)s AND source = %(source)s
+                WHERE organization_id = %(organization_id)s::bigint AND source = %(source)s::text
             )
         )
         RETURNING id
     ), added AS (
         {_INSERT} FROM catalog RETURNING id
     )
-    SELECT (SELECT id FROM holder), (SELECT id FROM added)
-    FROM organizations WHERE id = %(organization_id)s
-"""
-_UPDATE = """
+    SELECT (SELECT id::text FROM holder), (SELECT id::text FROM added)
+    FROM organizations WHERE id = %(organization_id)s::bigint
+""")
+_UPDATE = f"""
     UPDATE recipient_fields SET
         name = %(name)s, folded_name = %(folded_name)s, data_type = %(data_type)s,
-        allowed_values = %(allowed_values)s, insertable = %(insertable)s,
+        allowed_values = %(allowed_values)s::text::json, insertable = %(insertable)s,
         custom_insertion_code = %(custom_insertion_code)s,
         custom_value_expression = %(custom_value_expression)s,
-        updated_at = %(updated_at)s, version = %(version)s
+        updated_at = {_AT.format("%(updated_at)s::bigint")}, version = %(version)s
     WHERE organization_id = %(organization_id)s AND id = %(id)s
 """
 _DELETE = """
@@ -114,7 +125,7 @@ _DELETE = """
 class PostgresFieldRepository:
     """See FieldRepository. Whatever writes to a catalog does so alone."""
 
-    _database: Database
+    _database: Transactions
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
         """See FieldRepository."""
@@ -129,10 +140,11 @@ class PostgresFieldRepository:
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         """See FieldRepository."""
         values = {"organization_id": storable_id(organization_id)}
-        row = self._database.read(lambda c: c.execute(_PUBLISH, values).fetchone())
-        if row is None:
+        rows = self._database.ask(_PUBLISH, values)
+        if not rows:
             raise OrganizationNotFound
-        return PublishedCatalog(organization_id, *row)
+        revision, total, documents = rows[0]
+        return PublishedCatalog(organization_id, int(revision), int(total), documents)
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
         """See FieldRepository."""
@@ -157,24 +169,17 @@ class PostgresFieldRepository:
         limit: int | None = None,
     ) -> RecipientField:
         """See FieldRepository."""
-        values = {
-            "organization_id": storable_id(organization_id),
-            "limit": limit,
-            **_values(definition),
-        }
-
-        def add(connection: Connection[Any]) -> RecipientField:
-            row = connection.execute(_ADD, values).fetchone()
-            if row is None:
-                raise OrganizationNotFound
-            holder, field_id = row
-            if holder is not None:
-                raise KeyTaken(definition.key, holder)
-            if limit is not None and field_id is None:
-                raise FieldLimitReached(limit)
-            return definition.stored(FieldId(field_id), organization_id)
-
-        return self._database.write(add, first=lock_catalog(organization_id))
+        catalog = {"organization_id": storable_id(organization_id)}
+        values = {**catalog, "limit": limit, **_values(definition)}
+        _, rows = self._database.ask_in_transaction((LOCK_CATALOG, catalog), (_ADD, values))
+        if not rows:
+            raise OrganizationNotFound
+        [(holder, field_id)] = rows
+        if holder is not None:
+            raise KeyTaken(definition.key, FieldId(int(holder)))
+        if limit is not None and field_id is None:
+            raise FieldLimitReached(limit)
+        return definition.stored(FieldId(int(field_id)), organization_id)
 
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
@@ -249,23 +254,23 @@ def _get(
     return _field(row)
 
 
-def _values(definition: FieldDefinition) -> Mapping[str, object]:
+def _values(definition: FieldDefinition) -> Values:
     return {
         **plain_values(definition),
         # PostgreSQL's own case folding depends on its version and locale.
         "folded_name": folded(definition.name),
         "folded_esp_field_name": folded(definition.origin.esp_field_name or "") or None,
         "allowed_values": optional_json(definition.allowed_values),
-        "created_at": to_milliseconds(definition.created_at),
+        "created_at": epoch_milliseconds(definition.created_at),
     }
 
 
-def _changed_values(field: RecipientField) -> Mapping[str, object]:
+def _changed_values(field: RecipientField) -> Values:
     return {
         "organization_id": field.organization_id,
         "id": field.id,
         **_values(field),
-        "updated_at": to_milliseconds(field.updated_at),
+        "updated_at": epoch_milliseconds(field.updated_at),
         "version": field.version,
     }
 

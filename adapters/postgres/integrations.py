@@ -23,9 +23,9 @@ from recipient_fields.domain.esp import (
 
 from ..rows import stored_integration
 from .columns import from_utc, optional_from_utc, optional_milliseconds, storable_id
-from .database import Database
 from .fields import apply_plan, delete_fields, select_fields
 from .organizations import lock_catalog
+from .transactions import Transactions
 
 _COLUMNS = (
     "id, organization_id, esp, name,"
@@ -61,7 +61,7 @@ class PostgresIntegrationRepository:
     `sync` may take a minute.
     """
 
-    _database: Database
+    _database: Transactions
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
         """See IntegrationRepository."""

@@ -16,7 +16,8 @@ from recipient_fields.domain import (
 )
 
 from .columns import from_utc, storable_id, to_milliseconds
-from .database import Database
+from .statements import Statement
+from .transactions import Transactions
 
 # Not by one alone: after a failover or a restore that lost some, they must not be given again.
 NEXT_REVISION = "greatest(revision + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
@@ -39,7 +40,7 @@ _INSERT = f"""
 class PostgresOrganizationRepository:
     """See OrganizationRepository."""
 
-    _database: Database
+    _database: Transactions
 
     def all(self) -> tuple[Organization, ...]:
         """See OrganizationRepository."""
@@ -62,6 +63,11 @@ def lock_catalog(organization_id: OrganizationId) -> str:
     """
     identifier = storable_id(organization_id)
     return f"SELECT FROM organizations WHERE id = {identifier:d} FOR NO KEY UPDATE"
+
+
+LOCK_CATALOG = Statement(
+    "SELECT FROM organizations WHERE id = %(organization_id)s::bigint FOR NO KEY UPDATE"
+)
 
 
 def move_revision(connection: Connection[Any], organization_id: OrganizationId) -> None:

@@ -59,6 +59,19 @@ def migrate(url: str) -> int:
     return taken
 
 
+def take_steps(connection: Connection[Any]) -> int:
+    """Take the steps that the database lacks; returns how many.
+
+    Within the connection's transaction where it is in one. StorageUnavailable where the server does
+    not serve, or has the schema of a newer version of this package.
+    """
+    _require_usable(connection)
+    taken = 0
+    while _take_next(connection):
+        taken += 1
+    return taken
+
+
 def require_current(parameters: Parameters) -> None:
     """StorageUnavailable unless the database has this version's schema, no less and no more."""
     with _connected(DeadlineConnection, parameters) as connection:

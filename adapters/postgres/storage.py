@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from recipient_fields.application import (
+    ApiKeyRepository,
+    FieldRepository,
+    IntegrationRepository,
+    OrganizationRepository,
+)
+
 from .api_keys import PostgresApiKeyRepository
 from .connection import parse_url, require_compiled_driver
 from .database import Database
@@ -29,10 +36,10 @@ class PostgresStorage:
         parameters = parse_url(url)
         require_current(parameters)
         self._database = Database(parameters, threads=threads, prepare=prepare)
-        self.organizations = PostgresOrganizationRepository(self._database)
-        self.fields = PostgresFieldRepository(self._database)
-        self.integrations = PostgresIntegrationRepository(self._database)
-        self.api_keys = PostgresApiKeyRepository(self._database)
+        self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
+        self.fields: FieldRepository = PostgresFieldRepository(self._database)
+        self.integrations: IntegrationRepository = PostgresIntegrationRepository(self._database)
+        self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
 
     def check(self) -> None:
         """StorageUnavailable unless the server answers within 500 ms and has the schema needed."""

@@ -10,7 +10,9 @@ from unittest.mock import patch
 
 import psycopg
 
+from recipient_fields.adapters.postgres import statements
 from recipient_fields.adapters.postgres.connection import DeadlineConnection
+from recipient_fields.adapters.postgres.statements import Statement
 
 _MENTION = re.compile(r"\brecipient_fields\b", re.IGNORECASE)
 _USE = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO|TABLE|ONLY|,)\s+recipient_fields\b", re.IGNORECASE)
@@ -31,7 +33,18 @@ class Statements(set[str]):
             for method in ("execute", "executemany"):
                 judged = self._judged(getattr(psycopg.Cursor, method))
                 patches.enter_context(patch.object(psycopg.Cursor, method, judged))
+            patches.enter_context(
+                patch.object(statements, "_send", self._judging(statements._send))
+            )
             yield self
+
+    def _judging(self, send: Callable[..., Any]) -> Callable[..., Any]:
+        def sent(connection: DeadlineConnection, statement: Statement, values: Any) -> Any:
+            assert names_its_organization(statement.sql), statement.sql
+            self.add(statement.sql)
+            return send(connection, statement, values)
+
+        return sent
 
     def _judged(self, execute: Callable[..., Any]) -> Callable[..., Any]:
         def executed(cursor: psycopg.Cursor[Any], query: Any, *values: Any, **options: Any) -> Any:

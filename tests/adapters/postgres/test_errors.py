@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from psycopg.pq import DiagnosticField
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from recipient_fields.adapters.postgres.connection import NoAnswer
-from recipient_fields.adapters.postgres.errors import translated_errors
+from recipient_fields.adapters.postgres.errors import (
+    KEY_ONCE,
+    is_worth_another_try,
+    one_line,
+    translated_errors,
+)
 from recipient_fields.domain import InvalidField, Rule, StorageUnavailable
+
+from ...sentences import are_sentences
 
 # fmt: off
 UNAVAILABLE = {
@@ -57,7 +65,8 @@ def test_what_the_server_can_not_do_now_is_unavailable(sqlstate: str) -> None:
     ids=repr,
 )
 def test_a_lost_connection_is_unavailable(error: psycopg.Error) -> None:
-    with pytest.raises(StorageUnavailable) as raised, translated_errors():
+    told = f"PostgreSQL: {error}"
+    with pytest.raises(StorageUnavailable, match=told) as raised, translated_errors():
         raise error
     assert raised.value.__cause__ is error
 
@@ -71,6 +80,7 @@ def test_a_value_that_can_not_be_stored_is_invalid_and_not_repeated(
     [violation] = raised.value.violations
     assert violation.rule is rule
     assert "words" not in violation.message
+    assert are_sentences(violation.message)
 
 
 @pytest.mark.parametrize("sqlstate", sorted(KNOWN - OUTAGES - set(REFUSED)))
@@ -87,3 +97,36 @@ def test_everything_else_is_a_defect_and_stays_what_it_is(sqlstate: str) -> None
 def test_misusing_the_driver_is_a_defect(error: psycopg.Error) -> None:
     with pytest.raises(type(error)), translated_errors():
         raise error
+
+
+def violation_of(constraint: str) -> psycopg.Error:
+    told = {DiagnosticField.CONSTRAINT_NAME: constraint.encode()}
+    return psycopg.errors.UniqueViolation("the server's words", info=told)
+
+
+def test_what_met_another_transaction_or_a_reset_may_pass_when_it_is_tried_again() -> None:
+    again = {sqlstate for sqlstate in KNOWN if is_worth_another_try(error_of(sqlstate))}
+    assert again == {"26000", "40001", "40P01"}
+
+
+def test_a_key_that_two_transactions_take_at_once_may_be_told_when_it_is_tried_again() -> None:
+    assert is_worth_another_try(violation_of(KEY_ONCE))
+    with pytest.raises(StorageUnavailable, match="23505"), translated_errors():
+        raise violation_of(KEY_ONCE)
+
+
+def test_anything_else_that_exists_twice_is_a_defect() -> None:
+    assert not is_worth_another_try(violation_of("organizations_pkey"))
+    with pytest.raises(psycopg.errors.UniqueViolation), translated_errors():
+        raise violation_of("organizations_pkey")
+
+
+def test_what_the_server_says_is_told_on_one_line_without_libpq_s_hints() -> None:
+    said = psycopg.OperationalError("connection failed: \n\tIs the server running?\n  no route ")
+    assert one_line(said) == "connection failed: no route"
+
+
+def test_the_server_s_primary_message_is_told_alone() -> None:
+    told = {DiagnosticField.MESSAGE_PRIMARY: b"disk full"}
+    error = psycopg.errors.DiskFull("disk full\nHINT: buy another", info=told)
+    assert one_line(error) == "disk full"

@@ -44,5 +44,5 @@ def test_every_statement_on_fields_names_its_organization(
     storage.fields.update(ours, field.id, renaming("Town"))
     storage.fields.delete(ours, field.id, permit)
     on_fields = {statement for statement in statements if "recipient_fields" in statement}
-    assert len(on_fields) >= 7
+    assert len(on_fields) >= 8
     assert all(map(names_its_organization, on_fields))

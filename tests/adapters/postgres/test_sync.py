@@ -26,7 +26,6 @@ from recipient_fields.domain import (
     sync_of,
 )
 from recipient_fields.domain.esp import Esp, EspField, Integration
-from recipient_fields.entrypoints.composition import now
 
 from .examples import NOW, a_definition
 from .server import eventually, execute
@@ -84,7 +83,7 @@ def integration(storage: PostgresStorage, ours: OrganizationId) -> Integration:
 
 
 def service_over(storage: PostgresStorage) -> IntegrationService:
-    return IntegrationService(integrations=storage.integrations, fields=storage.fields, clock=now)
+    return IntegrationService(integrations=storage.integrations, fields=storage.fields)
 
 
 def a_report(label: str, first: int, last: int) -> Iterator[EspField]:

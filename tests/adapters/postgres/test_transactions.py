@@ -170,8 +170,10 @@ def test_without_preparing_nothing_is_kept_in_the_servers_session(
 ) -> None:
     storage = PostgresStorage(database, threads=1, prepare=False)
     try:
-        for _ in range(20):
+        for number in range(20):
             storage.fields.all(ours)
+            storage.fields.publish(ours)
+            storage.fields.add(ours, a_definition(f"field_{number}"))
         prepared = storage._database.read(
             lambda c: c.execute("SELECT name FROM pg_prepared_statements").fetchall()
         )

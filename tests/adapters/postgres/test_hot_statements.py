@@ -1,0 +1,95 @@
+"""The statements that go past psycopg's cursors fail and recover as the others do."""
+
+from __future__ import annotations
+
+import pytest
+from psycopg.errors import DivisionByZero
+from psycopg.pq import TransactionStatus
+
+from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.adapters.postgres.connection import DeadlineConnection
+from recipient_fields.adapters.postgres.statements import (
+    Statement,
+    ask,
+    ask_in_transaction,
+    roll_back,
+)
+from recipient_fields.domain import InvalidField, OrganizationId, Rule, StorageUnavailable
+
+from .examples import a_definition, a_grant
+
+ECHO = Statement("SELECT %(text)s::text, %(number)s::bigint::text, %(nothing)s::text")
+
+DIVIDE = Statement("SELECT (1 / %(number)s::bigint)::text")
+_TURNS = 12
+"""The pool gives its connections in turn: after so many, each has prepared everything."""
+
+
+def reset_every_session(storage: PostgresStorage) -> None:
+    for connection in storage._database._pool._pool:
+        connection.execute("DEALLOCATE ALL", prepare=False)
+
+
+def test_values_come_back_as_they_were_given(storage: PostgresStorage) -> None:
+    values = {"text": "Größe \u2028 '$1' %s \\", "number": -(2**63), "nothing": None}
+    expected = [(values["text"], str(values["number"]), None)]
+    assert storage._database.ask(ECHO, values) == expected
+
+
+def test_a_text_is_refused_rather_than_cut_off_at_a_null(storage: PostgresStorage) -> None:
+    with pytest.raises(InvalidField) as refused:
+        storage._database.ask(ECHO, {"text": "a\0b", "number": 1, "nothing": None})
+    assert [v.rule for v in refused.value.violations] == [Rule.INVALID_CHARACTERS]
+    assert storage._database.ask(ECHO, {"text": "ab", "number": 1, "nothing": None})
+
+
+def test_a_session_that_was_reset_is_replaced(
+    storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    key = storage.api_keys.add(a_grant(ours))
+    for number in range(_TURNS):
+        assert storage.api_keys.find(key.digest) is not None
+        storage.fields.add(ours, a_definition(f"field_{number}"))
+
+    reset_every_session(storage)
+    assert storage.api_keys.find(key.digest) is not None
+    reset_every_session(storage)
+    storage.fields.add(ours, a_definition("another"))
+
+    assert len(storage.fields.all(ours).fields) == _TURNS + 1
+
+
+def test_what_is_undone_leaves_everything_prepared(database: str) -> None:
+    """A ROLLBACK of psycopg's own forgets what it has prepared, and what we have, too."""
+    select = "SELECT name FROM pg_prepared_statements WHERE name LIKE 'recipient_fields_%'"
+    with DeadlineConnection.connect(database, autocommit=True, prepare_threshold=0) as connection:
+        ask(connection, ECHO, {"text": "", "number": 1, "nothing": None})
+        connection.execute("SELECT 1")
+        connection.execute("BEGIN", prepare=False)
+        roll_back(connection)
+        with pytest.raises(DivisionByZero):
+            ask_in_transaction(connection, (DIVIDE, {"number": 0}))
+        assert connection.info.transaction_status is TransactionStatus.IDLE
+        ask(connection, ECHO, {"text": "", "number": 1, "nothing": None})
+        assert ECHO.name.decode() in {name for (name,) in connection.execute(select)}
+
+
+def test_an_error_amid_a_transaction_undoes_all_of_it_and_spares_the_connection(
+    storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    move = Statement("UPDATE organizations SET revision = 7 WHERE id = %(id)s::bigint")
+    revision = storage.fields.all(ours).revision
+
+    with pytest.raises(StorageUnavailable):
+        storage._database.ask_in_transaction(
+            (move, {"id": ours}), (Statement("SELECT FROM no_such_table"), {})
+        )
+    with pytest.raises(DivisionByZero):
+        storage._database.ask_in_transaction((move, {"id": ours}), (DIVIDE, {"number": 0}))
+
+    assert storage.fields.all(ours).revision == revision
+    moved, divided = storage._database.ask_in_transaction(
+        (move, {"id": ours}), (DIVIDE, {"number": 1})
+    )
+    assert (moved, divided) == ([], [("1",)])
+    assert storage.fields.all(ours).revision == 7
