@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
-
-from attrs import frozen
+from typing import Any
 
 from recipient_fields.application import (
     DEFAULT_FIELD_LIMIT,
-    AdministrationService,
     EspFieldSource,
-    IntegrationService,
-    RecipientFieldService,
+    KeyValidator,
     Storage,
-    StoredKeyValidator,
 )
-from recipient_fields.domain import RecipientFieldsError, whole_milliseconds
+from recipient_fields.application import Core as Core  # what `open_core` gives
+from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.domain.esp import DIALECTS, Esp
 
 STORAGE_GROUP = "recipient_fields.storage"
 """The entry points that open storages of other schemes: `scheme = "module:function"`, called with
 the URL."""
 
+KEY_VALIDATOR_GROUP = "recipient_fields.key_validator"
+"""The entry points that validate API keys in other ways: `scheme = "module:function"`, called with
+the URL."""
+
+STORED_KEYS = "stored:"
+"""The URL that means the keys which the storage holds."""
 
 _POSTGRES = {"postgres", "postgresql"}
-_NO_POSTGRES = "Install recipient-fields[postgres] for this storage."
+_INTROSPECTION = {"introspection+https", "introspection+http"}
+_CLIENT_ID, _CLIENT_SECRET, _TOKEN = (
+    f"RECIPIENT_FIELDS_INTROSPECTION_{name}" for name in ("CLIENT_ID", "CLIENT_SECRET", "TOKEN")
+)
 
 
 class UnknownStorage(RecipientFieldsError):
     """No adapter opens this storage URL."""
+
+
+class UnknownKeyValidator(RecipientFieldsError):
+    """No adapter validates API keys at this URL."""
 
 
 class NoFieldSource(RecipientFieldsError):
@@ -39,32 +47,15 @@ class NoFieldSource(RecipientFieldsError):
 
 
 class MissingCredentials(RecipientFieldsError):
-    """The environment lacks `variables`, without which the ESP can't be asked for its fields."""
+    """The environment lacks `variables`, without which something can't be done."""
 
-    def __init__(self, esp: Esp, variables: Iterable[str]) -> None:
-        self.variables = tuple(variables)
-        names = ", ".join(self.variables)
-        super().__init__(f"To ask {DIALECTS[esp].title} for its fields, set {names}.")
+    def __init__(self, what: str, variables: Iterable[str]) -> None:
+        self.variables: tuple[str, ...] = tuple(variables)
+        super().__init__(f"To {what}, set {', '.join(self.variables)}.")
 
 
 class UnusableCredentials(RecipientFieldsError):
     """The environment has a setting that can't be sent."""
-
-
-@frozen
-class Core:
-    """The use cases over one storage."""
-
-    storage: Storage
-    fields: RecipientFieldService
-    integrations: IntegrationService
-    administration: AdministrationService
-    validator: StoredKeyValidator
-
-
-def now() -> datetime:
-    """The system's clock."""
-    return whole_milliseconds(datetime.now(UTC))
 
 
 def open_core(
@@ -73,25 +64,24 @@ def open_core(
     threads: int = 1,
     prepare: bool = True,
     field_limit: int = DEFAULT_FIELD_LIMIT,
+    keys_url: str = STORED_KEYS,
+    environment: Mapping[str, str] | None = None,
 ) -> Core:
-    """The use cases over the storage of that URL; UnknownStorage, StorageUnavailable.
+    """The use cases over the storage of that URL; UnknownStorage, MissingExtra, StorageUnavailable.
 
-    `threads` will use it at once. `prepare`: see PostgresStorage.
+    `threads` will use it at once. `prepare`: see PostgresStorage. `keys_url` and `environment`: see
+    open_key_validator.
     """
+    validator = open_key_validator(keys_url, environment or {})
     storage = open_storage(storage_url, threads=threads, prepare=prepare)
-    return Core(
-        storage,
-        RecipientFieldService(fields=storage.fields, clock=now, limit=field_limit),
-        IntegrationService(integrations=storage.integrations, fields=storage.fields, clock=now),
-        AdministrationService(
-            organizations=storage.organizations, api_keys=storage.api_keys, clock=now
-        ),
-        StoredKeyValidator(storage.api_keys, now),
-    )
+    return Core.over(storage, field_limit=field_limit, validator=validator)
 
 
 def open_storage(url: str, *, threads: int = 1, prepare: bool = True) -> Storage:
-    """The storage of that URL: ours by its scheme, or one that an entry point opens."""
+    """The storage of that URL: ours by its scheme, or one that an entry point opens.
+
+    UnknownStorage, StorageUnavailable; MissingExtra where the adapter's extra is not installed.
+    """
     scheme, rest = _split(url)
     if scheme == "memory":
         return _open_memory(rest)
@@ -99,7 +89,8 @@ def open_storage(url: str, *, threads: int = 1, prepare: bool = True) -> Storage
         return _open_sqlite(rest)
     if scheme in _POSTGRES:
         return _open_postgres(url, threads=threads, prepare=prepare)
-    return _open_plugin(scheme)(url)
+    opened: Storage = _plugin(STORAGE_GROUP, scheme, UnknownStorage, _NO_STORAGE)(url)
+    return opened
 
 
 def migrate_storage(url: str) -> None:
@@ -108,6 +99,27 @@ def migrate_storage(url: str) -> None:
         _migrate_postgres(url)
     else:
         open_storage(url).close()
+
+
+def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator | None:
+    """What validates API keys at that URL: ours by its scheme, or what an entry point opens.
+
+    None for STORED_KEYS, which come with the storage. Our own secrets are in the environment alone.
+    UnknownKeyValidator, MissingCredentials, UnusableCredentials, MissingExtra.
+    """
+    scheme, colon, rest = url.partition(":")
+    if not (scheme and colon) or (scheme == "stored" and rest):
+        raise UnknownKeyValidator(
+            "What validates keys is a URL: stored: and nothing else, or introspection+https://…"
+        )
+    if scheme == "stored":
+        return None
+    if scheme in _INTROSPECTION:
+        return _open_introspection(url.removeprefix("introspection+"), environment)
+    opened: KeyValidator = _plugin(
+        KEY_VALIDATOR_GROUP, scheme, UnknownKeyValidator, _NO_KEY_VALIDATOR
+    )(url)
+    return opened
 
 
 _ESP_SETTINGS: Mapping[Esp, tuple[str, str]] = {
@@ -128,7 +140,7 @@ def open_esp_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     """The ESP's account that the environment has the credentials of; they are kept nowhere else.
 
     A setting is the variable RECIPIENT_FIELDS_, the ESP and its name: RECIPIENT_FIELDS_BRAZE_URL.
-    NoFieldSource, MissingCredentials.
+    NoFieldSource, MissingCredentials, MissingExtra.
     """
     required, optional = esp_variables(esp)
     if not required:
@@ -137,10 +149,8 @@ def open_esp_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     given = {name: environment.get(variable, "").strip() for name, variable in variables.items()}
     missing = [variable for name, variable in required.items() if not given[name]]
     if missing:
-        raise MissingCredentials(esp, missing)
-    odd = [variables[name] for name, value in given.items() if not value.isprintable()]
-    if odd:
-        raise UnusableCredentials(f"{', '.join(odd)}: set this anew, without control characters.")
+        raise MissingCredentials(f"ask {DIALECTS[esp].title} for its fields", missing)
+    _require_printable({variables[name]: value for name, value in given.items()})
     return _esp_source(esp)(**{name: value for name, value in given.items() if value})
 
 
@@ -154,9 +164,36 @@ def esp_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 
 def _esp_source(esp: Esp) -> Callable[..., EspFieldSource]:
-    with _installed(NoFieldSource("Install recipient-fields[esp] to ask an ESP.")):
-        from recipient_fields.adapters import esp as sources
-    return sources.SOURCES[esp]
+    from recipient_fields.adapters.esp import SOURCES
+
+    return SOURCES[esp]
+
+
+def _open_introspection(url: str, environment: Mapping[str, str]) -> KeyValidator:
+    from recipient_fields.adapters import introspection
+
+    names = (_CLIENT_ID, _CLIENT_SECRET, _TOKEN)
+    given = {name: environment.get(name, "").strip() for name in names}
+    _require_printable(given)
+    client_id, client_secret, token = given.values()
+    if token and (client_id or client_secret):
+        raise UnusableCredentials(f"Set either {_TOKEN}, or {_CLIENT_ID} and {_CLIENT_SECRET}.")
+    if not token and not (client_id and client_secret):
+        missing = [name for name in names[:2] if not given[name]]
+        raise MissingCredentials("introspect tokens", missing)
+    try:
+        return introspection.introspection_at(
+            url,
+            introspection.bearer(token) if token else introspection.basic(client_id, client_secret),
+        )
+    except ValueError as error:
+        raise UnknownKeyValidator(str(error)) from None
+
+
+def _require_printable(given: Mapping[str, str]) -> None:
+    odd = [variable for variable, value in given.items() if not value.isprintable()]
+    if odd:
+        raise UnusableCredentials(f"{', '.join(odd)}: set this anew, without control characters.")
 
 
 def _split(url: str) -> tuple[str, str]:
@@ -185,33 +222,34 @@ def _open_sqlite(path: str) -> Storage:
 
 
 def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:
-    with _installed(UnknownStorage(_NO_POSTGRES)):
-        from recipient_fields.adapters.postgres import PostgresStorage
+    from recipient_fields.adapters.postgres import PostgresStorage
+
     return PostgresStorage(url, threads=threads, prepare=prepare)
 
 
 def _migrate_postgres(url: str) -> None:
-    with _installed(UnknownStorage(_NO_POSTGRES)):
-        from recipient_fields.adapters.postgres import migrate
+    from recipient_fields.adapters.postgres import migrate
+
     migrate(url)
 
 
-@contextmanager
-def _installed(otherwise: RecipientFieldsError) -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise otherwise from error
+_NO_STORAGE = (
+    "There is no storage {}:. Use memory:, sqlite:PATH or postgresql://…, or install its adapter."
+)
+_NO_KEY_VALIDATOR = (
+    "There is no validator of keys {}:. Use stored: or introspection+https://…, or install its"
+    " adapter."
+)
 
 
-def _open_plugin(scheme: str) -> Callable[[str], Storage]:
-    for entry_point in entry_points(group=STORAGE_GROUP, name=scheme):
+def _plugin(
+    group: str, scheme: str, unknown: type[RecipientFieldsError], nothing: str
+) -> Callable[[str], Any]:
+    """What an entry point of the group opens URLs of that scheme with; `unknown` without one."""
+    for entry_point in entry_points(group=group, name=scheme):
         try:
-            opener: Callable[[str], Storage] = entry_point.load()
+            opener: Callable[[str], Any] = entry_point.load()
         except (AttributeError, ImportError) as error:
-            raise UnknownStorage(f"The adapter of {scheme}: can't be loaded: {error}.") from error
+            raise unknown(f"The adapter of {scheme}: can't be loaded: {error}.") from error
         return opener
-    raise UnknownStorage(
-        f"There is no storage {scheme}:. Use memory:, sqlite:PATH or postgresql://…, or install"
-        " its adapter."
-    )
+    raise unknown(nothing.format(scheme))

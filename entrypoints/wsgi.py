@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from wsgiref.types import WSGIApplication
 
@@ -18,20 +19,24 @@ def application() -> WSGIApplication:
 
     A factory: each process of the host calls it once, and has connections of its own. What `serve`
     says of its own host (`--listen`, `--connections`, `--reuse-port`, `--admin-listen`) is the
-    other host's to say. UnknownStorage, StorageUnavailable; click.UsageError for a bad setting.
+    other host's to say. UnknownStorage, UnknownKeyValidator, MissingCredentials,
+    StorageUnavailable; click.UsageError for a bad setting.
     """
     storage = main.make_context("recipient-fields", ["serve"]).params["storage"]
     settings = serve.make_context("serve", []).params
-    start_log(settings["log_level"], settings["log_format"], sys.stderr)
+    log = start_log(settings["log_level"], settings["log_format"], sys.stderr)
     core = open_core(
         storage,
         threads=settings["threads"],
         prepare=settings["prepare"],
         field_limit=settings["field_limit"],
+        keys_url=settings["keys"],
+        environment=os.environ,
     )
     return create_app(
         core.fields,
         core.validator,
         TimedCheck(core.storage.check),
         most_kept_bytes=settings["cache"],
+        log=log.log,
     )

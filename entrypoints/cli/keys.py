@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 
 import click
 
-from recipient_fields.application import IssuedKey
+from recipient_fields.application import IssuedKey, system_clock
 from recipient_fields.domain import Access, ApiKey, ApiKeyId, OrganizationId, format_instant
 
-from ..composition import now
 from ..logs import audit_trail
 from .options import (
     Duration,
@@ -152,7 +151,7 @@ def _render(key: ApiKey) -> dict[str, object]:
         "name": key.name,
         "display": key.display,
         "access": key.access.value,
-        "state": key.state(now()).value,
+        "state": key.state(system_clock()).value,
         "created_at": _render_instant(key.created_at),
         "expires_at": _render_instant(key.expires_at),
         "last_used_at": _render_instant(key.last_used_at),

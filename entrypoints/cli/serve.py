@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import click
 
 from recipient_fields.application import DEFAULT_FIELD_LIMIT, Pooled
 
-from ..composition import Core, migrate_storage
+from ..composition import STORED_KEYS, Core, migrate_storage
 from ..demo import create_demonstration, curl_commands
 from ..http.addresses import authority
 from ..http.admin import AdminListener, create_admin_app
@@ -109,6 +110,13 @@ class Mebibytes(click.IntRange):
     help="How many API-managed fields an organization may have.",
 )
 @option(
+    "--keys",
+    metavar="URL",
+    default=STORED_KEYS,
+    show_default=True,
+    help="What validates API keys: stored:, or introspection+https://… for an issuer's tokens.",
+)
+@option(
     "--cache",
     type=Mebibytes(0, 65_536),
     default=MOST_KEPT_BYTES // MEBIBYTE,
@@ -140,6 +148,7 @@ def serve(
     threads: int,
     connections: int,
     field_limit: int,
+    keys: str,
     cache: int,
     log_level: str,
     log_format: str,
@@ -150,10 +159,19 @@ def serve(
     demo: bool,
 ) -> None:
     """Answer HTTP requests until SIGTERM or SIGINT."""
-    start_log(log_level, log_format, sys.stderr)
+    if demo and keys != STORED_KEYS:
+        raise click.UsageError(f"--demo shows a stored key. Leave --keys at {STORED_KEYS} for it.")
+    log = start_log(log_level, log_format, sys.stderr)
     if migrate:
         migrate_storage(storage)
-    with opened(storage, threads=threads, prepare=prepare, field_limit=field_limit) as core:
+    with opened(
+        storage,
+        threads=threads,
+        prepare=prepare,
+        field_limit=field_limit,
+        keys_url=keys,
+        environment=os.environ,
+    ) as core:
         check = TimedCheck(core.storage.check)
         metrics = Metrics()
         counted = admin_listen is not None
@@ -163,6 +181,7 @@ def serve(
             check,
             (metrics.observe,) if counted else (),
             most_kept_bytes=cache,
+            log=log.log,
         )
         with _binding(listen, "--listen"):
             server = Server(
@@ -172,6 +191,7 @@ def serve(
                 connections=connections,
                 shared=reuse_port,
                 on_drain=check.retire,
+                log=log.offer,
             )
         with _administered(admin_listen, core, metrics, check, server):
             note(f"Recipient Fields answers at {server.url}")

@@ -29,13 +29,13 @@ HOSTS = {
 
 
 @contextmanager
-def hosted(host: str, storage: str) -> Iterator[int]:
+def hosted(host: str, storage: str, **environment: str) -> Iterator[int]:
     """The port at which that host serves the application over the storage."""
     port = free_port()
     arguments = [argument.format(port=port) for argument in HOSTS[host]]
     with subprocess.Popen(
         [Path(sys.executable).with_name(host), *arguments],
-        env=environment_with({"RECIPIENT_FIELDS_STORAGE": storage}),
+        env=environment_with({"RECIPIENT_FIELDS_STORAGE": storage, **environment}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:

@@ -1,0 +1,173 @@
+"""The contract of key validators, on ours and on faulty ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+
+from recipient_fields.adapters.contract import KeyValidatorContract, ValidKey
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.application import Core, IssuedKey, KeyValidator, StoredKeyValidator
+from recipient_fields.domain import (
+    Access,
+    Credential,
+    KeyValidationUnavailable,
+    OrganizationId,
+)
+
+from ..esp.server import Stage
+from .issuers import TOKEN, validator_at
+
+
+class TestIntrospection(KeyValidatorContract):
+    @pytest.fixture
+    def validator(self, asking: Callable[..., KeyValidator]) -> KeyValidator:
+        return asking()
+
+    @pytest.fixture
+    def valid(self) -> ValidKey:
+        return ValidKey(TOKEN, Credential(OrganizationId(7), "backend", Access.READ_WRITE))
+
+    @pytest.fixture
+    def broken_validator(self, free_port: int) -> Iterator[KeyValidator]:
+        with closing(validator_at(f"http://127.0.0.1:{free_port}")) as validator:
+            yield validator
+
+
+class TestIntrospectionThatKeeps(TestIntrospection):
+    @pytest.fixture
+    def validator(self, asking: Callable[..., KeyValidator]) -> KeyValidator:
+        return asking(cache_seconds=60)
+
+
+class TestStoredKeys(KeyValidatorContract):
+    @pytest.fixture
+    def core(self) -> Core:
+        return Core.over(MemoryStorage())
+
+    @pytest.fixture
+    def issued(self, core: Core) -> IssuedKey:
+        acme = core.administration.create_organization("Acme")
+        return core.administration.issue_key(acme.id, name="Backend", access=Access.READ_ONLY)
+
+    @pytest.fixture
+    def validator(self, core: Core) -> KeyValidator:
+        return core.validator
+
+    @pytest.fixture
+    def valid(self, issued: IssuedKey) -> ValidKey:
+        key = issued.api_key
+        credential = Credential(key.organization_id, key.id, Access.READ_ONLY)
+        return ValidKey(issued.plain.reveal(), credential)
+
+    @pytest.fixture
+    def broken_validator(self, database: str) -> KeyValidator:
+        storage = SqliteStorage(database)
+        storage.close()
+        return StoredKeyValidator(storage.api_keys)
+
+
+class Faulty:
+    """A validator over a sound one; each subclass makes one mistake."""
+
+    def __init__(self, sound: KeyValidator) -> None:
+        self.sound = sound
+
+    def validate(self, presented: str, /) -> Credential | None:
+        return self.sound.validate(presented)
+
+
+class Trims(Faulty):
+    def validate(self, presented: str, /) -> Credential | None:
+        return self.sound.validate(presented.strip())
+
+
+class Chokes(Faulty):
+    def validate(self, presented: str, /) -> Credential | None:
+        presented.encode()
+        return self.sound.validate(presented)
+
+
+class ForgetsWhatIsReadOnly(Faulty):
+    def validate(self, presented: str, /) -> Credential | None:
+        proven = self.sound.validate(presented)
+        if proven is None:
+            return None
+        return Credential(proven.organization_id, proven.key_id, Access.READ_ONLY)
+
+
+class Remembers(Faulty):
+    def validate(self, presented: str, /) -> Credential | None:
+        self.last = presented
+        return self.sound.validate(presented)
+
+    def __repr__(self) -> str:
+        return f"Remembers({self.last})"
+
+
+class RefusesWhatItCanNotTell(Faulty):
+    def validate(self, presented: str, /) -> Credential | None:
+        try:
+            return self.sound.validate(presented)
+        except KeyValidationUnavailable:
+            return None
+
+
+class TellsTheKey(Faulty):
+    def validate(self, presented: str, /) -> Credential | None:
+        try:
+            return self.sound.validate(presented)
+        except KeyValidationUnavailable as error:
+            raise KeyValidationUnavailable(f"{presented} can't be told.") from error
+
+
+CASES = KeyValidatorContract
+
+
+@pytest.mark.parametrize(
+    ("fault", "case"),
+    [
+        (Trims, CASES.test_what_only_resembles_a_valid_key_proves_nothing),
+        (ForgetsWhatIsReadOnly, CASES.test_a_valid_key_proves_for_whom_its_bearer_acts),
+        (Remembers, CASES.test_a_validator_shows_no_key),
+    ],
+)
+def test_the_contract_finds_faults(
+    validator: KeyValidator, fault: type[Faulty], case: Callable[..., None]
+) -> None:
+    credential = Credential(OrganizationId(7), "backend", Access.READ_WRITE)
+
+    with pytest.raises(AssertionError):
+        case(CASES(), fault(validator), ValidKey(TOKEN, credential))
+
+
+def test_the_contract_finds_who_chokes_on_text(validator: KeyValidator) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        CASES().test_what_can_be_no_key_proves_nothing(Chokes(validator), "\ud800")
+
+
+@pytest.mark.parametrize("fault", [RefusesWhatItCanNotTell, TellsTheKey])
+def test_the_contract_finds_who_hides_or_tells_too_much_of_an_outage(
+    free_port: int, fault: type[Faulty]
+) -> None:
+    credential = Credential(OrganizationId(7), "backend", Access.READ_WRITE)
+
+    with (
+        closing(validator_at(f"http://127.0.0.1:{free_port}")) as broken,
+        pytest.raises((AssertionError, pytest.fail.Exception)),
+    ):
+        CASES().test_a_key_that_nobody_can_tell_is_neither_valid_nor_refused(
+            fault(broken), ValidKey(TOKEN, credential)
+        )
+
+
+def test_only_what_can_be_a_token_reaches_the_issuer(
+    validator: KeyValidator, issuer: Stage
+) -> None:
+    texts = ("", "=", "a b", "tok en", "tok\n", "ü", "a" * 8_193, "tok=en", 'to"ken', "\ud800")
+
+    assert [validator.validate(text) for text in texts] == [None] * len(texts)
+    assert issuer.heard == []
