@@ -1,6 +1,6 @@
-"""What every adapter must pass, as a pytest suite and a Hypothesis state machine.
+"""What every adapter must pass, as pytest suites and a Hypothesis state machine.
 
-Whoever writes an adapter subclasses the contracts and says in a fixture what is judged:
+Whoever writes a storage subclasses the contracts and says in a fixture what is judged:
 
     class TestMyStorage(StorageContract):
         @pytest.fixture
@@ -11,53 +11,50 @@ Whoever writes an adapter subclasses the contracts and says in a fixture what is
     TestMyMachine = machine_for(lambda: closing(MyStorage(...))).TestCase
 
 StorageOutageContract is for what can fail, StorageDurabilityContract for what outlives a process.
+RecipientFieldsContract is for whatever offers the use cases themselves, KeyValidatorContract for
+whatever else validates API keys. `strategies` has Hypothesis strategies for everything that the
+domain accepts; `port_calls` are sequences of calls of every method, for `assert_storages_agree`.
+
+Needs the extra `testing`, and nothing else.
 """
 
-import pytest
+from pkgutil import iter_modules
 
-# Before the suite is imported, so that its assertions tell what they compared.
-pytest.register_assert_rewrite(
-    *(
-        f"{__name__}.{topic}"
-        for topic in (
-            "agreement",
-            "api_keys",
-            "concurrency",
-            "durability",
-            "fields",
-            "integrations",
-            "isolation",
-            "organizations",
-            "outage",
-            "queries",
-            "revisions",
-            "round_trip",
-            "state_machine",
-            "storage",
-            "sync_runs",
-            "uniqueness",
-        )
+from recipient_fields.application.extras import brought_by
+
+with brought_by("testing", "hypothesis", "pytest"):
+    import pytest
+
+    # Before the suite is imported, so that its assertions tell what they compared.
+    pytest.register_assert_rewrite(
+        *(f"{__name__}.{topic.name}" for topic in iter_modules(__path__))
     )
-)
 
-from .agreement import Call, Nth, assert_storages_agree, port_calls  # noqa: E402
-from .concurrency import race  # noqa: E402
-from .durability import StorageDurabilityContract  # noqa: E402
-from .outage import READS, WRITES, StorageOutageContract  # noqa: E402
-from .state_machine import StorageMachine, machine_for  # noqa: E402
-from .storage import StorageContract  # noqa: E402
+    from . import strategies
+    from .agreement import Call, Nth, assert_storages_agree, port_calls
+    from .concurrency import race
+    from .durability import StorageDurabilityContract
+    from .key_validators import KeyValidatorContract, ValidKey
+    from .outage import READS, WRITES, StorageOutageContract
+    from .service import RecipientFieldsContract
+    from .state_machine import StorageMachine, machine_for
+    from .storage import StorageContract
 
 __all__ = [
     "READS",
     "WRITES",
     "Call",
+    "KeyValidatorContract",
     "Nth",
+    "RecipientFieldsContract",
     "StorageContract",
     "StorageDurabilityContract",
     "StorageMachine",
     "StorageOutageContract",
+    "ValidKey",
     "assert_storages_agree",
     "machine_for",
     "port_calls",
     "race",
+    "strategies",
 ]

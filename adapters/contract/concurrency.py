@@ -20,6 +20,7 @@ from recipient_fields.application import (
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
+    PublishedCatalog,
     Storage,
 )
 from recipient_fields.domain import (
@@ -32,8 +33,10 @@ from recipient_fields.domain import (
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
+    FieldPage,
     FieldQuery,
     FieldReference,
+    FoundKey,
     KeyGrant,
     KeyTaken,
     OrganizationId,
@@ -56,7 +59,7 @@ from .examples import (
     renaming,
     reporting,
 )
-from .outcomes import assert_found, attempt
+from .outcomes import assert_found, assert_published, attempt
 
 
 def race(*calls: Callable[[], object]) -> list[Any]:
@@ -146,6 +149,16 @@ def is_one_of_the_reports(names: list[tuple[str, str]]) -> bool:
     return names in ([], *whole)
 
 
+def assert_tells_of(answer: Catalog | PublishedCatalog | FieldPage, catalog: Catalog) -> None:
+    """Whatever was asked for, it is told as it is in that catalog."""
+    if isinstance(answer, PublishedCatalog):
+        assert_published(answer, catalog)
+    elif isinstance(answer, FieldPage):
+        assert answer == FieldQuery().select(catalog)
+    else:
+        assert answer == catalog
+
+
 def _count(field: RecipientField, member: str) -> int:
     value = getattr(field, member)
     return int(value.values[0] if isinstance(value, AllowedValues) else value)
@@ -157,7 +170,7 @@ class ConcurrencyCases:
     crowd = 50
     threads = 8
     rounds = 100
-    moment = 0.1
+    moment: float = 0.1
     """The seconds that a change waits for what happens meanwhile."""
 
     def test_of_many_adding_one_key_exactly_one_succeeds(
@@ -329,6 +342,11 @@ class ConcurrencyCases:
         """A single writer notes every catalog there is: of each revision there is exactly one."""
         written = [fields.all(ours)]
         done = Event()
+        reads: tuple[Callable[[OrganizationId], Catalog | PublishedCatalog | FieldPage], ...] = (
+            fields.all,
+            fields.publish,
+            lambda whose: fields.select(whose, FieldQuery()),
+        )
 
         def write() -> list[Catalog]:
             try:
@@ -344,17 +362,48 @@ class ConcurrencyCases:
                 done.set()
             return written
 
-        def read() -> list[Catalog]:
-            seen = [fields.all(ours)]
+        def read() -> list[Catalog | PublishedCatalog | FieldPage]:
+            seen = [each(ours) for each in reads]
             while not done.is_set():
-                seen.append(fields.all(ours))
+                seen += [each(ours) for each in reads]
             return seen
 
         for seen in race(write, *[read] * (self.threads // 2)):
-            revisions = [catalog.revision for catalog in seen]
+            revisions = [each.revision for each in seen]
             assert revisions == sorted(revisions)
             there_were = {catalog.revision: catalog for catalog in written}
-            assert all(catalog == there_were.get(catalog.revision) for catalog in seen)
+            assert set(revisions) <= set(there_were)
+            for each in seen:
+                assert_tells_of(each, there_were[each.revision])
+
+    def test_a_look_up_sees_a_key_and_a_revision_that_there_were_at_once(
+        self, fields: FieldRepository, api_keys: ApiKeyRepository, ours: OrganizationId
+    ) -> None:
+        """A single writer notes whatever there is to be found."""
+        key = api_keys.add(a_grant(ours))
+        field = fields.add(ours, a_definition())
+        there_were = {api_keys.find(key.digest)}
+        done = Event()
+
+        def write() -> None:
+            try:
+                for number in range(self.rounds // 2):
+                    api_keys.record_use(key.id, NOW + number * MILLISECOND)
+                    there_were.add(api_keys.find(key.digest))
+                    fields.update(ours, field.id, renaming(f"City {number}"))
+                    there_were.add(api_keys.find(key.digest))
+            finally:
+                done.set()
+
+        def read() -> set[FoundKey | None]:
+            seen = {api_keys.find(key.digest)}
+            while not done.is_set():
+                seen.add(api_keys.find(key.digest))
+            return seen
+
+        _, *readers = race(write, *[read] * (self.threads // 2))
+        for seen in readers:
+            assert seen <= there_were
 
     def test_of_many_rotating_one_key_away_exactly_one_succeeds(
         self, api_keys: ApiKeyRepository, ours: OrganizationId

@@ -50,8 +50,8 @@ BY_ID: dict[str, Call] = {
 }
 """Every method that an organization's id and an integration's are given to."""
 
-by_id = pytest.mark.parametrize("call", BY_ID.values(), ids=BY_ID)
-never_given = pytest.mark.parametrize("never_given", NEVER_GIVEN)
+by_id: pytest.MarkDecorator = pytest.mark.parametrize("call", BY_ID.values(), ids=BY_ID)
+never_given: pytest.MarkDecorator = pytest.mark.parametrize("never_given", NEVER_GIVEN)
 
 
 class IntegrationCases:

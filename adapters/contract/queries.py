@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -40,7 +41,7 @@ FILTERS: dict[str, dict[str, Any]] = {
     "several at once": {"sources": frozenset({Source.API}), "insertable": True, "text": "e"},
 }
 
-TEXTS = {
+TEXTS: Mapping[str, set[str]] = {
     "größe": {"size"},
     "GRÖSSE": {"size"},
     "GRO\u0308SSE": {"size"},

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from typing import NoReturn, TypeAlias
 
 import pytest
 
-from recipient_fields.application import ApiKeyRepository, FieldRepository
+from recipient_fields.application import (
+    ApiKeyRepository,
+    FieldRepository,
+    OrganizationRepository,
+)
 from recipient_fields.domain import (
     API,
     FieldKey,
@@ -22,7 +27,15 @@ from recipient_fields.domain import (
     sync_of,
 )
 
-from .examples import LARGEST_INTEGRATION_ID, a_definition, a_grant, permit, renaming, unchanged
+from .examples import (
+    INSTANTS,
+    LARGEST_INTEGRATION_ID,
+    a_definition,
+    a_grant,
+    permit,
+    renaming,
+    unchanged,
+)
 
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId], object]
 
@@ -96,6 +109,18 @@ class RevisionCases:
             fields.update(ours, field.id, renaming("Town"))
             revisions.append(fields.all(ours).revision)
             fields.delete(ours, field.id, permit)
+            revisions.append(fields.all(ours).revision)
+        assert revisions == sorted(set(revisions))
+
+    @pytest.mark.parametrize("born", INSTANTS)
+    def test_a_revision_moves_forward_whatever_the_time(
+        self, fields: FieldRepository, organizations: OrganizationRepository, born: datetime
+    ) -> None:
+        """An organization that is younger than the storage's clock says changes nonetheless."""
+        ours = organizations.add("ACME", born).id
+        revisions = [fields.all(ours).revision]
+        for change in (lambda *_: fields.add(ours, a_definition()), *CHANGES.values()):
+            change(fields, ours)
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 

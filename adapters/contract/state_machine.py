@@ -142,8 +142,8 @@ class StorageMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._opened = ExitStack()
-        self.storage = self._opened.enter_context(type(self).open_storage())
-        self.model = Model()
+        self.storage: Storage = self._opened.enter_context(type(self).open_storage())
+        self.model: Model = Model()
         self.catalogs: dict[OrganizationId, Catalog] = {}
         self.ids_given: list[FieldId] = []
 

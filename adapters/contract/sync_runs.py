@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from attrs import evolve
@@ -53,6 +54,16 @@ CHANGES: dict[str, Report] = {
     "does all three": (evolve(CITY, label="Town"), an_esp_field("ZIP")),
 }
 """What changes the fields of an integration that reported `CITY` and `AGE`."""
+
+
+class Interrupted(tuple[Any, ...]):
+    """What a plan has of a kind; somebody presses Ctrl-C when all of it has been looked at."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from super().__iter__()
+        raise KeyboardInterrupt
 
 
 class SyncCases:
@@ -246,6 +257,27 @@ class SyncCases:
         assert integrations.all(ours) == others
         plan = integrations.sync(ours, ourselves.id, reporting(*CHANGES["does all three"]))
         assert_holds(fields.all(ours).fields, before.fields, plan)
+
+    @pytest.mark.parametrize("member", ["removed", "updated", "created"])
+    def test_a_run_that_is_interrupted_while_it_is_stored_stores_nothing(
+        self,
+        integrations: IntegrationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        ourselves: Integration,
+        member: str,
+    ) -> None:
+        before, others = fields.all(ours), integrations.all(ours)
+
+        def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            plan = reporting(*CHANGES["does all three"])(integration, catalog)
+            interrupted: dict[str, Any] = {member: Interrupted(getattr(plan, member))}
+            return evolve(plan, **interrupted)
+
+        with pytest.raises(KeyboardInterrupt):
+            integrations.sync(ours, ourselves.id, planner)
+        assert fields.all(ours) == before
+        assert integrations.all(ours) == others
 
     def test_of_the_integration_a_run_stores_its_time_alone(
         self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 
 import pytest
 from attrs import evolve
@@ -15,16 +16,23 @@ from recipient_fields.adapters.contract import (
     StorageOutageContract,
     machine_for,
 )
-from recipient_fields.adapters.contract.examples import NOW, a_definition
+from recipient_fields.adapters.contract.examples import INSTANTS, NOW, a_definition
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     ApiKeyRepository,
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
+    PublishedCatalog,
     Storage,
 )
-from recipient_fields.domain import Catalog, FieldNotFound, RecipientField
+from recipient_fields.domain import (
+    Catalog,
+    FieldNotFound,
+    FoundKey,
+    RecipientField,
+    epoch_milliseconds,
+)
 from recipient_fields.domain.esp import SyncPlan
 
 PORTS = {
@@ -122,6 +130,22 @@ class ReadsInTwoSteps(Faulty):
         return Catalog(organization_id, revision, self.sound.all(organization_id).fields)
 
 
+class PublishesInTwoSteps(Faulty):
+    """Reads the revision and the documents one after the other."""
+
+    def publish(self, organization_id, /) -> PublishedCatalog:
+        revision = self.sound.all(organization_id).revision
+        return evolve(self.sound.publish(organization_id), revision=revision)
+
+
+class TrustsTheClock(Faulty):
+    """Takes the time for a revision, whatever the revision was."""
+
+    def all(self, organization_id, /) -> Catalog:
+        catalog = self.sound.all(organization_id)
+        return evolve(catalog, revision=epoch_milliseconds(NOW)) if catalog.fields else catalog
+
+
 class ForgetsTheTenant(Faulty):
     """Finds a field by its id in whatever organization it is."""
 
@@ -159,6 +183,7 @@ def faulty_storage(fault: type[Faulty]) -> Storage:
         ),
         (CountsBeforeItAdds, StorageContract.test_a_limit_is_exact_however_many_add_at_once),
         (ReadsInTwoSteps, StorageContract.test_a_reader_sees_only_catalogs_that_there_were),
+        (PublishesInTwoSteps, StorageContract.test_a_reader_sees_only_catalogs_that_there_were),
     ],
 )
 def test_the_contract_finds_faults_of_concurrency(
@@ -173,6 +198,45 @@ def test_the_contract_finds_faults_of_concurrency(
 
     with pytest.raises(AssertionError):
         run_often()
+
+
+class LooksUpInTwoSteps:
+    """An ApiKeyRepository that reads the key and the revision one after the other."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.sound = storage.api_keys
+        self.fields = storage.fields
+
+    def __getattr__(self, name: str):
+        return getattr(self.sound, name)
+
+    def find(self, digest, /) -> FoundKey | None:
+        found = self.sound.find(digest)
+        revision = self.fields.all(found.organization_id).revision
+        return evolve(found, catalog_revision=revision)
+
+
+def test_the_contract_finds_look_ups_that_are_not_of_one_moment() -> None:
+    storage = MemoryStorage()
+    faulty = LooksUpInTwoSteps(storage)
+    case = StorageContract.test_a_look_up_sees_a_key_and_a_revision_that_there_were_at_once
+
+    def run_often() -> None:
+        for _ in range(100):
+            ours = storage.organizations.add("ACME", NOW).id
+            case(StorageContract(), storage.fields, faulty, ours)
+
+    with pytest.raises(AssertionError):
+        run_often()
+
+
+@pytest.mark.parametrize("born", [instant for instant in INSTANTS if instant > NOW])
+def test_the_contract_finds_revisions_that_are_the_time(born: datetime) -> None:
+    storage = faulty_storage(TrustsTheClock)
+    case = StorageContract.test_a_revision_moves_forward_whatever_the_time
+
+    with pytest.raises(AssertionError):
+        case(StorageContract(), storage.fields, storage.organizations, born)
 
 
 class FaultyIntegrations:

@@ -12,7 +12,7 @@ from typing import Any
 
 from recipient_fields.application import RecipientFieldService
 from recipient_fields.domain import StorageUnavailable
-from recipient_fields.entrypoints.composition import Core, now
+from recipient_fields.entrypoints.composition import Core
 from recipient_fields.entrypoints.http.app import create_app
 
 from ..http.api import Api, Transport, through_falcon
@@ -100,7 +100,7 @@ def _in_turn(transports: Iterable[Transport], first: int) -> Transport:
 
 
 def _over(fields: Any) -> RecipientFieldService:
-    return RecipientFieldService(fields=fields, clock=now)
+    return RecipientFieldService(fields=fields)
 
 
 def _recorded(callers: Callable[[], Sequence[Caller]], histories: int) -> Iterator[list[Call]]:

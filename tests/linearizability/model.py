@@ -11,7 +11,9 @@ from attrs import evolve, field, frozen
 from .checker import NEVER, contradiction
 
 Members: TypeAlias = Mapping[str, Any]
-"""Some members of a field, by their names; version 0 is a field that is not there."""
+"""Some members of a field, by their names; version 0 is a field that is not there.
+
+A version is the millisecond of the last change: the next one is later."""
 
 
 class Kind(Enum):
@@ -91,29 +93,39 @@ class Call:
 
 @frozen(kw_only=True)
 class Field:
-    """The field of one key. `id` is None until one is shown; `last_id` is the last one shown."""
+    """The field of one key.
+
+    `id` and `version` are None until they are shown; those shown last are kept beside them.
+    """
 
     id: int | None = None
-    version: int = 0
+    version: int | None = 0
     name: str = ""
     insertable: bool = True
     custom_insertion_code: str | None = None
     last_id: int = 0
+    last_version: int = 0
+
+    @property
+    def exists(self) -> bool:
+        return self.version != 0
 
     def with_members(self, members: Members) -> Field:
         changed = evolve(self, **members)
-        return self if changed == self else evolve(changed, version=self.version + 1)
+        return self if changed == self else evolve(changed, version=None)
 
     def meets(self, operation: Operation) -> bool:
         if operation.match is not None and (self.id, self.version) != parse_tag(operation.match):
             return False
-        return not (operation.vacant and self.version)
+        return not (operation.vacant and self.exists)
 
     def showing(self, members: Members) -> Field | None:
-        """This field, known by the id that was shown; None where it can't have been shown so."""
+        """This field, known by what was shown; None where it can't have been shown so."""
         shown = self
-        if self.version and self.id is None and members.get("id", 0) > self.last_id:
-            shown = evolve(self, id=members["id"], last_id=members["id"])
+        if self.exists and self.id is None and members.get("id", 0) > self.last_id:
+            shown = evolve(shown, id=members["id"], last_id=members["id"])
+        if self.version is None and members.get("version", 0) > self.last_version:
+            shown = evolve(shown, version=members["version"], last_version=members["version"])
         return shown if all(getattr(shown, m) == value for m, value in members.items()) else None
 
 
@@ -123,8 +135,8 @@ _DEFAULTS: Members = {"insertable": True, "custom_insertion_code": None}
 
 def parse_tag(tag: str) -> tuple[int, int]:
     """The id and the version that a field's version tag names."""
-    field_id, version, _ = tag.split("-")
-    return int(field_id), int(version)
+    field_id, version = tag.split("-")
+    return int(field_id), int(version, 16)
 
 
 def after(field: Field, call: Call) -> Field | None:
@@ -136,7 +148,7 @@ def after(field: Field, call: Call) -> Field | None:
 
 
 def _answer(field: Field, asked: Operation) -> tuple[Result, Field]:
-    exists = field.version > 0
+    exists = field.exists
     if asked.kind in READS:
         return (Result.SHOWN if exists else Result.ABSENT), field
     if asked.kind is Kind.CREATE and exists:
@@ -149,7 +161,7 @@ def _answer(field: Field, asked: Operation) -> tuple[Result, Field]:
     if asked.kind is Kind.DELETE:
         return Result.DELETED, vacancy
     if not exists:
-        return Result.CREATED, evolve(vacancy, **asked.members, version=1)
+        return Result.CREATED, evolve(vacancy, **asked.members, version=None)
     replaced = _DEFAULTS if asked.kind is Kind.PUT else {}
     return Result.SHOWN, field.with_members({**replaced, **asked.members})
 
@@ -184,7 +196,7 @@ class Catalog:
 
 def _known(field: Field) -> Field:
     """The field without what is merely learned of it."""
-    return evolve(field, id=None, last_id=0)
+    return evolve(field, id=None, last_id=0, version=None if field.exists else 0, last_version=0)
 
 
 def contradictions(history: Sequence[Call], keys: Iterable[str]) -> Sequence[Call]:

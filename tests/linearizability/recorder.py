@@ -222,7 +222,10 @@ def _shown(tag: str, document: Members, result: Result = Result.SHOWN) -> Outcom
 
 def _cataloged(catalog: Catalog | FieldPage) -> Outcome:
     shown = {
-        str(field.key): {**_members(field_document(field)), "version": field.version}
+        str(field.key): {
+            **_members(field_document(field)),
+            "version": parse_tag(field.version_tag)[1],
+        }
         for field in catalog.fields
     }
     return Outcome(Result.LISTED, fields=shown, revision=catalog.revision)

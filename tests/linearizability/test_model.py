@@ -11,7 +11,7 @@ from .checker import NEVER
 from .model import Call, Kind, Operation, Outcome, Result, contradictions
 
 UNKNOWN = Outcome(Result.UNKNOWN)
-SEVENTH = "7-1-0"
+SEVENTH = "7-1"
 
 
 def create(at: float, field_id: int, key: str = "city", **members: Any) -> Call:

@@ -143,7 +143,7 @@ def _handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             self.perform(stage.act(Heard(stage.url, self.command, self.path, headers, body)))
 
-        do_GET = do_POST = handle_any  # noqa: N815
+        do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any  # noqa: N815
 
         def perform(self, act: Act) -> None:
             if isinstance(act, Played):

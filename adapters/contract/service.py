@@ -1,0 +1,699 @@
+"""The suite that whatever offers the use cases passes: in-process, or a client of a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from typing import Any, Final, TypeAlias
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import RecipientFields, Storage, published
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    ANY_VERSION,
+    API,
+    AllowedValues,
+    Channel,
+    DataType,
+    FieldChanges,
+    FieldDraft,
+    FieldId,
+    FieldKey,
+    FieldLimitReached,
+    FieldName,
+    FieldNotFound,
+    FieldQuery,
+    FieldReference,
+    FieldReplacement,
+    IntegrationId,
+    InvalidField,
+    KeyTaken,
+    Operation,
+    OperationForbidden,
+    OrganizationId,
+    OrganizationNotFound,
+    Position,
+    Precondition,
+    RecipientField,
+    SortKey,
+    Source,
+    VersionConflict,
+    decide,
+    format_instant,
+    sync_of,
+)
+
+from .concurrency import race
+from .examples import ALLOWED_VALUES, LINES, NEVER_GIVEN, NOW, SNIPPETS, a_definition
+from .queries import FILTERS, TEXTS
+
+LIMIT: Final = 12
+"""How many API-managed fields an organization may have in these cases."""
+
+SYNC = sync_of(IntegrationId(7))
+OTHERS: pytest.MarkDecorator = pytest.mark.parametrize(
+    "other", [ADMINISTRATOR, SYNC], ids=lambda other: other.by
+)
+
+Call: TypeAlias = Callable[[RecipientFields, OrganizationId], object]
+Change: TypeAlias = Callable[
+    [RecipientFields, OrganizationId, FieldReference, Precondition], object
+]
+WrongValues: TypeAlias = tuple[DataType, list[object], list[tuple[str, tuple[object, ...]]]]
+
+_CITY = FieldKey("city")
+
+OF_AN_ORGANIZATION: dict[str, Call] = {
+    "list": lambda service, whose: service.list_fields(whose),
+    "publish": lambda service, whose: service.publish_fields(whose),
+    "find": lambda service, whose: service.find_fields(whose, FieldQuery(limit=1)),
+    "create": lambda service, whose: service.create_field(whose, a_draft()),
+    "replace or create": lambda service, whose: service.replace_or_create_field(
+        whose, _CITY, a_replacement()
+    ),
+}
+"""What an organization must exist for."""
+
+OF_A_FIELD: dict[str, Change] = {
+    "update": lambda service, whose, which, given: service.update_field(
+        whose, which, FieldChanges(name="Town"), given
+    ),
+    "delete": lambda service, whose, which, given: service.delete_field(whose, which, given),
+}
+"""What a field must exist for, and be of this channel, and in the expected version."""
+
+READS_OF_CITY: dict[str, Call] = {
+    "get": lambda service, whose: service.get_field(whose, _CITY),
+    "list": lambda service, whose: service.list_fields(whose).fields[0],
+    "find": lambda service, whose: service.find_fields(whose, FieldQuery(limit=1)).fields[0],
+}
+"""What gives the field to whoever wants to change it."""
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "name": {"name": "Town"},
+    "allowed values": {"allowed_values": ["b", "a"]},
+    "any values": {"allowed_values": None},
+    "insertable": {"insertable": False},
+    "insertion code": {"custom_insertion_code": "{{ town }}"},
+    "no insertion code": {"custom_insertion_code": None},
+    "value expression": {"custom_value_expression": "town"},
+    "no value expression": {"custom_value_expression": None},
+}
+
+WRONG_VALUES: dict[str, WrongValues] = {
+    "of another type": (DataType.NUMBER, ["1", 2, True], [("type", (0,)), ("type", (2,))]),
+    "listed twice": (DataType.NUMBER, [1, 2, 1.0], [("duplicate_item", (2,))]),
+    "too large": (DataType.NUMBER, [1, 2**53, -1e300], [("out_of_range", (i,)) for i in (1, 2)]),
+    "too large for a double": (DataType.NUMBER, [-(10**400)], [("out_of_range", (0,))]),
+    "infinite": (DataType.NUMBER, [float("inf")], [("out_of_range", (0,))]),
+    "malformed": (DataType.DATE, ["2026-02-30"], [("format", (0,))]),
+    "unstorable": (DataType.TEXT, ["\ud800"], [("invalid_characters", (0,))]),
+    "no scalars": (DataType.TEXT, [{"a": 1}, None], [("type", (0,)), ("type", (1,))]),
+    "no values": (DataType.TEXT, [], [("empty", ())]),
+    "too many": (DataType.NUMBER, list(range(1_001)), [("too_many_items", ())]),
+    "of a boolean": (DataType.BOOLEAN, ["x"], [("not_applicable", ())]),
+}
+"""Allowed values that a field of that type can't have, and how they are judged."""
+
+
+def a_draft(key: str = "city", **members: Any) -> FieldDraft:
+    """What a field of that key is made of."""
+    return FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
+
+
+def a_replacement(**members: Any) -> FieldReplacement:
+    """What a field shall be."""
+    return FieldReplacement(**{"name": "City", "data_type": "text", **members})
+
+
+def only(*versions: str) -> Precondition:
+    """That the field is in one of these versions."""
+    return Precondition(match=frozenset(versions))
+
+
+def judgements(invalid: InvalidField) -> list[tuple[str, tuple[object, ...]]]:
+    """The rules that are broken, and where."""
+    return [(violation.rule.value, violation.path) for violation in invalid.violations]
+
+
+class RecipientFieldsContract:
+    """What RecipientFields promises to whoever uses it through the API's channel."""
+
+    @pytest.fixture
+    def storage(self) -> Iterator[Storage]:
+        """The storage that the use cases stand on; other cases may have left rows in it."""
+        raise NotImplementedError(f"{type(self).__name__} needs a fixture `storage`")
+
+    @pytest.fixture
+    def service(self, storage: Storage) -> Iterator[RecipientFields]:
+        """The use cases over that storage, through the API, with `LIMIT` fields at most."""
+        raise NotImplementedError(f"{type(self).__name__} needs a fixture `service`")
+
+    @pytest.fixture
+    def ours(self, storage: Storage) -> OrganizationId:
+        """A new organization."""
+        return storage.organizations.add("Ours", NOW).id
+
+    @pytest.fixture
+    def theirs(self, storage: Storage) -> OrganizationId:
+        """Another new organization."""
+        return storage.organizations.add("Theirs", NOW).id
+
+    @pytest.fixture
+    def city(self, service: RecipientFields, ours: OrganizationId) -> RecipientField:
+        """A field that has a value for everything."""
+        return service.create_field(
+            ours,
+            a_draft(
+                allowed_values=AllowedValues(DataType.TEXT, ["a", "b"]),
+                custom_insertion_code="{{ city }}",
+                custom_value_expression="city",
+            ),
+        )
+
+    # Creating and reading
+
+    @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
+    def test_a_field_is_read_as_it_was_made(
+        self, service: RecipientFields, ours: OrganizationId, name: str
+    ) -> None:
+        made = service.create_field(ours, a_draft(name=name, insertable=False))
+        assert (made.name, made.key, made.insertable) == (FieldName(name), "city", False)
+        assert (made.organization_id, made.origin) == (ours, API.origin())
+        assert made.created_at == made.updated_at
+        self._assert_read(service, made)
+
+    @pytest.mark.parametrize("text", SNIPPETS.values(), ids=SNIPPETS)
+    def test_snippets_are_kept_verbatim(
+        self, service: RecipientFields, ours: OrganizationId, text: str
+    ) -> None:
+        draft = a_draft(custom_insertion_code=text, custom_value_expression=text)
+        made = service.create_field(ours, draft)
+        assert (made.custom_insertion_code, made.custom_value_expression) == (text, text)
+        self._assert_read(service, made)
+
+    @pytest.mark.parametrize("values", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
+    def test_allowed_values_keep_their_order_and_types(
+        self, service: RecipientFields, ours: OrganizationId, values: AllowedValues
+    ) -> None:
+        draft = a_draft(data_type=values.data_type, allowed_values=values)
+        made = service.create_field(ours, draft)
+        assert made.allowed_values == values
+        assert [type(v) for v in made.allowed_values.values] == [type(v) for v in values.values]
+        self._assert_read(service, made)
+
+    def _assert_read(self, service: RecipientFields, made: RecipientField) -> None:
+        ours = made.organization_id
+        assert service.get_field(ours, made.id) == made
+        assert service.get_field(ours, made.key) == made
+        assert service.list_fields(ours).fields == (made,)
+        assert service.find_fields(ours, FieldQuery(limit=1)).fields == (made,)
+        assert service.get_field(ours, made.id).version_tag == made.version_tag
+
+    @OTHERS
+    def test_fields_of_every_origin_are_read(
+        self, service: RecipientFields, storage: Storage, ours: OrganizationId, other: Channel
+    ) -> None:
+        added = storage.fields.add(ours, a_definition(by=other))
+        (read,) = service.list_fields(ours).fields
+        assert evolve(read, version=added.version) == added
+        assert service.get_field(ours, added.key) == read
+        assert read.version_tag == added.version_tag
+
+    def test_the_name_gives_a_field_its_key(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        draft = FieldDraft(name="Größe (cm)", data_type=DataType.NUMBER)
+        assert service.create_field(ours, draft).key == "gro_e_cm"
+
+    @pytest.mark.parametrize("holder", [API, ADMINISTRATOR, SYNC], ids=lambda holder: holder.by)
+    def test_a_taken_key_tells_who_has_it(
+        self, service: RecipientFields, storage: Storage, ours: OrganizationId, holder: Channel
+    ) -> None:
+        existing = storage.fields.add(ours, a_definition(by=holder))
+        before = service.list_fields(ours)
+        with pytest.raises(KeyTaken) as taken:
+            service.create_field(ours, a_draft())
+        assert (taken.value.key, taken.value.existing_id) == (_CITY, existing.id)
+        assert isinstance(taken.value.key, FieldKey)
+        assert service.list_fields(ours) == before
+
+    def test_a_reached_limit_tells_the_limit(
+        self, service: RecipientFields, storage: Storage, ours: OrganizationId
+    ) -> None:
+        storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR))
+        for n in range(LIMIT):
+            service.create_field(ours, a_draft(f"k{n}"))
+        with pytest.raises(FieldLimitReached) as reached:
+            service.create_field(ours, a_draft())
+        assert reached.value.limit == LIMIT
+        with pytest.raises(FieldLimitReached):
+            service.replace_or_create_field(ours, _CITY, a_replacement())
+
+    def test_a_draft_with_values_of_another_type_is_refused(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        values = AllowedValues(DataType.DATE, ["2026-11-20"])
+        with pytest.raises(InvalidField) as invalid:
+            service.create_field(ours, a_draft(allowed_values=values))
+        assert judgements(invalid.value) == [("type", ("allowed_values",))]
+
+    def test_a_draft_with_an_esp_name_is_refused(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        with pytest.raises(InvalidField) as invalid:
+            service.create_field(ours, a_draft(esp_field_name="CITY"))
+        assert judgements(invalid.value) == [("not_applicable", ("esp_field_name",))]
+        assert service.list_fields(ours).fields == ()
+
+    # Changing
+
+    @pytest.mark.parametrize("members", CHANGES.values(), ids=CHANGES)
+    def test_a_change_leaves_what_it_does_not_name(
+        self,
+        service: RecipientFields,
+        ours: OrganizationId,
+        city: RecipientField,
+        members: dict[str, Any],
+    ) -> None:
+        before = service.list_fields(ours)
+        changed = service.update_field(ours, city.key, FieldChanges(**members))
+        values = members.get("allowed_values")
+        expected = {**members}
+        if values is not None:
+            expected["allowed_values"] = AllowedValues(DataType.TEXT, values)
+        assert changed == evolve(
+            city, **expected, updated_at=changed.updated_at, version=changed.version
+        )
+        assert changed.updated_at > city.updated_at
+        assert changed.version_tag != city.version_tag
+        assert service.get_field(ours, city.id) == changed
+        assert service.list_fields(ours).revision > before.revision
+
+    def test_a_change_of_nothing_changes_nothing(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        before = service.list_fields(ours)
+        for changes in (FieldChanges(), FieldChanges(name="City", allowed_values=("a", "b"))):
+            assert service.update_field(ours, city.id, changes) == city
+        assert service.replace_or_create_field(ours, city.key, _replacement_of(city)) == (
+            city,
+            False,
+        )
+        assert service.list_fields(ours) == before
+
+    @pytest.mark.parametrize("wrong", WRONG_VALUES.values(), ids=WRONG_VALUES)
+    def test_values_that_a_field_can_not_have_are_told(
+        self, service: RecipientFields, ours: OrganizationId, wrong: WrongValues
+    ) -> None:
+        data_type, values, expected = wrong
+        service.create_field(ours, a_draft(data_type=data_type))
+        before = service.list_fields(ours)
+        told = {(rule, ("allowed_values", *path)) for rule, path in expected}
+        with pytest.raises(InvalidField) as invalid:
+            service.update_field(ours, _CITY, FieldChanges(allowed_values=values))
+        assert set(judgements(invalid.value)) == told
+        replacement = a_replacement(data_type=data_type.value, allowed_values=values)
+        with pytest.raises(InvalidField) as invalid:
+            service.replace_or_create_field(ours, _CITY, replacement)
+        assert set(judgements(invalid.value)) == told
+        assert service.list_fields(ours) == before
+
+    def test_stated_members_must_be_as_stored(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        stated = {
+            "id": city.id,
+            "key": "city",
+            "data_type": "text",
+            "source": "api",
+            "integration_id": None,
+            "esp_field_name": None,
+            "created_at": format_instant(city.created_at),
+            "updated_at": format_instant(city.updated_at),
+        }
+        assert service.update_field(ours, city.id, FieldChanges(stated=stated)) == city
+        wrong = {"id": float(city.id), "key": "town", "data_type": "number", "source": "manual"}
+        with pytest.raises(InvalidField) as invalid:
+            service.update_field(ours, city.id, FieldChanges(name="Town", stated=wrong))
+        assert sorted(judgements(invalid.value)) == [
+            ("immutable", ("data_type",)),
+            ("immutable", ("key",)),
+            ("read_only", ("id",)),
+            ("read_only", ("source",)),
+        ]
+        with pytest.raises(InvalidField) as invalid:
+            service.update_field(ours, city.id, FieldChanges(stated={"name": "Town"}))
+        assert judgements(invalid.value) == [("read_only", ("name",))]
+        assert service.get_field(ours, city.id) == city
+
+    @OTHERS
+    @pytest.mark.parametrize("operation", [Operation.UPDATE, Operation.DELETE])
+    def test_fields_of_another_channel_are_refused_with_the_rules_own_sentence(
+        self,
+        service: RecipientFields,
+        storage: Storage,
+        ours: OrganizationId,
+        other: Channel,
+        operation: Operation,
+    ) -> None:
+        field = storage.fields.add(ours, a_definition(by=other))
+        before = service.list_fields(ours)
+        with pytest.raises(OperationForbidden) as forbidden:
+            OF_A_FIELD[operation.value](service, ours, field.id, only("1-0"))
+        denied = decide(API, operation, field.origin)
+        assert str(forbidden.value) == getattr(denied, "reason", None)
+        with pytest.raises(OperationForbidden):
+            service.replace_or_create_field(ours, field.key, a_replacement())
+        assert service.list_fields(ours) == before
+
+    # Versions
+
+    @pytest.mark.parametrize("call", OF_A_FIELD.values(), ids=OF_A_FIELD)
+    @pytest.mark.parametrize("read", READS_OF_CITY.values(), ids=READS_OF_CITY)
+    def test_a_field_that_was_read_names_the_version_it_was_in(
+        self,
+        service: RecipientFields,
+        ours: OrganizationId,
+        city: RecipientField,
+        call: Change,
+        read: Call,
+    ) -> None:
+        known: Any = read(service, ours)
+        changed = service.update_field(ours, city.id, FieldChanges(insertable=False))
+        for given in (only(known.version_tag), only(), only('a "quoted" tag')):
+            with pytest.raises(VersionConflict) as conflict:
+                call(service, ours, city.id, given)
+            assert conflict.value.current == changed.version_tag
+        assert service.get_field(ours, city.id) == changed
+        call(service, ours, city.id, only(known.version_tag, changed.version_tag))
+
+    @pytest.mark.parametrize("call", OF_A_FIELD.values(), ids=OF_A_FIELD)
+    @pytest.mark.parametrize(
+        "given",
+        [
+            Precondition(match=ANY_VERSION),
+            Precondition(none_match=frozenset({"1-0"})),
+            Precondition(none_match=frozenset()),
+            Precondition(match=ANY_VERSION, none_match=frozenset({"1-0", "2-0"})),
+        ],
+    )
+    def test_a_change_goes_ahead_where_the_version_is_as_expected(
+        self,
+        service: RecipientFields,
+        ours: OrganizationId,
+        city: RecipientField,
+        call: Change,
+        given: Precondition,
+    ) -> None:
+        before = service.list_fields(ours)
+        call(service, ours, city.id, given)
+        assert service.list_fields(ours).revision > before.revision
+
+    @pytest.mark.parametrize("call", OF_A_FIELD.values(), ids=OF_A_FIELD)
+    def test_a_change_can_exclude_the_versions_that_are_known(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField, call: Change
+    ) -> None:
+        known = frozenset({city.version_tag, "1-0"})
+        for given in (Precondition(none_match=known), Precondition(none_match=ANY_VERSION)):
+            with pytest.raises(VersionConflict) as conflict:
+                call(service, ours, city.id, given)
+            assert conflict.value.current == city.version_tag
+
+    # Replacing or creating
+
+    def test_a_free_key_becomes_a_field_and_a_taken_one_is_replaced(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        replacement = a_replacement(allowed_values=["a"], custom_insertion_code="c")
+        made, created = service.replace_or_create_field(
+            ours, _CITY, replacement, Precondition(none_match=ANY_VERSION)
+        )
+        assert created
+        assert (made.key, made.custom_insertion_code) == ("city", "c")
+        again, created = service.replace_or_create_field(
+            ours, _CITY, a_replacement(name="Town"), only(made.version_tag)
+        )
+        assert not created
+        assert (again.id, again.name, again.allowed_values) == (made.id, "Town", None)
+        assert again.custom_insertion_code is None
+        assert service.list_fields(ours).fields == (again,)
+
+    def test_only_a_free_key_can_be_created_and_only_a_field_matched(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        with pytest.raises(VersionConflict) as conflict:
+            service.replace_or_create_field(
+                ours, _CITY, a_replacement(), Precondition(none_match=ANY_VERSION)
+            )
+        assert conflict.value.current == city.version_tag
+        with pytest.raises(VersionConflict) as conflict:
+            service.replace_or_create_field(
+                ours, FieldKey("town"), a_replacement(), Precondition(match=ANY_VERSION)
+            )
+        assert conflict.value.current is None
+
+    @pytest.mark.parametrize(
+        ("members", "on_free", "on_taken"),
+        [
+            ({"data_type": "string"}, "unknown_value", "immutable"),
+            ({"data_type": 5}, "type", "immutable"),
+            ({"data_type": None}, "type", "immutable"),
+            ({"data_type": "number", "allowed_values": ["a"]}, "type", "immutable"),
+        ],
+    )
+    def test_a_wrong_data_type_is_judged_by_what_is_stored(
+        self,
+        service: RecipientFields,
+        ours: OrganizationId,
+        city: RecipientField,
+        members: dict[str, Any],
+        on_free: str,
+        on_taken: str,
+    ) -> None:
+        for key, rule in ((FieldKey("town"), on_free), (city.key, on_taken)):
+            with pytest.raises(InvalidField) as invalid:
+                service.replace_or_create_field(ours, key, a_replacement(**members))
+            assert rule in {violation.rule.value for violation in invalid.value.violations}
+        assert service.list_fields(ours).fields == (city,)
+
+    # Deleting
+
+    def test_a_deleted_field_is_gone_and_its_key_is_free(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        before = service.list_fields(ours)
+        service.delete_field(ours, city.key)
+        assert service.list_fields(ours).fields == ()
+        assert service.list_fields(ours).revision > before.revision
+        for which in (city.id, city.key):
+            self._assert_not_found(service, ours, which)
+        assert service.create_field(ours, a_draft()).id > city.id
+
+    # Listing
+
+    def test_fields_come_by_ascending_id(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        made = tuple(service.create_field(ours, a_draft(key)) for key in ("zip", "city", "age"))
+        catalog = service.list_fields(ours)
+        assert catalog.fields == made
+        assert catalog.organization_id == ours
+        assert service.find_fields(ours, FieldQuery()).version_tag == catalog.version_tag
+
+    def test_an_empty_catalog_has_a_revision_too(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        catalog = service.list_fields(ours)
+        assert catalog.fields == ()
+        assert service.list_fields(ours) == catalog
+        assert service.create_field(ours, a_draft()) in service.list_fields(ours).fields
+        assert service.list_fields(ours).revision > catalog.revision
+
+    def test_a_published_catalog_is_that_of_the_list(
+        self, service: RecipientFields, shelf: OrganizationId
+    ) -> None:
+        assert service.publish_fields(shelf) == published(service.list_fields(shelf))
+
+    @pytest.fixture
+    def shelf(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
+        """An organization with fields of every kind, some with equal names."""
+        for definition in (
+            a_definition("city", name="b"),
+            a_definition("zip", name="a", data_type=DataType.NUMBER, insertable=False),
+            a_definition("size", name="Größe", by=ADMINISTRATOR),
+            a_definition("greek", name="Όσας"),
+            a_definition("loyalty_tier", name="a", data_type=DataType.DATE),
+            a_definition("percent", name="100 % \\ sure"),
+            a_definition("first", name="b", by=SYNC, esp_field_name="FName"),
+        ):
+            storage.fields.add(ours, definition)
+        return ours
+
+    @pytest.mark.parametrize("members", FILTERS.values(), ids=FILTERS)
+    def test_filters(
+        self,
+        service: RecipientFields,
+        shelf: OrganizationId,
+        members: dict[str, Any],
+    ) -> None:
+        self._assert_found(service, shelf, FieldQuery(**members))
+
+    @pytest.mark.parametrize("text", TEXTS)
+    def test_texts(self, service: RecipientFields, shelf: OrganizationId, text: str) -> None:
+        page = service.find_fields(shelf, FieldQuery(text=text))
+        assert {str(field.key) for field in page.fields} == TEXTS[text]
+        assert page.total == len(page.fields)
+
+    @pytest.mark.parametrize(
+        "members",
+        [
+            {"sources": frozenset[Source]()},
+            {"keys": frozenset[FieldKey]()},
+            {"integration_ids": frozenset({0, -1, 2**70})},
+            {"text": ""},
+            {"text": "a" * 101},
+            {"text": "\0"},
+            {"text": "\ud800"},
+            {"limit": 1_001},
+            {"limit": 10**6, "after": Position(2**40, FieldId(1)), "descending": True},
+            {"keys": frozenset(FieldKey(f"{'k' * 55}_{n:03}") for n in range(1_000))},
+        ],
+        ids=lambda members: ",".join(members),
+    )
+    def test_unusual_queries_are_answered_too(
+        self,
+        service: RecipientFields,
+        shelf: OrganizationId,
+        members: dict[str, Any],
+    ) -> None:
+        self._assert_found(service, shelf, FieldQuery(**members))
+
+    @pytest.mark.parametrize(
+        ("sort", "descending", "limit"), [*product(SortKey, [False, True], [1, 3, 7])]
+    )
+    def test_pages_follow_each_other(
+        self,
+        service: RecipientFields,
+        shelf: OrganizationId,
+        sort: SortKey,
+        limit: int,
+        *,
+        descending: bool,
+    ) -> None:
+        query = FieldQuery(sort=sort, descending=descending, limit=limit)
+        found: list[RecipientField] = []
+        while True:
+            page = self._assert_found(service, shelf, query)
+            found += page.fields
+            if page.next is None:
+                break
+            query = evolve(query, after=page.next)
+        whole = service.find_fields(shelf, FieldQuery(sort=sort, descending=descending))
+        assert tuple(found) == whole.fields
+        assert len(found) == 7
+
+    def test_a_page_begins_behind_any_position(
+        self, service: RecipientFields, shelf: OrganizationId
+    ) -> None:
+        after = Position("b", FieldId(1))
+        self._assert_found(service, shelf, FieldQuery(sort=SortKey.NAME, limit=2, after=after))
+
+    def _assert_found(
+        self, service: RecipientFields, ours: OrganizationId, query: FieldQuery
+    ) -> Any:
+        page = service.find_fields(ours, query)
+        assert page == query.select(service.list_fields(ours))
+        return page
+
+    # Absence and isolation
+
+    @pytest.mark.parametrize("call", OF_AN_ORGANIZATION.values(), ids=OF_AN_ORGANIZATION)
+    def test_without_an_organization_there_is_nothing(
+        self, service: RecipientFields, ours: OrganizationId, call: Call
+    ) -> None:
+        with pytest.raises(OrganizationNotFound):
+            call(service, OrganizationId(ours + 1_000))
+
+    def test_without_an_organization_there_is_no_field(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        for which in (city.id, city.key):
+            self._assert_not_found(service, OrganizationId(ours + 1_000), which)
+
+    @pytest.mark.parametrize("never_given", NEVER_GIVEN)
+    def test_ids_that_are_never_given_are_not_found(
+        self, service: RecipientFields, ours: OrganizationId, never_given: int
+    ) -> None:
+        self._assert_not_found(service, ours, FieldId(never_given))
+
+    def test_organizations_share_keys_and_nothing_else(
+        self, service: RecipientFields, ours: OrganizationId, theirs: OrganizationId
+    ) -> None:
+        our_city = service.create_field(ours, a_draft(name="Ours"))
+        their_city = service.create_field(theirs, a_draft(name="Theirs"))
+        their_age = service.create_field(theirs, a_draft("age"))
+        for which in (their_city.id, their_age.id, their_age.key):
+            self._assert_not_found(service, ours, which)
+        assert service.get_field(ours, _CITY) == our_city
+        service.delete_field(ours, _CITY)
+        assert service.list_fields(theirs).fields == (their_city, their_age)
+        assert service.list_fields(ours).fields == ()
+
+    def _assert_not_found(
+        self, service: RecipientFields, whose: OrganizationId, which: FieldReference
+    ) -> None:
+        with pytest.raises(FieldNotFound):
+            service.get_field(whose, which)
+        for call in OF_A_FIELD.values():
+            with pytest.raises(FieldNotFound):
+                call(service, whose, which, only("1-0"))
+
+    # At once
+
+    def test_of_many_creating_one_key_exactly_one_succeeds(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        outcomes = race(*[lambda: service.create_field(ours, a_draft()) for _ in range(8)])
+        (made,) = service.list_fields(ours).fields
+        assert _kinds(outcomes) == {RecipientField: 1, KeyTaken: 7}
+        assert made in outcomes
+
+    def test_of_many_changing_one_version_exactly_one_succeeds(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        def renamed(n: int) -> Callable[[], object]:
+            changes = FieldChanges(name=f"City {n}")
+            return lambda: service.update_field(ours, _CITY, changes, only(city.version_tag))
+
+        outcomes = race(*map(renamed, range(8)))
+        assert _kinds(outcomes) == {RecipientField: 1, VersionConflict: 7}
+        assert service.get_field(ours, _CITY) in outcomes
+
+    def test_of_many_creating_or_replacing_exactly_one_creates(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        def put() -> tuple[RecipientField, bool]:
+            return service.replace_or_create_field(ours, _CITY, a_replacement())
+
+        outcomes = race(*[put] * 8)
+        assert sorted(created for _, created in outcomes) == [False] * 7 + [True]
+        assert {field for field, _ in outcomes} == set(service.list_fields(ours).fields)
+
+
+def _replacement_of(field: RecipientField) -> FieldReplacement:
+    return FieldReplacement(
+        name=field.name,
+        data_type=field.data_type.value,
+        allowed_values=None if field.allowed_values is None else field.allowed_values.values,
+        insertable=field.insertable,
+        custom_insertion_code=field.custom_insertion_code,
+        custom_value_expression=field.custom_value_expression,
+    )
+
+
+def _kinds(outcomes: Iterable[object]) -> dict[type, int]:
+    kinds = [type(outcome) for outcome in outcomes]
+    return {kind: kinds.count(kind) for kind in kinds}

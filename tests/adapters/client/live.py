@@ -1,0 +1,99 @@
+"""A service at a socket in this process, and clients of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any, TypeAlias
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from recipient_fields.adapters.client import Patience, RecipientFieldsClient
+from recipient_fields.application import (
+    AdministrationService,
+    KeyValidator,
+    RecipientFields,
+    RecipientFieldService,
+    Storage,
+    StoredKeyValidator,
+)
+from recipient_fields.domain import Access, OrganizationId
+from recipient_fields.entrypoints.http.addresses import listen
+from recipient_fields.entrypoints.http.app import create_app
+from recipient_fields.entrypoints.http.listener import Listener
+
+Application: TypeAlias = Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]
+
+
+class Keyring(Mapping[OrganizationId, str]):
+    """API keys of the organizations that there are, each made when it is first asked for."""
+
+    def __init__(self, storage: Storage, access: Access = Access.READ_WRITE) -> None:
+        self._storage = storage
+        self._access = access
+        self._keys: dict[OrganizationId, str] = {}
+
+    def __getitem__(self, organization_id: OrganizationId) -> str:
+        if organization_id not in self._keys:
+            self._keys[organization_id] = self._issued(organization_id)
+        return self._keys[organization_id]
+
+    def _issued(self, organization_id: OrganizationId) -> str:
+        if organization_id not in {each.id for each in self._storage.organizations.all()}:
+            raise KeyError(organization_id)
+        administration = AdministrationService(
+            organizations=self._storage.organizations, api_keys=self._storage.api_keys
+        )
+        issued = administration.issue_key(organization_id, name="Test", access=self._access)
+        return issued.plain.reveal()
+
+    def __iter__(self) -> Iterator[OrganizationId]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def application(
+    storage: Storage,
+    service: RecipientFieldService | None = None,
+    validator: KeyValidator | None = None,
+) -> Application:
+    """The service over that storage."""
+    app: Any = create_app(
+        service or RecipientFieldService(fields=storage.fields),
+        validator or StoredKeyValidator(storage.api_keys),
+        storage.check,
+    )
+    return app
+
+
+@contextmanager
+def served(app: Application, *, threads: int = 8) -> Iterator[str]:
+    """The URL at which the application answers until the block ends."""
+    listening = listen("127.0.0.1", 0, shared=False)
+    listener = Listener(app, listening, threads=threads, connections=100, shared=False)
+    thread = Thread(target=listener.run)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        listener.drain()
+        thread.join(20)
+        listener.trigger.close()
+        assert not thread.is_alive()
+
+
+@contextmanager
+def client_of(
+    storage: Storage, service: RecipientFieldService | None = None, **options: Any
+) -> Iterator[RecipientFields]:
+    """A client of a service over that storage."""
+    with (
+        served(application(storage, service)) as url,
+        RecipientFieldsClient(url, keys=Keyring(storage), **options) as client,
+    ):
+        yield client
+
+
+ONCE = Patience(attempts=1, deadline=5)
