@@ -1,0 +1,10 @@
+"""Where the views are."""
+
+from django.urls import path
+
+from . import views
+
+urlpatterns = [
+    path("campaigns", views.start_campaign),
+    path("fields", views.list_fields),
+]

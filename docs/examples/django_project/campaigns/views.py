@@ -1,0 +1,31 @@
+"""Campaigns, for the members of a team."""
+
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import JsonResponse
+from django.views.decorators.http import require_POST
+
+from recipient_fields.domain import DataType, FieldDraft
+
+from .fields import core
+from .models import Campaign
+
+
+@require_POST
+@login_required
+@transaction.atomic
+def start_campaign(request):
+    """Store a campaign and the field that it asks for: both, or neither."""
+    team = request.user.team_set.get()
+    draft = FieldDraft(name=request.POST["question"], data_type=DataType.TEXT)
+    field = core.fields.create_field(team.organization_id, draft)
+    campaign = Campaign.objects.create(team=team, title=request.POST["title"], field_key=field.key)
+    return JsonResponse({"campaign": campaign.id, "field": field.key}, status=201)
+
+
+@login_required
+def list_fields(request):
+    """The keys that the team's campaigns can use."""
+    team = request.user.team_set.get()
+    fields = core.fields.list_fields(team.organization_id).fields
+    return JsonResponse({"fields": [field.key for field in fields]})

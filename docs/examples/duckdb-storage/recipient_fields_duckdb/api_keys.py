@@ -1,0 +1,114 @@
+"""The API keys in DuckDB."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from attrs import frozen
+
+from recipient_fields.adapters.rows import found_key, stored_key
+from recipient_fields.application import KeyChange, KeySuccession
+from recipient_fields.domain import (
+    ApiKey,
+    ApiKeyId,
+    ApiKeyNotFound,
+    FoundKey,
+    KeyGrant,
+    OrganizationId,
+    epoch_milliseconds,
+)
+
+from .database import Connection, Database, insert, instant, milliseconds, next_id, update
+from .organizations import current_revision
+
+# In the order of `stored_key`.
+_SELECT = """
+    SELECT id, organization_id, name, access, digest, display, created_at,
+        expires_at, last_used_at, revoked_at
+    FROM api_keys
+"""
+# In the order of `found_key`.
+_FIND = """
+    SELECT api_keys.id, organization_id, access, revision, expires_at, revoked_at, last_used_at
+    FROM api_keys JOIN organizations ON organizations.id = organization_id WHERE digest = ?
+"""
+
+
+@frozen
+class DuckdbApiKeyRepository:
+    """See ApiKeyRepository."""
+
+    _database: Database
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
+        with self._database.reading() as connection:
+            current_revision(connection, organization_id)
+            ours = f"{_SELECT} WHERE organization_id = ? ORDER BY id"
+            return tuple(map(_key, connection.execute(ours, [organization_id]).fetchall()))
+
+    def find(self, digest: bytes, /) -> FoundKey | None:
+        with self._database.reading() as connection:
+            row = connection.execute(_FIND, [digest]).fetchone()
+            return None if row is None else found_key(*row[:4], *map(instant, row[4:]))
+
+    def add(self, grant: KeyGrant, /) -> ApiKey:
+        with self._database.writing() as connection:
+            return _add(connection, grant)
+
+    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+        with self._database.writing() as connection:
+            key = _get(connection, key_id)
+            key = key.ending_like(change(key))
+            _store_end(connection, key)
+            return key
+
+    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+        with self._database.writing() as connection:
+            replaced, grant = succession(_get(connection, key_id))
+            _store_end(connection, replaced)
+            return replaced, _add(connection, grant)
+
+    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+        with self._database.writing() as connection:
+            # `greatest` takes no notice of NULL.
+            connection.execute(
+                "UPDATE api_keys SET last_used_at = greatest(last_used_at, ?) WHERE id = ?",
+                [epoch_milliseconds(at), key_id],
+            )
+
+
+def _get(connection: Connection, key_id: ApiKeyId) -> ApiKey:
+    row = connection.execute(f"{_SELECT} WHERE id = ?", [key_id]).fetchone()
+    if row is None:
+        raise ApiKeyNotFound
+    return _key(row)
+
+
+def _add(connection: Connection, grant: KeyGrant) -> ApiKey:
+    current_revision(connection, grant.organization_id)
+    key_id = ApiKeyId(next_id(connection, "api_key_ids"))
+    row = {
+        "id": key_id,
+        "organization_id": grant.organization_id,
+        "name": grant.name,
+        "access": grant.access.value,
+        "digest": grant.digest,
+        "display": grant.display,
+        "created_at": epoch_milliseconds(grant.created_at),
+        "expires_at": milliseconds(grant.expires_at),
+    }
+    insert(connection, "api_keys", row)
+    return grant.stored(key_id)
+
+
+def _store_end(connection: Connection, key: ApiKey) -> None:
+    end = {
+        "expires_at": milliseconds(key.expires_at),
+        "revoked_at": milliseconds(key.revoked_at),
+    }
+    update(connection, "api_keys", key.id, end)
+
+
+def _key(row: tuple[Any, ...]) -> ApiKey:
+    return stored_key(*row[:6], *map(instant, row[6:]))

@@ -1,0 +1,173 @@
+"""The recipient fields in DuckDB."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+from recipient_fields.adapters.rows import plain_values, stored_field
+from recipient_fields.application import FieldChange, FieldCheck, PublishedCatalog, published
+from recipient_fields.domain import (
+    Catalog,
+    FieldDefinition,
+    FieldId,
+    FieldLimitReached,
+    FieldNotFound,
+    FieldPage,
+    FieldQuery,
+    FieldReference,
+    KeyTaken,
+    OrganizationId,
+    RecipientField,
+    epoch_milliseconds,
+)
+
+from .database import Connection, Database, insert, instant, next_id, update
+from .organizations import current_revision, move_revision
+
+# In the order of `stored_field`, which makes a field of them.
+_SELECT = """
+    SELECT id, organization_id, name, key, data_type, insertable, source, integration_id,
+        esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,
+        created_at, updated_at
+    FROM recipient_fields WHERE organization_id = ?
+"""
+_COUNT = "SELECT count(*) FROM recipient_fields WHERE organization_id = ? AND source = ?"
+
+
+@frozen
+class DuckdbFieldRepository:
+    """See FieldRepository. Whatever writes does so alone, so what it has read still holds."""
+
+    _database: Database
+
+    def all(self, organization_id: OrganizationId, /) -> Catalog:
+        with self._database.reading() as connection:
+            return catalog(connection, organization_id)
+
+    def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        return published(self.all(organization_id))
+
+    def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
+        # By the domain: a catalog has a thousand fields or so. A query language may say the same.
+        return query.select(self.all(organization_id))
+
+    def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
+        with self._database.reading() as connection:
+            return _get(connection, organization_id, reference)
+
+    def add(
+        self,
+        organization_id: OrganizationId,
+        definition: FieldDefinition,
+        /,
+        *,
+        limit: int | None = None,
+    ) -> RecipientField:
+        with self._database.writing() as connection:
+            current_revision(connection, organization_id)
+            holder = _find(connection, organization_id, definition.key)
+            if holder is not None:
+                raise KeyTaken(holder.key, holder.id)
+            origin = [organization_id, definition.origin.source.value]
+            (held,) = connection.execute(_COUNT, origin).fetchone() or (0,)
+            if limit is not None and held >= limit:
+                raise FieldLimitReached(limit)
+            field = _insert(connection, organization_id, definition)
+            move_revision(connection, organization_id)
+            return field
+
+    def update(
+        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+    ) -> RecipientField:
+        with self._database.writing() as connection:
+            field = _get(connection, organization_id, reference)
+            changed = change(field)
+            if changed != field:
+                _update(connection, changed)
+                move_revision(connection, organization_id)
+            return changed
+
+    def delete(
+        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+    ) -> None:
+        with self._database.writing() as connection:
+            field = _get(connection, organization_id, reference)
+            check(field)
+            replace_fields(connection, organization_id, removed=[field])
+
+
+def catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
+    """The organization's fields by ascending id, with their revision; OrganizationNotFound."""
+    revision = current_revision(connection, organization_id)
+    rows = connection.execute(f"{_SELECT} ORDER BY id", [organization_id]).fetchall()
+    return Catalog(organization_id, revision, tuple(map(_field, rows)))
+
+
+def replace_fields(
+    connection: Connection,
+    organization_id: OrganizationId,
+    *,
+    removed: Iterable[RecipientField] = (),
+    updated: Iterable[RecipientField] = (),
+    created: Iterable[FieldDefinition] = (),
+) -> None:
+    """Remove first, because what is created may take the keys; all three may be empty."""
+    for field in removed:
+        connection.execute("DELETE FROM recipient_fields WHERE id = ?", [field.id])
+    for field in updated:
+        _update(connection, field)
+    for definition in created:
+        _insert(connection, organization_id, definition)
+    if any((removed, updated, created)):
+        move_revision(connection, organization_id)
+
+
+def _get(
+    connection: Connection, organization_id: OrganizationId, reference: FieldReference
+) -> RecipientField:
+    field = _find(connection, organization_id, reference)
+    if field is None:
+        raise FieldNotFound
+    return field
+
+
+def _find(
+    connection: Connection, organization_id: OrganizationId, reference: FieldReference
+) -> RecipientField | None:
+    column = "key" if isinstance(reference, str) else "id"
+    row = connection.execute(f"{_SELECT} AND {column} = ?", [organization_id, reference]).fetchone()
+    return None if row is None else _field(row)
+
+
+def _insert(
+    connection: Connection, organization_id: OrganizationId, definition: FieldDefinition
+) -> RecipientField:
+    field = definition.stored(FieldId(next_id(connection, "field_ids")), organization_id)
+    insert(connection, "recipient_fields", _row(field))
+    return field
+
+
+def _update(connection: Connection, field: RecipientField) -> None:
+    update(connection, "recipient_fields", field.id, _row(field))
+
+
+def _row(field: RecipientField) -> dict[str, object]:
+    allowed = field.allowed_values
+    return {
+        **plain_values(field),
+        "id": field.id,
+        "organization_id": field.organization_id,
+        "allowed_values": None if allowed is None else json.dumps(allowed.values),
+        "created_at": epoch_milliseconds(field.created_at),
+        "updated_at": epoch_milliseconds(field.updated_at),
+        "version": field.version,
+    }
+
+
+def _field(row: tuple[Any, ...]) -> RecipientField:
+    allowed = None if row[12] is None else json.loads(row[12])
+    return stored_field(*row[:12], *(allowed, *map(instant, row[13:])))

@@ -1,0 +1,127 @@
+"""The integrations in DuckDB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from recipient_fields.adapters.rows import stored_integration
+from recipient_fields.application import IntegrationChange, IntegrationCheck, SyncPlanner
+from recipient_fields.domain import (
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    epoch_milliseconds,
+)
+from recipient_fields.domain.esp import Integration, IntegrationDraft, IntegrationNotFound, SyncPlan
+
+from .database import Connection, Database, insert, instant, milliseconds, next_id, update
+from .fields import catalog, replace_fields
+from .organizations import current_revision
+
+# In the order of `stored_integration`.
+_SELECT = "SELECT id, organization_id, esp, name, created_at, last_synced_at FROM integrations"
+
+
+@frozen
+class DuckdbIntegrationRepository:
+    """See IntegrationRepository."""
+
+    _database: Database
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
+        with self._database.reading() as connection:
+            current_revision(connection, organization_id)
+            ours = f"{_SELECT} WHERE organization_id = ? ORDER BY id"
+            rows = connection.execute(ours, [organization_id]).fetchall()
+            return tuple(map(_integration, rows))
+
+    def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
+        with self._database.reading() as connection:
+            return _get(connection, organization_id, integration_id)
+
+    def locate(self, integration_id: IntegrationId, /) -> Integration:
+        with self._database.reading() as connection:
+            return _found(connection.execute(f"{_SELECT} WHERE id = ?", [integration_id]))
+
+    def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
+        with self._database.writing() as connection:
+            current_revision(connection, organization_id)
+            integration_id = IntegrationId(next_id(connection, "integration_ids"))
+            row = {
+                "id": integration_id,
+                "organization_id": organization_id,
+                "esp": draft.esp.value,
+                "name": draft.name,
+                "created_at": epoch_milliseconds(draft.created_at),
+            }
+            insert(connection, "integrations", row)
+            return draft.stored(integration_id, organization_id)
+
+    def update(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        change: IntegrationChange,
+        /,
+    ) -> Integration:
+        with self._database.writing() as connection:
+            integration = _get(connection, organization_id, integration_id)
+            renamed = integration.renamed(change(integration).name)
+            update(connection, "integrations", renamed.id, {"name": renamed.name})
+            return renamed
+
+    def delete(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        check: IntegrationCheck,
+        /,
+    ) -> tuple[RecipientField, ...]:
+        with self._database.writing() as connection:
+            integration = _get(connection, organization_id, integration_id)
+            fields = integration.own(catalog(connection, organization_id).fields)
+            check(fields)
+            replace_fields(connection, organization_id, removed=fields)
+            connection.execute("DELETE FROM integrations WHERE id = ?", [integration.id])
+            return fields
+
+    def sync(
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: SyncPlanner,
+        /,
+    ) -> SyncPlan:
+        with self._database.writing() as connection:
+            integration = _get(connection, organization_id, integration_id)
+            plan = planner(integration, catalog(connection, organization_id).fields)
+            replace_fields(
+                connection,
+                organization_id,
+                removed=plan.removed,
+                updated=plan.updated,
+                created=plan.created,
+            )
+            synced = {"last_synced_at": milliseconds(plan.integration.last_synced_at)}
+            update(connection, "integrations", integration.id, synced)
+            return plan
+
+
+def _get(
+    connection: Connection, organization_id: OrganizationId, integration_id: IntegrationId
+) -> Integration:
+    ours = f"{_SELECT} WHERE organization_id = ? AND id = ?"
+    return _found(connection.execute(ours, [organization_id, integration_id]))
+
+
+def _found(cursor: Connection) -> Integration:
+    row = cursor.fetchone()
+    if row is None:
+        raise IntegrationNotFound
+    return _integration(row)
+
+
+def _integration(row: tuple[Any, ...]) -> Integration:
+    return stored_integration(*row[:4], *map(instant, row[4:]))

@@ -1,0 +1,54 @@
+-- Instants are whole milliseconds since 1970, allowed values JSON. A sequence never goes back, so
+-- no id returns. There are no foreign keys: DuckDB would index what they point at.
+CREATE SEQUENCE IF NOT EXISTS organization_ids;
+CREATE SEQUENCE IF NOT EXISTS field_ids;
+CREATE SEQUENCE IF NOT EXISTS integration_ids;
+CREATE SEQUENCE IF NOT EXISTS api_key_ids;
+
+CREATE TABLE IF NOT EXISTS organizations (
+    id BIGINT PRIMARY KEY,
+    name VARCHAR NOT NULL,
+    created_at BIGINT NOT NULL,
+    revision BIGINT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS recipient_fields (
+    id BIGINT PRIMARY KEY,
+    organization_id BIGINT NOT NULL,
+    name VARCHAR NOT NULL,
+    key VARCHAR NOT NULL,
+    data_type VARCHAR NOT NULL,
+    insertable BOOLEAN NOT NULL,
+    source VARCHAR NOT NULL,
+    integration_id BIGINT,
+    esp_field_name VARCHAR,
+    custom_insertion_code VARCHAR,
+    custom_value_expression VARCHAR,
+    version BIGINT NOT NULL,
+    allowed_values VARCHAR,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    UNIQUE (organization_id, key)
+);
+
+CREATE TABLE IF NOT EXISTS integrations (
+    id BIGINT PRIMARY KEY,
+    organization_id BIGINT NOT NULL,
+    esp VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    created_at BIGINT NOT NULL,
+    last_synced_at BIGINT
+);
+
+CREATE TABLE IF NOT EXISTS api_keys (
+    id BIGINT PRIMARY KEY,
+    organization_id BIGINT NOT NULL,
+    name VARCHAR NOT NULL,
+    access VARCHAR NOT NULL,
+    digest BLOB NOT NULL UNIQUE,
+    display VARCHAR NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    last_used_at BIGINT,
+    revoked_at BIGINT
+);

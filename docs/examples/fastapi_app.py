@@ -1,0 +1,126 @@
+"""A FastAPI application whose users manage recipient fields: `fastapi run fastapi_app.py`."""
+
+from typing import Annotated
+
+from a2wsgi import WSGIMiddleware
+from attrs import frozen
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import JSONResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel
+
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import Core, field_document
+from recipient_fields.domain import (
+    Access,
+    Credential,
+    DataType,
+    FieldDraft,
+    FieldLimitReached,
+    FieldNotFound,
+    InvalidField,
+    KeyTaken,
+    OperationForbidden,
+    OrganizationId,
+    RecipientFieldsError,
+    StorageUnavailable,
+)
+from recipient_fields.entrypoints.http import create_app as create_fields_api
+
+core = Core.over(MemoryStorage())  # SqliteStorage("fields.db") keeps them.
+bakery = core.administration.create_organization("Bakery").id
+app = FastAPI(title="Surveys")
+
+
+@frozen
+class User:
+    """One of our users. Each customer of ours is an organization of the library's."""
+
+    id: int
+    organization_id: OrganizationId
+    is_editor: bool
+
+
+USERS = {
+    "token-of-ada": User(1, bakery, is_editor=True),
+    "token-of-bob": User(2, bakery, is_editor=False),
+}
+"""Stands for our own table of users, and for however they log in."""
+
+
+def current_user(
+    bearer: Annotated[HTTPAuthorizationCredentials, Depends(HTTPBearer())],
+) -> User:
+    """Who is asking."""
+    user = USERS.get(bearer.credentials)
+    if user is None:
+        raise HTTPException(401, "Log in first.", {"WWW-Authenticate": "Bearer"})
+    return user
+
+
+def current_editor(user: Annotated[User, Depends(current_user)]) -> User:
+    """Who is asking, and may write."""
+    if not user.is_editor:
+        raise HTTPException(403, "Ask an editor.")
+    return user
+
+
+class Question(BaseModel):
+    """A question whose answers become a recipient field."""
+
+    text: str
+    answer: DataType = DataType.TEXT
+
+
+# Routes that are not `async` run in threads, as they should: the storage may have to wait.
+@app.get("/merge-tags")
+def list_merge_tags(user: Annotated[User, Depends(current_user)]) -> dict[str, str]:
+    """What can be inserted into content, by its name."""
+    fields = core.fields.list_fields(user.organization_id).fields
+    return {field.key: field.name for field in fields if field.insertable}
+
+
+@app.post("/survey-questions", status_code=201)
+def ask_in_survey(
+    question: Question, user: Annotated[User, Depends(current_editor)]
+) -> dict[str, object]:
+    """Make the field that the answers go to."""
+    draft = FieldDraft(name=question.text, data_type=question.answer)
+    return dict(field_document(core.fields.create_field(user.organization_id, draft)))
+
+
+STATUSES: dict[type[RecipientFieldsError], int] = {
+    FieldNotFound: 404,
+    FieldLimitReached: 409,
+    InvalidField: 422,
+    KeyTaken: 409,
+    OperationForbidden: 403,
+}
+
+
+@app.exception_handler(RecipientFieldsError)
+def refuse(_request: Request, error: RecipientFieldsError) -> JSONResponse:
+    """The library's refusals, as our own."""
+    return JSONResponse({"detail": str(error)}, STATUSES[type(error)])
+
+
+@app.exception_handler(StorageUnavailable)
+def fail(_request: Request, _error: StorageUnavailable) -> JSONResponse:
+    """The storage does not answer."""
+    return JSONResponse({"detail": "Try again shortly."}, 503)
+
+
+class UserValidator:
+    """The library's KeyValidator: lets our users in with the tokens that they have."""
+
+    def validate(self, presented: str, /) -> Credential | None:
+        """Who the token's user acts for, and whether they may write."""
+        user = USERS.get(presented)
+        if user is None:
+            return None
+        access = Access.READ_WRITE if user.is_editor else Access.READ_ONLY
+        return Credential(user.organization_id, f"user-{user.id}", access)
+
+
+fields_api = create_fields_api(core.fields, UserValidator(), core.storage.check)
+app.mount("/fields", WSGIMiddleware(fields_api))  # type: ignore[arg-type]

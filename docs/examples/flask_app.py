@@ -1,0 +1,109 @@
+"""A Flask application whose users manage recipient fields: `flask --app flask_app run`."""
+
+from __future__ import annotations
+
+from attrs import frozen
+from flask import Flask, abort, request
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import Core, field_document
+from recipient_fields.domain import (
+    Access,
+    Credential,
+    DataType,
+    FieldDraft,
+    FieldLimitReached,
+    FieldNotFound,
+    InvalidField,
+    KeyTaken,
+    OperationForbidden,
+    OrganizationId,
+    RecipientFieldsError,
+    StorageUnavailable,
+)
+from recipient_fields.entrypoints.http import create_app as create_fields_api
+
+
+@frozen
+class User:
+    """One of our users. Each customer of ours is an organization of the library's."""
+
+    id: int
+    organization_id: OrganizationId
+    is_editor: bool
+
+
+class Users:
+    """Stands for our own table of users, and for however they log in."""
+
+    def __init__(self, by_token: dict[str, User]) -> None:
+        self._by_token = by_token
+
+    def find(self, token: str | None) -> User | None:
+        """Whose token it is."""
+        return self._by_token.get(token or "")
+
+
+@frozen
+class UserValidator:
+    """The library's KeyValidator: lets our users in with the tokens that they have."""
+
+    users: Users
+
+    def validate(self, presented: str, /) -> Credential | None:
+        """Who the token's user acts for, and whether they may write."""
+        user = self.users.find(presented)
+        if user is None:
+            return None
+        access = Access.READ_WRITE if user.is_editor else Access.READ_ONLY
+        return Credential(user.organization_id, f"user-{user.id}", access)
+
+
+STATUSES: dict[type[RecipientFieldsError], int] = {
+    FieldNotFound: 404,
+    FieldLimitReached: 409,
+    InvalidField: 422,
+    KeyTaken: 409,
+    OperationForbidden: 403,
+}
+
+
+def create_app() -> Flask:
+    """Our application, with the library's API at /fields and in one of our own views."""
+    core = Core.over(MemoryStorage())  # SqliteStorage("fields.db") keeps them.
+    bakery = core.administration.create_organization("Bakery").id
+    users = Users(
+        {
+            "token-of-ada": User(1, bakery, is_editor=True),
+            "token-of-bob": User(2, bakery, is_editor=False),
+        }
+    )
+    app = Flask(__name__)
+    fields_api = create_fields_api(core.fields, UserValidator(users), core.storage.check)
+    app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {"/fields": fields_api})  # type: ignore[method-assign]
+
+    def current_user() -> User:
+        token = request.authorization.token if request.authorization else None
+        return users.find(token) or abort(401)
+
+    @app.get("/merge-tags")
+    def list_merge_tags() -> dict[str, str]:
+        fields = core.fields.list_fields(current_user().organization_id).fields
+        return {field.key: field.name for field in fields if field.insertable}
+
+    @app.post("/survey-questions")
+    def ask_in_survey() -> tuple[dict[str, object], int]:
+        draft = FieldDraft(name=request.form["question"], data_type=DataType.TEXT)
+        field = core.fields.create_field(current_user().organization_id, draft)
+        return dict(field_document(field)), 201
+
+    @app.errorhandler(RecipientFieldsError)
+    def refuse(error: RecipientFieldsError) -> tuple[dict[str, str], int]:
+        return {"message": str(error)}, STATUSES[type(error)]
+
+    @app.errorhandler(StorageUnavailable)
+    def fail(_error: StorageUnavailable) -> tuple[dict[str, str], int]:
+        return {"message": "Try again shortly."}, 503
+
+    return app

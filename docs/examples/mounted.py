@@ -1,0 +1,24 @@
+"""The service under a path of another WSGI application: `waitress-serve --call mounted:host`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.application import Core
+from recipient_fields.entrypoints.http import create_app
+
+
+def host() -> WSGIApplication:
+    """An application of which the paths below /fields are the service's."""
+    core = Core.over(SqliteStorage("fields.db"))
+    fields = create_app(core.fields, core.validator, core.storage.check)
+    return DispatcherMiddleware(_ours, {"/fields": fields})
+
+
+def _ours(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"Our own page.\n"]

@@ -1,0 +1,109 @@
+"""The examples that the documentation shows, and servers and clients to try them with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from time import monotonic, sleep
+from types import ModuleType
+from typing import Any
+
+from attrs import frozen
+
+from ..adapters.postgres.server import free_port
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+FIELDS = "/fields/api/v1/recipient_fields"
+HANGS = 20
+
+
+def example(name: str) -> ModuleType:
+    """A module of the examples, made anew."""
+    spec = spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # Where pydantic looks for what annotations name.
+    spec.loader.exec_module(module)
+    return module
+
+
+@frozen
+class Answer:
+    """What a server said."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@frozen
+class Site:
+    """A server that listens, and whoever asks it with a token."""
+
+    port: int
+    token: str | None = None
+
+    def ask(self, method: str, path: str, body: Any = None, *, form: str | None = None) -> Answer:
+        """The answer to one request over a connection of its own."""
+        headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        content = form
+        if form is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        elif body is not None:
+            headers["Content-Type"] = "application/json"
+            content = json.dumps(body)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=HANGS)
+        try:
+            connection.request(method, path, content, headers)
+            response = connection.getresponse()
+            headers = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, headers, response.read())
+        finally:
+            connection.close()
+
+
+@contextmanager
+def served(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    ready: str,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Site]:
+    """What Python's module, run like that, serves at `{port}`, once it answers at `ready`."""
+    site = Site(free_port())
+    arguments = (part.format(port=site.port) for part in command)
+    with subprocess.Popen(
+        [sys.executable, "-m", *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            end = monotonic() + HANGS
+            while not _answers(site, ready):
+                assert process.poll() is None, process.stderr and process.stderr.read().decode()
+                assert monotonic() < end, "It does not answer."
+                sleep(0.05)
+            yield site
+        finally:
+            process.terminate()
+            process.communicate(timeout=HANGS)
+
+
+def _answers(site: Site, path: str) -> bool:
+    with suppress(OSError):
+        return site.ask("GET", path).status < 500
+    return False

@@ -1,0 +1,115 @@
+"""The FastAPI example: the core in its routes, and the service below a path of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+from httpx import ASGITransport, AsyncClient, Response
+
+from recipient_fields.domain import StorageUnavailable
+
+from .conftest import EXAMPLES, FIELDS, Site, example, served
+
+CITY = {"recipient_field": {"name": "City", "data_type": "text"}}
+ADA = {"Authorization": "Bearer token-of-ada"}
+BOB = {"Authorization": "Bearer token-of-bob"}
+
+
+@frozen
+class Client:
+    """Asks the application in this process."""
+
+    app: Any
+
+    def get(self, path: str, **request: Any) -> Response:
+        return self.ask("GET", path, **request)
+
+    def post(self, path: str, **request: Any) -> Response:
+        return self.ask("POST", path, **request)
+
+    def ask(self, method: str, path: str, **request: Any) -> Response:
+        async def ask() -> Response:
+            transport = ASGITransport(self.app)
+            async with AsyncClient(transport=transport, base_url="http://host") as client:
+                return await client.request(method, path, **request)
+
+        return asyncio.run(ask())
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(example("fastapi_app").app)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    command = ("uvicorn", "--port", "{port}", "fastapi_app:app")
+    with served(command, EXAMPLES, ready="/merge-tags") as site:
+        yield site
+
+
+def test_over_a_socket_the_host_s_users_use_the_host_s_routes_and_the_service(site: Site) -> None:
+    ada = evolve(site, token="token-of-ada")
+
+    made = ada.ask("POST", FIELDS, CITY)
+    asked = ada.ask("POST", "/survey-questions", {"text": "Shoe size", "answer": "number"})
+
+    assert (made.status, made.headers["location"]) == (201, f"{FIELDS}/1")
+    assert (asked.status, asked.json["key"], asked.json["data_type"]) == (
+        201,
+        "shoe_size",
+        "number",
+    )
+    assert ada.ask("GET", made.headers["location"]).json == made.json
+    assert ada.ask("GET", "/merge-tags").json == {"city": "City", "shoe_size": "Shoe size"}
+    assert ada.ask("GET", "/fields/openapi.json").json["servers"] == [{"url": "/fields"}]
+    for path in (FIELDS, "/merge-tags"):
+        assert evolve(site, token="token-of-eve").ask("GET", path).status == 401
+        assert site.ask("GET", path).status == 401
+
+
+def test_a_user_who_may_only_read_may_only_read(client: Client) -> None:
+    assert client.get(FIELDS, headers=BOB).status_code == 200
+    assert client.post(FIELDS, headers=BOB, json=CITY).status_code == 403
+    assert client.post("/survey-questions", headers=BOB, json={"text": "City"}).status_code == 403
+    assert client.get("/merge-tags", headers=ADA).json() == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "message"),
+    [("City", 409, "already exists"), (" ", 422, "name: "), ("日本", 422, "key: ")],
+)
+def test_what_the_core_refuses_the_host_answers(
+    client: Client, question: str, status: int, message: str
+) -> None:
+    client.post(FIELDS, headers=ADA, json=CITY)
+
+    refused = client.post("/survey-questions", headers=ADA, json={"text": question})
+
+    assert refused.status_code == status
+    assert message in refused.json()["detail"]
+
+
+def test_what_the_host_s_model_refuses_never_reaches_the_core(client: Client) -> None:
+    refused = client.post(
+        "/survey-questions", headers=ADA, json={"text": "City", "answer": "picture"}
+    )
+    assert refused.status_code == 422
+    assert client.get("/merge-tags", headers=ADA).json() == {}
+
+
+def test_a_storage_that_fails_is_no_secret_s_leak(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise StorageUnavailable("PostgreSQL: host db-7 is down")
+
+    monkeypatch.setattr("recipient_fields.adapters.memory.MemoryFieldRepository.all", fail)
+
+    answer = client.get("/merge-tags", headers=ADA)
+
+    assert (answer.status_code, answer.json()) == (503, {"detail": "Try again shortly."})

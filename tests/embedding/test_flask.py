@@ -1,0 +1,84 @@
+"""The Flask example: the service below a path of it, and the core in its views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from attrs import evolve
+from flask.testing import FlaskClient
+
+from recipient_fields.domain import StorageUnavailable
+
+from .conftest import EXAMPLES, FIELDS, Site, example, served
+
+CITY = {"recipient_field": {"name": "City", "data_type": "text"}}
+ADA = {"Authorization": "Bearer token-of-ada"}
+BOB = {"Authorization": "Bearer token-of-bob"}
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    client: FlaskClient = example("flask_app").create_app().test_client()
+    return client
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    command = ("flask", "--app", "flask_app", "run", "--port", "{port}")
+    with served(command, EXAMPLES, ready="/merge-tags") as site:
+        yield site
+
+
+def test_over_a_socket_the_host_s_users_use_the_service_and_the_host_s_views(site: Site) -> None:
+    ada = evolve(site, token="token-of-ada")
+
+    made = ada.ask("POST", FIELDS, CITY)
+    asked = ada.ask("POST", "/survey-questions", form="question=Shoe+size")
+
+    assert (made.status, made.headers["location"]) == (201, f"{FIELDS}/1")
+    assert (asked.status, asked.json["key"]) == (201, "shoe_size")
+    assert ada.ask("GET", made.headers["location"]).json == made.json
+    assert ada.ask("GET", "/merge-tags").json == {"city": "City", "shoe_size": "Shoe size"}
+    assert ada.ask("GET", "/fields/openapi.json").json["servers"] == [{"url": "/fields"}]
+    for path in (FIELDS, "/merge-tags"):
+        assert evolve(site, token="token-of-eve").ask("GET", path).status == 401
+        assert site.ask("GET", path).status == 401
+
+
+def test_a_user_who_may_only_read_may_only_read(client: FlaskClient) -> None:
+    assert client.get(FIELDS, headers=BOB).status_code == 200
+    refused = client.post(FIELDS, headers=BOB, json=CITY)
+    assert refused.status_code == 403
+    assert refused.json
+    assert refused.json["error"]["reason"] == "insufficient_scope"
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "message"),
+    [("City", 409, "already exists"), (" ", 422, "name: "), ("日本", 422, "key: ")],
+)
+def test_what_the_core_refuses_the_host_answers(
+    client: FlaskClient, question: str, status: int, message: str
+) -> None:
+    client.post(FIELDS, headers=ADA, json=CITY)
+
+    refused = client.post("/survey-questions", headers=ADA, data={"question": question})
+
+    assert refused.status_code == status
+    assert refused.json
+    assert message in refused.json["message"]
+
+
+def test_a_storage_that_fails_is_no_secret_s_leak(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise StorageUnavailable("PostgreSQL: host db-7 is down")
+
+    monkeypatch.setattr("recipient_fields.adapters.memory.MemoryFieldRepository.all", fail)
+
+    answer = client.get("/merge-tags", headers=ADA)
+
+    assert (answer.status_code, answer.json) == (503, {"message": "Try again shortly."})

@@ -1,0 +1,90 @@
+"""The contracts as others have them: from a wheel, with the extra `testing` and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Installation
+
+FORGETFUL = """
+from attrs import evolve
+import pytest
+from recipient_fields.adapters import contract
+from recipient_fields.adapters.contract import StorageContract
+from recipient_fields.adapters.memory import MemoryStorage
+
+class Forgetful:
+    def __init__(self, sound):
+        self.sound = sound
+    def __getattr__(self, name):
+        return getattr(self.sound, name)
+    def all(self, whose, /):
+        return evolve(self.sound.all(whose), fields=())
+    def find(self, digest, /):
+        return evolve(self.sound.find(digest), last_used_at=None)
+
+class TestForgetful(StorageContract):
+    @pytest.fixture
+    def storage(self):
+        storage = MemoryStorage()
+        storage.fields = Forgetful(storage.fields)
+        storage.api_keys = Forgetful(storage.api_keys)
+        return storage
+
+def test_it_is_the_wheels():
+    print(contract.__file__)
+"""
+
+ALONE = """
+import os
+import sys
+from importlib.abc import MetaPathFinder
+
+brought = {
+    *("attr", "attrs", "recipient_fields"),
+    *("_pytest", "iniconfig", "packaging", "pluggy", "py", "pygments", "pytest"),
+    *("_hypothesis_globals", "_hypothesis_pytestplugin", "hypothesis", "sortedcontainers"),
+}
+
+class NothingElse(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        known = top in brought | sys.stdlib_module_names or top.startswith("_sysconfigdata")
+        if not known:
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, NothingElse())
+os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # Others here extend Hypothesis.
+from recipient_fields.adapters.contract import *
+print(StorageContract.__module__)
+"""
+"""Imports everything where only what the extra brings can be imported."""
+
+
+def test_the_contracts_need_what_the_extra_testing_brings_and_nothing_else(
+    ourselves: Installation, tmp_path: Path
+) -> None:
+    run = ourselves.run(sys.executable, "-c", ALONE, cwd=tmp_path)
+    assert (run.returncode, run.stdout) == (0, "recipient_fields.adapters.contract.storage\n"), run
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        # A case, and a comparison that a case leaves to `outcomes`.
+        ("test_a_changed_field_keeps_its_place", "assert () == (RecipientFie"),
+        ("test_a_use_is_recorded_and_only_ever_moves_forward", "At index 6 diff: ('last_used_at'"),
+    ],
+)
+def test_a_failed_case_tells_what_it_compared(
+    ourselves: Installation, tmp_path: Path, case: str, told: str
+) -> None:
+    (tmp_path / "test_forgetful.py").write_text(FORGETFUL)
+    only = f"{case} or test_it_is_the_wheels"
+    run = ourselves.tests("-s", "-k", only, cwd=tmp_path)
+    assert "1 failed, 1 passed" in run.stdout, run.stdout + run.stderr
+    assert str(ourselves.packages) in run.stdout
+    assert told in run.stdout

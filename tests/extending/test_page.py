@@ -1,0 +1,43 @@
+"""What docs/extending.md says of the contracts is so."""
+
+from __future__ import annotations
+
+import re
+
+from recipient_fields.adapters.contract import (
+    StorageContract,
+    StorageDurabilityContract,
+    StorageOutageContract,
+)
+
+from .conftest import ROOT
+
+PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")
+CONTRACTS = (StorageContract, StorageDurabilityContract, StorageOutageContract)
+
+
+def test_every_case_that_the_page_names_is_one_of_a_contract() -> None:
+    named = set(re.findall(r"`(test_\w+)`", PAGE))
+    assert len(named) > 10
+    assert [name for name in named if not any(hasattr(each, name) for each in CONTRACTS)] == []
+
+
+def test_every_number_that_a_case_can_be_tried_with_is_one_of_the_contract() -> None:
+    for name in ("threads", "rounds", "crowd", "moment"):
+        assert f"`{name}`" in PAGE
+        assert isinstance(getattr(StorageContract, name), int | float)
+
+
+def test_every_file_that_the_page_includes_has_what_is_included() -> None:
+    included = re.findall(
+        r"\{literalinclude\} (\S+)\n:language: \w+\n(?::(pyobject|start-at): \"?(.*?)\"?\n)?", PAGE
+    )
+    assert len(included) > 8
+    for path, how, what in included:
+        text = (ROOT / "docs" / path).read_text("utf-8")
+        name = what.rpartition(".")[2]
+        assert (
+            re.search(rf"^ *(def|class) {name}\b", text, re.M)
+            if how == "pyobject"
+            else what in text
+        )
