@@ -1,0 +1,159 @@
+"""How the documentation is built: `sphinx-build -W --keep-going --fresh-env docs build/docs`."""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Iterator
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import attrs
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.pycode import ModuleAnalyzer
+from sphinx.util import logging
+from sphinx.util.nodes import make_refnode
+
+PACKAGES = (
+    "recipient_fields.domain",
+    "recipient_fields.domain.esp",
+    "recipient_fields.application",
+)
+
+
+def _aliases() -> Iterator[tuple[str, str]]:
+    """The names that stand for a type, which a signature shows instead of what they stand for."""
+    for package in map(import_module, PACKAGES):
+        for name in package.__all__:
+            if typing.get_origin(getattr(package, name)) is not None:
+                yield name, f"{package.__name__}.{name}"
+
+
+project = "Recipient Fields"
+project_copyright = "the authors of Recipient Fields"
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["examples"]
+nitpicky = True
+# What is not ours is described elsewhere, and building asks no other site.
+nitpick_ignore_regex = [(r"py:.*", r"(?!recipient_fields\b).*")]
+
+myst_heading_anchors = 3
+default_role = "code"  # Docstrings are plain English with `names` in it.
+highlight_language = "text"
+smartquotes = False
+
+autodoc_default_options = {"member-order": "bysource"}
+autodoc_preserve_defaults = True
+autodoc_type_aliases = dict(_aliases())
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 160  # Written out, with the packages of types
+python_use_unqualified_type_names = True
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_title = "Recipient Fields"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+toc_object_entries_show_parents = "hide"
+
+_log = logging.getLogger(__name__)
+_ALIAS = re.compile(r"TypeAliasForwardRef\('([^']+)'\)")  # How autodoc writes one inside a type.
+_ATTRS_DEFAULT = re.compile(r"attr_dict\['(\w+)'\]\.default")
+
+
+def setup(app: Sphinx) -> None:
+    """What autodoc can't be told by a setting."""
+    app.connect("autodoc-process-docstring", _own_words)
+    app.connect("autodoc-process-signature", _readable_signature)
+    app.connect("missing-reference", _by_public_name)
+    app.connect("doctree-read", _require_descriptions)
+
+
+def _own_words(
+    _app: Sphinx, what: str, name: str, _described: object, _options: object, lines: list[str]
+) -> None:
+    """A constant is described by what stands below it, never by the class of its value."""
+    if what == "data":
+        package, _, constant = name.rpartition(".")
+        lines[:] = _attribute_docs(package).get(constant, [])
+
+
+def _readable_signature(
+    _app: Sphinx,
+    _what: str,
+    _name: str,
+    described: Any,
+    _options: object,
+    signature: str | None,
+    returned: str | None,
+) -> tuple[str, str | None] | None:
+    """Defaults as one writes them; nothing where the class is not called to make one."""
+    if signature is None:
+        return None
+    signature = _ALIAS.sub(r"~\1", signature)
+    returned = returned and _ALIAS.sub(r"~\1", returned)
+    if not isinstance(described, type):
+        return signature, returned
+    members = attrs.fields_dict(described) if attrs.has(described) else {}
+    if (
+        issubclass(described, Enum)
+        or getattr(described, "_is_protocol", False)
+        or any(name.startswith("_") for name in members)
+    ):
+        return "", None
+    written = _ATTRS_DEFAULT.sub(lambda match: _written(members[match[1]].default), signature)
+    return written.replace("= NOTHING", "= ..."), returned
+
+
+def _by_public_name(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, shown: nodes.TextElement
+) -> nodes.reference | None:
+    """A type is described under its package, whichever of its files defines it."""
+    objects = env.domains.python_domain.objects
+    module, _, name = (node.get("reftarget") or "").rpartition(".")
+    while module.startswith("recipient_fields."):
+        module = module.rpartition(".")[0]
+        found = objects.get(f"{module}.{name}")
+        if found is not None:
+            return make_refnode(app.builder, node["refdoc"], found.docname, found.node_id, shown)
+    return None
+
+
+def _require_descriptions(_app: Sphinx, doctree: nodes.document) -> None:
+    """A name without a word about it is a warning; attributes are told of with their class."""
+    for described in doctree.findall(addnodes.desc):
+        if described["objtype"] != "attribute" and not described[-1].children:
+            _log.warning("%s is not described", described[0]["fullname"], location=described)
+
+
+@cache
+def _attribute_docs(package: str) -> dict[str, list[str]]:
+    """What stands below the constants of a package's files."""
+    inside = import_module(package)
+    files = [f"{package}.{file.name}" for file in iter_modules(getattr(inside, "__path__", ()))]
+    return {
+        constant: lines
+        for module in (package, *files)
+        for (_, constant), lines in ModuleAnalyzer.for_module(module).find_attr_docs().items()
+    }
+
+
+def _written(default: object) -> str:
+    """The default by its public name; as Python writes it where it has none."""
+    if type(default) in {bool, int, str}:
+        return repr(default)
+    names = (
+        name
+        for package in map(import_module, PACKAGES)
+        for name in package.__all__
+        if getattr(package, name) is default
+    )
+    return next(names, repr(default))

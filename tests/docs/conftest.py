@@ -1,0 +1,35 @@
+"""What pages take for granted."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..secrecy import keys_in_log
+
+
+@pytest.fixture
+def demonstration() -> Iterator[dict[str, str]]:
+    """The address of a service with demonstration data, and its key."""
+    with subprocess.Popen(
+        [
+            *(Path(sys.executable).parent / "recipient-fields", "--storage", "memory:"),
+            *("serve", "--demo", "--listen", "127.0.0.1:0"),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        try:
+            told = [next(process.stderr) for _ in range(3)]
+            assert keys_in_log("".join(told)) == []
+            (url,) = re.findall(r"http://\S+", told[0])
+            (key,) = re.findall(r"rfk_\w+", told[-1])
+            yield {"URL": url, "API_KEY": key}
+        finally:
+            process.terminate()

@@ -1,0 +1,151 @@
+"""Runs the blocks of a page as a reader would who copies them one by one."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from time import monotonic, sleep
+
+from ..adapters.postgres.server import free_port
+from .blocks import Block
+
+SECONDS = 60.0
+"""How long a block may take."""
+
+_END = b"\x1e"
+_ADDRESS = re.compile(r"127\.0\.0\.1:([1-9][0-9]*)")
+
+_BASH = """
+set -euo pipefail
+while IFS= read -r block; do source "$block" </dev/null; printf '\\x1e'; done
+"""
+_PYTHON = """
+import os, sys
+paths, sys.stdin = sys.stdin, open(os.devnull)
+namespace = {"__name__": "__main__"}
+for path in paths:
+    with open(path.rstrip(chr(10))) as source:
+        code = compile(source.read(), source.name, "exec", dont_inherit=True)
+    exec(code, namespace)
+    print(chr(0x1e), end="", flush=True)
+"""
+_INTERPRETERS = {
+    "sh": ("bash", "-c", _BASH),
+    "python": (sys.executable, "-W", "error", "-c", _PYTHON),
+}
+
+
+class BlockFailed(AssertionError):
+    """A block ended with an error, or did not end."""
+
+
+def run_blocks(
+    blocks: Iterable[Block], folder: Path, environment: Mapping[str, str]
+) -> Iterator[tuple[Block, str]]:
+    """Run those of a page's blocks that run, and tell what each printed.
+
+    Where a page names a port of this machine, a free one is meant. A block that ends with `&` is
+    over when what it started answers.
+    """
+    ports: dict[str, int] = {}
+    with ExitStack() as stack:
+        sessions: dict[str, _Session] = {}
+        for block in blocks:
+            if not block.runs:
+                continue
+            if block.language not in sessions:
+                session = _session(_INTERPRETERS[block.language], folder, environment)
+                sessions[block.language] = stack.enter_context(session)
+            text = with_free_ports(block.text, ports)
+            output = sessions[block.language].run(text, block)
+            if text.rstrip().endswith("&"):
+                _await_answers(text, block)
+            yield block, output if block.shows is None else _with_written_ports(output, ports)
+
+
+def with_free_ports(text: str, ports: dict[str, int]) -> str:
+    """The text with a free port for each that it names; `ports` remembers which."""
+
+    def free(address: re.Match[str]) -> str:
+        return f"127.0.0.1:{ports.setdefault(address[1], free_port())}"
+
+    return _ADDRESS.sub(free, text)
+
+
+def _with_written_ports(text: str, ports: Mapping[str, int]) -> str:
+    for written, free in ports.items():
+        text = text.replace(f"127.0.0.1:{free}", f"127.0.0.1:{written}")
+    return text
+
+
+class _Session:
+    """An interpreter that is given one block after the other."""
+
+    def __init__(self, process: subprocess.Popen[bytes], blocks: Path) -> None:
+        self._process = process
+        self._blocks = blocks
+        self._numbers = count(1)
+
+    def run(self, text: str, block: Block) -> str:
+        assert self._process.stdin is not None
+        path = self._blocks / f"{Path(block.page).stem}-{next(self._numbers)}"
+        path.write_text(text, "utf-8")
+        self._process.stdin.write(f"{path}\n".encode())
+        self._process.stdin.flush()
+        return self._output(block).decode("utf-8")
+
+    def _output(self, block: Block) -> bytes:
+        assert self._process.stdout is not None
+        output, deadline = b"", monotonic() + SECONDS
+        while not output.endswith(_END):
+            ready, _, _ = select.select([self._process.stdout], (), (), deadline - monotonic())
+            got = os.read(self._process.stdout.fileno(), 65_536) if ready else b""
+            if not got:
+                ended = "failed" if ready else f"did not end within {SECONDS:.0f} seconds"
+                raise BlockFailed(f"{block} {ended}:\n{output.decode('utf-8', 'replace')}")
+            output += got
+        return output.removesuffix(_END)
+
+
+@contextmanager
+def _session(
+    command: tuple[str, ...], folder: Path, environment: Mapping[str, str]
+) -> Iterator[_Session]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("RECIPIENT_FIELDS_")}
+    blocks = folder.with_name(f"{folder.name}-blocks")
+    blocks.mkdir(exist_ok=True)
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**inherited, "PATH": path, "PYTHONUNBUFFERED": "1", **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield _Session(process, blocks)
+        finally:
+            with suppress(ProcessLookupError):  # Whatever the page has started goes with it.
+                os.killpg(process.pid, signal.SIGTERM)
+
+
+def _await_answers(text: str, block: Block) -> None:
+    deadline = monotonic() + SECONDS
+    for port in _ADDRESS.findall(text):
+        while monotonic() < deadline:
+            with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+                break
+            sleep(0.05)
+        else:
+            raise BlockFailed(f"{block}: nothing answers at 127.0.0.1:{port}.")

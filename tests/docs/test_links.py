@@ -1,0 +1,54 @@
+"""What a page leads to is there: on GitHub, in Sphinx and in the tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from .blocks import PAGES, ROOT, inline_code
+
+_OURS = re.compile(r"(?:domain|application(?!/json$)|adapters|entrypoints|tests|docs)/[\w./-]*")
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+@every_page
+def test_every_link_leads_to_a_heading_or_a_file_that_is_there(page: Path) -> None:
+    broken = [
+        link
+        for link in _links(page.read_text("utf-8"))
+        if not link.startswith(("https://", "http://", "mailto:")) and not _leads(page, link)
+    ]
+    assert broken == []
+
+
+@every_page
+def test_every_path_of_the_tree_that_is_named_is_there(page: Path) -> None:
+    named = [path for path in inline_code(page.read_text("utf-8")) if _OURS.fullmatch(path)]
+
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def _leads(page: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path) if path else page
+    if not target.exists():
+        return False
+    return not anchor or anchor in {*_anchors(target.read_text("utf-8"))}
+
+
+def _links(text: str) -> Iterator[str]:
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        for each in token.children or ():
+            if each.type in {"link_open", "image"}:
+                yield str(each.attrs["href" if each.type == "link_open" else "src"])
+
+
+def _anchors(text: str) -> Iterator[str]:
+    """The anchors of the page's headings, as GitHub and MyST make them."""
+    for heading in re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

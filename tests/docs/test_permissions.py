@@ -1,0 +1,71 @@
+"""The table of `docs/permissions.md`, and the README's, are what `decide` decides."""
+
+from __future__ import annotations
+
+import re
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    Allowed,
+    Channel,
+    IntegrationId,
+    Operation,
+    Origin,
+    Source,
+    decide,
+    sync_of,
+)
+
+from .blocks import ROOT
+
+OWN, OTHER = IntegrationId(7), IntegrationId(8)
+CHANNELS = {
+    "the HTTP API": API,
+    "an administrator": ADMINISTRATOR,
+    "a sync of the field's integration": sync_of(OWN),
+    "a sync of another integration": sync_of(OTHER),
+}
+ORIGINS = {
+    "api": Origin(Source.API),
+    "manual": Origin(Source.MANUAL),
+    "integration": Origin(Source.INTEGRATION, OWN, "FNAME"),
+}
+WORDS = {
+    frozenset({Operation.READ}): "read",
+    frozenset(Operation): "all",
+}
+
+
+def test_the_table_is_the_rule() -> None:
+    page = (ROOT / "docs/permissions.md").read_text("utf-8")
+
+    assert _rows(page.partition("## The table")[2]) == [
+        ["Channel", *(f"`{source}`" for source in ORIGINS)],
+        *(
+            [name, *(_word(channel, origin) for origin in ORIGINS.values())]
+            for name, channel in CHANNELS.items()
+        ),
+    ]
+
+
+def test_the_table_of_the_readme_is_the_same() -> None:
+    page = (ROOT / "README.md").read_text("utf-8")
+    readme = {"read": "read", "all": "read and change"}
+
+    assert [row[2:] for row in _rows(page.partition("## The rule at its heart")[2])[1:]] == [
+        [readme[_word(channel, origin)] for channel in [*CHANNELS.values()][:3]]
+        for origin in ORIGINS.values()
+    ]
+
+
+def _word(channel: Channel, origin: Origin) -> str:
+    may = {each for each in Operation if decide(channel, each, origin) == Allowed()}
+    return WORDS[frozenset(may)]
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The cells of the first table."""
+    table = re.split(r"\n\n(?=\|)", text, maxsplit=1)[1].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    return [rows[0], *rows[2:]]

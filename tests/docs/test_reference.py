@@ -1,0 +1,173 @@
+"""The reference pages have every command, option, variable and public name; no page has others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
+from itertools import takewhile
+from pathlib import Path
+
+import click
+import pytest
+
+from recipient_fields.domain import RecipientFieldsError
+from recipient_fields.domain.esp import Esp
+from recipient_fields.entrypoints.composition import open_esp_source, open_key_validator
+
+from .blocks import PAGES, ROOT, RUN, blocks_of, inline_code
+from .reference import PAGES as WRITTEN_PAGES
+from .reference import commands, options, written
+
+PACKAGES = (
+    "recipient_fields.domain",
+    "recipient_fields.domain.esp",
+    "recipient_fields.application",
+    "recipient_fields.adapters.client",
+    "recipient_fields.adapters.contract",
+    "recipient_fields.adapters.esp",
+    "recipient_fields.adapters.introspection",
+    "recipient_fields.adapters.postgres",
+    "recipient_fields.adapters.sqlite",
+)
+STORAGE_IN_MEMORY = "recipient_fields.adapters.memory.MemoryStorage"
+
+COMMANDS = commands()
+
+_DIRECTIVE = re.compile(r"^\.\. (currentmodule|auto\w+):: (\S+)$", re.MULTILINE)
+_CALL = re.compile(r"(?:^|[\s(/])recipient-fields (.+)")
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+_WORD = re.compile(r"[a-z-]+")
+_VARIABLE = re.compile(r"\bRECIPIENT_FIELDS_[A-Z_]*[A-Z]\b")
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("page", WRITTEN_PAGES, ids=lambda path: path.name)
+def test_the_page_tells_of_options_as_they_are(page: Path) -> None:
+    text = page.read_text("utf-8")
+
+    assert text == written(text), "Run `.venv/bin/python tests/docs/reference.py`."
+
+
+def test_the_command_line_page_has_every_command() -> None:
+    headings = re.findall(r"^###? (.+)$", (ROOT / "docs/cli.md").read_text("utf-8"), re.MULTILINE)
+
+    assert [re.sub(r" [A-Z\[].*", "", heading) for heading in headings] == list(COMMANDS)[1:]
+
+
+def test_the_settings_page_has_every_variable_that_is_read() -> None:
+    lasting = {o.envvar for typed in ("", "serve", "keys") for o in options(COMMANDS[typed])}
+    told = {*_VARIABLE.findall((ROOT / "docs/settings.md").read_text("utf-8"))}
+
+    assert told == lasting | _secrets()
+
+
+def test_the_library_page_has_every_public_name_once() -> None:
+    public = [
+        f"{package}.{name}" for package in PACKAGES for name in import_module(package).__all__
+    ]
+    assert sorted(_described()) == sorted([*public, STORAGE_IN_MEMORY])
+
+
+@every_page
+def test_a_page_names_commands_and_options_that_exist(page: Path) -> None:
+    text = page.read_text("utf-8")
+    shell = [b.text.replace("\\\n", "") for b in blocks_of(page.name, text) if b.language in RUN]
+    lines = [line for each in (*shell, *inline_code(text)) for line in each.splitlines()]
+
+    assert [
+        call[1] for line in lines for call in _CALL.finditer(line) if not _exists(call[1])
+    ] == []
+
+
+@every_page
+def test_a_page_names_variables_that_are_read(page: Path) -> None:
+    of_commands = {option.envvar for each in COMMANDS.values() for option in options(each)}
+    suite = (ROOT / "Makefile", *(ROOT / "tests").rglob("*.py"))
+    of_suite = {name for path in suite for name in _VARIABLE.findall(path.read_text("utf-8"))}
+
+    known = of_commands | _secrets() | of_suite
+    assert {*_VARIABLE.findall(page.read_text("utf-8"))} - known == set()
+
+
+@pytest.mark.parametrize(
+    ("call", "exists"),
+    [
+        ("--storage memory: keys create --organization 1 > key", True),
+        ("keys list --organization 1 | grep --count active", True),
+        ("fields delete loyalty_tier --organization 1 --yes", True),
+        ("organisations list", False),
+        ("keys make", False),
+        ("keys list --grace 24h", False),
+        ("serve --prot 8080", False),
+    ],
+)
+def test_a_command_that_does_not_exist_is_noticed(call: str, exists: bool) -> None:
+    assert _exists(call) is exists
+
+
+def _described() -> Iterator[str]:
+    """What `docs/library.md` describes, by its full name."""
+    module = ""
+    for directive, target in _DIRECTIVE.findall((ROOT / "docs/library.md").read_text("utf-8")):
+        if directive == "currentmodule":
+            module = target
+        else:
+            yield target if "." in target else f"{module}.{target}"
+
+
+def _exists(call: str) -> bool:
+    """Is there a command that is typed so, and has it these options?"""
+    typed, before, known = "", "", _names(COMMANDS[""])
+    for word in takewhile(lambda word: not set(word) & set("|&;<>)#"), call.split()):
+        longer = f"{typed} {word}".strip()
+        option = _OPTION.match(word)
+        if option is not None:
+            if option[0] not in known:
+                return False
+        elif longer in COMMANDS:
+            typed, known = longer, known | _names(COMMANDS[longer])
+        elif isinstance(COMMANDS[typed], click.Group) and _is_command(word, before):
+            return False
+        before = word
+    return True
+
+
+def _is_command(word: str, before: str) -> bool:
+    """Is a command meant: no `ID`, no `…`, and no value of the option before?"""
+    return bool(_WORD.fullmatch(word)) and not _OPTION.match(before)
+
+
+def _names(command: click.Command) -> set[str]:
+    parameters = command.params
+    return {"--help", "--version"} | {n for p in parameters for n in (*p.opts, *p.secondary_opts)}
+
+
+class _Asked(Mapping[str, str]):
+    """An environment without variables, which notes those that are asked for."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _secrets() -> set[str]:
+    """The variables that are read beside those of options."""
+    asked = _Asked()
+    for esp in Esp:
+        with suppress(RecipientFieldsError):
+            open_esp_source(esp, asked)
+    with suppress(RecipientFieldsError):
+        open_key_validator("introspection+https://issuer.example.com", asked)
+    return asked.names

@@ -1,0 +1,129 @@
+"""The runner notices what a page gets wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .blocks import Block, blocks_of
+from .printed import assert_shown
+from .running import BlockFailed, run_blocks
+
+
+def run(page: str, folder: Path) -> list[str]:
+    """Run a page and compare what it shows; what each block printed."""
+    folder.mkdir(exist_ok=True)
+    outputs = []
+    for block, output in run_blocks(blocks_of("page.md", page), folder, {}):
+        if block.shows is not None:
+            assert_shown(output, block.shows)
+        outputs.append(output)
+    return outputs
+
+
+def fenced(language: str, text: str, *, comment: str = "") -> str:
+    return f"{comment}\n\n```{language}\n{text}\n```\n"
+
+
+def shown(language: str, text: str) -> Block:
+    (block,) = blocks_of("page.md", fenced(language, text))
+    return block
+
+
+def test_blocks_of_a_page_share_a_folder_a_shell_and_a_process(tmp_path: Path) -> None:
+    page = (
+        fenced("sh", "NAME=Ada; echo $NAME > name")
+        + fenced("python", "from pathlib import Path\nname = Path('name').read_text()")
+        + fenced("sh", "echo $NAME")
+        + fenced("python", "print(name, end='')")
+    )
+    assert run(page, tmp_path / "page") == ["", "", "Ada\n", "Ada\n"]
+
+
+def test_another_output_than_the_one_shown_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="line 8"):
+        run(fenced("sh", "echo one") + fenced("text", "two"), tmp_path / "page")
+
+
+def test_more_output_than_is_shown_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        run(fenced("sh", "echo one; echo two") + fenced("text", "one"), tmp_path / "page")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        fenced("sh", "echo told; false; echo never"),
+        fenced("sh", "echo told; echo $NOT_SET"),
+        fenced("sh", "echo told; false | true"),
+        fenced("sh", "echo told; exit 0"),
+        fenced("python", "print('told')\n1 / 0"),
+        fenced("python", "import sys\nprint('told', flush=True)\nsys.exit()"),
+    ],
+)
+def test_a_block_that_fails_or_ends_the_session_fails_the_page(block: str, tmp_path: Path) -> None:
+    with pytest.raises(BlockFailed, match=r"page.md, line 3 failed:\ntold\n"):
+        run(block, tmp_path / "page")
+
+
+def test_a_block_that_does_not_end_fails_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.docs.running.SECONDS", 0.3)
+    with pytest.raises(BlockFailed, match="did not end"):
+        run(fenced("sh", "sleep 60"), tmp_path / "page")
+
+
+def test_a_port_on_a_page_is_another_free_one(tmp_path: Path) -> None:
+    page = (
+        fenced(
+            "sh", "python -m http.server --bind 127.0.0.1 $(echo 127.0.0.1:8080 | cut -d: -f2) &"
+        )
+        + fenced("sh", "exec 3<>/dev/tcp/127.0.0.1/$(echo 127.0.0.1:8080 | cut -d: -f2)")
+        + fenced("sh", "echo 127.0.0.1:8080")
+        + fenced("text", "127.0.0.1:8080")
+    )
+    assert len(run(page, tmp_path / "page")) == 3
+
+
+def test_what_is_marked_is_not_run(tmp_path: Path) -> None:
+    page = fenced("sh", "false", comment="<!-- not run: it fails -->")
+
+    assert run(page, tmp_path / "page") == []
+    assert [block.not_run for block in blocks_of("page.md", page)] == ["it fails"]
+
+
+def test_a_mark_counts_for_the_next_block_only() -> None:
+    page = fenced("sh", "false", comment="<!-- not run: it fails -->") + fenced("sh", "true")
+
+    assert [block.runs for block in blocks_of("page.md", page)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("output", "block"),
+    [
+        ("key rfk_ab, until 9\n", shown("text", "key …, until 9")),
+        ("at 2026-01-01T00:00:00.000Z\n", shown("text", "at 2026-11-20T09:15:00.123Z")),
+        ('{"b": 1, "a": [2]}', shown("json", '{"a": [2],\n "b": 1}')),
+        ("HTTP/1.1 204 No\r\nA: 1\r\nB: 2\r\n\r\n", shown("http", "HTTP/1.1 204 No\nb: 2\n")),
+    ],
+)
+def test_what_varies_may_differ(output: str, block: Block) -> None:
+    assert_shown(output, block)
+
+
+@pytest.mark.parametrize(
+    ("output", "block"),
+    [
+        ("key rfk_ab\nuntil 9\n", shown("text", "key …, until 9")),
+        ("at 2026-01-01\n", shown("text", "at 2026-11-20")),
+        ('{"a": 1}', shown("json", '{"a": true}')),
+        ("HTTP/1.1 200 OK\r\nB: 2\r\n\r\n", shown("http", "HTTP/1.1 204 No\nb: 2\n")),
+        ("HTTP/1.1 204 No\r\nB: 1\r\n\r\n", shown("http", "HTTP/1.1 204 No\nb: 2\n")),
+        ("HTTP/1.1 200 OK\r\n\r\n[1]", shown("http", "HTTP/1.1 200 OK\n\n[2]")),
+    ],
+)
+def test_whatever_else_differs_is_noticed(output: str, block: Block) -> None:
+    with pytest.raises(AssertionError):
+        assert_shown(output, block)
