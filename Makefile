@@ -6,7 +6,7 @@ SOURCES := domain application adapters entrypoints
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header pyproject.toml
 
-.PHONY: help install serve check docs test test-browser test-framing test-linearizability test-load test-long bench \
+.PHONY: help install serve check docs test test-browser test-framing test-linearizability test-load mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show these lines
@@ -39,6 +39,9 @@ test-long: install ## 100,000 generated requests for each storage, and long outa
 		$(BIN)/python -m pytest tests/openapi/test_generated_requests.py --log-cli-level=INFO
 	RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS=12 \
 		$(BIN)/python -m pytest tests/adapters/postgres/test_outages.py tests/service/postgres
+
+mutation: install ## change the core's code in thousands of ways, each of which a test must notice
+	$(BIN)/python tests/mutation/run.py
 
 bench: install  ## measure the service against the ceiling, and write docs/performance.md
 	$(BIN)/python tests/benchmarks/run.py --write

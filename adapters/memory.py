@@ -393,7 +393,9 @@ class MemoryApiKeyRepository:
     def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
         """See ApiKeyRepository."""
         with self._lock:
-            replaced, grant = succession(self._get(key_id))
+            key = self._get(key_id)
+            replaced, grant = succession(key)
+            replaced = key.ending_like(replaced)
             successor = self.add(grant)
             self._keys[key_id] = replaced
             return replaced, successor

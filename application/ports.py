@@ -157,9 +157,9 @@ class ApiKeyRepository(Protocol):
         """
 
     def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
-        """Store the key as `succession` leaves it, and its successor: both or neither.
+        """Store the end and the revocation that `succession` gives the key, and its successor.
 
-        Returns both in that order. ApiKeyNotFound where there is no such key.
+        Both or neither. Returns both in that order. ApiKeyNotFound where there is no such key.
         """
 
     def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:

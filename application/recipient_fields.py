@@ -50,25 +50,25 @@ class RecipientFieldService(RecipientFields):
         return evolve(self, channel=channel)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
-        """Every field of the organization, whatever its origin. OrganizationNotFound."""
+        """See RecipientFields."""
         return self.fields.all(organization_id)
 
     def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
-        """Every field of the organization as a JSON document. OrganizationNotFound."""
+        """See RecipientFields."""
         return self.fields.publish(organization_id)
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
-        """The fields the query asks for, whatever their origin. OrganizationNotFound."""
+        """See RecipientFields."""
         return self.fields.select(organization_id, query)
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
-        """One field by id or key. FieldNotFound."""
+        """See RecipientFields."""
         return self.fields.get(organization_id, reference)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
-        """Make a field of this channel's origin. KeyTaken, FieldLimitReached."""
+        """See RecipientFields; the field is of this channel's origin."""
         definition = draft.defined(by=self.channel, at=self.clock())
         limit = self.limit if self.channel.source is Source.API else None
         return self.fields.add(organization_id, definition, limit=limit)
@@ -80,10 +80,7 @@ class RecipientFieldService(RecipientFields):
         changes: FieldChanges,
         given: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
-        """Change a field of this channel.
-
-        FieldNotFound, OperationForbidden, VersionConflict, InvalidField, in this order.
-        """
+        """See RecipientFields; the field must be of this channel."""
         return self.fields.update(
             organization_id,
             reference,
@@ -97,11 +94,7 @@ class RecipientFieldService(RecipientFields):
         replacement: FieldReplacement,
         given: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        """Make the field of that key what `replacement` says; True where it was created.
-
-        Raises what `update_field` raises for a field that exists, and for a free key
-        VersionConflict, InvalidField and what `create_field` raises.
-        """
+        """See RecipientFields."""
         while True:
             try:
                 changes = replacement.changes()
@@ -120,7 +113,7 @@ class RecipientFieldService(RecipientFields):
         reference: FieldReference,
         given: Precondition = UNCONDITIONAL,
     ) -> None:
-        """Remove a field of this channel. FieldNotFound, OperationForbidden, VersionConflict."""
+        """See RecipientFields; the field must be of this channel."""
         self.fields.delete(
             organization_id,
             reference,

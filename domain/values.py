@@ -132,13 +132,16 @@ class AllowedValues:
 
 def derived_key(name: str) -> str:
     """The key form of a name: `Größe (cm)` becomes `gro_e_cm`; empty where nothing is left."""
-    letters = "".join(
-        c for c in unicodedata.normalize("NFKD", name) if unicodedata.category(c) != "Mn"
-    )
+    letters = name if name.isascii() else _without_marks(name)
     key = re.sub(r"[^a-z0-9]+", "_", letters.lower()).strip("_")
     if key[:1].isdigit():
         key = "f_" + key
     return key[:LONGEST_KEY].rstrip("_")
+
+
+def _without_marks(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
 
 
 def cardinality_violation(proposed: Sequence[object]) -> Violation | None:

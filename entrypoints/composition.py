@@ -47,15 +47,20 @@ class NoFieldSource(RecipientFieldsError):
 
 
 class MissingCredentials(RecipientFieldsError):
-    """The environment lacks `variables`, without which something can't be done."""
+    """The environment lacks `variables`, or `instead` of them all another one, to do something."""
 
-    def __init__(self, what: str, variables: Iterable[str]) -> None:
+    def __init__(self, what: str, variables: Iterable[str], instead: str | None = None) -> None:
         self.variables: tuple[str, ...] = tuple(variables)
-        super().__init__(f"To {what}, set {', '.join(self.variables)}.")
+        otherwise = "" if instead is None else f"; or instead {instead}"
+        super().__init__(f"To {what}, set {', '.join(self.variables)}{otherwise}.")
 
 
 class UnusableCredentials(RecipientFieldsError):
-    """The environment has a setting that can't be sent."""
+    """Credentials in the environment contradict each other, or can't be sent."""
+
+
+class UnusableSettings(RecipientFieldsError):
+    """Settings of a key validator that it can't be made with."""
 
 
 def open_core(
@@ -180,14 +185,14 @@ def _open_introspection(url: str, environment: Mapping[str, str]) -> KeyValidato
         raise UnusableCredentials(f"Set either {_TOKEN}, or {_CLIENT_ID} and {_CLIENT_SECRET}.")
     if not token and not (client_id and client_secret):
         missing = [name for name in names[:2] if not given[name]]
-        raise MissingCredentials("introspect tokens", missing)
+        raise MissingCredentials("introspect tokens", missing, instead=_TOKEN)
     try:
         return introspection.introspection_at(
             url,
             introspection.bearer(token) if token else introspection.basic(client_id, client_secret),
         )
     except ValueError as error:
-        raise UnknownKeyValidator(str(error)) from None
+        raise UnusableSettings(str(error)) from None
 
 
 def _require_printable(given: Mapping[str, str]) -> None:

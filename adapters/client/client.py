@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from ssl import SSLContext
 from threading import Lock
 from types import TracebackType
-from typing import Self, TypeAlias, TypeVar
+from typing import Self, TypeAlias
 from urllib.parse import quote
 
 from attrs import evolve
 
-from recipient_fields.application import PublishedCatalog, RecipientFields, published
+from recipient_fields.application import PublishedCatalog, RecipientFields, published, system_clock
 from recipient_fields.domain import (
     API,
     UNCONDITIONAL,
@@ -48,8 +48,6 @@ from .requests import (
     list_parameters,
     replacement_body,
 )
-
-T = TypeVar("T")
 
 _FIELDS = "/api/v1/recipient_fields"
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
@@ -112,16 +110,17 @@ class RecipientFieldsClient(RecipientFields):
         self._connections.close()
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
-        """Every field of the organization, whatever its origin. OrganizationNotFound."""
+        """See RecipientFields."""
         answered = self._ask(_AN_ORGANIZATION, organization_id, "GET", "")
-        return _read(lambda: catalog_of(answered, organization_id))
+        with _as_agreed():
+            return catalog_of(answered, organization_id)
 
     def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
-        """Every field of the organization as a JSON document. OrganizationNotFound."""
+        """See RecipientFields."""
         return published(self.list_fields(organization_id))
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
-        """The fields the query asks for, whatever their origin. OrganizationNotFound.
+        """See RecipientFields.
 
         What HTTP has no words for is selected here, from all fields: an empty set of alternatives,
         a `limit` beyond 1,000, an `after` that no page of this client led to.
@@ -134,23 +133,26 @@ class RecipientFieldsClient(RecipientFields):
             answered = self._ask(_AN_ORGANIZATION, organization_id, "GET", f"?{parameters}")
         except RequestRefused:  # Too large a page, too long a text, a cursor of another release.
             return query.select(self.list_fields(organization_id))
-        page, cursor = _read(lambda: page_of(answered, organization_id, query))
+        with _as_agreed():
+            page, cursor = page_of(answered, organization_id, query)
         self._cursors.keep(query, page, cursor)
         return page
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
-        """One field by id or key. FieldNotFound."""
+        """See RecipientFields."""
         answered = self._ask(_A_FIELD, organization_id, "GET", _item(reference))
-        return _read(lambda: field_of(answered, organization_id))
+        with _as_agreed():
+            return field_of(answered, organization_id)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
-        """Make a field. InvalidField, OrganizationNotFound, KeyTaken, FieldLimitReached."""
-        draft.defined(by=API, at=datetime.now(UTC))  # judges what the JSON doesn't show
+        """See RecipientFields."""
+        draft.defined(by=API, at=system_clock())  # judges what the JSON doesn't show
         asked = Asked(OrganizationNotFound, draft.key)
         answered = self._ask(asked, organization_id, "POST", "", draft_body(draft))
-        return _read(lambda: field_of(answered, organization_id))
+        with _as_agreed():
+            return field_of(answered, organization_id)
 
     def update_field(
         self,
@@ -159,14 +161,14 @@ class RecipientFieldsClient(RecipientFields):
         changes: FieldChanges,
         given: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
-        """Change a field; where nothing changes, it keeps its version.
+        """See RecipientFields.
 
-        FieldNotFound, OperationForbidden, VersionConflict, InvalidField. What is wrong in the form
-        of the changes is InvalidField before all others.
+        What is wrong in the form of the changes is InvalidField before all other errors.
         """
         body = changes_body(changes)
         answered = self._ask(_A_FIELD, organization_id, "PATCH", _item(reference), body, given)
-        return _read(lambda: field_of(answered, organization_id))
+        with _as_agreed():
+            return field_of(answered, organization_id)
 
     def replace_or_create_field(
         self,
@@ -175,15 +177,12 @@ class RecipientFieldsClient(RecipientFields):
         replacement: FieldReplacement,
         given: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        """Make the field of that key what `replacement` says; True where it was created.
-
-        Raises what `update_field` raises for a field that exists, and for a free key
-        VersionConflict, InvalidField and what `create_field` raises.
-        """
+        """See RecipientFields."""
         body = replacement_body(replacement)
         asked = Asked(OrganizationNotFound, key)
         answered = self._ask(asked, organization_id, "PUT", _item(key), body, given)
-        return _read(lambda: field_of(answered, organization_id)), answered.status == 201
+        with _as_agreed():
+            return field_of(answered, organization_id), answered.status == 201
 
     def delete_field(
         self,
@@ -191,7 +190,7 @@ class RecipientFieldsClient(RecipientFields):
         reference: FieldReference,
         given: Precondition = UNCONDITIONAL,
     ) -> None:
-        """Remove a field. FieldNotFound, OperationForbidden, VersionConflict."""
+        """See RecipientFields."""
         self._ask(_A_FIELD, organization_id, "DELETE", _item(reference), None, given)
 
     def _ask(
@@ -237,10 +236,11 @@ def _item(reference: FieldReference) -> str:
     return f"/{quote(str(reference), safe='')}"
 
 
-def _read(read: Callable[[], T]) -> T:
-    """What the answer says. StorageUnavailable where it is not as the contract has it."""
+@contextmanager
+def _as_agreed() -> Iterator[None]:
+    """StorageUnavailable where the block finds an answer that is not as the contract has it."""
     try:
-        return read()
+        yield
     except NotAsAgreed as otherwise:
         raise StorageUnavailable(
             f"The service does not answer as its contract says: {otherwise}."

@@ -143,6 +143,14 @@ class ApiKeyCases:
         assert_found(api_keys, successor)
         assert set(api_keys.all(ours)) == {replaced, successor}
 
+    def test_a_rotation_changes_the_end_of_the_old_key_and_nothing_else(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
+    ) -> None:
+        renamed = evolve(key, name="Another", revoked_at=LATER)
+        replaced, successor = api_keys.rotate(key.id, lambda _: (renamed, a_grant(ours)))
+        assert exact(replaced) == exact(evolve(key, revoked_at=LATER))
+        assert set(api_keys.all(ours)) == {replaced, successor}
+
     def test_a_rotation_that_raises_stores_neither(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import pytest
 from attrs import evolve
@@ -48,9 +48,6 @@ from recipient_fields.domain import (
 from .concurrency import race
 from .examples import ALLOWED_VALUES, LINES, NEVER_GIVEN, NOW, SNIPPETS, a_definition
 from .queries import FILTERS, TEXTS
-
-LIMIT: Final = 12
-"""How many API-managed fields an organization may have in these cases."""
 
 SYNC = sync_of(IntegrationId(7))
 OTHERS: pytest.MarkDecorator = pytest.mark.parametrize(
@@ -141,6 +138,9 @@ def judgements(invalid: InvalidField) -> list[tuple[str, tuple[object, ...]]]:
 class RecipientFieldsContract:
     """What RecipientFields promises to whoever uses it through the API's channel."""
 
+    limit: ClassVar[int] = 12
+    """How many API-managed fields an organization may have in these cases."""
+
     @pytest.fixture
     def storage(self) -> Iterator[Storage]:
         """The storage that the use cases stand on; other cases may have left rows in it."""
@@ -148,7 +148,7 @@ class RecipientFieldsContract:
 
     @pytest.fixture
     def service(self, storage: Storage) -> Iterator[RecipientFields]:
-        """The use cases over that storage, through the API, with `LIMIT` fields at most."""
+        """The use cases over that storage, through the API, with `limit` fields at most."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `service`")
 
     @pytest.fixture
@@ -244,11 +244,11 @@ class RecipientFieldsContract:
         self, service: RecipientFields, storage: Storage, ours: OrganizationId
     ) -> None:
         storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR))
-        for n in range(LIMIT):
+        for n in range(self.limit):
             service.create_field(ours, a_draft(f"k{n}"))
         with pytest.raises(FieldLimitReached) as reached:
             service.create_field(ours, a_draft())
-        assert reached.value.limit == LIMIT
+        assert reached.value.limit == self.limit
         with pytest.raises(FieldLimitReached):
             service.replace_or_create_field(ours, _CITY, a_replacement())
 

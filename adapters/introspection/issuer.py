@@ -13,6 +13,7 @@ from urllib.parse import quote_plus, urlencode
 from attrs import field, frozen
 from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.exceptions import (
+    ClosedPoolError,
     HTTPError,
     NameResolutionError,
     NewConnectionError,
@@ -168,6 +169,7 @@ def _refuse_constant(_: str) -> NoReturn:
 
 
 _SILENCES: Mapping[type[HTTPError], str] = {
+    ClosedPoolError: "is not asked any more: this validator was closed",
     SSLError: "can't be reached: its TLS certificate or protocol is not accepted",
     NameResolutionError: "can't be reached: its host is not known",
     NewConnectionError: "can't be reached: no connection can be made",

@@ -39,7 +39,7 @@ def introspection_at(
         TokenRules(**{name: text for name, text in given.items() if name in _RULES}),
         clock=clock,
         cache_seconds=numbers.get("cache_seconds", 0),
-        cache_tokens=int(numbers.get("cache_tokens", USUAL_CACHE_TOKENS)),
+        cache_tokens=_whole("cache_tokens", numbers.get("cache_tokens", USUAL_CACHE_TOKENS)),
     )
 
 
@@ -64,3 +64,9 @@ def _number(name: str, text: str) -> float:
     if _DECIMAL.fullmatch(text) is None:
         raise ValueError(f"The setting {name} is a number.")
     return float(text)
+
+
+def _whole(name: str, number: float) -> int:
+    if not float(number).is_integer():
+        raise ValueError(f"The setting {name} is a whole number.")
+    return int(number)

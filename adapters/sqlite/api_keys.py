@@ -83,7 +83,9 @@ class SqliteApiKeyRepository:
     def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
         """See ApiKeyRepository."""
         with self._database.writing() as connection:
-            replaced, grant = succession(_get(connection, key_id))
+            key = _get(connection, key_id)
+            replaced, grant = succession(key)
+            replaced = key.ending_like(replaced)
             _update(connection, replaced)
             return replaced, _add(connection, grant)
 

@@ -22,7 +22,6 @@ from recipient_fields.domain import (
     KeyTaken,
     OperationForbidden,
     OrganizationId,
-    RecipientFieldsError,
     StorageUnavailable,
 )
 from recipient_fields.entrypoints.http import create_app as create_fields_api
@@ -89,7 +88,7 @@ def ask_in_survey(
     return dict(field_document(core.fields.create_field(user.organization_id, draft)))
 
 
-STATUSES: dict[type[RecipientFieldsError], int] = {
+STATUSES: dict[type[Exception], int] = {
     FieldNotFound: 404,
     FieldLimitReached: 409,
     InvalidField: 422,
@@ -98,10 +97,13 @@ STATUSES: dict[type[RecipientFieldsError], int] = {
 }
 
 
-@app.exception_handler(RecipientFieldsError)
-def refuse(_request: Request, error: RecipientFieldsError) -> JSONResponse:
+def refuse(_request: Request, error: Exception) -> JSONResponse:
     """The library's refusals, as our own."""
     return JSONResponse({"detail": str(error)}, STATUSES[type(error)])
+
+
+for kind in STATUSES:
+    app.add_exception_handler(kind, refuse)
 
 
 @app.exception_handler(StorageUnavailable)

@@ -87,6 +87,10 @@ def create_app() -> Flask:
         token = request.authorization.token if request.authorization else None
         return users.find(token) or abort(401)
 
+    def current_editor() -> User:
+        user = current_user()
+        return user if user.is_editor else abort(403)
+
     @app.get("/merge-tags")
     def list_merge_tags() -> dict[str, str]:
         fields = core.fields.list_fields(current_user().organization_id).fields
@@ -95,12 +99,14 @@ def create_app() -> Flask:
     @app.post("/survey-questions")
     def ask_in_survey() -> tuple[dict[str, object], int]:
         draft = FieldDraft(name=request.form["question"], data_type=DataType.TEXT)
-        field = core.fields.create_field(current_user().organization_id, draft)
+        field = core.fields.create_field(current_editor().organization_id, draft)
         return dict(field_document(field)), 201
 
-    @app.errorhandler(RecipientFieldsError)
     def refuse(error: RecipientFieldsError) -> tuple[dict[str, str], int]:
         return {"message": str(error)}, STATUSES[type(error)]
+
+    for kind in STATUSES:
+        app.register_error_handler(kind, refuse)
 
     @app.errorhandler(StorageUnavailable)
     def fail(_error: StorageUnavailable) -> tuple[dict[str, str], int]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -20,6 +20,14 @@ from ..composition import Core, open_core
 
 F = TypeVar("F", bound=Callable[..., object])
 
+
+class Option(Protocol):
+    """Gives a command an option."""
+
+    def __call__(self, command: F, /) -> F:
+        """The command with the option."""
+
+
 _DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -29,7 +37,7 @@ class EnvironmentOption(click.Option):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.envvar = _variable(self.opts)
+        self.envvar: str | Sequence[str] | None = _variable(self.opts)
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
         """What the environment says, under the option's name or that of its opposite."""
@@ -117,29 +125,29 @@ class JsonArray(click.ParamType[list[object] | Unchanged | None]):
         return array
 
 
-def option(*names: str, **settings: Any) -> Callable[[F], F]:
+def option(*names: str, **settings: Any) -> Option:
     """A click option that the environment can set, too."""
     return click.option(*names, cls=EnvironmentOption, **settings)
 
 
-organization_option = option(
+organization_option: Option = option(
     "--organization",
     type=Identifier(),
     required=True,
     metavar="ID",
     help="The organization's id.",
 )
-esp_option = option(
+esp_option: Option = option(
     "--esp", type=OneOf(Esp), required=True, help="The email service provider; see `esp list`."
 )
 
 
-def data_type_option(**settings: Any) -> Callable[[F], F]:
+def data_type_option(**settings: Any) -> Option:
     """The option that says what a field holds."""
     return option("--data-type", type=OneOf(DataType), help="What it holds.", **settings)
 
 
-json_option = option(
+json_option: Option = option(
     "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
 )
 

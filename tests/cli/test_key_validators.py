@@ -71,7 +71,8 @@ def test_a_url_that_names_no_validator_is_one_clear_line(
 def test_missing_credentials_are_one_clear_line_that_names_them(cli: CommandLine) -> None:
     assert cli(*SERVE, RECIPIENT_FIELDS_KEYS=ISSUER).failure() == (
         "To introspect tokens, set RECIPIENT_FIELDS_INTROSPECTION_CLIENT_ID,"
-        " RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET."
+        " RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET;"
+        " or instead RECIPIENT_FIELDS_INTROSPECTION_TOKEN."
     )
 
 

@@ -33,6 +33,7 @@ from recipient_fields.domain import (
     OrganizationId,
     PlainKey,
     grant_key,
+    without_keys,
 )
 
 EXAMPLE = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
@@ -343,3 +344,14 @@ class TestASuccession:
         old, _ = issued(lifetime=None).succeeded(PlainKey.generate(), at=late, grace=DAY)
         _, grant = old.succeeded(PlainKey.generate(), at=late + SECOND, grace=DAY)
         assert grant.expires_at == late + SECOND + LONGEST_LIFETIME
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        *((EXAMPLE, "[API key]"), (EXAMPLE[:-1] + "B", "[API key]"), (EXAMPLE[:9], "[API key]")),
+        *((EXAMPLE[:8], EXAMPLE[:8]), ("rfk_", "rfk_"), (EXAMPLE[4:], EXAMPLE[4:])),
+    ],
+)
+def test_a_text_is_shown_without_keys_be_they_whole_mistyped_or_cut_short(key, shown):
+    assert without_keys(f"<{key}> and {key}.") == f"<{shown}> and {shown}."

@@ -75,9 +75,10 @@ def test_the_rules_are_the_contract_s_member_codes():
     assert " ".join(rule.value for rule in Rule) == CONTRACT_S_CODES
 
 
-def test_every_leaf_of_the_core_s_errors_is_importable_from_the_domain():
+def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
     core = {e for e in leaves(RecipientFieldsError) if e.__module__.startswith(CORE)}
-    exported = {**vars(recipient_fields.domain), **vars(recipient_fields.domain.esp)}
+    packages = (recipient_fields.domain, recipient_fields.domain.esp, recipient_fields.application)
+    exported = {name: value for package in packages for name, value in vars(package).items()}
     assert core
     assert all(exported.get(error.__name__) is error for error in core)
 

@@ -71,6 +71,15 @@ def test_what_the_core_refuses_the_host_answers(
     assert message in refused.json["message"]
 
 
+def test_whoever_may_only_read_makes_nothing_in_the_hosts_own_view_either(
+    client: FlaskClient,
+) -> None:
+    refused = client.post("/survey-questions", headers=BOB, data={"question": "City"})
+
+    assert refused.status_code == 403
+    assert client.get("/merge-tags", headers=BOB).json == {}
+
+
 def test_a_storage_that_fails_is_no_secret_s_leak(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

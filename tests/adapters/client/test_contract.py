@@ -10,7 +10,6 @@ from attrs import frozen
 
 from recipient_fields.adapters.client import RecipientFieldsClient
 from recipient_fields.adapters.contract import RecipientFieldsContract
-from recipient_fields.adapters.contract.service import LIMIT
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import RecipientFields, RecipientFieldService, Storage
@@ -27,7 +26,7 @@ class Offer:
 
 
 def service_over(storage: Storage) -> RecipientFieldService:
-    return RecipientFieldService(fields=storage.fields, limit=LIMIT)
+    return RecipientFieldService(fields=storage.fields, limit=RecipientFieldsContract.limit)
 
 
 @contextmanager

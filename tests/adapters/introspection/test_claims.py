@@ -18,7 +18,7 @@ from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens
 
 READ, WRITE = "recipient_fields:read", "recipient_fields:write"
 NOW_SECONDS = int(NOW.timestamp())
-MISSING = object()
+MISSING = "(missing)"
 
 Make = Callable[..., IntrospectionKeyValidator]
 

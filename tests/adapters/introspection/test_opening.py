@@ -15,6 +15,7 @@ from recipient_fields.entrypoints.composition import (
     MissingCredentials,
     UnknownKeyValidator,
     UnusableCredentials,
+    UnusableSettings,
     open_core,
     open_key_validator,
 )
@@ -93,6 +94,7 @@ def test_every_setting_and_variable_is_documented(many_settings: str) -> None:
         ("?timeout=nan", "The setting timeout is a number."),
         ("?cache_seconds=300.5", "0 to 300 seconds"),
         ("?cache_tokens=0", "1 token or more"),
+        ("?cache_tokens=1.5", "The setting cache_tokens is a whole number."),
         ("?timeout=3&cache_seconds=300&cache_tokens=999999", None),
     ],
 )
@@ -103,7 +105,7 @@ def test_a_setting_that_is_unknown_or_can_not_be_is_told_without_its_value(
     if told is None:
         assert open_key_validator(url, ENVIRONMENT) is not None
         return
-    with pytest.raises(UnknownKeyValidator, match=told) as error:
+    with pytest.raises(UnusableSettings, match=told) as error:
         open_key_validator(url, ENVIRONMENT)
     assert "s3cret" not in str(error.value)
     assert SECRET not in str(error.value)
@@ -119,7 +121,7 @@ def test_a_setting_that_is_unknown_or_can_not_be_is_told_without_its_value(
     ],
 )
 def test_an_issuer_is_asked_at_a_sound_url_that_nobody_can_listen_to(url: str) -> None:
-    with pytest.raises(UnknownKeyValidator, match="introspected at a URL such as") as error:
+    with pytest.raises(UnusableSettings, match="introspected at a URL such as") as error:
         open_key_validator(f"introspection+{url}", ENVIRONMENT)
     assert "s3cret" not in str(error.value)
 
@@ -157,6 +159,7 @@ class TestTheCredentials:
     ) -> None:
         with pytest.raises(MissingCredentials, match="To introspect tokens, set") as error:
             open_key_validator(self.URL, {f"{PREFIX}{name}": SECRET for name in given})
+        assert str(error.value).endswith(f"; or instead {PREFIX}TOKEN.")
         assert error.value.variables == tuple(f"{PREFIX}{name}" for name in missing)
         assert SECRET not in str(error.value)
 
@@ -172,7 +175,7 @@ class TestTheCredentials:
             open_key_validator(self.URL, {**ENVIRONMENT, f"{PREFIX}CLIENT_SECRET": "a\0b"})
 
     def test_a_token_that_can_be_none_is_told(self) -> None:
-        with pytest.raises(UnknownKeyValidator, match="holds characters that none has"):
+        with pytest.raises(UnusableSettings, match="holds characters that none has"):
             open_key_validator(self.URL, {f"{PREFIX}TOKEN": "s3 cret"})
 
     def test_are_not_shown(self) -> None:

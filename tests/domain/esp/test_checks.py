@@ -175,3 +175,7 @@ def test_a_synced_field_is_not(make_field):
 
 def test_a_field_without_code_is_not(make_field):
     assert field_warnings(make_field()) == ()
+
+
+def test_an_expression_that_begins_and_ends_with_a_sign_may_stand_in_a_word():
+    assert snippet_warnings("Dear{{ name }}s", "{{ name }}") == ()

@@ -307,3 +307,11 @@ def test_what_only_looks_like_a_placeholder_is_found_with_its_place(inside):
 )
 def test_what_is_a_placeholder_or_looks_like_none_is_no_near_miss(content):
     assert list(find_near_misses(content)) == []
+
+
+def test_at_most_20_unknown_keys_are_told_what_was_probably_meant(make_inserted):
+    content = "".join(f"{{{{recipient.city_{n}}}}}" for n in range(10, 40))
+    with pytest.raises(ContentNotExportable) as raised:
+        export_content(content, [make_inserted("city_1", "code")])
+    meant = [refused.suggestion for refused in raised.value.refused]
+    assert meant == ["city_1"] * 20 + [None] * 10

@@ -8,7 +8,6 @@ from recipient_fields.domain import (
     InvalidField,
     KeyTaken,
     OperationForbidden,
-    RecipientFieldsError,
     StorageUnavailable,
 )
 
@@ -33,9 +32,7 @@ class FieldErrors:
 
     def process_exception(self, _request, error):
         """An answer to what the library refuses; any other error is not ours."""
-        match error:
-            case StorageUnavailable():
-                return JsonResponse({"message": "Try again shortly."}, status=503)
-            case RecipientFieldsError():
-                return JsonResponse({"message": str(error)}, status=STATUSES[type(error)])
-        return None
+        if isinstance(error, StorageUnavailable):
+            return JsonResponse({"message": "Try again shortly."}, status=503)
+        status = STATUSES.get(type(error))
+        return status and JsonResponse({"message": str(error)}, status=status)

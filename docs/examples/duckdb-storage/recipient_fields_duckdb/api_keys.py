@@ -65,7 +65,9 @@ class DuckdbApiKeyRepository:
 
     def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
         with self._database.writing() as connection:
-            replaced, grant = succession(_get(connection, key_id))
+            key = _get(connection, key_id)
+            replaced, grant = succession(key)
+            replaced = key.ending_like(replaced)
             _store_end(connection, replaced)
             return replaced, _add(connection, grant)
 

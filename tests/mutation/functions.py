@@ -1,0 +1,127 @@
+"""Mutants of the bodies of plain functions and methods: mutmut makes them, we try them.
+
+mutmut starts pytest anew for each mutant, and names the tests one by one: most of a second for
+mutants that a test notices within milliseconds. Here the tests are collected once, and each mutant
+is tried in a fork of that process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import pytest
+from attrs import define, field
+from mutmut.__main__ import create_file_mutants
+from mutmut.mutation.data import SourceFileMutationData
+from mutmut.mutation.trampoline import set_mutant_under_test
+from mutmut.state import state
+from mutmut.utils.file_utils import (
+    copy_also_copy_files,
+    copy_src_dir,
+    setup_source_paths,
+    walk_source_files,
+)
+from mutmut.utils.format_utils import mangled_name_from_mutant_name
+from mutmut.workers.isolation import run_in_fork, run_in_fork_with_result
+
+NONE, NOTICED, SURVIVED, ENDLESS = "no test", "noticed", "survived", "endless"
+
+MOST_TESTS = 1_200
+"""A function that more tests reach is tried by so many, those first that reach few others."""
+LONGEST = 10
+"""Seconds of CPU until a test that doesn't end counts as failed."""
+
+
+def outcomes(files: Sequence[Path], tests: Sequence[str]) -> dict[Path, dict[str, str]]:
+    """What became of each mutant of each file, in the folder that mutmut is configured in."""
+    set_mutant_under_test("mutant_generation")
+    copy_src_dir()
+    copy_also_copy_files()
+    setup_source_paths()
+    for path in walk_source_files():
+        made = create_file_mutants(path)
+        if made.error:
+            raise made.error
+    set_mutant_under_test("")
+    made_of = {path: _mutants_of(path) for path in files}
+    trials = Trials([mutant for mutants in made_of.values() for mutant in mutants])
+    os.chdir("mutants")
+    arguments = ["--rootdir=.", "-q", "-s", "-p", "no:cacheprovider", *tests]
+    if pytest.main(arguments, plugins=[trials]):
+        raise SystemExit("The tests can't be run without any mutant.")
+    return {path: {m: trials.outcomes[m] for m in mutants} for path, mutants in made_of.items()}
+
+
+def _mutants_of(path: Path) -> list[str]:
+    data = SourceFileMutationData(path=path)
+    data.load()
+    return list(data.exit_code_by_key)
+
+
+@define(eq=False)  # pytest puts plugins into sets
+class Trials:
+    """A plugin that runs each mutant's tests in place of all tests."""
+
+    mutants: Sequence[str]
+    outcomes: dict[str, str] = field(factory=dict)
+    _failed: bool = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note that a test has failed."""
+        self._failed = self._failed or report.failed
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Find out who tests what, and then try the mutants one after the other."""
+        session.config.pluginmanager.unregister(name="terminalreporter")
+        tests = self._tests(session.items)
+        for done, mutant in enumerate(self.mutants, start=1):
+            function = mangled_name_from_mutant_name(mutant)
+            self.outcomes[mutant] = self._try(mutant, tests.get(function, ()), session.items)
+            click.echo(f"\r{done}/{len(self.mutants)}", nl=False)
+        return True
+
+    def _tests(self, items: Sequence[pytest.Item]) -> Mapping[str, Sequence[int]]:
+        """The tests of each function by their place in `items`, those of few functions first."""
+
+        def reached() -> dict[str, list[tuple[int, int]]]:
+            set_mutant_under_test("stats")
+            tests: dict[str, list[tuple[int, int]]] = {}
+            for i, _ in enumerate(self._run(items)):
+                if self._failed:
+                    raise AssertionError(items[i].nodeid)
+                for function in state()._stats:
+                    tests.setdefault(function, []).append((len(state()._stats), i))
+                state()._stats.clear()
+            return tests
+
+        found = run_in_fork_with_result(reached)
+        return {name: [i for _, i in sorted(tests)[:MOST_TESTS]] for name, tests in found.items()}
+
+    def _try(self, mutant: str, tests: Sequence[int], items: Sequence[pytest.Item]) -> str:
+        if not tests:
+            return NONE
+
+        def fails() -> int:
+            _be_quiet()
+            set_mutant_under_test(mutant)
+            return int(any(self._failed for _ in self._run([items[i] for i in tests])))
+
+        status = run_in_fork(fails)
+        return SURVIVED if status == 0 else NOTICED if status > 0 else ENDLESS
+
+    def _run(self, items: Sequence[pytest.Item]) -> Iterator[None]:
+        for item, following in pairwise([*items, None]):
+            signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            yield
+
+
+def _be_quiet() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)

@@ -1,0 +1,45 @@
+"""The root conftest of a mutation run: few examples, always the same, and memory alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+collect_ignore = ["tests/domain/test_architecture.py"]
+"""It judges which packages the files import, and mutated ones import mutmut."""
+
+settings.register_profile(
+    "mutation",
+    max_examples=30,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("mutation")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each test the same id in every run of one process.
+
+    mutmut calls pytest several times. From the second time on, pytest escapes what a function given
+    as `ids` has returned, which it kept, once more; and a mutant whose tests have other ids by then
+    would count as killed.
+    """
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        if callable(mark.kwargs.get("ids")) and mark._param_ids_from is not None:
+            object.__setattr__(mark._param_ids_from, "_param_ids_generated", None)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests over storages that write to a disk or ask a server."""
+    left_out = {item for item in items if _storage_of(item) not in {None, "memory"}}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _storage_of(item: pytest.Item) -> object:
+    call = getattr(item, "callspec", None)
+    return None if call is None else call.params.get("storage")

@@ -1,0 +1,195 @@
+"""Change the core's code in thousands of ways, each of which a test must notice.
+
+See docs/mutation.md. mutmut derives modules' names from paths, and ours are mapped, so the run is
+made in `build/mutation`, where the folders stand in a package `recipient_fields` as they do when
+they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+import pytest
+from attrs import frozen
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+from remainder import Trial, mutants, tried
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "build" / "mutation"
+PACKAGE = Path("recipient_fields")
+
+AUTHENTICATION = (
+    "domain/api_keys.py",
+    "application/key_validation.py",
+    "entrypoints/http/gate.py",
+)
+SQLSTATES = ("adapters/postgres/errors.py",)
+AREAS: Mapping[str, tuple[str, ...]] = {
+    "authentication": AUTHENTICATION,
+    "sqlstates": SQLSTATES,
+    "domain": ("domain/*.py",),
+    "application": ("application/*.py",),
+    "esp": ("domain/esp/*.py",),
+}
+"""What is mutated. A file belongs to the first area that names it."""
+
+# fmt: off
+HTTP_TESTS = tuple(f"tests/http/test_{topic}.py" for topic in (
+    "authentication", "conditions", "errors", "json", "list_parameters", "logs", "media_types",
+    "methods", "order_of_checks", "paths", "permissions", "problem_documents", "reading",
+))
+# fmt: on
+SQLSTATE_TESTS = ("tests/adapters/postgres/test_errors.py",)
+TESTS = ("tests/domain", "tests/application", *SQLSTATE_TESTS, *HTTP_TESTS)
+
+
+@frozen
+class Result:
+    """What became of one mutant."""
+
+    area: str
+    noticed: bool
+    place: str
+    change: str
+
+
+def main() -> None:
+    """Make the run and print the score and the survivors; fail where the score is too low."""
+    options = _options()
+    _arrange(options.areas)
+    os.chdir(WORK)
+    sys.path.insert(0, str(WORK))
+    results = [*_of_functions(options), *_of_the_remainder(options)]
+    _report(results, options.areas)
+    if _score(results) < options.least:
+        sys.exit(f"Fewer than {options.least} % of the mutants were noticed.")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(AREAS)}")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes at once")
+    parser.add_argument("--least", type=float, default=90, help="score to reach, in percent")
+    options = parser.parse_args()
+    options.areas = options.areas or list(AREAS)
+    if unknown := set(options.areas) - set(AREAS):
+        parser.error(f"no such area: {', '.join(sorted(unknown))}")
+    return options
+
+
+def _files(area: str) -> list[Path]:
+    """The files of an area, as they are called in the run."""
+    claimed: set[Path] = set()
+    for each, patterns in AREAS.items():
+        found = {PACKAGE / path.relative_to(ROOT) for p in patterns for path in ROOT.glob(p)}
+        if each == area:
+            return sorted(found - claimed)
+        claimed |= found
+    raise KeyError(area)
+
+
+def _arrange(areas: list[str]) -> None:
+    shutil.rmtree(WORK, ignore_errors=True)
+    sources = ("domain", "application", "adapters", "entrypoints")
+    for folder in (*sources, "tests"):
+        target = WORK / folder if folder == "tests" else WORK / PACKAGE / folder
+        shutil.copytree(ROOT / folder, target, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "tests/mutation/quick.py", WORK / "conftest.py")
+    files = [str(path) for area in areas for path in _files(area)]
+    settings = {
+        "source_paths": [str(PACKAGE)],
+        "only_mutate": files,
+        "also_copy": ["conftest.py"],
+    }
+    section = "\n".join(f"{name} = {json.dumps(value)}" for name, value in settings.items())
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (WORK / "pyproject.toml").write_text(
+        f"{project}\n[tool.mutmut]\n{section}\n",
+        encoding="utf-8",
+    )
+
+
+def _of_functions(options: argparse.Namespace) -> Iterator[Result]:
+    functions = import_module("functions")  # mutmut reads its configuration when it is imported
+    area_of = {path: area for area in options.areas for path in _files(area)}
+    with ProcessPoolExecutor(1, get_context("fork")) as another:
+        told = another.submit(functions.outcomes, list(area_of), TESTS).result()
+    for path, outcomes in told.items():
+        for name, outcome in outcomes.items():
+            noticed = outcome in {functions.NOTICED, functions.ENDLESS}
+            change = "" if noticed else f"{outcome}\n{_difference(name, path)}"
+            yield Result(area_of[path], noticed, f"{path}: {name.split('.')[-1]}", change)
+
+
+def _difference(name: str, path: Path) -> str:
+    lines = get_diff_for_mutant(name, path=path).splitlines()[3:]
+    return "\n".join(line for line in lines if line.startswith(("-", "+")))
+
+
+def _of_the_remainder(options: argparse.Namespace) -> Iterator[Result]:
+    _import_what_is_never_mutated()
+    area_of = {path: area for area in options.areas for path in _files(area)}
+    trials = [Trial(mutant, _tests_of(path)) for path in area_of for mutant in mutants(path)]
+    for done, (mutant, survived) in enumerate(tried(trials, workers=options.workers), start=1):
+        click.echo(f"\r{done}/{len(trials)}", nl=False)
+        change = f"-{mutant.before}\n+{mutant.after}"
+        yield Result(area_of[mutant.path], not survived, f"{mutant.path}:{mutant.line}", change)
+    click.echo()
+
+
+def _import_what_is_never_mutated() -> None:
+    """So that each trial, which is a fork of this process, starts sooner."""
+    with TemporaryDirectory(dir=WORK) as empty:
+        pytest.main(["--rootdir=.", "-qq", "-p", "no:cacheprovider", empty])
+    for name in ("falcon", "psycopg", "psycopg_pool", "structlog", "waitress"):
+        import_module(name)
+
+
+def _tests_of(path: Path) -> tuple[tuple[str, ...], ...]:
+    """The tests that should notice a mutant of the file, the nearest first."""
+    sets: tuple[tuple[str, ...], ...]
+    match path.parts[1:-1]:
+        case ("domain", "esp"):
+            sets = ("tests/domain/esp",), ("tests/application",)
+        case ("domain",):
+            within = ("tests/domain", "--ignore=tests/domain/esp")
+            sets = within, ("tests/application", "tests/domain/esp")
+        case ("application",):
+            sets = (("tests/application",),)
+        case ("adapters", "postgres"):
+            sets = (SQLSTATE_TESTS,)
+        case _:
+            sets = (HTTP_TESTS,)
+    own = Path("tests", *path.parts[1:-1], f"test_{path.name}")
+    return ((str(own),), *sets) if own.exists() else sets
+
+
+def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
+    unnoticed = [result for result in results if not result.noticed]
+    told = "\n\n".join(f"{result.place}\n{result.change}" for result in unnoticed)
+    (WORK / "survivors.txt").write_text(f"{told}\n", encoding="utf-8")
+    click.echo(f"\n{told}\n\n{'area':<16}{'mutants':>9}{'noticed':>9}{'survived':>10}{'score':>9}")
+    for area in (*areas, "all"):
+        own = [result for result in results if area in {result.area, "all"}]
+        noticed = sum(result.noticed for result in own)
+        counts = f"{len(own):>9}{noticed:>9}{len(own) - noticed:>10}"
+        click.echo(f"{area:<16}{counts}{_score(own):>8.1f}%")
+
+
+def _score(results: Sequence[Result]) -> float:
+    return 100 * sum(result.noticed for result in results) / len(results)
+
+
+if __name__ == "__main__":
+    main()
