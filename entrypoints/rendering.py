@@ -9,6 +9,9 @@ from recipient_fields.application import field_document
 from recipient_fields.domain import RecipientField, format_instant
 from recipient_fields.domain.esp import Integration, SyncPlan
 
+# `dumps` would make an encoder for each document.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
 
 def render_fields(fields: Iterable[RecipientField]) -> dict[str, object]:
     """The fields, in their order."""
@@ -41,6 +44,4 @@ def render_sync(plan: SyncPlan) -> dict[str, object]:
 
 def to_json(document: object) -> bytes:
     """The document as compact UTF-8 JSON."""
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
-        "utf-8"
-    )
+    return _encode(document).encode("utf-8")

@@ -48,7 +48,7 @@ class AdminListener:
     def __init__(self, app: WSGIApplication, host: str, port: int) -> None:
         """OSError where the address can't be bound."""
         listening = listen(host, port, shared=False)
-        self.url = f"http://{authority(*listening.getsockname()[:2])}"
+        self.url: str = f"http://{authority(*listening.getsockname()[:2])}"
         self._listener = _Listener(
             app, listening, threads=0, connections=MOST_CONNECTIONS, shared=False
         )

@@ -13,6 +13,7 @@ from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
 from ..rendering import render_fields, to_json
 from .gate import READS, parameters, precondition
 from .list_parameters import next_page
+from .mount import mount_path
 from .problems import entity_tag
 
 
@@ -41,7 +42,7 @@ def page_answer(req: falcon.Request, query: FieldQuery, page: FieldPage) -> Answ
     headers = {"Total-Count": str(page.total)}
     rest = next_page(parameters(req), query, page)
     if rest is not None:
-        headers["Link"] = f'<{req.root_path}{req.path}?{rest}>; rel="next"'
+        headers["Link"] = f'<{mount_path(req)}{req.path}?{rest}>; rel="next"'
     return Answer(page.version_tag, to_json(render_fields(page.fields)), headers)
 
 
@@ -59,4 +60,4 @@ def give_created(req: falcon.Request, resp: falcon.Response, field: RecipientFie
     """201 with the field and where it is."""
     give(req, resp, field_answer(field))
     resp.status = falcon.HTTP_201
-    resp.set_header("Location", f"{req.root_path}/api/v1/recipient_fields/{field.id}")
+    resp.set_header("Location", f"{mount_path(req)}/api/v1/recipient_fields/{field.id}")

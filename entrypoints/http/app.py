@@ -15,8 +15,9 @@ from .documentation import ContractDocument, ReferenceFile, ReferencePage
 from .gate import Gate, logged_request_id, request_id
 from .kept_answers import KeptAnswers
 from .media_types import JSON, PROBLEM, prefers_problem
-from .observation import Observation, Observer, log_request
+from .observation import Log, Observation, Observer, RequestLog, log_record
 from .problems import CODES, Problem, Refused, problem, problem_of, render_error, render_problem
+from .readiness import TimedCheck
 from .resources import FieldCollection, FieldItem, Liveness, Readiness
 
 MOST_KEPT_BYTES = 64 * 1024 * 1024
@@ -32,29 +33,31 @@ def create_app(
     observers: Iterable[Observer] = (),
     *,
     most_kept_bytes: int = MOST_KEPT_BYTES,
+    log: Log = log_record,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """The service as a WSGI application.
 
-    `check` raises StorageUnavailable, soon, where the service is not ready. The log and the
-    `observers` are told of every request. `most_kept_bytes`: see KeptAnswers.
+    `check` raises StorageUnavailable where the service is not ready; it is given 500 ms. The log
+    and the `observers` are told of every request. `most_kept_bytes`: see KeptAnswers.
     """
-    app = bare_app(Gate(validator), observers)
+    app = bare_app(Gate(validator), observers, log)
     kept = KeptAnswers(most_kept_bytes)
+    timed = check if isinstance(check, TimedCheck) else TimedCheck(check)
     app.add_route("/api/v1/recipient_fields", FieldCollection(service, kept))
     app.add_route("/api/v1/recipient_fields/{reference}", FieldItem(service, kept))
     app.add_route("/openapi.json", ContractDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
     app.add_route("/healthz", Liveness())
-    app.add_route("/readyz", Readiness(check))
+    app.add_route("/readyz", Readiness(timed))
     return app
 
 
 def bare_app(
-    gate: Gate, observers: Iterable[Observer] = ()
+    gate: Gate, observers: Iterable[Observer] = (), log: Log = log_record
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """An application that observes, lets in and refuses as the service does, without a route."""
-    app = falcon.App(middleware=(Observation((log_request, *observers)), gate))
+    app = falcon.App(middleware=(Observation((RequestLog(log), *observers)), gate))
     app.add_error_handler(Exception, _answer_unexpected)
     app.add_error_handler(falcon.HTTPError, _answer_framework)
     for kind in CODES:

@@ -6,12 +6,13 @@ import re
 
 import falcon
 
-from recipient_fields.domain import ANY_VERSION, Precondition, Versions
+from recipient_fields.domain import ANY_VERSION, UNCONDITIONAL, Precondition, Versions
 
 from .problems import Refused
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
+_EACH = re.compile(_TAG)
 _WEAK = "W/"
 
 
@@ -20,10 +21,9 @@ def parse_precondition(req: falcon.Request) -> Precondition:
 
     A weak tag never matches in `If-Match`, and counts like a strong one in `If-None-Match`.
     """
-    return Precondition(
-        match=_versions(req, "If-Match", weak=False),
-        none_match=_versions(req, "If-None-Match", weak=True),
-    )
+    match = _versions(req, "If-Match", weak=False)
+    none_match = _versions(req, "If-None-Match", weak=True)
+    return UNCONDITIONAL if match is none_match is None else Precondition(match, none_match)
 
 
 def _versions(req: falcon.Request, header: str, *, weak: bool) -> Versions | None:
@@ -33,9 +33,9 @@ def _versions(req: falcon.Request, header: str, *, weak: bool) -> Versions | Non
     if value.strip() == ANY_VERSION.value:
         return ANY_VERSION
     if _TAGS.fullmatch(value) is None:
-        message = f'{header} must be * or a list of entity tags like "1-1-19c".'
+        message = f'{header} must be * or a list of entity tags like "1-19c".'
         raise Refused("invalid_parameter", message)
-    tags = re.findall(_TAG, value)
+    tags = _EACH.findall(value)
     return frozenset(
         tag.removeprefix(_WEAK).strip('"') for tag in tags if weak or not tag.startswith(_WEAK)
     )

@@ -7,12 +7,12 @@ from contextlib import suppress
 from time import monotonic, time
 from typing import Any
 
-from waitress.channel import HTTPChannel
+from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import ErrorTask, Task, WSGITask
 from waitress.utilities import build_http_date
 
 from .framing import FramedRequest, Refusal
-from .gate import choose_request_id
+from .gate import choose_request_id, shown_request_id
 from .media_types import JSON, PROBLEM, favours_problem
 from .problems import problem, render_error, render_problem
 
@@ -63,14 +63,15 @@ class ApplicationTask(_Answering, WSGITask):
 
     def write(self, data: bytes) -> None:
         """Send head and body, which nearly always come whole, at once."""
-        whole = not self.wrote_header and self.has_body and len(data) == self.content_length
-        if not whole:
+        body = data if self.has_body else b""
+        if self.wrote_header or (self.has_body and len(body) != self.content_length):
             super().write(data)
             return
         head = self.build_response_header()
         self.wrote_header = True
-        self.content_bytes_written = len(data)
-        self.channel.write_soon(head + data)
+        self.content_bytes_written = len(body)
+        self.channel.answered = None if self.close_on_finish else self.request
+        self.channel.write_soon(head + body)
 
 
 class RefusalTask(_Answering, ErrorTask):
@@ -96,7 +97,12 @@ class RefusalTask(_Answering, ErrorTask):
         self.close_on_finish = refused.code != "overloaded" or len(self.channel.requests) > 1
         head = self.build_response_header()
         self.wrote_header = True
-        self.channel.server.count(refused.code)
+        self.channel.server.tell(
+            refused,
+            request_id=shown_request_id(request_id, request.headers.get("AUTHORIZATION")),
+            method=request.command,
+            seconds=monotonic() - request.began,
+        )
         self.channel.write_soon(head if request.command == "HEAD" else head + body)
 
 
@@ -111,7 +117,7 @@ class Connection(HTTPChannel):
     request: Any
     requests: Any
     outbuf_lock: Any
-    _flush_some: Any
+    _fileno: Any
     _flush_some_if_lockable: Any
     _flush_exception: Any
 
@@ -123,6 +129,12 @@ class Connection(HTTPChannel):
     """When its first request began to wait for a worker."""
     request_began = 0.0
     """When the request that is being received began, or could be read on."""
+
+    answered: FramedRequest | None = None
+    """The request whose whole answer is on its way, so that the next may already be read."""
+
+    awaits_client = False
+    """Does a request wait until the client has taken the answers before?"""
 
     _timed: FramedRequest | None = None
     _answer_due: float | None = None
@@ -160,6 +172,16 @@ class Connection(HTTPChannel):
     def _busy(self) -> bool:
         return bool(self.requests or self.total_outbufs_len or self.close_when_flushed)
 
+    def add_channel(self, map: Any = None) -> None:  # noqa: A002 (Waitress' signature)
+        """See HTTPChannel; and poll it."""
+        super().add_channel(map)
+        self.server.poll.add(self)
+
+    def del_channel(self, map: Any = None) -> None:  # noqa: A002 (Waitress' signature)
+        """See HTTPChannel; and poll it no more."""
+        self.server.poll.remove(self._fileno)
+        super().del_channel(map)
+
     def has_sent_nothing(self) -> bool:
         """Is there also nothing that could be read and was not yet?"""
         try:
@@ -183,9 +205,17 @@ class Connection(HTTPChannel):
         request = self.requests[0]
         if monotonic() - self.queued_at > LONGEST_WAIT and not request.error:
             request.error = Refusal("overloaded")
+        self._answer_due = None
         super().service()
         self.request_began = monotonic()  # Nothing was read meanwhile.
-        self._answer_due = None
+        if self.writable() or not self.server.poll.reads(self):
+            self.server.attend_to(self)
+
+    def resume(self) -> None:
+        """Have the next request answered where the client has taken the answers before."""
+        if self.awaits_client and not self.total_outbufs_len:
+            self.awaits_client = False
+            self.server.add_task(self)
 
     def refuse(self, code: str) -> None:
         """Answer with that problem, whatever was received, and end the connection.
@@ -218,8 +248,12 @@ class Connection(HTTPChannel):
                 self.refuse("request_timeout")
 
     def readable(self) -> bool:
-        """See wasyncore; also while the connection lingers."""
-        return self.lingers or super().readable()
+        """See HTTPChannel; also while the connection lingers.
+
+        Whoever is answered may ask again before the worker is back from sending.
+        """
+        following = self.requests == [self.answered] and not self.total_outbufs_len
+        return self.lingers or following or super().readable()
 
     def writable(self) -> bool:
         """See wasyncore; not while the connection lingers, or a worker sends.
@@ -234,6 +268,14 @@ class Connection(HTTPChannel):
             self.outbuf_lock.release()
         return free
 
+    def send_continue(self) -> None:
+        """See HTTPChannel, whose own would have a worker close what is polled."""
+        self.request.expect_continue = False
+        self.request.completed = False
+        self.sent_continue = True
+        with suppress(ClientDisconnected):
+            self.write_soon(b"HTTP/1.1 100 Continue\r\n\r\n")
+
     def write_soon(self, data: Any) -> int:
         """Send what the socket takes, and keep the rest to be sent; returns how much it was.
 
@@ -245,18 +287,27 @@ class Connection(HTTPChannel):
                 with suppress(OSError):  # It takes nothing; sending the rest will tell why.
                     data = data[self.socket.send(data) :]
             super().write_soon(data)
+        if self.total_outbufs_len:
+            self.server.attend_to(self)
         return size
 
     def handle_read(self) -> None:
         """Receive, and drop it where the last answer was given."""
-        if not self.lingers:
-            super().handle_read()
-            return
         try:
-            self._lingered += len(self.recv(self.sendbuf_len))
+            data = self.socket.recv(self.sendbuf_len if self.lingers else self.adj.recv_bytes)
         except OSError:
             self.handle_close()
-        if self._lingered > LARGEST_LINGER:
+            return
+        if self.lingers:
+            self._lingered += len(data)
+            if not data or self._lingered > LARGEST_LINGER:
+                self.handle_close()
+        elif data:
+            self.last_activity = time()
+            self.received(data)
+        elif self._busy:
+            self.answered = None  # The client says no more, but not all was sent to it.
+        else:
             self.handle_close()
 
     def handle_write(self) -> None:
@@ -265,8 +316,8 @@ class Connection(HTTPChannel):
         Closing at once would reset the connection if the client still sends, and a reset can take
         the answer with it (RFC 9112, section 9.6).
         """
-        flush = self._flush_some_if_lockable if self.requests else self._flush_some
-        self._flush_exception(flush)
+        self._flush_exception(self._flush_some_if_lockable)
+        self.resume()
         if self.will_close:
             self.handle_close()
         elif self.connected and self.close_when_flushed and not self.total_outbufs_len:
@@ -275,3 +326,6 @@ class Connection(HTTPChannel):
                 self.socket.shutdown(socket.SHUT_WR)
             except OSError:
                 self.handle_close()
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        """Nothing: a worker waits for no client. The next request does, see `awaits_client`."""

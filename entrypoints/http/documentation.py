@@ -6,10 +6,11 @@ imported. Where it is not installed the page says so, and everything else works.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 import falcon
 
@@ -17,6 +18,7 @@ from ..rendering import to_json
 from .gate import precondition
 from .media_types import JSON
 from .methods import Resource
+from .mount import mount_path
 from .openapi import PAGE_FILES, document
 from .problems import Refused, entity_tag
 
@@ -71,7 +73,7 @@ class ContractDocument(Resource):
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """The OpenAPI document."""
-        _answer_file(req, resp, _contract(), JSON)
+        _answer_file(req, resp, _contract(mount_path(req)), JSON)
 
     on_head = on_get
 
@@ -79,7 +81,7 @@ class ContractDocument(Resource):
 class ReferencePage(Resource):
     """`/docs`."""
 
-    media_types = ("text/html",)
+    media_types: ClassVar[tuple[str, ...]] = ("text/html",)
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """The page that shows the document."""
@@ -93,7 +95,7 @@ class ReferencePage(Resource):
 class ReferenceFile(Resource):
     """`/docs/{file}`: what the page loads."""
 
-    media_types = ("text/css", "text/javascript", "image/png")
+    media_types: ClassVar[tuple[str, ...]] = ("text/css", "text/javascript", "image/png")
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, file: str) -> None:
         """One of the page's files, by its exact name."""
@@ -120,9 +122,9 @@ def _answer_file(
     resp.data = content
 
 
-@cache
-def _contract() -> bytes:
-    return to_json(document())
+@lru_cache(maxsize=16)  # A host may mount it at several paths, or at one a customer.
+def _contract(mount_path: str) -> bytes:
+    return to_json(document(mount_path))
 
 
 @cache

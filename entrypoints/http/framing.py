@@ -7,9 +7,11 @@ request. Nothing is therefore repaired, skipped or guessed: what has two reading
 from __future__ import annotations
 
 import re
+from time import monotonic
 from typing import Any, NoReturn
 from urllib.parse import unquote_to_bytes
 
+from waitress.adjustments import Adjustments
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser
 from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
@@ -131,6 +133,11 @@ class FramedRequest(HTTPRequestParser):
     version = "1.1"
     command: Any = ""
     path = query = request_uri = ""
+
+    def __init__(self, adj: Adjustments) -> None:
+        super().__init__(adj)
+        self.began = monotonic()
+        """When its first byte came."""
 
     def received(self, data: bytes) -> int:
         """Take bytes up to the request's end; how many. A refused request takes them all."""

@@ -19,7 +19,7 @@ from recipient_fields.domain import Credential, Precondition, without_keys
 from .bodies import LARGEST_BODY
 from .conditions import parse_precondition
 from .media_types import require_acceptable, require_json
-from .methods import Resource, allow_header, allowed_methods
+from .methods import Resource
 from .parameters import parse_parameters
 from .problems import Refused
 
@@ -56,8 +56,8 @@ class Gate:
         _params: dict[str, str],
     ) -> None:
         """What depends on the route."""
-        if req.method not in allowed_methods(resource):
-            raise Refused("method_not_allowed", headers={"Allow": allow_header(resource)})
+        if req.method not in resource.methods:
+            raise Refused("method_not_allowed", headers={"Allow": resource.allowed})
         require_acceptable(req, resource.media_types)
         if req.method in _WRITES and req.path.startswith(PROTECTED_PREFIX):
             credential(req).require_write()
@@ -112,8 +112,18 @@ def request_id(req: falcon.Request) -> str:
 
 
 def logged_request_id(req: falcon.Request) -> str:
-    """The id of the request as a log may show it: a client can have sent its key as one."""
-    return without_keys(request_id(req))
+    """The id of the request as a log may show it: a client can have sent its key as one.
+
+    A validator of keys may have others than ours, without a form by which one could tell them.
+    """
+    return shown_request_id(request_id(req), req.get_header("Authorization"))
+
+
+def shown_request_id(identifier: str, authorization: str | None) -> str:
+    """The id, or what stands for a key where it is the one in that header or looks like ours."""
+    if (authorization or "").endswith(f" {identifier}"):
+        return "[API key]"
+    return without_keys(identifier)
 
 
 def choose_request_id(own: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections import deque
 from operator import attrgetter
 from time import monotonic, time
 from typing import Any
@@ -11,11 +12,13 @@ from wsgiref.types import WSGIApplication
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
-from waitress.wasyncore import poll2
 
 from .addresses import refuse_handshakes
 from .connections import LONGEST_WAIT, Connection
 from .framing import LARGEST_HEADERS
+from .observation import Log, RequestLog, log_record
+from .poll import Poll
+from .problems import Problem
 
 TICK_SECONDS = 0.1
 """How often connections and queue are looked over."""
@@ -67,6 +70,7 @@ class Listener(TcpWSGIServer):
     task_dispatcher: Workers
     active_channels: Any
     _map: Any
+    _fileno: Any
 
     channel_class = Connection
 
@@ -86,6 +90,7 @@ class Listener(TcpWSGIServer):
         threads: int,
         connections: int,
         shared: bool,
+        log: Log = log_record,
     ) -> None:
         settings = Adjustments(
             ident=None,
@@ -97,6 +102,8 @@ class Listener(TcpWSGIServer):
         )
         workers = Workers()
         workers.set_thread_count(threads)
+        self.poll = Poll()
+        self._due: deque[Connection] = deque()
         family, kind, protocol = listening.family, listening.type, listening.proto
         super().__init__(
             app,
@@ -106,6 +113,9 @@ class Listener(TcpWSGIServer):
             bind_socket=False,
             sockinfo=(family, kind, protocol, listening.getsockname()),
         )
+        self.poll.add(self)
+        self.poll.add(self.trigger)
+        self._log_refusal = RequestLog(log).refusal
         self._most = connections
         self._shared = shared
         self._next_check = 0.0
@@ -122,6 +132,7 @@ class Listener(TcpWSGIServer):
         self.task_dispatcher.shutdown(timeout=1)
         for connection in list(self.active_channels.values()):
             connection.handle_close()
+        self.poll.close()
         if not self.task_dispatcher.threads:  # Who still works will pull it.
             self.trigger.close()
 
@@ -130,13 +141,35 @@ class Listener(TcpWSGIServer):
         self.drains_since = time()
         self.draining = True
 
-    def count(self, code: str) -> None:
-        """One more request was refused with this code before the application saw it."""
+    def attend_to(self, connection: Connection) -> None:
+        """Have the connection looked at soon. For workers."""
+        self._due.append(connection)
+        self.trigger.pull_trigger()
+
+    def pull_trigger(self) -> None:
+        """Nothing: a connection says itself when it needs attention, which it seldom does."""
+
+    def add_task(self, task: Any) -> None:
+        """Have a connection's first request answered, once its client took the answers before.
+
+        Else a client that asks for much and takes nothing would soon have every worker wait.
+        """
+        if task.total_outbufs_len:
+            task.awaits_client = True
+            self.attend_to(task)
+        else:
+            super().add_task(task)
+
+    def tell(self, refused: Problem, *, request_id: str, method: str, seconds: float) -> None:
+        """Count a request that was refused before the application saw it, and log it."""
         with self.task_dispatcher.lock:
-            if code == "overloaded":
+            if refused.code == "overloaded":
                 self.shed += 1
             else:
                 self.refused += 1
+        self._log_refusal(
+            request_id=request_id, method=method, status=refused.status, seconds=seconds
+        )
 
     def readable(self) -> bool:
         """See wasyncore."""
@@ -189,7 +222,12 @@ class Listener(TcpWSGIServer):
 
     def _turn(self) -> None:
         """Wait for something to happen, and do what it asks for."""
-        poll2(TICK_SECONDS, self._map)
+        self.poll.turn(TICK_SECONDS)
+        while self._due:
+            connection = self._due.popleft()
+            connection.resume()
+            self.poll.look_at(connection)
+        self.poll.look_at(self)
         now = monotonic()
         if now < self._next_check:
             return
@@ -201,6 +239,7 @@ class Listener(TcpWSGIServer):
                 connection.check(now)
             except Exception:  # noqa: BLE001 (a connection that fails takes no other with it)
                 connection.handle_error()
+            self.poll.look_at(connection)
 
     def _stop_listening(self) -> None:
         """Close the listener, but not on those who have connected: the system resets them.
@@ -213,5 +252,6 @@ class Listener(TcpWSGIServer):
             while monotonic() < end:
                 self._turn()
         self.handle_accept()
+        self.poll.remove(self._fileno)
         self.del_channel()
         self.socket.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from functools import lru_cache
 
 import falcon
 from falcon.util import mediatypes
@@ -16,10 +16,10 @@ PROBLEM = "application/problem+json"
 _WITH_BODY = {"PATCH": (JSON, MERGE_PATCH), "POST": (JSON,), "PUT": (JSON,)}
 
 
-def require_acceptable(req: falcon.Request, answers: Collection[str]) -> None:
+def require_acceptable(req: falcon.Request, answers: tuple[str, ...]) -> None:
     """Refused unless the client accepts one of these media types."""
     try:
-        quality = max(mediatypes.quality(answer, _accepted(req)) for answer in answers)
+        quality = _quality(answers, _accepted(req))
     except ValueError:
         raise Refused("invalid_parameter", "The Accept header is malformed.") from None
     if not quality:
@@ -54,6 +54,11 @@ def require_json(req: falcon.Request) -> None:
     if media_type.strip().lower() not in media_types or parameters or charset != "utf-8":
         message = f"Send the body as {' or '.join(media_types)} in UTF-8."
         raise Refused("unsupported_media_type", message)
+
+
+@lru_cache(maxsize=64)  # A client says the same at every request.
+def _quality(answers: tuple[str, ...], accepted: str) -> float:
+    return max(mediatypes.quality(answer, accepted) for answer in answers)
 
 
 def _accepted(req: falcon.Request) -> str:

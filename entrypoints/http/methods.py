@@ -18,20 +18,21 @@ class Resource:
     parameters: ClassVar[Collection[str]] = ()
     """The query parameters of GET and HEAD; other methods take none."""
 
-    media_types: ClassVar[Collection[str]] = (JSON, PROBLEM)
+    media_types: ClassVar[tuple[str, ...]] = (JSON, PROBLEM)
     """What it answers: `Accept` must admit one of them."""
+
+    methods: ClassVar[tuple[str, ...]] = ()
+    """The methods it answers, in alphabetical order."""
+
+    def __init_subclass__(cls) -> None:
+        cls.methods = tuple(m for m in METHODS if hasattr(cls, f"on_{m.lower()}"))
 
     def on_options(self, _req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
         """204 with the methods of this resource."""
         resp.status = falcon.HTTP_204
-        resp.set_header("Allow", allow_header(self))
+        resp.set_header("Allow", self.allowed)
 
-
-def allowed_methods(resource: Resource) -> list[str]:
-    """The methods a resource answers, in alphabetical order."""
-    return [method for method in METHODS if hasattr(resource, f"on_{method.lower()}")]
-
-
-def allow_header(resource: Resource) -> str:
-    """The value of the `Allow` header."""
-    return ", ".join(allowed_methods(resource))
+    @property
+    def allowed(self) -> str:
+        """The value of the `Allow` header."""
+        return ", ".join(self.methods)

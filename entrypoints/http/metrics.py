@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import falcon
 from attrs import frozen
-from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from prometheus_client.registry import Collector
 
 from recipient_fields.application import KeyValidator, Pooled
+from recipient_fields.application.extras import brought_by
 from recipient_fields.domain import (
     Credential,
     InvalidField,
@@ -23,6 +20,12 @@ from recipient_fields.domain import (
 
 from .methods import Resource
 from .observation import method_of, route_of
+
+with brought_by("http", "prometheus_client"):
+    from prometheus_client import CollectorRegistry, Counter, Histogram
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+    from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+    from prometheus_client.registry import Collector
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -51,7 +54,7 @@ class Metrics:
     """The metrics of one application, in a registry of their own."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry: CollectorRegistry = CollectorRegistry()
         self._requests = Counter(
             "recipient_fields_requests",
             "Requests answered.",
@@ -162,7 +165,7 @@ class Metrics:
 class MetricsPage(Resource):
     """`/metrics`."""
 
-    media_types = ("text/plain",)
+    media_types: ClassVar[tuple[str, ...]] = ("text/plain",)
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics

@@ -41,8 +41,8 @@ parameters are refused.
 """
 
 
-def document() -> dict[str, Any]:
-    """The OpenAPI document."""
+def document(mount_path: str = "") -> dict[str, Any]:
+    """The OpenAPI document of the service at that path of its server."""
     return {
         "openapi": "3.1.1",
         "info": {
@@ -52,7 +52,7 @@ def document() -> dict[str, Any]:
             "description": _DESCRIPTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": "/"}],
+        "servers": [{"url": mount_path or "/"}],
         "security": [{"api_key": []}],
         "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "paths": {

@@ -123,7 +123,8 @@ class Refused(Exception):
         violations: Sequence[Violation] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.problem = problem(code, message, details=_details(violations), headers=headers)
+        details = _details(violations)
+        self.problem: Problem = problem(code, message, details=details, headers=headers)
         super().__init__(self.problem.message)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import ClassVar
 
 import falcon
 from attrs import frozen
@@ -25,7 +26,7 @@ from .methods import Resource
 class FieldCollection(Resource):
     """`/api/v1/recipient_fields`."""
 
-    parameters = NAMES
+    parameters: ClassVar[Collection[str]] = NAMES
 
     service: RecipientFieldService
     kept: KeptAnswers

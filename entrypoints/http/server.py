@@ -8,8 +8,13 @@ from collections.abc import Callable
 from types import FrameType
 from wsgiref.types import WSGIApplication
 
+from recipient_fields.application.extras import brought_by
+
 from .addresses import authority, listen
-from .listener import SPARE_CONNECTIONS, Listener
+from .observation import Log, log_record
+
+with brought_by("http", "waitress"):
+    from .listener import SPARE_CONNECTIONS, Listener
 
 MOST_CONNECTIONS = 500
 
@@ -40,20 +45,22 @@ class Server:
         connections: int = MOST_CONNECTIONS,
         shared: bool = False,
         on_drain: Callable[[], None] = lambda: None,
+        log: Log = log_record,
     ) -> None:
         """OSError where the address can't be bound; TooFewFiles.
 
-        `on_drain` is called before anything else ends.
+        `on_drain` is called before anything else ends. The log is told of every request that the
+        application does not see; it must not wait.
         """
         _require_files(connections)
         listening = listen(host, port, shared=shared)
         self._on_drain = on_drain
         self._listener = Listener(
-            app, listening, threads=threads, connections=connections, shared=shared
+            app, listening, threads=threads, connections=connections, shared=shared, log=log
         )
         for ending in (signal.SIGINT, signal.SIGTERM):  # A shell's background job ignores SIGINT.
             signal.signal(ending, self._end)
-        self.url = f"http://{authority(*listening.getsockname()[:2])}"
+        self.url: str = f"http://{authority(*listening.getsockname()[:2])}"
 
     @property
     def draining(self) -> bool:

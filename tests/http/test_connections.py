@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
+from random import Random
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.http import connections, listener
 
 from .hosts import Peer, eventually, host
@@ -452,3 +456,141 @@ def _fail(*_: object) -> None:
 def _unfinished(it: object) -> int:
     channels = list(it.listener.active_channels.values())  # type: ignore[attr-defined]
     return sum(channel.unfinished for channel in channels)
+
+
+def test_no_worker_waits_for_clients_that_ask_for_much_and_take_nothing() -> None:
+    with host(threads=2) as it:
+        greedy = [it.connect(receives=2**16) for _ in range(3)]
+        for peer in greedy:
+            peer.send("GET /large/9000000 HTTP/1.1\r\nHost: h\r\n\r\n" * 5)
+        others = [it.connect() for _ in range(4)]
+        assert [peer.get("/").body for peer in others * 5] == [b"ok"] * 20
+        assert it.answered == 20 + len(greedy)
+        assert [len(greedy[0].answer().body) for _ in range(5)] == [9_000_000] * 5
+
+
+@pytest.mark.parametrize("number", [1, 4])
+@pytest.mark.parametrize("path", ["/204", "/large/3000000"])
+def test_a_client_that_has_asked_for_all_it_will_gets_every_answer(path: str, number: int) -> None:
+    with host() as it:
+        for _ in range(40):
+            peer = it.connect()
+            peer.send(f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n" * number)
+            peer.socket.shutdown(socket.SHUT_WR)
+            assert len({peer.answer().status for _ in range(number)}) == 1
+            assert peer.ended
+            peer.close()
+
+
+def test_a_body_is_asked_for_only_after_the_answers_before() -> None:
+    with host() as it:
+        peer = it.connect(receives=4096)
+        expecting = (
+            "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        )
+        peer.send("GET /large/5000000 HTTP/1.1\r\nHost: h\r\n\r\n" + expecting)
+        assert peer.answer().body == b"x" * 5_000_000
+        assert peer.socket.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        peer.send("{}")
+        assert peer.answer("POST").body == b"ok"
+
+
+def test_many_that_ask_in_every_rhythm_get_each_answer_whole_and_in_order() -> None:
+    """Pipelined or one by one, slow to read or not, and some leave in the midst."""
+
+    def behave(seed: int) -> None:
+        chance = Random(seed)
+        for _ in range(4):
+            peer = it.connect(receives=chance.choice([None, 4096]))
+            for _ in range(chance.randrange(1, 8)):
+                sizes = [chance.choice([1, 300, 400_000]) for _ in range(chance.randrange(1, 6))]
+                asked = "".join(f"GET /large/{size} HTTP/1.1\r\nHost: h\r\n\r\n" for size in sizes)
+                cut = chance.randrange(len(asked))
+                peer.send(asked[:cut])
+                time.sleep(chance.choice([0, 0, 0.002]))
+                peer.send(asked[cut:])
+                if chance.random() < 0.1:
+                    break
+                assert [len(peer.answer().body) for _ in sizes] == sizes
+            peer.close()
+
+    with host(threads=3, connections=100) as it, ThreadPoolExecutor(12) as clients:
+        list(clients.map(behave, range(24)))
+        eventually(lambda: it.has_connections(0))
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[dict[str, Any]]]:
+    """The facts of the request log's lines so far."""
+    caplog.set_level(logging.INFO, "recipient_fields.requests")
+    return lambda: [vars(record)["facts"] for record in caplog.records if "facts" in vars(record)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "method", "status"),
+    [
+        ("GET / HTTP/1.1\r\n\r\n", "GET", 400),
+        ("\x16\x03\x01 hello\r\n\r\n", "other", 400),
+        ("BREW / HTTP/1.1\r\nHost: a b\r\n\r\n", "other", 400),
+        ("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n", "PUT", 413),
+        ("GET /" + "secret" * 2_000, "other", 414),
+        ("GET / HTTP/1.1\r\nHost: h\r\nX: " + "secret" * 4_000, "GET", 431),
+        ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", "POST", 501),
+    ],
+)
+def test_a_request_that_the_host_refuses_is_a_line_of_the_log(
+    told: Callable[[], list[dict[str, Any]]], sent: str, method: str, status: int
+) -> None:
+    with host() as it:
+        peer = it.connect()
+        peer.send(sent)
+        answer = peer.answer()
+
+    (line,) = told()
+    assert 0 <= line.pop("milliseconds") < 5_000
+    assert line == {
+        "request_id": answer.headers["x-request-id"],
+        "organization": None,
+        "key_id": None,
+        "route": "unrouted",
+        "method": method,
+        "status": status,
+    }
+    assert answer.status == status
+
+
+def test_a_request_that_is_late_or_finds_no_worker_or_no_room_is_a_line_of_the_log(
+    told: Callable[[], list[dict[str, Any]]], hurried: Callable[..., None]
+) -> None:
+    hurried(REQUEST_SECONDS=0.3, LONGEST_WAIT=0.2)
+    with host(threads=1, connections=2) as it:
+        it.working()
+        waiting = it.connect()
+        waiting.ask("/", "GET", "X-Request-Id: find-me")
+        assert waiting.answer().status == 503
+        it.connect().answer()
+        waiting.send("GET / HT")
+        assert waiting.answer().status == 408
+
+    lines = [(line["status"], line["method"], line["milliseconds"]) for line in told()]
+    assert sorted(line[:2] for line in lines) == [(408, "other"), (503, "GET"), (503, "other")]
+    took = {line[:2]: line[2] for line in lines}
+    assert 200 <= took[503, "GET"] < 2_000
+    assert took[503, "other"] < 200
+    assert 300 <= took[408, "other"] < 2_000
+    assert [line["request_id"] for line in told() if line["method"] == "GET"] == ["find-me"]
+
+
+def test_the_line_of_a_refused_request_shows_no_key(
+    told: Callable[[], list[dict[str, Any]]], hurried: Callable[..., None]
+) -> None:
+    key = PlainKey.generate().reveal()
+    hurried(LONGEST_WAIT=0.1)
+    with host(threads=1) as it:
+        it.working()
+        for named, shown in ((key, key), ("theirs", "theirs"), (key, "other")):
+            peer = it.connect()
+            peer.ask("/", "GET", f"X-Request-Id: {named}", f"Authorization: Bearer {shown}")
+            assert peer.answer().status == 503
+
+    assert [line["request_id"] for line in told()] == ["[API key]"] * 3

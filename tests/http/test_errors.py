@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from recipient_fields.adapters.client import RequestRefused
+from recipient_fields.application import MissingExtra
 from recipient_fields.domain import (
     ApiKeyNotActive,
     ApiKeyNotFound,
     InvalidApiKey,
     InvalidOrganization,
+    KeyRefused,
     OrganizationId,
     RecipientFieldsError,
     StorageUnavailable,
@@ -30,8 +33,10 @@ from recipient_fields.domain.esp import (
 from recipient_fields.entrypoints.composition import (
     MissingCredentials,
     NoFieldSource,
+    UnknownKeyValidator,
     UnknownStorage,
     UnusableCredentials,
+    UnusableSettings,
 )
 from recipient_fields.entrypoints.esp_reports import InvalidReport
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
@@ -80,16 +85,21 @@ ADMINISTRATORS_ONLY = {
     IntegrationNotFound,
     InvalidIntegration,
     InvalidReport,
+    KeyRefused,
     MissingCredentials,
+    MissingExtra,
     NoFieldSource,
     NoSafeForm,
     NotJson,
+    RequestRefused,
     SyncOvertaken,
+    UnknownKeyValidator,
     UnknownStorage,
     UnusableCredentials,
+    UnusableSettings,
 }
-"""What no request through the API can raise: it is for administrators, operators and exports, or,
-as NotJson, refused where the body is read."""
+"""What no request through the API can raise: it is for administrators, operators, exports and the
+users of a client, or, as NotJson, refused where the body is read."""
 
 BODY = enveloped({"name": "Town", "data_type": "text"})
 REQUESTS = [

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import StringIO
+from threading import Event
+from time import monotonic
 from typing import Any, TypeAlias
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from recipient_fields.domain import OrganizationId, PlainKey, StorageUnavailable, without_keys
 from recipient_fields.entrypoints.logs import (
     AUDIT,
+    Batches,
     Lines,
     json_lines,
     readable_lines,
@@ -218,6 +221,29 @@ def test_a_level_tells_who_is_heard_and_the_audit_always_is(
         *(("psycopg.pool", grave) for grave in theirs),
         (AUDIT, "info"),
     ]
+
+
+def test_who_must_not_wait_for_the_log_does_not_and_the_log_stays_small():
+    taking = Event()
+
+    class Stuck(StringIO):
+        def write(self, text: str) -> int:
+            assert taking.wait(10)
+            return super().write(text)
+
+    stream = Stuck()
+    handler = Batches(stream, json_lines())
+    before = monotonic()
+    for number in range(5_000):
+        handler.offer("x", logging.INFO, "request", {"number": number})
+    assert monotonic() - before < 5
+    taking.set()
+    handler.flush()
+
+    told = [json.loads(line)["number"] for line in stream.getvalue().splitlines()]
+    assert 1_000 <= len(told) <= 2_000
+    assert told == sorted(set(told))
+    handler.close()
 
 
 def record(message: str, *arguments: object, **more: Any) -> logging.LogRecord:
