@@ -6,7 +6,7 @@ SOURCES := domain application adapters entrypoints
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header pyproject.toml
 
-.PHONY: help install serve check docs test test-browser test-framing test-linearizability test-load mutation test-long bench \
+.PHONY: help install serve check docs test test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show these lines
@@ -33,6 +33,9 @@ test-load: install ## what the service bears: slow clients, ten times its load, 
 	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_load.py
 	RECIPIENT_FIELDS_TEST_RESTARTS=6 RECIPIENT_FIELDS_TEST_RESTARTS_RATE=400 \
 		$(BIN)/python -m pytest tests/service/test_restarting.py
+
+test-disk: install ## a PostgreSQL whose disk is full; as root, to mount a small one
+	RECIPIENT_FIELDS_TEST_FULL_DISK=1 $(BIN)/python -m pytest tests/service/postgres/test_full_disk.py
 
 test-long: install ## 100,000 generated requests for each storage, and long outages of PostgreSQL
 	RECIPIENT_FIELDS_GENERATED_REQUESTS=100000 RECIPIENT_FIELDS_GENERATED_EXAMPLES=150 \

@@ -15,9 +15,19 @@ from .identity import FieldId, OrganizationId
 from .instants import MILLISECOND, epoch_milliseconds, format_instant, whole_milliseconds
 from .origins import Channel, Origin
 from .permissions import Operation, require
-from .values import AllowedValues, DataType, FieldKey, FieldName, InsertionCode, ValueExpression
+from .values import (
+    AllowedValues,
+    DataType,
+    FieldKey,
+    FieldName,
+    InsertionCode,
+    ValueExpression,
+    required_boolean,
+    required_text,
+)
 from .versions import UNCONDITIONAL, Precondition
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 FieldReference: TypeAlias = FieldId | FieldKey
@@ -34,19 +44,31 @@ UNCHANGED: Final = Unchanged.UNCHANGED
 """Stands for a member that a change leaves as it is; None is a value."""
 
 
-def _at(member: str, parse: Callable[[str], T], text: str) -> T:
+def _at(member: str, parse: Callable[[A], T], given: A) -> T:
     try:
-        return parse(text)
+        return parse(given)
     except InvalidField as invalid:
         raise InvalidField([v.under(member) for v in invalid.violations]) from None
 
 
 def _name(text: str) -> FieldName:
-    return _at("name", FieldName, text)
+    return _at("name", lambda given: FieldName(required_text(given)), text)
 
 
 def _key(text: str) -> FieldKey:
-    return _at("key", FieldKey, text)
+    return _at("key", lambda given: FieldKey(required_text(given)), text)
+
+
+def _data_type(given: DataType | str) -> DataType:
+    return given if isinstance(given, DataType) else _at("data_type", DataType.parse, given)
+
+
+def _insertable(given: bool) -> bool:  # noqa: FBT001 (a converter)
+    return _at("insertable", required_boolean, given)
+
+
+def _changed_insertable(given: bool | Unchanged) -> bool | Unchanged:  # noqa: FBT001
+    return given if isinstance(given, Unchanged) else _insertable(given)
 
 
 def _derived_key(name: FieldName) -> FieldKey:
@@ -54,11 +76,11 @@ def _derived_key(name: FieldName) -> FieldKey:
 
 
 def _insertion_code(text: str) -> InsertionCode:
-    return _at("custom_insertion_code", InsertionCode, text)
+    return _at("custom_insertion_code", lambda given: InsertionCode(required_text(given)), text)
 
 
 def _value_expression(text: str) -> ValueExpression:
-    return _at("custom_value_expression", ValueExpression, text)
+    return _at("custom_value_expression", lambda given: ValueExpression(required_text(given)), text)
 
 
 def _changed_name(name: str | Unchanged) -> FieldName | Unchanged:
@@ -66,31 +88,34 @@ def _changed_name(name: str | Unchanged) -> FieldName | Unchanged:
 
 
 def _changed_insertion_code(code: str | Unchanged | None) -> InsertionCode | Unchanged | None:
-    return _insertion_code(code) if isinstance(code, str) else code
+    return code if code is None or isinstance(code, Unchanged) else _insertion_code(code)
 
 
 def _changed_value_expression(
     expression: str | Unchanged | None,
 ) -> ValueExpression | Unchanged | None:
-    return _value_expression(expression) if isinstance(expression, str) else expression
+    if expression is None or isinstance(expression, Unchanged):
+        return expression
+    return _value_expression(expression)
 
 
 @frozen(kw_only=True)
 class FieldDraft:
     """What is asked for when a field is made. Without a key, the name gives it one.
 
-    InvalidField where the name gives none; `defined` judges whether the allowed values fit the data
-    type. Only a sync run gives an `esp_field_name`.
+    The data type may be given by its name, and the allowed values as a plain sequence. InvalidField
+    where a member is not as it has to be, or the name gives no key; `defined` judges whether the
+    allowed values fit the data type. Only a sync run gives an `esp_field_name`.
     """
 
     name: FieldName = field(converter=_name)
-    data_type: DataType
+    data_type: DataType = field(converter=_data_type)
     key: FieldKey = field(
         converter=_key,
         default=Factory(lambda self: _derived_key(self.name), takes_self=True),
     )
-    allowed_values: AllowedValues | None = None
-    insertable: bool = True
+    allowed_values: AllowedValues | Sequence[object] | None = None
+    insertable: bool = field(converter=_insertable, default=True)
     custom_insertion_code: InsertionCode | None = field(
         converter=optional(_insertion_code), default=None
     )
@@ -103,17 +128,23 @@ class FieldDraft:
         """The field this draft asks for, of the channel's origin."""
         origin = by.origin(self.esp_field_name)
         require(by, Operation.CREATE, origin)
+        allowed_values = self.allowed_values
+        if allowed_values is not None and not isinstance(allowed_values, AllowedValues):
+            allowed_values = _at("allowed_values", self._allow, allowed_values)
         return FieldDefinition(
             name=self.name,
             key=self.key,
             data_type=self.data_type,
-            allowed_values=self.allowed_values,
+            allowed_values=allowed_values,
             insertable=self.insertable,
             origin=origin,
             custom_insertion_code=self.custom_insertion_code,
             custom_value_expression=self.custom_value_expression,
             created_at=at,
         )
+
+    def _allow(self, values: Sequence[object]) -> AllowedValues:
+        return AllowedValues(self.data_type, values)
 
 
 @frozen(kw_only=True)
@@ -126,7 +157,7 @@ class FieldChanges:
 
     name: FieldName | Unchanged = field(converter=_changed_name, default=UNCHANGED)
     allowed_values: Sequence[object] | Unchanged | None = UNCHANGED
-    insertable: bool | Unchanged = UNCHANGED
+    insertable: bool | Unchanged = field(converter=_changed_insertable, default=UNCHANGED)
     custom_insertion_code: InsertionCode | Unchanged | None = field(
         converter=_changed_insertion_code, default=UNCHANGED
     )
@@ -147,7 +178,7 @@ class FieldReplacement:
     name: FieldName = field(converter=_name)
     data_type: object
     allowed_values: Sequence[object] | None = None
-    insertable: bool = True
+    insertable: bool = field(converter=_insertable, default=True)
     custom_insertion_code: InsertionCode | None = field(
         converter=optional(_insertion_code), default=None
     )

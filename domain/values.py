@@ -48,8 +48,7 @@ class DataType(Enum):
     @classmethod
     def parse(cls, name: object) -> DataType:
         """The data type of that name; InvalidField where there is none."""
-        if type(name) is not str:
-            raise InvalidField([Violation(Rule.TYPE, "This must be a string.")])
+        name = required_text(name)
         if name not in cls._value2member_map_:
             names = [data_type.value for data_type in cls]
             message = f"Use one of {', '.join(names)}."
@@ -144,6 +143,20 @@ def _without_marks(text: str) -> str:
     return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
 
 
+def required_text(given: object) -> str:
+    """The text; InvalidField where it is none."""
+    if isinstance(given, str):
+        return given
+    raise InvalidField([Violation(Rule.TYPE, "This must be a string.")])
+
+
+def required_boolean(given: object) -> bool:
+    """True or false; InvalidField where it is neither."""
+    if isinstance(given, bool):
+        return given
+    raise InvalidField([Violation(Rule.TYPE, "This must be true or false.")])
+
+
 def cardinality_violation(proposed: Sequence[object]) -> Violation | None:
     """What is wrong with the number of allowed values."""
     if not proposed:
@@ -184,7 +197,8 @@ def _canonical(data_type: DataType, proposed: Sequence[object]) -> tuple[Scalar,
         _require(
             Violation(Rule.NOT_APPLICABLE, "A boolean field has no allowed values. Send null.")
         )
-    if isinstance(proposed, str | bytes):  # a sequence too, yet never meant as one
+    # A text is a sequence too, yet never meant as one.
+    if not isinstance(proposed, Sequence) or isinstance(proposed, str | bytes):
         _require(Violation(Rule.TYPE, "This must be a list of values."))
     _require(cardinality_violation(proposed))
     judged = [_judge(data_type, value) for value in proposed]

@@ -44,7 +44,7 @@ from .refusals import Asked, RequestRefused, refusal
 from .requests import (
     changes_body,
     condition_headers,
-    draft_body,
+    definition_body,
     list_parameters,
     replacement_body,
 )
@@ -148,9 +148,9 @@ class RecipientFieldsClient(RecipientFields):
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         """See RecipientFields."""
-        draft.defined(by=API, at=system_clock())  # judges what the JSON doesn't show
+        definition = draft.defined(by=API, at=system_clock())  # judges what the JSON doesn't show
         asked = Asked(OrganizationNotFound, draft.key)
-        answered = self._ask(asked, organization_id, "POST", "", draft_body(draft))
+        answered = self._ask(asked, organization_id, "POST", "", definition_body(definition))
         with _as_agreed():
             return field_of(answered, organization_id)
 

@@ -16,7 +16,7 @@ from recipient_fields.domain import (
     API,
     UNCHANGED,
     FieldChanges,
-    FieldDraft,
+    FieldDefinition,
     FieldQuery,
     FieldReplacement,
     InvalidField,
@@ -40,18 +40,18 @@ _WRITABLE = (
 )
 
 
-def draft_body(draft: FieldDraft) -> bytes:
+def definition_body(definition: FieldDefinition) -> bytes:
     """The body of a POST."""
-    allowed = draft.allowed_values
+    allowed = definition.allowed_values
     return _body(
         {
-            "name": draft.name,
-            "key": draft.key,
-            "data_type": draft.data_type.value,
+            "name": definition.name,
+            "key": definition.key,
+            "data_type": definition.data_type.value,
             "allowed_values": None if allowed is None else allowed.values,
-            "insertable": draft.insertable,
-            "custom_insertion_code": draft.custom_insertion_code,
-            "custom_value_expression": draft.custom_value_expression,
+            "insertable": definition.insertable,
+            "custom_insertion_code": definition.custom_insertion_code,
+            "custom_value_expression": definition.custom_value_expression,
         }
     )
 

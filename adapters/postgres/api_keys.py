@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     KeyGrant,
     OrganizationId,
     OrganizationNotFound,
+    whole_milliseconds,
 )
 
 from ..rows import found_key, stored_key
@@ -26,7 +27,6 @@ from .columns import (
     optional_from_utc,
     optional_milliseconds,
     storable_id,
-    to_milliseconds,
 )
 from .statements import Row, Statement
 from .transactions import Transactions
@@ -114,7 +114,7 @@ class PostgresApiKeyRepository:
 
     def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
         """See ApiKeyRepository."""
-        values = {"id": storable_id(key_id), "at": to_milliseconds(at)}
+        values = {"id": storable_id(key_id), "at": whole_milliseconds(at)}
         self._database.write(
             lambda connection: connection.execute(_RECORD_USE, values), seconds=_NOTE_SECONDS
         )
@@ -150,7 +150,7 @@ def _add(connection: Connection[Any], grant: KeyGrant) -> ApiKey:
             "access": grant.access.value,
             "digest": grant.digest,
             "display": grant.display,
-            "created_at": to_milliseconds(grant.created_at),
+            "created_at": whole_milliseconds(grant.created_at),
             "expires_at": optional_milliseconds(grant.expires_at),
         },
     ).fetchone()

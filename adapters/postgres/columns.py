@@ -14,13 +14,8 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def to_milliseconds(at: datetime) -> datetime:
-    """The instant without its microseconds, which PostgreSQL would round into the future."""
-    return whole_milliseconds(at)
-
-
 def optional_milliseconds(at: datetime | None) -> datetime | None:
-    """The instant without its microseconds, or NULL."""
+    """The instant without its microseconds, which PostgreSQL would round up, or NULL."""
     return None if at is None else whole_milliseconds(at)
 
 

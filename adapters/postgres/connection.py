@@ -6,11 +6,12 @@ import re
 import select
 from collections.abc import Mapping
 from contextlib import suppress
+from math import inf
 from time import monotonic
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from psycopg import Connection, OperationalError, ProgrammingError, capabilities, errors, pq
-from psycopg.abc import PQGen
+from psycopg.abc import PQGen, PQGenConn
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import RowFactory, TupleRow, tuple_row
 
@@ -23,8 +24,11 @@ Parameters: TypeAlias = Mapping[str, Any]
 
 _URL = re.compile(r"postgres(ql)?://([^@/?]*@)?[^@/?]*([/?][^@]*)?")
 _PORTS = re.compile(r"[0-9,]*")
-_DEFAULTS = {"connect_timeout": 2, "fallback_application_name": "recipient-fields"}
-_UNATTENDED_SECONDS = 1.0
+_NAME = "recipient-fields"
+_CONNECT_SECONDS = 2
+_CONNECT_SECONDS_OF_SEVERAL = 1
+"""Where there is another server to turn to."""
+_UNATTENDED_SECONDS = 0.5
 _CANCEL_SECONDS = 0.5
 
 
@@ -35,9 +39,9 @@ class NoAnswer(OperationalError):
 class DeadlineConnection(Connection[TupleRow]):
     """A connection that waits no longer than `deadline`, and is closed when that has passed.
 
-    `deadline` is a `monotonic()` time; without one, as when the pool checks an idle connection, a
-    second is enough. The server is asked to drop what it was doing, so that an abandoned session
-    ends there too.
+    `deadline` is a `monotonic()` time; without one, as when the pool checks an idle connection,
+    half a second is enough. The server is asked to drop what it was doing, so that an abandoned
+    session ends there too.
     """
 
     deadline: float | None = None
@@ -58,6 +62,23 @@ class DeadlineConnection(Connection[TupleRow]):
         except errors._WaitTimeout:
             self._abandon()
             raise NoAnswer("no answer in time") from None
+
+    @classmethod
+    def _connect_gen(cls, conninfo: str = "") -> PQGenConn[Self]:
+        """See Connection, which would make two seconds of a `connect_timeout` of one."""
+        seconds = float(conninfo_to_dict(conninfo).get("connect_timeout") or 0)
+        deadline = monotonic() + seconds if seconds > 0 else inf
+        connecting = super()._connect_gen(conninfo)
+        try:
+            awaited = next(connecting)
+            while True:
+                ready = yield awaited
+                if monotonic() > deadline:
+                    raise errors.ConnectionTimeout("connection timeout expired")
+                awaited = connecting.send(ready)
+        except StopIteration as connected:
+            connection: Self = connected.value
+            return connection
 
     def has_gone(self) -> bool:
         """Did the server hang up meanwhile? It says nothing unasked, except goodbye."""
@@ -91,7 +112,9 @@ def parse_url(url: str) -> Parameters:
             "The PostgreSQL URL can't be read. Write postgresql://user:password@host:port/database,"
             " with @ / ? : and % in the password percent-encoded."
         )
-    return {**_DEFAULTS, **parameters}
+    several = "," in f"{parameters.get('host', '')}{parameters.get('hostaddr', '')}"
+    seconds = _CONNECT_SECONDS_OF_SEVERAL if several else _CONNECT_SECONDS
+    return {"connect_timeout": seconds, "fallback_application_name": _NAME, **parameters}
 
 
 def require_compiled_driver() -> None:

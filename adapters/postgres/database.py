@@ -21,7 +21,7 @@ T = TypeVar("T")
 Work: TypeAlias = Callable[[DeadlineConnection], T]
 """What is done with a connection. It may be done twice, but takes effect once."""
 
-_ANSWER_SECONDS = 3.0
+_ANSWER_SECONDS = 2.0
 _POOL_SECONDS = 1.0
 _KEEPER_SECONDS = 1.0
 _SPARE_CONNECTIONS = 2  # for the readiness check, and for one that is being replaced

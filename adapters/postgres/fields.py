@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 from attrs import frozen
 from psycopg import Connection
@@ -39,8 +39,6 @@ from .organizations import (
 from .queries import bind, select_statement
 from .statements import Statement, Values
 from .transactions import Transactions
-
-Row: TypeAlias = tuple[Any, ...]
 
 _COLUMNS = (
     "id, organization_id, name, key, data_type, insertable, source, integration_id,"
@@ -275,7 +273,7 @@ def _changed_values(field: RecipientField) -> Values:
     }
 
 
-def _field(row: Row) -> RecipientField:
+def _field(row: tuple[Any, ...]) -> RecipientField:
     *plain, created_at, updated_at = row
-    values: Row = (*plain, from_utc(created_at), from_utc(updated_at))
+    values: tuple[Any, ...] = (*plain, from_utc(created_at), from_utc(updated_at))
     return stored_field(*values)

@@ -32,7 +32,7 @@ from .transactions import Work
 
 T = TypeVar("T")
 
-_ANSWER_SECONDS = 3.0
+_ANSWER_SECONDS = 2.0
 _CHECK_SECONDS = 0.5
 _MIGRATION_SECONDS = 60.0
 _LOCK_TIMEOUT = "1s"

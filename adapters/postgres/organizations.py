@@ -13,9 +13,10 @@ from recipient_fields.domain import (
     OrganizationId,
     epoch_milliseconds,
     parse_organization_name,
+    whole_milliseconds,
 )
 
-from .columns import from_utc, storable_id, to_milliseconds
+from .columns import from_utc, storable_id
 from .statements import Statement
 from .transactions import Transactions
 
@@ -50,7 +51,7 @@ class PostgresOrganizationRepository:
     def add(self, name: str, created_at: datetime, /) -> Organization:
         """See OrganizationRepository."""
         revision = epoch_milliseconds(created_at)  # which is Organization.first_revision
-        values = (parse_organization_name(name), revision, to_milliseconds(created_at))
+        values = (parse_organization_name(name), revision, whole_milliseconds(created_at))
         [row] = self._database.write(lambda c: c.execute(_INSERT, values).fetchall())
         return _organization(row)
 

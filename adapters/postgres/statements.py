@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from attrs import field, frozen
 from psycopg.errors import error_from_result
 from psycopg.generators import execute, fetch_many
 from psycopg.pq import ExecStatus, Format, TransactionStatus
@@ -28,6 +29,7 @@ _PARAMETER = re.compile(r"%\((\w+)\)s")
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 
 
+@frozen
 class Statement:
     """A statement with psycopg's named parameters.
 
@@ -35,12 +37,25 @@ class Statement:
     bytes, because these are sent as they are. Every column that it gives is text.
     """
 
-    def __init__(self, sql: str) -> None:
-        self.sql = sql
-        self.parameters: tuple[str, ...] = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
+    sql: str
+    parameters: tuple[str, ...] = field(init=False)
+    numbered: bytes = field(init=False)
+    """The statement as libpq has it, with `$1` for the first parameter."""
+    name: bytes = field(init=False)
+    """What the server knows it by, once it is prepared."""
+
+    @parameters.default
+    def _find_parameters(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_PARAMETER.findall(self.sql)))
+
+    @numbered.default
+    def _number_parameters(self) -> bytes:
         numbers = {name: f"${number}" for number, name in enumerate(self.parameters, start=1)}
-        self.numbered: bytes = _PARAMETER.sub(lambda found: numbers[found[1]], sql).encode()
-        self.name: bytes = b"recipient_fields_" + sha256(self.numbered).hexdigest()[:16].encode()
+        return _PARAMETER.sub(lambda found: numbers[found[1]], self.sql).encode()
+
+    @name.default
+    def _name_by_content(self) -> bytes:
+        return b"recipient_fields_" + sha256(self.numbered).hexdigest()[:16].encode()
 
 
 Asked: TypeAlias = tuple[Statement, Values]

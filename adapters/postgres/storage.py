@@ -28,7 +28,7 @@ class PostgresStorage:
     StorageUnavailable where the URL can't be read, the server can't be reached, its schema is not
     this version's, or psycopg lacks its C implementation.
 
-    No method answers later than four seconds after it was called, but `integrations.sync`.
+    No method answers later than three seconds after it was called, but `integrations.sync`.
     """
 
     def __init__(self, url: str, *, threads: int = 4, prepare: bool = True) -> None:

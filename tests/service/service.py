@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -20,6 +21,9 @@ from attrs import frozen
 from ..cli.commands import HANGS, SCRIPT, environment_with
 
 FIELDS = "/api/v1/recipient_fields"
+
+BOUND = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()
+"""Runs a command for which the permissions of files hold, as they do not for root."""
 
 T = TypeVar("T")
 
@@ -109,10 +113,13 @@ class Client:
 class Service:
     """A `recipient-fields serve` that runs, or is about to."""
 
-    def __init__(self, storage: str, *options: str, **environment: str) -> None:
+    def __init__(
+        self, storage: str, *options: str, by: tuple[str, ...] = (), **environment: str
+    ) -> None:
+        """`by`: the command that runs it, where it is not run directly."""
         listen = () if "RECIPIENT_FIELDS_LISTEN" in environment else ("--listen", "127.0.0.1:0")
         self._process = subprocess.Popen(
-            [SCRIPT, "--storage", storage, "serve", *listen, *options],
+            [*by, SCRIPT, "--storage", storage, "serve", *listen, *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -176,14 +183,15 @@ class Service:
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
         """Send the signal, and wait for the exit status."""
         self._process.send_signal(by)
-        return self._ended()
+        return self.ended()
 
     def kill(self) -> None:
         """End it without notice; nothing where it has ended."""
         self._process.kill()
-        self._ended()
+        self.ended()
 
-    def _ended(self) -> int:
+    def ended(self) -> int:
+        """Wait for the exit status."""
         status = self._process.wait(timeout=HANGS)
         self._printed.join()
         self._told.join()

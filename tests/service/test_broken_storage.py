@@ -13,7 +13,8 @@ from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.composition import open_core
 
 from ..cli.commands import Script
-from .service import FIELDS, Answer, Service
+from .conftest import watched
+from .service import BOUND, FIELDS, Answer, Service
 
 
 @contextmanager
@@ -50,12 +51,27 @@ def key(service: Service, storage: str) -> str:
     Nothing of this process stays open: to close a file that it has open twice would let go of
     SQLite's locks on it.
     """
+    key = new_key(storage)
+    assert service.client(key)("GET", FIELDS).status == 200
+    return key
+
+
+def new_key(storage: str) -> str:
+    """The full key of an organization of its own."""
     core = open_core(storage)
     organization = core.administration.create_organization("Acme")
     key = core.administration.issue_key(organization.id, name="Tests").plain.reveal()
     core.storage.close()
-    assert service.client(key)("GET", FIELDS).status == 200
     return key
+
+
+@contextmanager
+def another_writer(file: Path) -> Iterator[None]:
+    """Somebody else writes, for as long as the block takes."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
 
 
 def test_a_well_formed_key_is_503_while_keys_can_not_be_checked(
@@ -119,11 +135,9 @@ def test_a_storage_that_can_only_be_read_serves_reads(
 ) -> None:
     client = service.client(key)
 
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")  # Another writer, who takes for ever.
+    with another_writer(file):
         reads = client("GET", FIELDS)
         write = client.create(name="Shop")
-        connection.execute("ROLLBACK")
 
     assert reads.status == 200
     assert unavailable(write, "service_unavailable")
@@ -137,3 +151,53 @@ def test_a_service_does_not_start_on_a_broken_file(tmp_path: Path) -> None:
     told = Script(f"sqlite:{file}")("serve", "--listen", "127.0.0.1:0").failure()
 
     assert told == "SQLite: file is not a database"
+
+
+def new_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return folder
+
+
+@contextmanager
+def read_only(file: Path) -> Iterator[None]:
+    """The file, and what SQLite keeps beside it, by their permissions."""
+    for path in file.parent.iterdir():
+        path.chmod(0o444)
+    file.parent.chmod(0o555)
+    try:
+        yield
+    finally:
+        file.parent.chmod(0o755)
+        for path in file.parent.iterdir():
+            path.chmod(0o644)
+
+
+def test_a_file_that_may_only_be_read_is_503_once_it_is_opened_anew_until_it_may_be_written(
+    tmp_path: Path,
+) -> None:
+    file = new_folder(tmp_path) / "fields.db"
+    with watched(Service(f"sqlite:{file}", by=BOUND)) as service:
+        client = service.client(new_key(f"sqlite:{file}"))
+        assert client.create(name="Before").status == 201
+
+        with read_only(file):
+            assert client.create(name="Still open").status == 201
+            with another_writer(file):
+                assert unavailable(client.create(name="Locked"), "service_unavailable")
+            assert unavailable(client("GET", FIELDS), "api_key_validation_unavailable")
+            assert unavailable(client.create(name="Refused"), "api_key_validation_unavailable")
+            assert unavailable(service.anyone("GET", "/readyz"), "service_unavailable")
+
+        assert [field["name"] for field in client.fields()] == ["Before", "Still open"]
+        assert client.create(name="After").status == 201
+
+
+def test_a_service_does_not_start_on_a_file_that_may_only_be_read(tmp_path: Path) -> None:
+    file = new_folder(tmp_path) / "fields.db"
+    new_key(f"sqlite:{file}")
+
+    with read_only(file):
+        service = Service(f"sqlite:{file}", by=BOUND)
+        service.tells("Error: SQLite: attempt to write a readonly database\n")
+        assert service.ended() == 1

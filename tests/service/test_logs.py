@@ -21,6 +21,14 @@ def test_a_request_is_a_line_of_json_where_nobody_reads_along(service: Service, 
     assert (line["route"], line["method"], line["status"]) == (FIELDS, "GET", 200)
 
 
+def test_a_request_that_never_reaches_the_application_is_a_line_as_well(service: Service) -> None:
+    answer = service.anyone.refused(b"GET / HTTP/1.1\r\n\r\n")
+
+    service.tells(answer.headers["X-Request-Id"])
+    (line,) = [x for x in service.log if x["request_id"] == answer.headers["X-Request-Id"]]
+    assert (line["route"], line["method"], line["status"]) == ("unrouted", "GET", 400)
+
+
 @pytest.mark.parametrize("level", ["warning", "error"])
 def test_a_request_is_worth_no_line_at_higher_levels(
     start: Callable[..., Service], key: str, level: str

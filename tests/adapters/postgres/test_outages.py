@@ -7,13 +7,16 @@ timeout pass, longer ones show that recovery does not depend on the length.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator
 from time import monotonic, sleep
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.adapters.postgres.connection import DeadlineConnection, parse_url
 from recipient_fields.domain import OrganizationId, StorageUnavailable
 
 from .examples import NOW, a_definition
@@ -21,7 +24,7 @@ from .load import Load
 from .server import PostgresServer, eventually, execute, new_database
 
 OUTAGE_SECONDS = float(os.environ.get("RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS", "2"))
-LONGEST_ANSWER = 4.0
+LONGEST_ANSWER = 3.0
 
 
 @pytest.fixture
@@ -198,6 +201,18 @@ def test_a_server_that_became_read_only_is_left_for_one_that_is_not(
     with pytest.raises(StorageUnavailable, match="25006"):
         storage.fields.add(ours, a_definition())
     storage.fields.add(ours, a_definition())
+
+
+def test_of_several_servers_one_that_says_nothing_is_passed_over_within_a_second(
+    server: PostgresServer, database: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hosts = f"127.0.0.1:{silent.getsockname()[1]},127.0.0.1:{server.port}"
+        url = database.replace(f"127.0.0.1:{server.port}", hosts)
+        for parameters, seconds in ((url, 1), (f"{url}?connect_timeout=2", 2)):
+            began = monotonic()
+            DeadlineConnection.connect(make_conninfo("", **parse_url(parameters))).close()
+            assert seconds <= monotonic() - began < seconds + 0.5
 
 
 def test_a_failover_is_followed(server: PostgresServer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 from itertools import count
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -16,6 +17,8 @@ from attrs import frozen
 FIELDS = "/api/v1/recipient_fields"
 LONGEST_ANSWER = 5.0
 READERS = WRITERS = 2
+
+_log = logging.getLogger(__name__)
 
 
 @frozen
@@ -63,10 +66,30 @@ class HttpLoad:
         """No 500, no 401, no answer later than 5 s, and every 503 says when to retry."""
         assert {answer.status for answer in self.answers} <= {200, 201, 503}
         assert all(answer.retry_after for answer in self.answers if answer.status == 503)
-        assert max(answer.seconds for answer in self.answers) < LONGEST_ANSWER
+        slowest = max(answer.seconds for answer in self.answers)
+        _log.info("slowest answer %.2f s", slowest)
+        assert slowest < LONGEST_ANSWER
+
+    def require_quick_refusals_between(self, begin: float, end: float, *, within: float) -> None:
+        """What was asked for then was refused, and no refusal took longer."""
+        refused = [answer for answer in self.answers if begin < answer.began < end]
+        assert {answer.status for answer in refused} == {503}
+        assert max(answer.seconds for answer in refused) < within
 
     def require_service_since(self, accepting: float) -> None:
         """What was asked for 1.5 s or later after the server accepted again went well."""
+        ends = {
+            method: min(
+                answer.began + answer.seconds
+                for answer in self.answers
+                if answer.method == method and answer.status < 300 and answer.began > accepting
+            )
+            for method in ("GET", "POST")
+        }
+        _log.info(
+            "first read %.2f s, first write %.2f s after the return",
+            *(ends[method] - accepting for method in ("GET", "POST")),
+        )
         late = [answer for answer in self.answers if answer.began > accepting + 1.5]
         assert {(answer.method, answer.status) for answer in late} == {("GET", 200), ("POST", 201)}
 

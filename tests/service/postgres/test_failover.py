@@ -1,7 +1,7 @@
 """Two servers with synchronous replication: one is lost, and nothing that was acknowledged is.
 
-Figures are logged: `pytest --log-cli-level=INFO`. With RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS a
-primary is also frozen, and more clients write than the service has threads.
+Figures are logged: `pytest --log-cli-level=INFO`. With RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS more
+clients also write than the service has threads.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ POOL = THREADS + 2
 PAUSE = 0.02
 GIVES_UP = 30.0
 
-LOSSES = [(PostgresServer.kill_everything, 3.0)]
-"""How the primary is lost, and the most seconds from the promotion to the first write."""
+FIRST_WRITE = 3.0
+"""The most seconds from a promotion to the first write."""
 CROWDS = [THREADS - 2]
 """How many write while the standby is gone."""
 if "RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS" in os.environ:
-    LOSSES.append((PostgresServer.freeze, 4.0))
     CROWDS.append(3 * POOL)
 
 _log = logging.getLogger(__name__)
@@ -173,9 +172,9 @@ def acknowledged_since(begin: float, writers: list[Writer]) -> list[Asked]:
     return [each for each in all_asked(writers) if each.began > begin and each.status < 300]
 
 
-@pytest.mark.parametrize(("lose", "within"), LOSSES)
+@pytest.mark.parametrize("lose", [PostgresServer.kill_everything, PostgresServer.freeze])
 def test_a_failover_loses_nothing_that_was_acknowledged(
-    pair: Pair, lose: Callable[[PostgresServer], None], within: float
+    pair: Pair, lose: Callable[[PostgresServer], None]
 ) -> None:
     keys = pair.new_keys(THREADS)
     with serving(pair.url) as url:
@@ -187,7 +186,7 @@ def test_a_failover_loses_nothing_that_was_acknowledged(
             lost = monotonic()
             pair.standby.promote()
             promoted = monotonic()
-            eventually(lambda: acknowledged_since(lost, writers), within=within)
+            eventually(lambda: acknowledged_since(lost, writers), within=FIRST_WRITE)
             sleep(1)
         require_nothing_lost_or_doubled(writers)
 
@@ -261,5 +260,7 @@ def test_a_key_that_was_not_used_for_long_makes_no_answer_late(pair: Pair) -> No
         pair.standby.stop("immediate")
         began = monotonic()
         answer = Client(url, key).create(name="City")
+        seconds = monotonic() - began
+        _log.info("503 after %.2f s", seconds)
         assert answer.status == 503
-        assert monotonic() - began < LONGEST_ANSWER
+        assert seconds < LONGEST_ANSWER

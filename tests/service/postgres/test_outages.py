@@ -9,9 +9,10 @@ import os
 from collections.abc import Callable
 from time import monotonic, sleep
 
+import psycopg
 import pytest
 
-from ...adapters.postgres.server import PostgresServer, eventually
+from ...adapters.postgres.server import PostgresServer, eventually, execute
 from .load import LONGEST_ANSWER, HttpLoad
 
 OUTAGE_SECONDS = float(os.environ.get("RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS", "2"))
@@ -31,6 +32,11 @@ def restart_immediately(server: PostgresServer) -> None:
     server.start()
 
 
+def kill_a_backend(server: PostgresServer) -> None:
+    """The postmaster then ends all others and recovers."""
+    server.kill_a_backend()
+
+
 def kill_the_postmaster(server: PostgresServer) -> None:
     server.kill()
     sleep(OUTAGE_SECONDS)
@@ -45,7 +51,14 @@ def freeze(server: PostgresServer) -> None:
 
 @pytest.mark.parametrize(
     "break_and_mend",
-    [terminate_backends, restart_fast, restart_immediately, kill_the_postmaster, freeze],
+    [
+        terminate_backends,
+        restart_fast,
+        restart_immediately,
+        kill_a_backend,
+        kill_the_postmaster,
+        freeze,
+    ],
 )
 def test_clients_are_told_to_retry_and_lose_nothing(
     server: PostgresServer,
@@ -61,3 +74,38 @@ def test_clients_are_told_to_retry_and_lose_nothing(
     load.require_an_outage_of_503s()
     load.require_service_since(accepting)
     load.require_nothing_lost()
+
+
+@pytest.mark.parametrize(
+    ("lock", "answered"),
+    [
+        ("SELECT FROM organizations FOR UPDATE", {("GET", 200), ("POST", 503)}),
+        # A list is read from the table only where its catalog has changed since.
+        ("LOCK TABLE recipient_fields", {("GET", 200), ("GET", 503), ("POST", 503)}),
+        ("LOCK TABLE api_keys", {("GET", 503), ("POST", 503)}),
+    ],
+    ids=["a row", "a table", "the keys"],
+)
+def test_what_someone_locks_is_503_in_time_and_leaves_no_session_stuck(
+    serve: Callable[[], str], database: str, key: str, lock: str, answered: set[tuple[str, int]]
+) -> None:
+    with psycopg.connect(database) as locker:
+        with HttpLoad(serve(), key) as load:
+            locker.execute(lock.encode())
+            locked = monotonic()
+            sleep(3)
+        eventually(lambda: not _stuck(database), within=1)
+    load.require_an_outage_of_503s()
+    during = {(answer.method, answer.status) for answer in load.answers if answer.began > locked}
+    assert ("POST", 503) in during
+    assert during <= answered
+    load.require_nothing_lost()
+
+
+def _stuck(database: str) -> list[tuple[object, ...]]:
+    """The service's sessions that wait for what others hold."""
+    return execute(
+        database,
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'recipient-fields'"
+        " AND wait_event_type = 'Lock'",
+    )

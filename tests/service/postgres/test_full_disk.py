@@ -1,0 +1,129 @@
+"""A PostgreSQL whose disk is full. It takes root to mount a small one: see `make test-disk`."""
+
+from __future__ import annotations
+
+import pwd
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from time import monotonic, sleep
+
+import psycopg
+import pytest
+
+from recipient_fields.adapters.postgres import migrate
+from recipient_fields.entrypoints.composition import open_core
+
+from ...adapters.postgres.server import PostgresServer, eventually, execute, new_database
+from ..service import FIELDS, Client
+from .conftest import serving
+from .load import HttpLoad
+
+USER = pwd.getpwnam("nobody")
+
+
+@contextmanager
+def small_disk(folder: Path, mebibytes: int) -> Iterator[None]:
+    """A disk of that size at the folder, which is the server's."""
+    folder.mkdir()
+    options = f"size={mebibytes}m,mode=0700,uid={USER.pw_uid},gid={USER.pw_gid}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """A file that leaves no room for any other."""
+    filler = disk / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while file.write(b"x" * 4096):
+            pass
+    return filler
+
+
+def new_key(database: str) -> str:
+    migrate(database)
+    core = open_core(database)
+    organization = core.administration.create_organization("Acme")
+    key = core.administration.issue_key(organization.id, name="Test").plain.reveal()
+    core.storage.close()
+    return key
+
+
+def test_writes_are_503_and_reads_go_on_until_there_is_room_for_the_tables(
+    server: PostgresServer,
+) -> None:
+    disk = server.folder / "small"
+    with small_disk(disk, 24):
+        execute(server.url(), f"CREATE TABLESPACE small LOCATION '{disk}'")
+        with new_database(server.url(), "TABLESPACE small") as database:
+            key = new_key(database)
+            with serving(database) as url:
+                client = Client(url, key)
+                acknowledged = [client.create(name="Before").document["recipient_field"]]
+                filler = fill(disk)
+                for number in range(40):
+                    code = token_hex(4_000)
+                    answer = client.create(name=f"n{number}", custom_insertion_code=code)
+                    if answer.status == 201:
+                        acknowledged.append(answer.document["recipient_field"])
+                        continue
+                    assert (answer.status, answer.code) == (503, "service_unavailable")
+                    assert "Retry-After" in answer.headers
+                    assert client.fields() == acknowledged
+                    assert client("GET", "/readyz").status == 200
+                assert len(acknowledged) < 40
+                filler.unlink()
+                assert client.create(name="Room").status == 201
+                assert client("GET", f"{FIELDS}/room").status == 200
+                assert len(client.fields()) == len(acknowledged) + 1
+        execute(server.url(), "DROP TABLESPACE small")
+
+
+def test_a_server_that_ends_as_its_log_has_no_room_is_an_outage_like_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        disk = Path(folder) / "small"
+        with small_disk(disk, 160):
+            monkeypatch.setattr(tempfile, "tempdir", str(disk))
+            server = PostgresServer.create()
+            monkeypatch.undo()
+            try:
+                require_an_outage_like_others(server, disk)
+            finally:
+                server.remove()
+
+
+def require_an_outage_like_others(server: PostgresServer, disk: Path) -> None:
+    key = new_key(server.url())
+    with serving(server.url()) as url:
+        with HttpLoad(url, key) as load:
+            filler = fill(disk)
+            eventually(lambda: not logs(server), within=10)
+            sleep(1)
+            filler.unlink()
+            if not server.accepts():
+                server.start()
+            accepting = monotonic()
+            sleep(2.5)
+        load.require_an_outage_of_503s()
+        assert 503 in {answer.status for answer in load.answers}
+        load.require_service_since(accepting)
+        load.require_nothing_lost()
+
+
+def logs(server: PostgresServer) -> bool:
+    """Could the server begin one more file of its write-ahead log?"""
+    try:
+        execute(server.url(), "SELECT pg_logical_emit_message(true, 'x', 'x'), pg_switch_wal()")
+    except psycopg.Error:
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""What clients see while the network between the service and PostgreSQL fails.
+
+RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS says how long an outage lasts.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from time import monotonic, sleep
+from urllib.parse import urlsplit
+
+import pytest
+
+from recipient_fields.domain import Organization
+from recipient_fields.entrypoints.composition import Core
+
+from ...adapters.postgres.server import PostgresServer, eventually
+from ..service import FIELDS, Client
+from .conftest import serving
+from .load import HttpLoad
+from .proxy import Proxy
+from .test_outages import OUTAGE_SECONDS
+
+NOTICED = 4.0
+"""Seconds after which refusals are quick."""
+QUICK = 1.2
+
+
+@pytest.fixture
+def proxy(server: PostgresServer) -> Iterator[Proxy]:
+    with Proxy(server.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def url(proxy: Proxy, database: str) -> Iterator[str]:
+    """Of a service that reaches the database through the proxy."""
+    port = str(urlsplit(database).port)
+    with serving(database.replace(f":{port}/", f":{proxy.port}/")) as url:
+        yield url
+
+
+def test_a_network_that_swallows_everything_makes_no_answer_late(
+    proxy: Proxy, url: str, key: str
+) -> None:
+    with HttpLoad(url, key) as load:
+        with proxy.swallowing():
+            lost = monotonic()
+            with pytest.raises(TimeoutError):
+                socket.create_connection(("127.0.0.1", proxy.port), timeout=0.5)
+            sleep(NOTICED + OUTAGE_SECONDS)
+            back = monotonic()
+        sleep(2.5)
+    load.require_an_outage_of_503s()
+    load.require_quick_refusals_between(lost + NOTICED, back - QUICK, within=QUICK)
+    load.require_service_since(back)
+    load.require_nothing_lost()
+
+
+def test_connections_that_are_reset_cost_what_was_under_way_at_most(
+    proxy: Proxy, url: str, key: str
+) -> None:
+    with HttpLoad(url, key) as load:
+        for _ in range(3):
+            proxy.cut()
+            sleep(0.3)
+        cut = monotonic()
+        sleep(2)
+    load.require_an_outage_of_503s()
+    load.require_service_since(cut)
+    load.require_nothing_lost()
+
+
+def test_a_slow_network_makes_answers_slow_and_fails_none(proxy: Proxy, url: str, key: str) -> None:
+    with HttpLoad(url, key) as load:
+        proxy.latency = 0.1  # There and back: 200 ms.
+        slow = monotonic()
+        sleep(3)
+        proxy.latency = 0.0
+    load.require_service_since(slow - 1.5)
+    assert 0.2 < max(answer.seconds for answer in load.answers) < 2
+    load.require_nothing_lost()
+
+
+def test_a_key_that_is_revoked_while_the_service_is_cut_off_is_401_once_it_is_not(
+    proxy: Proxy, url: str, core: Core, acme: Organization, key: str
+) -> None:
+    client = Client(url, key)
+    client.fields()
+    (stored,) = core.administration.list_keys(acme.id)
+    with proxy.swallowing():
+        core.administration.revoke_key(stored.id)
+        began = monotonic()
+        while monotonic() < began + OUTAGE_SECONDS:
+            answer = client("GET", FIELDS)
+            assert (answer.status, answer.code) == (503, "api_key_validation_unavailable")
+    answers: list[int] = []
+
+    def answered() -> bool:
+        answers.append(client("GET", FIELDS).status)
+        return answers[-1] != 503
+
+    eventually(answered, within=5)
+    assert answers[-1] == 401
