@@ -8,11 +8,12 @@ is left for the request, holds for all steps together.
 from __future__ import annotations
 
 import http.client
+import os
 import socket
 import ssl
 from io import BufferedReader, RawIOBase
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import BoundedSemaphore, Thread
 from time import monotonic
 from typing import Any, TypeAlias, cast
 
@@ -20,6 +21,12 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 from urllib3.util import Url
+
+_SWITCHED = 101
+_MOST_LOOK_UPS = 16
+"""At a time. A resolver that hangs keeps a thread for each, and nobody can end it."""
+
+_look_ups = BoundedSemaphore(_MOST_LOOK_UPS)
 
 _Addresses: TypeAlias = list[tuple[Any, ...]]
 
@@ -47,6 +54,11 @@ class _TimelyResponse(http.client.HTTPResponse):
     def begin(self) -> None:
         """Read the head. HTTPException where it is malformed: urllib3 would log what it is."""
         super().begin()
+        while 100 <= self.status < 200:  # Not the answer yet, which http.client takes it for.
+            if self.status == _SWITCHED:
+                raise http.client.HTTPException
+            self.headers = self.msg = None  # type: ignore[assignment]
+            super().begin()
         if self.msg.defects or self.msg.get_payload():
             raise http.client.HTTPException
 
@@ -77,24 +89,41 @@ class _Timely(RawIOBase):
 
 class _Plain(HTTPConnection):
     response_class = _TimelyResponse
+    process = 0
 
     def _new_conn(self) -> socket.socket:
+        self.process = os.getpid()
         return _connected(self)
 
 
 class _Secure(HTTPSConnection):
     response_class = _TimelyResponse
+    process = 0
 
     def _new_conn(self) -> socket.socket:
+        self.process = os.getpid()
         return _connected(self)
 
 
 class _PlainPool(HTTPConnectionPool):
     ConnectionCls = _Plain
 
+    def _get_conn(self, timeout: float | None = None) -> Any:
+        return _of_this_process(super()._get_conn(timeout))
+
 
 class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _Secure
+
+    def _get_conn(self, timeout: float | None = None) -> Any:
+        return _of_this_process(super()._get_conn(timeout))
+
+
+def _of_this_process(connection: Any) -> Any:
+    """The connection, which a forked process must not share: answers would go to either."""
+    if connection.sock is not None and connection.process != os.getpid():
+        connection.close()
+    return connection
 
 
 def _connected(connection: HTTPConnection) -> socket.socket:
@@ -102,7 +131,10 @@ def _connected(connection: HTTPConnection) -> socket.socket:
     ends = monotonic() + cast("float", connection.timeout)
     addresses = _addresses(connection, ends)
     for tried, (family, kind, protocol, _, address) in enumerate(addresses):
-        sock = socket.socket(family, kind, protocol)
+        try:
+            sock = socket.socket(family, kind, protocol)
+        except OSError:  # The system has no such family of addresses.
+            continue
         try:
             sock.settimeout(_left(connection, ends) / (len(addresses) - tried))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -131,7 +163,11 @@ def _addresses(connection: HTTPConnection, ends: float) -> _Addresses:
             found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as error:
             found.put(error if isinstance(error, socket.gaierror) else socket.gaierror(str(error)))
+        finally:
+            _look_ups.release()
 
+    if not _look_ups.acquire(timeout=_left(connection, ends)):
+        raise ConnectTimeoutError(connection, "too many names are being looked up")
     Thread(target=look_up, name="recipient-fields-look-up", daemon=True).start()
     try:
         result = found.get(timeout=_left(connection, ends))

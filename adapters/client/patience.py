@@ -6,7 +6,7 @@ from random import SystemRandom
 from time import monotonic, sleep
 
 from attrs import field, frozen
-from attrs.validators import ge, gt
+from attrs.validators import ge, gt, le
 from urllib3 import Retry
 from urllib3.exceptions import InvalidHeader
 
@@ -22,19 +22,23 @@ _NOT_BEGUN = {"api_key_validation_unavailable", "overloaded", "request_timeout"}
 _random = SystemRandom()
 
 
+_LONGEST = 86_400.0
+
+
 @frozen(kw_only=True)
 class Patience:
     """What a request may take. Times in seconds.
 
     It ends within `deadline`, waiting and repeating included, and is made `attempts` times at most.
-    Between them passes what the service asks for, and up to `backoff` by chance; `backoff` doubles
-    each time. An answer has at most `largest_answer` bytes. ValueError where that is no request.
+    Between them passes what the service asks for, or half of `backoff` to all of it by chance;
+    `backoff` doubles each time. No time is longer than a day. An answer has at most
+    `largest_answer` bytes; reading a large one takes time of its own. ValueError otherwise.
     """
 
-    deadline: float = field(default=10, validator=gt(0))
-    connect_timeout: float = field(default=3, validator=gt(0))
+    deadline: float = field(default=10.0, validator=[gt(0.0), le(_LONGEST)])
+    connect_timeout: float = field(default=3.0, validator=[gt(0.0), le(_LONGEST)])
     attempts: int = field(default=4, validator=ge(1))
-    backoff: float = field(default=0.1, validator=ge(0))
+    backoff: float = field(default=0.1, validator=[ge(0.0), le(_LONGEST)])
     largest_answer: int = field(default=64 * 2**20, validator=ge(0))
 
 

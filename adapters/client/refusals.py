@@ -35,7 +35,7 @@ from .json_values import Json, NotAsAgreed
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _TAG = re.compile(r'(?:W/)?"([\x21\x23-\x7e]+)"')
-_LIMIT = re.compile(r"limit of ([0-9,]{1,20}) fields")
+_LIMIT = re.compile(r"limit of ([0-9][0-9,]{0,19}) fields")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
 _LONGEST_MESSAGE = 1_000
 

@@ -106,16 +106,18 @@ class Endpoint:
 
     def _ask(self, form: str) -> bytes:
         ends = monotonic() + self._timeout
-        silence = ""
+        kind = None
         try:
             status, body = self._exchange(form, ends)
         except HTTPError as error:
-            silence = _SILENCES[_kind(error)]
-        # Outside the block, so that no error is chained that could repeat what the issuer sent.
-        if silence:
+            kind = _kind(error)
+        if kind is TimedOut:
             self._circuit.silent()
-            _unavailable(silence)
-        self._circuit.answered()
+        else:  # Also where the connection breaks: what ends soon keeps nobody waiting.
+            self._circuit.answered()
+        # Outside the block, so that no error is chained that could repeat what the issuer sent.
+        if kind is not None:
+            _unavailable(_SILENCES[kind])
         if status != 200:
             _unavailable(_failure(status))
         if len(body) > _LARGEST_ANSWER:

@@ -39,6 +39,15 @@ def optional_json(allowed: AllowedValues | None) -> str | None:
     return None if allowed is None else _encode(allowed.values)
 
 
+def from_optional_json(text: str | None) -> list[object] | None:
+    """The allowed values, or None for NULL.
+
+    The column is read as text: how psycopg reads JSON is the application's to choose.
+    """
+    values: list[object] | None = None if text is None else json.loads(text)
+    return values
+
+
 def storable_id(identifier: int) -> int:
     """The identifier, or one that no row has where PostgreSQL can't hold it."""
     return identifier if 0 < identifier <= _LARGEST_BIGINT else _NO_ID

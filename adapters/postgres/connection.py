@@ -114,7 +114,12 @@ def parse_url(url: str) -> Parameters:
         )
     several = "," in f"{parameters.get('host', '')}{parameters.get('hostaddr', '')}"
     seconds = _CONNECT_SECONDS_OF_SEVERAL if several else _CONNECT_SECONDS
-    return {"connect_timeout": seconds, "fallback_application_name": _NAME, **parameters}
+    return {
+        "connect_timeout": seconds,
+        "fallback_application_name": _NAME,
+        **parameters,
+        "client_encoding": "utf8",  # whatever role, database or environment prefer
+    }
 
 
 def require_compiled_driver() -> None:

@@ -133,7 +133,7 @@ class Database:
             self._pool.drain()  # This is no longer the primary, wherever the others lead.
             raise
         except InvalidSqlStatementName:
-            connection.close()  # Somebody made it forget what it had prepared.
+            self._pool.drain()  # Somebody made it, and so maybe others, forget what they prepared.
             raise
         finally:
             connection.deadline = None

@@ -20,9 +20,10 @@ KEY_ONCE = "recipient_fields_key_once"
 
 _RACES = ("40001", "40P01")
 _FORGOTTEN = "26000"
-"""The connection does not know the prepared statement any more."""
+"""The session does not know the prepared statement any more."""
 _UNAVAILABLE = (
     *_RACES,
+    _FORGOTTEN,
     "08",  # the connection failed
     "25006",  # read-only: no longer the primary
     "25P03",  # idle in a transaction for too long

@@ -28,7 +28,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import SyncPlan
 
 from ..rows import plain_values, stored_field
-from .columns import from_utc, optional_json, storable_id
+from .columns import from_optional_json, from_utc, optional_json, storable_id
 from .organizations import (
     LOCK_CATALOG,
     MOVE_REVISION,
@@ -42,8 +42,9 @@ from .transactions import Transactions
 
 _COLUMNS = (
     "id, organization_id, name, key, data_type, insertable, source, integration_id,"
-    " esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,"
-    " created_at AT TIME ZONE 'UTC' AS created_at, updated_at AT TIME ZONE 'UTC' AS updated_at"
+    " esp_field_name, custom_insertion_code, custom_value_expression, version,"
+    " allowed_values::text AS allowed_values, created_at AT TIME ZONE 'UTC' AS created_at,"
+    " updated_at AT TIME ZONE 'UTC' AS updated_at"
 )
 _SELECT = f"SELECT {_COLUMNS} FROM recipient_fields WHERE organization_id = %(organization_id)s"
 _SELECT_BY_ID = f"{_SELECT} AND id = %(id)s"
@@ -274,6 +275,11 @@ def _changed_values(field: RecipientField) -> Values:
 
 
 def _field(row: tuple[Any, ...]) -> RecipientField:
-    *plain, created_at, updated_at = row
-    values: tuple[Any, ...] = (*plain, from_utc(created_at), from_utc(updated_at))
+    *plain, allowed_values, created_at, updated_at = row
+    values: tuple[Any, ...] = (
+        *plain,
+        from_optional_json(allowed_values),
+        from_utc(created_at),
+        from_utc(updated_at),
+    )
     return stored_field(*values)

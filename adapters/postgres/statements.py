@@ -120,7 +120,11 @@ def _prepare(connection: DeadlineConnection, statement: Statement) -> None:
     if connection.prepare_threshold is None or statement.name in connection.prepared:
         return
     connection.pgconn.send_prepare(statement.name, statement.numbered)
-    [result] = connection.wait(execute(connection.pgconn))
+    try:
+        [result] = connection.wait(execute(connection.pgconn))
+    except BaseException:
+        connection.close()  # The server may know the statement, and we would prepare it again.
+        raise
     _rows(result)
     connection.prepared.add(statement.name)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from decimal import Decimal
+
 import pytest
+from attrs import evolve
 from psycopg.errors import DivisionByZero
 from psycopg.pq import TransactionStatus
+from psycopg.types.json import set_json_loads
 
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.adapters.postgres.connection import DeadlineConnection
@@ -14,9 +19,16 @@ from recipient_fields.adapters.postgres.statements import (
     ask_in_transaction,
     roll_back,
 )
-from recipient_fields.domain import InvalidField, OrganizationId, Rule, StorageUnavailable
+from recipient_fields.domain import (
+    AllowedValues,
+    DataType,
+    InvalidField,
+    OrganizationId,
+    Rule,
+    StorageUnavailable,
+)
 
-from .examples import a_definition, a_grant
+from .examples import NOW, a_definition, a_grant
 
 ECHO = Statement("SELECT %(text)s::text, %(number)s::bigint::text, %(nothing)s::text")
 
@@ -49,10 +61,12 @@ def test_a_session_that_was_reset_is_replaced(
     key = storage.api_keys.add(a_grant(ours))
     for number in range(_TURNS):
         assert storage.api_keys.find(key.digest) is not None
+        assert storage.api_keys.find(key.digest) is not None
         storage.fields.add(ours, a_definition(f"field_{number}"))
 
     reset_every_session(storage)
-    assert storage.api_keys.find(key.digest) is not None
+    for _ in range(_TURNS):
+        assert storage.api_keys.find(key.digest) is not None
     reset_every_session(storage)
     storage.fields.add(ours, a_definition("another"))
 
@@ -93,3 +107,45 @@ def test_an_error_amid_a_transaction_undoes_all_of_it_and_spares_the_connection(
     )
     assert (moved, divided) == ([], [("1",)])
     assert storage.fields.all(ours).revision == 7
+
+
+@pytest.mark.parametrize("encoding", ["latin1", "sql_ascii"])
+def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(
+    database: str, encoding: str
+) -> None:
+    storage = PostgresStorage(
+        f"{database}{'&' if '?' in database else '?'}client_encoding={encoding}"
+    )
+    try:
+        ours = storage.organizations.add("Größe", NOW).id
+        field = storage.fields.add(ours, evolve(a_definition(), name="Größe in €"))
+        assert storage.fields.get(ours, field.id) == field
+        assert "Größe in €" in storage.fields.publish(ours).documents
+    finally:
+        storage.close()
+
+
+def test_an_interrupt_while_a_statement_is_prepared_leaves_no_connection_that_half_knows_it(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with DeadlineConnection.connect(database, autocommit=True) as connection:
+        monkeypatch.setattr(connection, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ask(connection, ECHO, {"text": "", "number": 1, "nothing": None})
+        assert connection.closed
+
+
+def test_how_an_application_reads_json_is_its_own_business(
+    storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    values = AllowedValues(DataType.NUMBER, [1, 1.5, -0.25])
+    definition = evolve(a_definition(), data_type=DataType.NUMBER, allowed_values=values)
+    set_json_loads(lambda text: json.loads(text, parse_float=Decimal))
+    try:
+        field = storage.fields.add(ours, definition)
+        assert storage.fields.get(ours, field.id) == field
+    finally:
+        set_json_loads(json.loads)
