@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event, Thread
-from time import monotonic, sleep
+from time import monotonic
 from typing import TypeAlias, TypeVar
 
-from psycopg import Error
 from psycopg.conninfo import make_conninfo
 from psycopg.errors import InvalidSqlStatementName, ReadOnlySqlTransaction
 from psycopg_pool import ConnectionPool
 
 from .connection import DeadlineConnection, Parameters
-from .errors import is_worth_another_try, translated_errors
+from .errors import twice
+from .limits import ANSWER_SECONDS, LOCK_TIMEOUT
 from .statements import Asked, Row, Statement, Values, ask, ask_in_transaction, roll_back
+from .transactions import Work
 
 T = TypeVar("T")
 
-Work: TypeAlias = Callable[[DeadlineConnection], T]
-"""What is done with a connection. It may be done twice, but takes effect once."""
+_OurWork: TypeAlias = Callable[[DeadlineConnection], T]
+"""Work that may use what our connections have beyond others."""
 
-_ANSWER_SECONDS = 2.0
 _POOL_SECONDS = 1.0
 _KEEPER_SECONDS = 1.0
 _SPARE_CONNECTIONS = 2  # for the readiness check, and for one that is being replaced
-_YIELD_SECONDS = 0.05
 _PREPARE_AFTER = 5
 
 # In one round trip. LOCAL, because behind PgBouncer the session belongs to others as well.
-_BEGIN = """
+_BEGIN = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED;
-    SET LOCAL lock_timeout = '1s';
+    SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
     SET LOCAL idle_in_transaction_session_timeout = '5s'"""
 
 
@@ -62,22 +61,22 @@ class Database:
         self._keeper = Thread(target=self._keep, name="recipient-fields-keeper", daemon=True)
         self._keeper.start()
 
-    def read(self, work: Work[T], *, seconds: float = _ANSWER_SECONDS) -> T:
+    def read(self, work: Work[T], *, seconds: float = ANSWER_SECONDS) -> T:
         """What the work finds; each of its statements sees a state of its own."""
         return self._twice(work, seconds)
 
     def ask(self, statement: Statement, values: Values) -> list[Row]:
         """The rows of a statement that only reads."""
-        return self._twice(lambda connection: ask(connection, statement, values), _ANSWER_SECONDS)
+        return self._twice(lambda connection: ask(connection, statement, values), ANSWER_SECONDS)
 
     def ask_in_transaction(self, *asked: Asked) -> list[list[Row]]:
         """The rows of each of these statements, which take effect together or not at all."""
         return self._twice(
-            lambda connection: ask_in_transaction(connection, *asked), _ANSWER_SECONDS
+            lambda connection: ask_in_transaction(connection, *asked), ANSWER_SECONDS
         )
 
     def write(
-        self, work: Work[T], *, first: str | None = None, seconds: float = _ANSWER_SECONDS
+        self, work: Work[T], *, first: str | None = None, seconds: float = ANSWER_SECONDS
     ) -> T:
         """What the work returns, in one transaction; undone where it raises.
 
@@ -113,18 +112,11 @@ class Database:
         self._keeper.join(_KEEPER_SECONDS)
         self._pool.close(timeout=1.0)
 
-    def _twice(self, work: Work[T], seconds: float) -> T:
+    def _twice(self, work: _OurWork[T], seconds: float) -> T:
         deadline = monotonic() + seconds
-        with translated_errors():
-            try:
-                return self._once(work, deadline)
-            except Error as error:
-                if not is_worth_another_try(error):
-                    raise
-            sleep(_YIELD_SECONDS)  # So that the other gets what this one has just given back.
-            return self._once(work, deadline)
+        return twice(lambda: self._once(work, deadline))
 
-    def _once(self, work: Work[T], deadline: float) -> T:
+    def _once(self, work: _OurWork[T], deadline: float) -> T:
         connection = self._take(deadline)
         connection.deadline = deadline
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import sleep
+from typing import TypeVar
 
 import psycopg
 
@@ -17,6 +19,10 @@ from recipient_fields.domain import (
 
 KEY_ONCE = "recipient_fields_key_once"
 """The constraint that holds a key to one field of an organization."""
+
+T = TypeVar("T")
+
+_YIELD_SECONDS = 0.05
 
 _RACES = ("40001", "40P01")
 _FORGOTTEN = "26000"
@@ -58,6 +64,21 @@ def translated_errors() -> Iterator[None]:
         if ours is None:
             raise
         raise ours from error
+
+
+def twice(attempt: Callable[[], T]) -> T:
+    """What the attempt gives, or where it met another transaction, a second one.
+
+    What both raise is told as by `translated_errors`.
+    """
+    with translated_errors():
+        try:
+            return attempt()
+        except psycopg.Error as error:
+            if not is_worth_another_try(error):
+                raise
+        sleep(_YIELD_SECONDS)  # So that the other gets what this one has just given back.
+        return attempt()
 
 
 def is_worth_another_try(error: psycopg.Error) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import sleep
 from typing import Any, TypeVar
 
 import psycopg
@@ -22,9 +21,10 @@ from recipient_fields.application import (
 from recipient_fields.domain import StorageUnavailable
 
 from .api_keys import PostgresApiKeyRepository
-from .errors import is_worth_another_try, one_line, translated_errors
+from .errors import one_line, twice
 from .fields import PostgresFieldRepository
 from .integrations import PostgresIntegrationRepository
+from .limits import ANSWER_SECONDS, CHECK_SECONDS, LOCK_TIMEOUT
 from .organizations import PostgresOrganizationRepository
 from .schema import require_sufficient, take_steps
 from .statements import Asked, Row, Statement, Values
@@ -32,11 +32,7 @@ from .transactions import Work
 
 T = TypeVar("T")
 
-_ANSWER_SECONDS = 2.0
-_CHECK_SECONDS = 0.5
 _MIGRATION_SECONDS = 60.0
-_LOCK_TIMEOUT = "1s"
-_YIELD_SECONDS = 0.05
 
 _LOCK_SCHEMAS = "SELECT pg_advisory_xact_lock(hashtext('recipient-fields schemas'))"
 _LACKS_SCHEMA = "SELECT to_regnamespace(quote_ident(%s)) IS NULL"
@@ -89,7 +85,7 @@ class HostedPostgresStorage:
 
     def check(self) -> None:
         """StorageUnavailable unless the server answers and has the schema needed."""
-        self._database.read(require_sufficient, seconds=_CHECK_SECONDS)
+        self._database.read(require_sufficient, seconds=CHECK_SECONDS)
 
     def close(self) -> None:
         """The connections are the host's to close."""
@@ -110,22 +106,15 @@ class _HostDatabase:
         self._connect = connect
         self._search_path = None if schema is None else Identifier(schema).as_string(None)
 
-    def read(self, work: Work[T], *, seconds: float = _ANSWER_SECONDS) -> T:
+    def read(self, work: Work[T], *, seconds: float = ANSWER_SECONDS) -> T:
         """See Transactions. A read that fails must not end the host's transaction either."""
         return self.write(work, seconds=seconds)
 
     def write(
-        self, work: Work[T], *, first: str | None = None, seconds: float = _ANSWER_SECONDS
+        self, work: Work[T], *, first: str | None = None, seconds: float = ANSWER_SECONDS
     ) -> T:
         """See Transactions."""
-        with translated_errors():
-            try:
-                return self._once(work, first, seconds)
-            except psycopg.Error as error:
-                if not is_worth_another_try(error):
-                    raise
-            sleep(_YIELD_SECONDS)  # So that the other ends first.
-            return self._once(work, first, seconds)
+        return twice(lambda: self._once(work, first, seconds))
 
     def ask(self, statement: Statement, values: Values) -> list[Row]:
         """See Transactions."""
@@ -160,7 +149,7 @@ class _HostDatabase:
         """The limits of the block, and the schema it finds its tables in; then the host's again."""
         [(lock, statement, path)] = connection.execute(_SETTINGS).fetchall()
         ours = (
-            _LOCK_TIMEOUT if lock == _NO_LIMIT else lock,
+            LOCK_TIMEOUT if lock == _NO_LIMIT else lock,
             f"{seconds * 1_000:.0f}ms" if statement == _NO_LIMIT else statement,
             self._search_path or path,
         )

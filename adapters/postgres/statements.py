@@ -19,6 +19,7 @@ from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from .connection import DeadlineConnection
+from .limits import LOCK_TIMEOUT
 
 Value: TypeAlias = str | bytes | int | None
 Values: TypeAlias = Mapping[str, Value]
@@ -61,7 +62,10 @@ class Statement:
 Asked: TypeAlias = tuple[Statement, Values]
 
 _BEGIN: Asked = (Statement("BEGIN ISOLATION LEVEL READ COMMITTED"), {})
-_WAIT_FOR_LOCKS: Asked = (Statement("SELECT set_config('lock_timeout', '1s', true)"), {})
+_WAIT_FOR_LOCKS: Asked = (
+    Statement(f"SELECT set_config('lock_timeout', '{LOCK_TIMEOUT}', true)"),
+    {},
+)
 _COMMIT: Asked = (Statement("COMMIT"), {})
 _ROLLBACK = Statement("ROLLBACK")
 

@@ -14,10 +14,9 @@ from .connection import parse_url, require_compiled_driver
 from .database import Database
 from .fields import PostgresFieldRepository
 from .integrations import PostgresIntegrationRepository
+from .limits import CHECK_SECONDS
 from .organizations import PostgresOrganizationRepository
 from .schema import require_current, require_sufficient
-
-_CHECK_SECONDS = 0.5
 
 
 class PostgresStorage:
@@ -43,7 +42,7 @@ class PostgresStorage:
 
     def check(self) -> None:
         """StorageUnavailable unless the server answers within 500 ms and has the schema needed."""
-        self._database.read(require_sufficient, seconds=_CHECK_SECONDS)
+        self._database.read(require_sufficient, seconds=CHECK_SECONDS)
 
     def pool_use(self) -> dict[str, int]:
         """How many connections are `open` and `in_use`, and how many callers are `waiting`."""

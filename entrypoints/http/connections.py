@@ -61,6 +61,8 @@ class _Answering(Task):
 class ApplicationTask(_Answering, WSGITask):
     """A request that the application answers."""
 
+    content_bytes_written: int
+
     def write(self, data: bytes) -> None:
         """Send head and body, which nearly always come whole, at once."""
         body = data if self.has_body else b""
@@ -76,6 +78,11 @@ class ApplicationTask(_Answering, WSGITask):
 
 class RefusalTask(_Answering, ErrorTask):
     """A request that the application never sees, answered in the application's shape."""
+
+    status: str
+    content_length: int
+    response_headers: Any
+    close_on_finish: bool
 
     def execute(self) -> None:
         """Write the error object, or the problem document where the client prefers it."""
@@ -121,19 +128,22 @@ class Connection(HTTPChannel):
     _flush_some_if_lockable: Any
     _flush_exception: Any
 
-    task_class = ApplicationTask
-    error_task_class = RefusalTask
-    parser_class = FramedRequest
+    will_close: bool
+    last_activity: float
 
-    queued_at = 0.0
+    task_class: type[WSGITask] = ApplicationTask
+    error_task_class: type[ErrorTask] = RefusalTask
+    parser_class: type[FramedRequest] = FramedRequest
+
+    queued_at: float = 0.0
     """When its first request began to wait for a worker."""
-    request_began = 0.0
+    request_began: float = 0.0
     """When the request that is being received began, or could be read on."""
 
     answered: FramedRequest | None = None
     """The request whose whole answer is on its way, so that the next may already be read."""
 
-    awaits_client = False
+    awaits_client: bool = False
     """Does a request wait until the client has taken the answers before?"""
 
     _timed: FramedRequest | None = None

@@ -68,6 +68,12 @@ class Refusal(Error):
 class ChunkedBody(ChunkedReceiver):
     """A chunked body. Extensions and trailers are checked, bounded and dropped."""
 
+    chunk_remainder: int
+    control_line: bytes
+    validate_chunk_end: bool
+    all_chunks_received: bool
+    completed: bool
+
     _framing = 0
     _trailers = 0
 
@@ -130,13 +136,22 @@ class FramedRequest(HTTPRequestParser):
     error: Any
     body_rcv: Any
 
-    version = "1.1"
+    header_plus: bytes
+    headers_finished: bool
+    completed: bool
+    connection_close: bool
+    expect_continue: bool
+    content_length: int
+    url_scheme: str
+    version: str = "1.1"
     command: Any = ""
-    path = query = request_uri = ""
+    path: str = ""
+    query: str = ""
+    request_uri: str = ""
 
     def __init__(self, adj: Adjustments) -> None:
         super().__init__(adj)
-        self.began = monotonic()
+        self.began: float = monotonic()
         """When its first byte came."""
 
     def received(self, data: bytes) -> int:

@@ -72,14 +72,14 @@ class Listener(TcpWSGIServer):
     _map: Any
     _fileno: Any
 
-    channel_class = Connection
+    channel_class: type[Connection] = Connection
 
-    draining = False
+    draining: bool = False
     """Is the service to end once everything is answered?"""
-    drains_since = 0.0
-    shed = 0
+    drains_since: float = 0.0
+    shed: int = 0
     """Requests refused as `overloaded`."""
-    refused = 0
+    refused: int = 0
     """Requests refused for how they were sent."""
 
     def __init__(
@@ -102,7 +102,7 @@ class Listener(TcpWSGIServer):
         )
         workers = Workers()
         workers.set_thread_count(threads)
-        self.poll = Poll()
+        self.poll: Poll = Poll()
         self._due: deque[Connection] = deque()
         family, kind, protocol = listening.family, listening.type, listening.proto
         super().__init__(

@@ -71,16 +71,8 @@ class RequestLog:
         if not _log.isEnabledFor(level):
             return
         credential: Credential | None = req.context.get("credential")
-        facts = {
-            "request_id": logged_request_id(req),
-            "organization": None if credential is None else credential.organization_id,
-            "key_id": None if credential is None else credential.key_id,
-            "route": route,
-            "method": method_of(req),
-            "status": resp.status_code,
-            "milliseconds": _milliseconds(seconds),
-        }
-        self.log(_log.name, level, "request", facts)
+        request_id, method = logged_request_id(req), method_of(req)
+        self._tell(level, request_id, credential, route, method, resp.status_code, seconds)
 
     def refusal(self, *, request_id: str, method: str, status: int, seconds: float) -> None:
         """One line of a request that the host refused, which is nobody's and has no route.
@@ -89,16 +81,28 @@ class RequestLog:
         """
         if not _log.isEnabledFor(logging.INFO):
             return
+        self._tell(logging.INFO, request_id, None, UNROUTED, _known(method), int(status), seconds)
+
+    def _tell(
+        self,
+        level: int,
+        request_id: str,
+        credential: Credential | None,
+        route: str,
+        method: str,
+        status: int,
+        seconds: float,
+    ) -> None:
         facts = {
             "request_id": request_id,
-            "organization": None,
-            "key_id": None,
-            "route": UNROUTED,
-            "method": _known(method),
-            "status": int(status),
-            "milliseconds": _milliseconds(seconds),
+            "organization": None if credential is None else credential.organization_id,
+            "key_id": None if credential is None else credential.key_id,
+            "route": route,
+            "method": method,
+            "status": status,
+            "milliseconds": round(seconds * 1_000, 3),
         }
-        self.log(_log.name, logging.INFO, "request", facts)
+        self.log(_log.name, level, "request", facts)
 
 
 def log_record(logger: str, level: int, event: str, facts: Mapping[str, object]) -> None:
@@ -118,7 +122,3 @@ def method_of(req: falcon.Request) -> str:
 
 def _known(method: str) -> str:
     return method if method in METHODS else "other"
-
-
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1_000, 3)
