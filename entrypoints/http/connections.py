@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
+from functools import lru_cache
 from time import monotonic, time
 from typing import Any
 
@@ -43,9 +44,9 @@ class _Answering(Task):
         if self.request.connection_close or not framed or self.channel.answers_last:
             self.close_on_finish = True
         lines = [
-            f"{name.title()}: {value}"
+            f"{spelled}: {value}"
             for name, value in self.response_headers
-            if name.lower() not in {"connection", "content-length"}
+            if (spelled := _spelled(name)) is not None
         ]
         if self.has_body and framed:
             lines.append(f"Content-Length: {self.content_length}")
@@ -53,9 +54,21 @@ class _Answering(Task):
             lines.append("Connection: close")
         elif self.version == "1.0":
             lines.append("Connection: keep-alive")
-        lines.append(f"Date: {build_http_date(self.start_time)}")
+        lines.append(f"Date: {_date(int(self.start_time))}")
         head = [f"HTTP/{self.version} {self.status}", *sorted(lines), "", ""]
         return "\r\n".join(head).encode("latin-1")
+
+
+@lru_cache(maxsize=256)
+def _spelled(name: str) -> str | None:
+    """How the header's name is written; None of those that are written here."""
+    return None if name.lower() in {"connection", "content-length"} else name.title()
+
+
+@lru_cache(maxsize=2)
+def _date(second: int) -> str:
+    date: str = build_http_date(second)
+    return date
 
 
 class ApplicationTask(_Answering, WSGITask):
