@@ -17,11 +17,13 @@ from threading import BoundedSemaphore, Thread
 from time import monotonic
 from typing import Any, TypeAlias, cast
 
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 from urllib3.util import Url
 
+_LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
+_AT_ONCE = 65_536
 _SWITCHED = 101
 _MOST_LOOK_UPS = 16
 """At a time. A resolver that hangs keeps a thread for each, and nobody can end it."""
@@ -42,6 +44,19 @@ def connections_to(url: Url, *, kept: int, tls: ssl.SSLContext | None = None) ->
         context = tls or ssl.create_default_context()
         return _SecurePool(host, url.port, maxsize=kept, ssl_context=context)
     return _PlainPool(host, url.port, maxsize=kept)
+
+
+def is_private(url: Url) -> bool:
+    """Can nobody on the way read what is sent there?"""
+    return url.scheme == "https" or (url.scheme == "http" and url.host in _LOOPBACK)
+
+
+def body_of(response: BaseHTTPResponse, most: int) -> bytes:
+    """The body as it was sent, or the beginning of one of more than `most` bytes."""
+    body = bytearray()
+    while len(body) <= most and (piece := response.read1(_AT_ONCE, decode_content=False)):
+        body += piece
+    return bytes(body)
 
 
 class _TimelyResponse(http.client.HTTPResponse):

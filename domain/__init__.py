@@ -116,6 +116,8 @@ from .values import (
     ValueExpression,
     cardinality_violation,
     derived_key,
+    required_boolean,
+    required_text,
 )
 from .versions import (
     ANY_VERSION,
@@ -220,6 +222,8 @@ __all__ = [
     "parse_instant",
     "parse_organization_name",
     "require",
+    "required_boolean",
+    "required_text",
     "sync_of",
     "unstorable",
     "whole_milliseconds",

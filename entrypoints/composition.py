@@ -110,7 +110,7 @@ def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator
     """What validates API keys at that URL: ours by its scheme, or what an entry point opens.
 
     None for STORED_KEYS, which come with the storage. Our own secrets are in the environment alone.
-    UnknownKeyValidator, MissingCredentials, UnusableCredentials, MissingExtra.
+    UnknownKeyValidator, UnusableSettings, MissingCredentials, UnusableCredentials, MissingExtra.
     """
     scheme, colon, rest = url.partition(":")
     if not (scheme and colon) or (scheme == "stored" and rest):

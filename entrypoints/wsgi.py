@@ -19,8 +19,7 @@ def application() -> WSGIApplication:
 
     A factory: each process of the host calls it once, and has connections of its own. What `serve`
     says of its own host (`--listen`, `--connections`, `--reuse-port`, `--admin-listen`) is the
-    other host's to say. UnknownStorage, UnknownKeyValidator, MissingCredentials,
-    StorageUnavailable; click.UsageError for a bad setting.
+    other host's to say. Raises what `open_core` raises; click.UsageError for a bad setting.
     """
     storage = main.make_context("recipient-fields", ["serve"]).params["storage"]
     settings = serve.make_context("serve", []).params

@@ -19,10 +19,8 @@ from urllib3.exceptions import (
 from urllib3.exceptions import TimeoutError as TimedOut
 from urllib3.util import Url, parse_url
 
-from ..timely import connections_to
+from ..timely import body_of, connections_to, is_private
 
-_RECEIVED_AT_ONCE = 65_536
-_LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 
 
@@ -108,13 +106,11 @@ class Connections:
         self._pool.close()
 
     def _received(self, response: BaseHTTPResponse) -> Answer | Silence:
-        body = bytearray()
-        while piece := response.read1(_RECEIVED_AT_ONCE):
-            body += piece
-            if len(body) > self._largest_answer:
-                much = f"answers with more than {self._largest_answer:,} bytes"
-                return Silence(much, lasting=True)
-        return Answer(response.status, response.headers, bytes(body))
+        body = body_of(response, self._largest_answer)
+        if len(body) > self._largest_answer:
+            much = f"answers with more than {self._largest_answer:,} bytes"
+            return Silence(much, lasting=True)
+        return Answer(response.status, response.headers, body)
 
 
 _SILENCES: Mapping[type[HTTPError], Silence] = {
@@ -144,7 +140,7 @@ def _base(text: str, *, plaintext: bool) -> Url:
         raise ValueError(_BASE_URL)
     if url.auth or url.query is not None or url.fragment is not None:
         raise ValueError(_BASE_URL)
-    if url.scheme == "http" and url.host not in _LOOPBACK and not plaintext:
+    if not (is_private(url) or plaintext):
         message = "API keys would be sent in plain text. Use https, or say plaintext=True."
         raise ValueError(message)
     return url

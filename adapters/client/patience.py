@@ -19,10 +19,8 @@ _RETRY_AFTER = Retry(retry_after_max=2**31)
 _TROUBLED = {408, 429, 502, 503, 504}
 _NOT_BEGUN = {"api_key_validation_unavailable", "overloaded", "request_timeout"}
 """The refusals that come before anything is done."""
-_random = SystemRandom()
-
-
 _LONGEST = 86_400.0
+_random = SystemRandom()
 
 
 @frozen(kw_only=True)

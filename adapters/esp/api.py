@@ -11,8 +11,9 @@ from urllib3.util import Url, parse_url
 
 from recipient_fields.domain.esp import DIALECTS, Esp, EspRefused, EspUnavailable
 
+from ..timely import is_private
+
 _PORTS = {"http": 80, "https": 443}
-_LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 
@@ -84,8 +85,7 @@ def _usable(text: str) -> bool:
         url = parse_url(text)
     except ValueError:
         return False
-    private = url.scheme == "https" or (url.scheme == "http" and url.host in _LOOPBACK)
-    return private and bool(url.host) and not (url.auth or url.query or url.fragment)
+    return is_private(url) and bool(url.host) and not (url.auth or url.query or url.fragment)
 
 
 def _origin(url: Url) -> tuple[str | None, str | None, int | None]:

@@ -11,7 +11,7 @@ from typing import NoReturn
 from urllib.parse import quote_plus, urlencode
 
 from attrs import field, frozen
-from urllib3 import BaseHTTPResponse, Timeout
+from urllib3 import Timeout
 from urllib3.exceptions import (
     ClosedPoolError,
     HTTPError,
@@ -25,7 +25,7 @@ from urllib3.util import parse_url
 
 from recipient_fields.domain import KeyValidationUnavailable
 
-from ..timely import connections_to
+from ..timely import body_of, connections_to, is_private
 from .circuit import Circuit
 
 USUAL_TIMEOUT = 2.0
@@ -33,9 +33,9 @@ LONGEST_TIMEOUT = 3.0
 _LARGEST_ANSWER = 65_536
 _KEPT_OPEN = 64
 """As many connections as the service has threads at most."""
-_LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 _PRINTABLE = re.compile(r"[!-~]+")
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""What a bearer token consists of (RFC 6750, section 2.1)."""
 
 
 def basic(client_id: str, client_secret: str) -> str:
@@ -46,7 +46,7 @@ def basic(client_id: str, client_secret: str) -> str:
 
 def bearer(token: str) -> str:
     """The `Authorization` of a client with a token of its own; ValueError where it can't be one."""
-    if _TOKEN.fullmatch(token) is None:
+    if TOKEN.fullmatch(token) is None:
         raise ValueError("The token that proves who introspects holds characters that none has.")
     return f"Bearer {token}"
 
@@ -142,17 +142,8 @@ class Endpoint:
             redirect=False,
             preload_content=False,
         ) as response:
-            return response.status, _body(response) if response.status == 200 else b""
-
-
-def _body(response: BaseHTTPResponse) -> bytes:
-    """The body as it was sent, or the beginning of one that is too large."""
-    body = bytearray()
-    while len(body) <= _LARGEST_ANSWER and (
-        piece := response.read1(_LARGEST_ANSWER, decode_content=False)
-    ):
-        body += piece
-    return bytes(body)
+            body = body_of(response, _LARGEST_ANSWER) if response.status == 200 else b""
+            return response.status, body
 
 
 def _read(body: bytes) -> Mapping[str, object]:
@@ -209,6 +200,5 @@ def _usable(text: str) -> bool:
         url = parse_url(text)
     except ValueError:
         return False
-    private = url.scheme == "https" or (url.scheme == "http" and url.host in _LOOPBACK)
     plain = _PRINTABLE.fullmatch(text) is not None
-    return plain and private and bool(url.host) and not (url.auth or url.fragment)
+    return plain and is_private(url) and bool(url.host) and not (url.auth or url.fragment)

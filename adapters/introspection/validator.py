@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import OrderedDict
 from hashlib import sha256
 from threading import Lock
@@ -14,14 +13,12 @@ from attrs import evolve, frozen
 from recipient_fields.application import Clock, system_clock
 from recipient_fields.domain import Credential, PlainKey
 
-from .issuer import Endpoint, Issuer
+from .issuer import TOKEN, Endpoint, Issuer
 from .rules import Proven, TokenRules, Unproven
 
 LONGEST_CACHE_SECONDS = 300
 USUAL_CACHE_TOKENS = 10_000
 LONGEST_TOKEN = 8_192
-
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +88,7 @@ def _can_be_token(text: str) -> bool:
 
     A key of ours is none of the issuer's business.
     """
-    well_formed = len(text) <= LONGEST_TOKEN and _TOKEN.fullmatch(text) is not None
+    well_formed = len(text) <= LONGEST_TOKEN and TOKEN.fullmatch(text) is not None
     return well_formed and PlainKey.find(text) is None
 
 

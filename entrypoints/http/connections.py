@@ -230,7 +230,7 @@ class Connection(HTTPChannel):
             request.error = Refusal("overloaded")
         self._answer_due = None
         super().service()
-        self.request_began = monotonic()  # Nothing was read meanwhile.
+        self.request_began = monotonic()  # It may not have been read meanwhile.
         if self.writable() or not self.server.poll.reads(self):
             self.server.attend_to(self)
 

@@ -27,6 +27,8 @@ from recipient_fields.domain import (
     cardinality_violation,
     nearest,
     new_field_violations,
+    required_boolean,
+    required_text,
     unstorable,
 )
 
@@ -179,18 +181,6 @@ def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Viol
                 yield violation.under(*path)
 
 
-def _text(value: object) -> str:
-    if type(value) is str:
-        return value
-    raise InvalidField([Violation(Rule.TYPE, "This must be a string.")])
-
-
-def _boolean(value: object) -> bool:
-    if type(value) is bool:
-        return value
-    raise InvalidField([Violation(Rule.TYPE, "This must be true or false.")])
-
-
 def _list(value: object) -> list[object]:
     if type(value) is not list:
         raise InvalidField([Violation(Rule.TYPE, "This must be an array or null.")])
@@ -205,14 +195,14 @@ def _nullable(parser: Parser) -> Parser:
 
 
 _WRITABLE: dict[str, Parser] = {
-    "name": lambda value: FieldName(_text(value)),
+    "name": lambda value: FieldName(required_text(value)),
     "allowed_values": _nullable(_list),
-    "insertable": _boolean,
-    "custom_insertion_code": _nullable(lambda value: InsertionCode(_text(value))),
-    "custom_value_expression": _nullable(lambda value: ValueExpression(_text(value))),
+    "insertable": required_boolean,
+    "custom_insertion_code": _nullable(lambda value: InsertionCode(required_text(value))),
+    "custom_value_expression": _nullable(lambda value: ValueExpression(required_text(value))),
 }
 _GIVEN_ONCE: dict[str, Parser] = {
-    "key": lambda value: FieldKey(_text(value)),
+    "key": lambda value: FieldKey(required_text(value)),
     "data_type": DataType.parse,
 }
 _READ_ONLY = {"id", "source", "integration_id", "esp_field_name", "created_at", "updated_at"}
