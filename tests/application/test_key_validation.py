@@ -8,7 +8,7 @@ from threading import RLock
 import pytest
 
 from recipient_fields.adapters.memory import MemoryApiKeyRepository
-from recipient_fields.application import StoredKeyValidator
+from recipient_fields.application import AdministrationService, StoredKeyValidator
 from recipient_fields.domain import (
     Access,
     Credential,
@@ -56,6 +56,16 @@ def test_a_key_is_valid_until_its_end(issued, validator, clock):
     assert validator.validate(issued.plain.reveal()) is not None
     clock.move(SECOND)
     assert validator.validate(issued.plain.reveal()) is None
+
+
+def test_without_a_clock_the_system_s_tells_whether_a_key_is_valid(storage):
+    administration = AdministrationService(
+        organizations=storage.organizations, api_keys=storage.api_keys
+    )
+    organization = administration.create_organization("Acme")
+    issued = administration.issue_key(organization.id, name="Backend", lifetime=DAY)
+    credential = StoredKeyValidator(storage.api_keys).validate(issued.plain.reveal())
+    assert credential == Credential(organization.id, issued.api_key.id, Access.READ_WRITE)
 
 
 def test_a_well_formed_key_that_nobody_issued_proves_nothing(issued, validator):

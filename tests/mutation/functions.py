@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -37,7 +38,9 @@ LONGEST = 10
 """Seconds of CPU until a test that doesn't end counts as failed."""
 
 
-def outcomes(files: Sequence[Path], tests: Sequence[str]) -> dict[Path, dict[str, str]]:
+def outcomes(
+    files: Sequence[Path], tests: Sequence[str], *, workers: int
+) -> dict[Path, dict[str, str]]:
     """What became of each mutant of each file, in the folder that mutmut is configured in."""
     set_mutant_under_test("mutant_generation")
     copy_src_dir()
@@ -49,7 +52,7 @@ def outcomes(files: Sequence[Path], tests: Sequence[str]) -> dict[Path, dict[str
             raise made.error
     set_mutant_under_test("")
     made_of = {path: _mutants_of(path) for path in files}
-    trials = Trials([mutant for mutants in made_of.values() for mutant in mutants])
+    trials = Trials([mutant for mutants in made_of.values() for mutant in mutants], workers)
     os.chdir("mutants")
     arguments = ["--rootdir=.", "-q", "-s", "-p", "no:cacheprovider", *tests]
     if pytest.main(arguments, plugins=[trials]):
@@ -65,9 +68,10 @@ def _mutants_of(path: Path) -> list[str]:
 
 @define(eq=False)  # pytest puts plugins into sets
 class Trials:
-    """A plugin that runs each mutant's tests in place of all tests."""
+    """A plugin that runs each mutant's tests in place of all tests, `workers` mutants at once."""
 
     mutants: Sequence[str]
+    workers: int
     outcomes: dict[str, str] = field(factory=dict)
     _failed: bool = False
 
@@ -76,13 +80,19 @@ class Trials:
         self._failed = self._failed or report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Find out who tests what, and then try the mutants one after the other."""
+        """Find out who tests what, and then try the mutants."""
         session.config.pluginmanager.unregister(name="terminalreporter")
         tests = self._tests(session.items)
-        for done, mutant in enumerate(self.mutants, start=1):
+
+        def tried(mutant: str) -> str:
             function = mangled_name_from_mutant_name(mutant)
-            self.outcomes[mutant] = self._try(mutant, tests.get(function, ()), session.items)
-            click.echo(f"\r{done}/{len(self.mutants)}", nl=False)
+            return self._try(mutant, tests.get(function, ()), session.items)
+
+        with ThreadPoolExecutor(self.workers) as pool:  # A thread waits for each process.
+            told = zip(self.mutants, pool.map(tried, self.mutants), strict=True)
+            for done, (mutant, outcome) in enumerate(told, start=1):
+                self.outcomes[mutant] = outcome
+                click.echo(f"\r{done}/{len(self.mutants)}", nl=False)
         return True
 
     def _tests(self, items: Sequence[pytest.Item]) -> Mapping[str, Sequence[int]]:

@@ -124,7 +124,9 @@ def _of_functions(options: argparse.Namespace) -> Iterator[Result]:
     functions = import_module("functions")  # mutmut reads its configuration when it is imported
     area_of = {path: area for area in options.areas for path in _files(area)}
     with ProcessPoolExecutor(1, get_context("fork")) as another:
-        told = another.submit(functions.outcomes, list(area_of), TESTS).result()
+        told = another.submit(
+            functions.outcomes, list(area_of), TESTS, workers=options.workers
+        ).result()
     for path, outcomes in told.items():
         for name, outcome in outcomes.items():
             noticed = outcome in {functions.NOTICED, functions.ENDLESS}

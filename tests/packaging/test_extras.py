@@ -10,8 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from recipient_fields.application import MissingExtra
-from recipient_fields.application.extras import brought_by
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.entrypoints.composition import open_storage
 
@@ -99,22 +97,3 @@ def test_a_storage_that_misses_its_extra_is_an_error_of_ours(
 
     with pytest.raises(RecipientFieldsError, match=r"Install recipient-fields\[postgres\]"):
         open_storage("postgresql://localhost/fields")
-
-
-@pytest.mark.parametrize(
-    "defect",
-    [
-        "import recipient_fields.adapters.postgress",
-        "import psycopg.no_such_module",
-        "from psycopg import no_such_name",
-        "import another_package_that_is_not_installed",
-    ],
-)
-def test_an_import_that_fails_for_another_reason_is_no_missing_extra(defect: str) -> None:
-    with (
-        pytest.raises(ImportError) as told,
-        brought_by("postgres", "psycopg", "psycopg_pool"),
-    ):
-        exec(defect)
-
-    assert not isinstance(told.value, MissingExtra)
