@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from attrs import frozen
 from psycopg.pq import DiagnosticField
 from psycopg_pool import PoolClosed, PoolTimeout
 
+from recipient_fields.adapters.postgres import errors
 from recipient_fields.adapters.postgres.connection import NoAnswer
 from recipient_fields.adapters.postgres.errors import (
-    KEY_ONCE,
     is_worth_another_try,
     one_line,
     translated_errors,
+    twice,
 )
 from recipient_fields.domain import InvalidField, Rule, StorageUnavailable
 
 from ...sentences import are_sentences
+
+KEY_ONCE = "recipient_fields_key_once"
 
 # fmt: off
 UNAVAILABLE = {
@@ -120,6 +124,57 @@ def test_anything_else_that_exists_twice_is_a_defect() -> None:
     assert not is_worth_another_try(violation_of("organizations_pkey"))
     with pytest.raises(psycopg.errors.UniqueViolation), translated_errors():
         raise violation_of("organizations_pkey")
+
+
+@frozen
+class Attempt:
+    """Raises these errors one after the other, and then gives 7."""
+
+    errors: list[psycopg.Error]
+
+    def __call__(self) -> int:
+        if self.errors:
+            raise self.errors.pop(0)
+        return 7
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds of each pause, which are not waited for."""
+    made: list[float] = []
+    monkeypatch.setattr(errors, "sleep", made.append)
+    return made
+
+
+def test_what_met_another_transaction_is_tried_once_more_a_moment_later(
+    pauses: list[float],
+) -> None:
+    assert twice(Attempt([error_of("40001")])) == 7
+    assert pauses == [0.05]
+
+
+@pytest.mark.usefixtures("pauses")
+def test_what_meets_another_transaction_twice_is_told() -> None:
+    attempt = Attempt([error_of("40001"), error_of("40P01"), error_of("40001")])
+    with pytest.raises(StorageUnavailable, match="40P01"):
+        twice(attempt)
+    assert len(attempt.errors) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (error_of("57014"), StorageUnavailable),
+        (error_of("22001"), InvalidField),
+        (error_of("42601"), psycopg.errors.SyntaxError),
+    ],
+)
+def test_what_another_try_would_not_mend_is_told_at_once(
+    error: psycopg.Error, told: type[Exception], pauses: list[float]
+) -> None:
+    with pytest.raises(told):
+        twice(Attempt([error]))
+    assert pauses == []
 
 
 def test_what_the_server_says_is_told_on_one_line_without_libpq_s_hints() -> None:
