@@ -6,12 +6,12 @@ answers in one table; no error knows HTTP.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 
 if TYPE_CHECKING:
     from .identity import FieldId
@@ -73,13 +73,24 @@ class InvalidInput(RecipientFieldsError):
 class Violations(list[Violation]):
     """Gathers the violations of several values, so that all of them are told at once."""
 
-    @contextmanager
-    def under(self, *path: str | int) -> Iterator[None]:
-        """Gather what the block finds invalid, seen from further out."""
-        try:
-            yield
-        except InvalidInput as invalid:
-            self += [violation.under(*path) for violation in invalid.violations]
+    def under(self, *path: str | int) -> AbstractContextManager[None]:
+        """A context that gathers what its block finds invalid, seen from further out."""
+        return _Gathering(self, path)
+
+
+@define
+class _Gathering:
+    _violations: Violations
+    _path: tuple[str | int, ...]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> bool:
+        if not isinstance(error, InvalidInput):
+            return False
+        self._violations += [violation.under(*self._path) for violation in error.violations]
+        return True
 
 
 class InvalidField(InvalidInput):

@@ -76,6 +76,8 @@ class FieldKey(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
+        if isinstance(text, cls):
+            return text
         _require(_key_violation(text))
         return super().__new__(cls, text)
 
@@ -100,6 +102,8 @@ class InsertionCode(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
+        if isinstance(text, cls):
+            return text
         _require(verbatim_violation(text, longest=10_000))
         return super().__new__(cls, text)
 
@@ -110,6 +114,8 @@ class ValueExpression(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
+        if isinstance(text, cls):
+            return text
         _require(verbatim_violation(text, longest=2_000))
         return super().__new__(cls, text)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import select
 from collections.abc import Mapping
 from contextlib import suppress
 from math import inf
@@ -81,12 +80,13 @@ class DeadlineConnection(Connection[TupleRow]):
             return connection
 
     def has_gone(self) -> bool:
-        """Did the server hang up meanwhile? It says nothing unasked, except goodbye."""
-        if self.closed:
+        """Did the server hang up meanwhile?"""
+        try:
+            self.pgconn.consume_input()  # its farewell, if any
+            self.pgconn.consume_input()
+        except OperationalError:
             return True
-        poll = select.poll()
-        poll.register(self.pgconn.socket, select.POLLIN)
-        return bool(poll.poll(0))
+        return self.closed
 
     def _abandon(self) -> None:
         # Before libpq 17 cancelling can't be given a limit, and would hang as the query did.

@@ -8,15 +8,18 @@ trip.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
 from attrs import field, frozen
+from psycopg import OperationalError
+from psycopg.abc import PQGen
 from psycopg.errors import error_from_result
-from psycopg.generators import execute, fetch_many
+from psycopg.generators import execute
 from psycopg.pq import ExecStatus, Format, TransactionStatus
-from psycopg.pq.abc import PGresult
+from psycopg.pq.abc import PGconn, PGresult
+from psycopg.waiting import Ready, Wait
 
 from .connection import DeadlineConnection
 from .limits import LOCK_TIMEOUT
@@ -26,7 +29,8 @@ Values: TypeAlias = Mapping[str, Value]
 Row: TypeAlias = tuple[Any, ...]
 """Texts, and None for NULL."""
 
-_PARAMETER = re.compile(r"%\((\w+)\)s")
+_PARAMETER = re.compile(r"%\((\w+)\)s::(\w+)")
+_SENT_AS_THEY_ARE = frozenset({"text", "bytea"})
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 
 
@@ -40,6 +44,8 @@ class Statement:
 
     sql: str
     parameters: tuple[str, ...] = field(init=False)
+    formats: tuple[Format, ...] = field(init=False)
+    """In binary form a text is its bytes, and one with a NUL is refused rather than cut off."""
     numbered: bytes = field(init=False)
     """The statement as libpq has it, with `$1` for the first parameter."""
     name: bytes = field(init=False)
@@ -47,12 +53,19 @@ class Statement:
 
     @parameters.default
     def _find_parameters(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(_PARAMETER.findall(self.sql)))
+        return tuple(dict(_PARAMETER.findall(self.sql)))
+
+    @formats.default
+    def _choose_formats(self) -> tuple[Format, ...]:
+        types = dict(_PARAMETER.findall(self.sql))
+        return tuple(
+            Format.BINARY if t in _SENT_AS_THEY_ARE else Format.TEXT for t in types.values()
+        )
 
     @numbered.default
     def _number_parameters(self) -> bytes:
         numbers = {name: f"${number}" for number, name in enumerate(self.parameters, start=1)}
-        return _PARAMETER.sub(lambda found: numbers[found[1]], self.sql).encode()
+        return _PARAMETER.sub(lambda found: f"{numbers[found[1]]}::{found[2]}", self.sql).encode()
 
     @name.default
     def _name_by_content(self) -> bytes:
@@ -73,8 +86,7 @@ _ROLLBACK = Statement("ROLLBACK")
 def ask(connection: DeadlineConnection, statement: Statement, values: Values) -> list[Row]:
     """The statement's rows; psycopg's errors."""
     _prepare(connection, statement)
-    _send(connection, statement, values)
-    [result] = connection.wait(execute(connection.pgconn))
+    [result] = _exchange(connection, ((statement, values),))
     return _rows(result)
 
 
@@ -101,22 +113,49 @@ def roll_back(connection: DeadlineConnection) -> None:
     ask(connection, _ROLLBACK, {})
 
 
-def _exchange(connection: DeadlineConnection, steps: tuple[Asked, ...]) -> list[PGresult]:
+def _exchange(connection: DeadlineConnection, steps: Sequence[Asked]) -> list[PGresult]:
     """Send all, then receive all; what comes between leaves a connection that nobody can use."""
     pgconn = connection.pgconn
+    results: list[PGresult] = []
     try:
         pgconn.enter_pipeline_mode()
         for statement, values in steps:
             _send(connection, statement, values)
         pgconn.pipeline_sync()
-        results: list[PGresult] = connection.wait(execute(pgconn))
-        while len(results) <= len(steps):  # The last is that of the sync.
-            results += connection.wait(fetch_many(pgconn))
+        connection.wait(_receive(pgconn, results, len(steps)))
         pgconn.exit_pipeline_mode()
-    except BaseException:
+    except BaseException as error:
         connection.close()
+        if isinstance(error, OperationalError):
+            for result in results:  # Before it hung up, the server may have said why.
+                _rows(result)
         raise
-    return results[:-1]
+    return results
+
+
+def _receive(pgconn: PGconn, results: list[PGresult], number: int) -> PQGen[None]:
+    """Gather the results of so many statements that were sent, and end the exchange.
+
+    psycopg's own generators let go of the interpreter nine times for each statement. Wherever
+    other threads wait for it, each time costs a call of the system and may cost a turn.
+    """
+    while pgconn.flush():
+        if (yield Wait.RW) & Ready.R:
+            pgconn.consume_input()
+    for _ in range(number):
+        results.append((yield from _next_result(pgconn)))
+        pgconn.get_result()  # None, which ends what the statement gave.
+    yield from _next_result(pgconn)
+
+
+def _next_result(pgconn: PGconn) -> PQGen[PGresult]:
+    while pgconn.is_busy():
+        if (yield Wait.R):
+            pgconn.consume_input()
+    result = pgconn.get_result()
+    if result is None:
+        raise OperationalError("the server ended the exchange early")
+    return result
 
 
 def _prepare(connection: DeadlineConnection, statement: Statement) -> None:
@@ -134,19 +173,15 @@ def _prepare(connection: DeadlineConnection, statement: Statement) -> None:
 
 
 def _send(connection: DeadlineConnection, statement: Statement, values: Values) -> None:
-    sent: list[bytes | None] = []
-    formats: list[int] = []
-    for name in statement.parameters:
-        value = values[name]
-        # In binary form a text is its bytes, and one with a NUL is refused rather than cut off.
-        formats.append(Format.BINARY if isinstance(value, str | bytes) else Format.TEXT)
-        if isinstance(value, str | int):
-            value = str(value).encode()
-        sent.append(value)
+    sent = [
+        value if value is None or isinstance(value, bytes) else str(value).encode()
+        for value in map(values.__getitem__, statement.parameters)
+    ]
     if statement.name in connection.prepared:
-        connection.pgconn.send_query_prepared(statement.name, sent, formats)
+        connection.pgconn.send_query_prepared(statement.name, sent, statement.formats)
     else:
-        connection.pgconn.send_query_params(statement.numbered, sent, param_formats=formats)
+        pgconn = connection.pgconn
+        pgconn.send_query_params(statement.numbered, sent, param_formats=statement.formats)
 
 
 def _rows(result: PGresult) -> list[Row]:

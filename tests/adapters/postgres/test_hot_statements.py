@@ -88,6 +88,14 @@ def test_what_is_undone_leaves_everything_prepared(database: str) -> None:
         assert ECHO.name.decode() in {name for (name,) in connection.execute(select)}
 
 
+def test_a_server_that_ends_the_session_is_told_in_its_own_words(storage: PostgresStorage) -> None:
+    end = Statement("SELECT pg_terminate_backend(pg_backend_pid())::text")
+    for asked in (storage._database.ask, lambda *end: storage._database.ask_in_transaction(end)):
+        with pytest.raises(StorageUnavailable, match="57P01"):
+            asked(end, {})
+    assert storage._database.ask(DIVIDE, {"number": 1}) == [("1",)]
+
+
 def test_an_error_amid_a_transaction_undoes_all_of_it_and_spares_the_connection(
     storage: PostgresStorage, ours: OrganizationId
 ) -> None:
