@@ -211,6 +211,9 @@ class TestRotatingAKey:
 
 
 class TestTheAudit:
+    def test_has_a_name_by_which_an_application_finds_it(self):
+        assert AUDIT == "recipient_fields.audit"
+
     @pytest.fixture
     def told(self, caplog):
         """What the audit's logger has been told since the last time, without who and what key."""

@@ -7,8 +7,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.application import Core, RecipientFieldService, system_clock
+from recipient_fields.application import (
+    Core,
+    IntegrationService,
+    RecipientFieldService,
+    system_clock,
+)
 from recipient_fields.domain import DataType, FieldDraft, FieldLimitReached
+from recipient_fields.domain.esp import Esp, EspField
 
 from .conftest import StandingClock
 
@@ -28,7 +34,10 @@ def test_without_a_clock_the_system_s_is_used() -> None:
     core = Core.over(storage)
     organization = core.administration.create_organization("Acme")
     field = RecipientFieldService(fields=storage.fields).create_field(organization.id, CITY)
-    for at in (organization.created_at, field.created_at):
+    integration = IntegrationService(
+        integrations=storage.integrations, fields=storage.fields
+    ).create_integration(organization.id, esp=Esp.MAILCHIMP, name="Main list")
+    for at in (organization.created_at, field.created_at, integration.created_at):
         assert abs(at - system_clock()) < timedelta(minutes=1)
 
 
@@ -40,11 +49,23 @@ def test_every_use_case_has_the_clock_it_is_given() -> None:
     issued = core.administration.issue_key(
         organization.id, name="Test", lifetime=timedelta(seconds=1)
     )
-    for made in (organization, field, issued.api_key):
+    integration = core.integrations.create_integration(
+        organization.id, esp=Esp.MAILCHIMP, name="Main list"
+    )
+    for made in (organization, field, issued.api_key, integration):
         assert made.created_at == clock.now
     assert core.validator.validate(issued.plain.reveal()) is not None
     clock.move(timedelta(seconds=1))
     assert core.validator.validate(issued.plain.reveal()) is None
+
+
+def test_another_validator_can_tell_what_keys_prove() -> None:
+    class Nobody:
+        def validate(self, _presented: str, /) -> None:
+            return None
+
+    nobody = Nobody()
+    assert Core.over(MemoryStorage(), validator=nobody).validator is nobody
 
 
 def test_all_use_cases_are_over_one_storage_and_heed_the_limit() -> None:
@@ -52,6 +73,25 @@ def test_all_use_cases_are_over_one_storage_and_heed_the_limit() -> None:
     core = Core.over(storage, field_limit=1)
     organization = core.administration.create_organization("Acme")
     core.fields.create_field(organization.id, CITY)
-    assert len(storage.fields.all(organization.id).fields) == 1
+    integration = core.integrations.create_integration(
+        organization.id, esp=Esp.MAILCHIMP, name="Main list"
+    )
+    core.integrations.sync_fields(
+        organization.id, integration.id, [EspField(name="PET", data_type=DataType.TEXT)]
+    )
+    assert core.storage is storage
+    assert [field.name for field in storage.fields.all(organization.id).fields] == ["City", "PET"]
     with pytest.raises(FieldLimitReached):
         core.fields.create_field(organization.id, FieldDraft(name="Town", data_type=DataType.TEXT))
+
+
+def test_an_organization_may_have_a_thousand_fields_unless_told_otherwise() -> None:
+    storage = MemoryStorage()
+    service = RecipientFieldService(fields=storage.fields)
+    organization = storage.organizations.add("Acme", system_clock())
+    for number in range(1_000):
+        draft = FieldDraft(name=f"City {number}", data_type=DataType.TEXT)
+        service.create_field(organization.id, draft)
+    with pytest.raises(FieldLimitReached) as reached:
+        service.create_field(organization.id, CITY)
+    assert reached.value.limit == 1_000

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import attrs
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -225,6 +226,25 @@ class TestAGrant:
 
     def test_ends_at_a_whole_millisecond(self, granted, noon):
         assert granted(lifetime=SECOND + timedelta(microseconds=999)).expires_at == noon + SECOND
+
+    def test_is_told_in_whole_milliseconds_whatever_the_clock_gives(self, issued, noon):
+        finer = noon + timedelta(microseconds=999)
+        assert (
+            grant_key(
+                PlainKey.generate(),
+                ACME,
+                name="A",
+                access=Access.READ_ONLY,
+                lifetime=None,
+                at=finer,
+            ).created_at
+            == noon
+        )
+        key = evolve(issued(), last_used_at=finer, revoked_at=finer)
+        assert (key.last_used_at, key.revoked_at) == (noon, noon)
+
+    def test_permits_what_storages_know_by_these_names(self):
+        assert [access.value for access in Access] == ["read_write", "read_only"]
 
     def test_has_the_bounds_of_the_contract(self):
         assert timedelta(seconds=1) == SHORTEST_LIFETIME

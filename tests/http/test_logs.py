@@ -13,7 +13,14 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from recipient_fields.domain import OrganizationId, PlainKey, StorageUnavailable, without_keys
+from recipient_fields.domain import (
+    Access,
+    Credential,
+    OrganizationId,
+    PlainKey,
+    StorageUnavailable,
+    without_keys,
+)
 from recipient_fields.entrypoints.logs import (
     AUDIT,
     Batches,
@@ -71,6 +78,22 @@ def test_a_request_is_one_line_that_tells_who_asked_for_what_and_what_came_of_it
         "method": "GET",
         "status": 404,
     }
+
+
+def test_a_key_of_another_s_that_is_sent_as_the_request_s_id_is_not_told(
+    stand: Stand, bakery: OrganizationId, log: Log
+):
+    """It has no form by which one could tell that it is a key."""
+
+    class Anyone:
+        def validate(self, _presented: str, /) -> Credential:
+            return Credential(bakery, None, Access.READ_ONLY)
+
+    client = stand.client(validator=Anyone())
+    client.send("GET", FIELDS, authorization="Bearer secret", x_request_id="secret")
+    client.send("GET", FIELDS, authorization="Bearer secret", x_request_id="another")
+
+    assert [line["request_id"] for line in requests(log)] == ["[API key]", "another"]
 
 
 def test_a_request_has_the_id_in_the_log_that_its_answer_has(api: Api, log: Log):

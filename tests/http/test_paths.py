@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from falcon.testing import TestClient
 
 from .api import FIELDS, Api, enveloped
 from .conftest import Stand
@@ -76,6 +77,30 @@ def test_outside_of_the_api_no_key_is_needed_to_find_nothing(stand: Stand, path:
 def test_a_path_may_be_percent_encoded(api: Api, city):
     assert api.get("%63ity").field == city
     assert api.send("GET", "/%61pi/v1/recipient%5Ffields/city").field == city
+
+
+@pytest.mark.parametrize("name", ["REQUEST_URI", "RAW_URI"])
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("/healthz", 200),
+        ("/healthz?next=//a%2Fb", 400),
+        ("http://example.com/healthz", 200),
+        ("//healthz", 404),
+        ("/%2fhealthz", 404),
+        ("/healthz%2F", 404),
+        ("HTTP://EXAMPLE.COM//healthz", 404),
+        ("http://example.com/healthz%2f", 404),
+    ],
+)
+def test_a_path_is_judged_as_it_was_sent_where_the_server_tells_it(
+    stand: Stand, name: str, sent: str, status: int
+):
+    query = sent.partition("?")[2]
+    answer = TestClient(stand.app()).simulate_get(
+        "/healthz", query_string=query, extras={name: sent}
+    )
+    assert answer.status_code == status
 
 
 @pytest.mark.parametrize("path", [f"{FIELDS}?", f"{FIELDS}/city?", "/healthz?", "/readyz?"])
