@@ -28,7 +28,7 @@ PROTECTED_PREFIX = "/api/"
 _REALM = 'Bearer realm="recipient-fields"'
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_AMBIGUOUS_PATH = re.compile(r"([a-z]+://[^/]*)?/(/|.*%2[Ff])", re.IGNORECASE)
+_AMBIGUOUS_PATH = re.compile(r"([a-z]+://[^/]*)?/(/|.*%2f)", re.IGNORECASE)
 """In origin or absolute form: servers fold leading slashes and decode `%2F`; we route neither."""
 READS = frozenset({"GET", "HEAD"})
 _WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from attrs import evolve
@@ -24,6 +25,7 @@ from recipient_fields.domain import (
     FieldName,
     FieldReplacement,
     IntegrationId,
+    InvalidField,
     OperationForbidden,
     OrganizationId,
     Precondition,
@@ -88,6 +90,10 @@ class TestADraft:
         [
             ({"name": " "}, "name: blank"),
             ({"key": "First"}, "key: format"),
+            ({"data_type": "colour"}, "data_type: unknown_value"),
+            ({"data_type": 5}, "data_type: type"),
+            ({"insertable": "yes"}, "insertable: type"),
+            ({"insertable": 1}, "insertable: type"),
             ({"custom_insertion_code": ""}, "custom_insertion_code: blank"),
             ({"custom_value_expression": "e" * 2_001}, "custom_value_expression: too_long"),
         ],
@@ -112,6 +118,17 @@ class TestADraft:
     def test_of_a_sync_without_one_is_refused(self, make_field, refused):
         with refused("esp_field_name: required"):
             make_field(SYNC, esp_field_name=None)
+
+    def test_takes_plain_values_for_those_of_the_domain(self, noon):
+        draft = FieldDraft(name="Size", data_type="number", allowed_values=(1.0, 2))
+        definition = draft.defined(by=API, at=noon)
+        assert definition.data_type is DataType.NUMBER
+        assert definition.allowed_values == AllowedValues(DataType.NUMBER, [1, 2])
+
+    def test_names_the_plain_value_that_its_data_type_does_not_permit(self, noon, refused):
+        draft = FieldDraft(name="Size", data_type="number", allowed_values=[1, "large"])
+        with refused("allowed_values.1: type"):
+            draft.defined(by=API, at=noon)
 
     def test_permits_only_values_of_its_data_type(self, make_field, refused):
         numbers = AllowedValues(DataType.NUMBER, [1, 2])
@@ -162,6 +179,18 @@ class TestANewField:
 
 
 class TestARevision:
+    @pytest.mark.parametrize("asked", [FieldChanges, partial(FieldReplacement, data_type="text")])
+    @pytest.mark.parametrize("insertable", ["no", 0, None])
+    def test_makes_insertable_true_or_false(self, asked, insertable, refused):
+        with refused("insertable: type") as told:
+            asked(name="Color", insertable=insertable)
+        assert told.value.violations[0].message == "This must be true or false."
+
+    @pytest.mark.parametrize(("member", "title"), [("key", "key"), ("data_type", "data type")])
+    def test_says_what_can_not_be_changed(self, member, title, make_field, noon):
+        with pytest.raises(InvalidField, match=f"The {title} of a field can't be changed."):
+            make_field().revised(FieldChanges(stated={member: "other"}), by=API, at=noon)
+
     @pytest.mark.parametrize("channel", CHANNELS)
     def test_through_the_field_s_own_channel_changes_what_is_sent(self, channel, make_field, noon):
         field = make_field(channel)

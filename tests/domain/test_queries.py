@@ -39,6 +39,11 @@ QUERIES = st.builds(
 )
 
 
+def test_orders_are_known_by_the_names_of_members():
+    members = ["id", "key", "name", "created_at", "updated_at"]
+    assert [each.value for each in SortKey] == members
+
+
 @pytest.fixture(scope="session")
 def catalog(make_field, noon):
     """Six fields, 1 to 6, with ties in every order but that of ids and keys."""
