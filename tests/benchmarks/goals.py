@@ -53,7 +53,7 @@ class Scenario:
 def goals(bench: Bench) -> Report:
     """The table of the goals, and the memory of the service that has answered all of it."""
     with bench.database() as database, service(database.url) as server:
-        rows = [_row(bench, server, scenario) for scenario in _scenarios(database, server.url)]
+        rows = [_row(bench, server, scenario) for scenario in scenarios(database, server.url)]
         resident = server.resident
     mark = "✓" if resident <= MOST_MEMORY else "✗"
     return Report(
@@ -63,7 +63,8 @@ def goals(bench: Bench) -> Report:
     )
 
 
-def _scenarios(database: Database, url: str) -> Iterator[Scenario]:
+def scenarios(database: Database, url: str) -> Iterator[Scenario]:
+    """The kinds of request, over a service at that URL; they add what they need to the database."""
     [hundred] = database.add_tenants(1, fields=100)
     [thousand] = database.add_tenants(1, fields=1_000)
     changing = database.add_tenants(_CHANGING, fields=100)

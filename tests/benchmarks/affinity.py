@@ -1,0 +1,51 @@
+"""One process on whatever CPUs there are, and held to one of them."""
+
+from __future__ import annotations
+
+import os
+from statistics import median
+
+from .goals import Scenario, scenarios
+from .measuring import Bench, Measured, typical
+from .reports import Report, microseconds, rate, table
+from .servers import Server, service
+
+_SHOWN = frozenset({"list of 100, unchanged", "one field", "create"})
+
+
+def affinity(bench: Bench) -> Report:
+    """What it saves that threads hand each other the interpreter on one CPU. Linux only."""
+    cpu = max(os.sched_getaffinity(0))
+    with (
+        bench.database() as database,
+        service(database.url) as free,
+        service(database.url, cpu=cpu) as held,
+    ):
+        shown = (each for each in scenarios(database, free.url) if each.name in _SHOWN)
+        return Report(table(_HEAD, [_row(bench, scenario, free, held) for scenario in shown]))
+
+
+def _row(bench: Bench, scenario: Scenario, free: Server, held: Server) -> list[str]:
+    def run(server: Server) -> Measured:
+        with scenario.meanwhile():
+            return bench.measure(server, scenario.load)
+
+    for server in (free, held):
+        with scenario.meanwhile():
+            bench.warm(server, scenario.load)
+    rounds = bench.rounds_of(lambda: run(free), lambda: run(held))
+    one, other = (typical(runs) for runs in zip(*rounds, strict=True))
+    gain = median(other.rate / one.rate for one, other in rounds)
+    cost = median(other.cpu / one.cpu for one, other in rounds)
+    return [
+        scenario.name,
+        *(rate(one.rate), rate(other.rate), f"{gain:.2f}"),
+        *(microseconds(one.cpu), microseconds(other.cpu), f"{cost:.2f}"),
+    ]
+
+
+_HEAD = (
+    "Request",
+    *("Requests/s", "held", "ratio"),
+    *("CPU per request, µs", "held", "ratio"),
+)
