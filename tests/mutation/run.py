@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,12 +66,19 @@ class Result:
 
 
 def main() -> None:
-    """Make the run and print the score and the survivors; fail where the score is too low."""
+    """Make the run and print the score and the survivors; fail where the score is too low.
+
+    An interrupted run tells what it has found by then.
+    """
     options = _options()
     _arrange(options.areas)
     os.chdir(WORK)
     sys.path.insert(0, str(WORK))
-    results = [*_of_functions(options), *_of_the_remainder(options)]
+    results: list[Result] = []
+    try:
+        results.extend(chain(_of_functions(options), _of_the_remainder(options)))
+    except KeyboardInterrupt:
+        click.echo("\nThat is not the whole run.")
     _report(results, options.areas)
     if _score(results) < options.least:
         sys.exit(f"Fewer than {options.least} % of the mutants were noticed.")
@@ -190,7 +198,7 @@ def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
 
 
 def _score(results: Sequence[Result]) -> float:
-    return 100 * sum(result.noticed for result in results) / len(results)
+    return 100 * sum(result.noticed for result in results) / max(len(results), 1)
 
 
 if __name__ == "__main__":
