@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+import select
 from collections.abc import Mapping
 from contextlib import suppress
 from math import inf
 from time import monotonic
 from typing import Any, Self, TypeAlias, TypeVar
 
-from psycopg import Connection, OperationalError, ProgrammingError, capabilities, errors, pq
+from psycopg import (
+    Connection,
+    OperationalError,
+    ProgrammingError,
+    capabilities,
+    errors,
+    pq,
+    waiting,
+)
 from psycopg.abc import PQGen, PQGenConn
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import RowFactory, TupleRow, tuple_row
@@ -51,16 +60,19 @@ class DeadlineConnection(Connection[TupleRow]):
         """The names of the statements that this connection knows."""
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        """See Connection; NoAnswer where the deadline passes."""
+        """See Connection; NoAnswer where the deadline passes, and an interrupt ends it as well."""
         if timeout is None:
             timeout = _UNATTENDED_SECONDS
             if self.deadline is not None:
                 timeout = max(self.deadline - monotonic(), 0.0)
         try:
-            return super().wait(gen, interval, timeout)
+            return waiting.wait(gen, self.pgconn.socket, interval, timeout)
         except errors._WaitTimeout:
             self._abandon()
             raise NoAnswer("no answer in time") from None
+        except (KeyboardInterrupt, SystemExit):  # psycopg would wait for up to ten seconds.
+            self._abandon()
+            raise
 
     @classmethod
     def _connect_gen(cls, conninfo: str = "") -> PQGenConn[Self]:
@@ -80,13 +92,12 @@ class DeadlineConnection(Connection[TupleRow]):
             return connection
 
     def has_gone(self) -> bool:
-        """Did the server hang up meanwhile?"""
-        try:
-            self.pgconn.consume_input()  # its farewell, if any
-            self.pgconn.consume_input()
-        except OperationalError:
+        """Did the server hang up meanwhile? It says nothing unasked, except goodbye."""
+        if self.closed:
             return True
-        return self.closed
+        poll = select.poll()
+        poll.register(self.pgconn.socket, select.POLLIN)
+        return bool(poll.poll(0))
 
     def _abandon(self) -> None:
         # Before libpq 17 cancelling can't be given a limit, and would hang as the query did.

@@ -118,8 +118,8 @@ class Database:
 
     def _once(self, work: _OurWork[T], deadline: float) -> T:
         connection = self._take(deadline)
-        connection.deadline = deadline
         try:
+            connection.deadline = deadline
             return work(connection)
         except ReadOnlySqlTransaction:
             self._pool.drain()  # This is no longer the primary, wherever the others lead.

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, TypeAlias
 
 from attrs import field, frozen
 from psycopg import OperationalError
 from psycopg.abc import PQGen
-from psycopg.errors import error_from_result
+from psycopg.errors import DuplicatePreparedStatement, error_from_result
 from psycopg.generators import execute
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
@@ -145,7 +146,9 @@ def _receive(pgconn: PGconn, results: list[PGresult], number: int) -> PQGen[None
     for _ in range(number):
         results.append((yield from _next_result(pgconn)))
         pgconn.get_result()  # None, which ends what the statement gave.
-    yield from _next_result(pgconn)
+    end = yield from _next_result(pgconn)
+    if end.status != ExecStatus.PIPELINE_SYNC:  # To end an exchange may be to commit.
+        raise error_from_result(end)
 
 
 def _next_result(pgconn: PGconn) -> PQGen[PGresult]:
@@ -168,7 +171,8 @@ def _prepare(connection: DeadlineConnection, statement: Statement) -> None:
     except BaseException:
         connection.close()  # The server may know the statement, and we would prepare it again.
         raise
-    _rows(result)
+    with suppress(DuplicatePreparedStatement):  # After an interrupt; the name tells the content.
+        _rows(result)
     connection.prepared.add(statement.name)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from decimal import Decimal
+from time import monotonic
 
+import psycopg
 import pytest
 from attrs import evolve
-from psycopg.errors import DivisionByZero
+from psycopg.errors import DivisionByZero, ForeignKeyViolation
 from psycopg.pq import TransactionStatus
 from psycopg.types.json import set_json_loads
 
@@ -29,6 +32,7 @@ from recipient_fields.domain import (
 )
 
 from .examples import NOW, a_definition, a_grant
+from .server import eventually
 
 ECHO = Statement("SELECT %(text)s::text, %(number)s::bigint::text, %(nothing)s::text")
 
@@ -117,6 +121,22 @@ def test_an_error_amid_a_transaction_undoes_all_of_it_and_spares_the_connection(
     assert storage.fields.all(ours).revision == 7
 
 
+def test_what_fails_only_when_it_is_committed_is_told_as_what_it_is(
+    storage: PostgresStorage,
+) -> None:
+    storage._database.write(
+        lambda connection: connection.execute("""
+            CREATE TABLE parents (id bigint PRIMARY KEY);
+            CREATE TABLE children (id bigint REFERENCES parents DEFERRABLE INITIALLY DEFERRED)
+        """)
+    )
+    orphan = Statement("INSERT INTO children VALUES (%(id)s::bigint)")
+    for asked in (storage._database.ask, lambda *told: storage._database.ask_in_transaction(told)):
+        with pytest.raises(ForeignKeyViolation):
+            asked(orphan, {"id": 7})
+    assert storage._database.ask(DIVIDE, {"number": 1}) == [("1",)]
+
+
 @pytest.mark.parametrize("encoding", ["latin1", "sql_ascii"])
 def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(
     database: str, encoding: str
@@ -144,6 +164,40 @@ def test_an_interrupt_while_a_statement_is_prepared_leaves_no_connection_that_ha
         with pytest.raises(KeyboardInterrupt):
             ask(connection, ECHO, {"text": "", "number": 1, "nothing": None})
         assert connection.closed
+
+
+def test_a_statement_that_the_server_knows_already_is_asked_by_its_name(database: str) -> None:
+    """An interrupt can come after the server prepared it, and before that is noted."""
+    values = {"text": "", "number": 1, "nothing": None}
+    with DeadlineConnection.connect(database, autocommit=True, prepare_threshold=0) as connection:
+        answer = ask(connection, ECHO, values)
+        connection.prepared.clear()
+        assert ask(connection, ECHO, values) == answer
+        assert ECHO.name in connection.prepared
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_ends_a_statement_and_its_connection_at_once(
+    database: str, interrupt: type[BaseException]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise interrupt
+
+    sleep = Statement("SELECT pg_sleep(30)::text")
+    sleeping = "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(30)%'"
+    earlier = signal.signal(signal.SIGALRM, interrupted)
+    try:
+        with DeadlineConnection.connect(database, autocommit=True) as connection:
+            connection.deadline = monotonic() + 20
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with pytest.raises(interrupt):
+                ask(connection, sleep, {})
+            assert connection.closed
+    finally:
+        signal.signal(signal.SIGALRM, earlier)
+    with psycopg.connect(database, autocommit=True) as other:
+        other_than_this = f"{sleeping} AND pid <> pg_backend_pid()"
+        eventually(lambda: other.execute(other_than_this).rowcount == 0, within=5)
 
 
 def test_how_an_application_reads_json_is_its_own_business(
