@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from attrs import define, evolve, frozen
+from attrs import evolve, frozen
 
 if TYPE_CHECKING:
     from .identity import FieldId
@@ -78,8 +78,10 @@ class Violations(list[Violation]):
         return _Gathering(self, path)
 
 
-@define
+@frozen
 class _Gathering:
+    """What `contextmanager` would make of a generator, at half the CPU: each body enters many."""
+
     _violations: Violations
     _path: tuple[str | int, ...]
 
@@ -89,7 +91,7 @@ class _Gathering:
     def __exit__(self, _kind: object, error: object, _traceback: object) -> bool:
         if not isinstance(error, InvalidInput):
             return False
-        self._violations += [violation.under(*self._path) for violation in error.violations]
+        self._violations.extend(violation.under(*self._path) for violation in error.violations)
         return True
 
 

@@ -63,7 +63,7 @@ class FieldName(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
-        if isinstance(text, cls):
+        if isinstance(text, cls):  # It was judged when it was made.
             return text
         text = normalized(text)
         _require(line_violation(text, longest=LONGEST_LINE))

@@ -40,13 +40,14 @@ class Statement:
     """A statement with psycopg's named parameters.
 
     It states the type of each parameter, as in `%(id)s::bigint`: `text` for texts and `bytea` for
-    bytes, because these are sent as they are. Every column that it gives is text.
+    bytes, because these are sent as they are, and never an array. Every column that it gives is
+    text.
     """
 
     sql: str
     parameters: tuple[str, ...] = field(init=False)
     formats: tuple[Format, ...] = field(init=False)
-    """In binary form a text is its bytes, and one with a NUL is refused rather than cut off."""
+    """How each is sent: as binary, a text is its bytes, and one with a NUL is refused, not cut."""
     numbered: bytes = field(init=False)
     """The statement as libpq has it, with `$1` for the first parameter."""
     name: bytes = field(init=False)
@@ -54,13 +55,13 @@ class Statement:
 
     @parameters.default
     def _find_parameters(self) -> tuple[str, ...]:
-        return tuple(dict(_PARAMETER.findall(self.sql)))
+        return tuple(self._types)
 
     @formats.default
     def _choose_formats(self) -> tuple[Format, ...]:
-        types = dict(_PARAMETER.findall(self.sql))
         return tuple(
-            Format.BINARY if t in _SENT_AS_THEY_ARE else Format.TEXT for t in types.values()
+            Format.BINARY if stated in _SENT_AS_THEY_ARE else Format.TEXT
+            for stated in self._types.values()
         )
 
     @numbered.default
@@ -71,6 +72,11 @@ class Statement:
     @name.default
     def _name_by_content(self) -> bytes:
         return b"recipient_fields_" + sha256(self.numbered).hexdigest()[:16].encode()
+
+    @property
+    def _types(self) -> dict[str, str]:
+        """The stated type of each parameter, in their order."""
+        return dict(_PARAMETER.findall(self.sql))
 
 
 Asked: TypeAlias = tuple[Statement, Values]
@@ -125,17 +131,19 @@ def _exchange(connection: DeadlineConnection, steps: Sequence[Asked]) -> list[PG
         pgconn.pipeline_sync()
         connection.wait(_receive(pgconn, results, len(steps)))
         pgconn.exit_pipeline_mode()
-    except BaseException as error:
+    except OperationalError:
         connection.close()
-        if isinstance(error, OperationalError):
-            for result in results:  # Before it hung up, the server may have said why.
-                _rows(result)
+        for result in results:
+            _rows(result)  # What the server said of a statement tells more than that it is gone.
+        raise
+    except BaseException:
+        connection.close()
         raise
     return results
 
 
 def _receive(pgconn: PGconn, results: list[PGresult], number: int) -> PQGen[None]:
-    """Gather the results of so many statements that were sent, and end the exchange.
+    """Gather the results of the `number` statements that were sent, and of the sync that ends them.
 
     psycopg's own generators let go of the interpreter nine times for each statement. Wherever
     other threads wait for it, each time costs a call of the system and may cost a turn.

@@ -131,8 +131,7 @@ class _Body:
     def judge_stated(self) -> None:
         """Hold the members that can't be written against those of a field yet to be made."""
         stated = {n: v for n, v in self.members.items() if n in _READ_ONLY}
-        if stated:
-            self.problems += [v.under(_ENVELOPE) for v in new_field_violations(stated, by=API)]
+        self.problems += [v.under(_ENVELOPE) for v in new_field_violations(stated, by=API)]
 
     def judge_path_key(self, key: str) -> None:
         """Hold the path's key against the rules, and the envelope's key against the path's."""

@@ -211,9 +211,6 @@ class TestRotatingAKey:
 
 
 class TestTheAudit:
-    def test_has_a_name_by_which_an_application_finds_it(self):
-        assert AUDIT == "recipient_fields.audit"
-
     @pytest.fixture
     def told(self, caplog):
         """What the audit's logger has been told since the last time, without who and what key."""
@@ -231,6 +228,9 @@ class TestTheAudit:
             return [{n: v for n, v in r.facts.items() if n not in about} for r in records]
 
         return since
+
+    def test_has_a_name_by_which_an_application_finds_it(self):
+        assert AUDIT == "recipient_fields.audit"
 
     def test_tells_of_a_key_that_is_made(self, issue, told):
         assert told(issue().api_key) == [{"act": "created"}]

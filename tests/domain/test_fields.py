@@ -188,7 +188,7 @@ class TestARevision:
 
     @pytest.mark.parametrize(("member", "title"), [("key", "key"), ("data_type", "data type")])
     def test_says_what_can_not_be_changed(self, member, title, make_field, noon):
-        with pytest.raises(InvalidField, match=f"The {title} of a field can't be changed."):
+        with pytest.raises(InvalidField, match=f"The {title} of a field can't be changed"):
             make_field().revised(FieldChanges(stated={member: "other"}), by=API, at=noon)
 
     @pytest.mark.parametrize("channel", CHANNELS)

@@ -39,11 +39,6 @@ QUERIES = st.builds(
 )
 
 
-def test_orders_are_known_by_the_names_of_members():
-    members = ["id", "key", "name", "created_at", "updated_at"]
-    assert [each.value for each in SortKey] == members
-
-
 @pytest.fixture(scope="session")
 def catalog(make_field, noon):
     """Six fields, 1 to 6, with ties in every order but that of ids and keys."""
@@ -68,6 +63,11 @@ def catalog(make_field, noon):
 
 def found(catalog, **query):
     return [field.id for field in FieldQuery(**query).select(catalog).fields]
+
+
+def test_orders_are_known_by_the_names_of_members():
+    members = ["id", "key", "name", "created_at", "updated_at"]
+    assert [each.value for each in SortKey] == members
 
 
 def test_without_a_filter_everything_is_found_by_id(catalog):

@@ -80,7 +80,7 @@ def test_a_request_is_one_line_that_tells_who_asked_for_what_and_what_came_of_it
     }
 
 
-def test_a_key_of_another_s_that_is_sent_as_the_request_s_id_is_not_told(
+def test_a_foreign_issuer_s_key_sent_as_the_request_s_id_is_not_told(
     stand: Stand, bakery: OrganizationId, log: Log
 ):
     """It has no form by which one could tell that it is a key."""

@@ -117,6 +117,7 @@ class Trials:
             return NONE
 
         def fails() -> int:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # Else it would go on as a worker of ours.
             _be_quiet()
             set_mutant_under_test(mutant)
             return int(any(self._failed for _ in self._run([items[i] for i in tests])))

@@ -68,7 +68,8 @@ class Result:
 def main() -> None:
     """Make the run and print the score and the survivors; fail where the score is too low.
 
-    An interrupted run tells what it has found by then.
+    A run that is interrupted fails. It tells of the functions once all of them are tried, and of
+    the remainder as far as it came.
     """
     options = _options()
     _arrange(options.areas)
@@ -78,7 +79,8 @@ def main() -> None:
     try:
         results.extend(chain(_of_functions(options), _of_the_remainder(options)))
     except KeyboardInterrupt:
-        click.echo("\nThat is not the whole run.")
+        _report(results, options.areas)
+        sys.exit("The run was interrupted, so this is not the score of all mutants.")
     _report(results, options.areas)
     if _score(results) < options.least:
         sys.exit(f"Fewer than {options.least} % of the mutants were noticed.")
@@ -194,11 +196,12 @@ def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
         own = [result for result in results if area in {result.area, "all"}]
         noticed = sum(result.noticed for result in own)
         counts = f"{len(own):>9}{noticed:>9}{len(own) - noticed:>10}"
-        click.echo(f"{area:<16}{counts}{_score(own):>8.1f}%")
+        score = f"{_score(own):.1f}%" if own else "-"
+        click.echo(f"{area:<16}{counts}{score:>9}")
 
 
 def _score(results: Sequence[Result]) -> float:
-    return 100 * sum(result.noticed for result in results) / max(len(results), 1)
+    return 100 * sum(result.noticed for result in results) / len(results)
 
 
 if __name__ == "__main__":

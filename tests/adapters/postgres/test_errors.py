@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from attrs import frozen
+from attrs import define
 from psycopg.pq import DiagnosticField
 from psycopg_pool import PoolClosed, PoolTimeout
 
@@ -126,7 +126,7 @@ def test_anything_else_that_exists_twice_is_a_defect() -> None:
         raise violation_of("organizations_pkey")
 
 
-@frozen
+@define
 class Attempt:
     """Raises these errors one after the other, and then gives 7."""
 

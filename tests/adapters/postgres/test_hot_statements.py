@@ -59,6 +59,13 @@ def test_a_text_is_refused_rather_than_cut_off_at_a_null(storage: PostgresStorag
     assert storage._database.ask(ECHO, {"text": "ab", "number": 1, "nothing": None})
 
 
+def test_a_text_that_the_socket_does_not_take_at_once_comes_back(storage: PostgresStorage) -> None:
+    values = {"text": "ä" * 10_000_000, "number": 1, "nothing": None}
+    expected = [(values["text"], "1", None)]
+    assert storage._database.ask(ECHO, values) == expected
+    assert storage._database.ask_in_transaction(*[(ECHO, values)] * 2) == [expected] * 2
+
+
 def test_a_session_that_was_reset_is_replaced(
     storage: PostgresStorage, ours: OrganizationId
 ) -> None:
@@ -94,7 +101,7 @@ def test_what_is_undone_leaves_everything_prepared(database: str) -> None:
 
 def test_a_server_that_ends_the_session_is_told_in_its_own_words(storage: PostgresStorage) -> None:
     end = Statement("SELECT pg_terminate_backend(pg_backend_pid())::text")
-    for asked in (storage._database.ask, lambda *end: storage._database.ask_in_transaction(end)):
+    for asked in (storage._database.ask, lambda *told: storage._database.ask_in_transaction(told)):
         with pytest.raises(StorageUnavailable, match="57P01"):
             asked(end, {})
     assert storage._database.ask(DIVIDE, {"number": 1}) == [("1",)]
