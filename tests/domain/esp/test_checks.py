@@ -64,6 +64,9 @@ BALANCED = [
     "%IF in_array('x', $TAGS)%y%/IF%",
     "${not a tag",
     '{{ {"a": 1}|tojson }}',
+    "%%[ {{ ]%%",
+    "%%= {{ =%%",
+    "*| {{ |*",
 ]
 UNBALANCED_CODES = [
     "{{tier",
@@ -83,6 +86,16 @@ UNBALANCED_CODES = [
     "*|TIER",
     "TIER|*",
     "*|A*|B|*",
+    "%%[ %%[ ]%%",
+    "%%[ %%= ]%%",
+    "%%[ =%% ]%%",
+    "%%= %%= =%%",
+    "%%= %%[ =%%",
+    "%%= ]%% =%%",
+    "{{ {{ }}",
+    "{{ {{{ }} }}",
+    "{{ {% }}",
+    "{{ %} }}",
     "%TIER",
     "TIER%",
     "%IF $A%%A%%ELSE%b/IF%",
@@ -107,6 +120,13 @@ def test_balanced_delimiters_are_fine(code):
 @pytest.mark.parametrize("code", UNBALANCED_CODES)
 def test_unbalanced_delimiters_are_told(code):
     assert snippet_warnings(code, None) == (UNBALANCED,)
+
+
+def test_warnings_are_sentences():
+    assert [warning.value for warning in SnippetWarning] == [
+        "The insertion code does not contain the value expression.",
+        "The insertion code has an opening without its closing, or the reverse.",
+    ]
 
 
 def test_both_can_be_doubtful():

@@ -39,6 +39,21 @@ def test_every_form_names_the_field(dialect):
 
 
 @EVERY_DIALECT
-def test_what_a_dialect_says_of_names_is_a_sentence(dialect):
-    assert dialect.names.endswith(".")
-    assert bool(dialect.standard) is dialect.standard_names.endswith(".")
+def test_what_a_dialect_says_of_names_is_a_sentence_about_its_esp(dialect):
+    assert bool(dialect.standard) is bool(dialect.standard_names)
+    for sentence in filter(None, (dialect.names, dialect.standard_names)):
+        assert dialect.title in sentence
+        assert sentence[0].isupper()
+        assert sentence.endswith(".")
+
+
+def test_esps_are_called_as_they_call_themselves():
+    assert [dialect.title for dialect in DIALECTS.values()] == [
+        *("Salesforce Marketing Cloud", "Mailchimp", "Klaviyo", "Braze", "Customer.io"),
+        *("HubSpot", "SendGrid", "Iterable", "Brevo", "ActiveCampaign"),
+    ]
+
+
+def test_some_esps_list_only_the_fields_that_they_met():
+    sampling = [esp for esp, dialect in DIALECTS.items() if dialect.listing_is_sample]
+    assert sampling == [Esp.KLAVIYO, Esp.CUSTOMER_IO]

@@ -84,6 +84,15 @@ def refusals(content: str, fields: list[RecipientField]) -> tuple[RefusedPlaceho
     return refused.value.refused
 
 
+def test_obstacles_are_sentences():
+    assert [obstacle.value for obstacle in Obstacle] == [
+        "There is no field with this key.",
+        "This field is not insertable.",
+        "This field has no insertion code.",
+        "Another field of this content sets the same variable.",
+    ]
+
+
 def test_each_placeholder_becomes_its_field_s_code(catalog):
     content = "Hi {{recipient.first_name}} of {{recipient.city}}, {{recipient.city}}!"
     exported = "Hi *|FNAME|* of {{customer.city}}, {{customer.city}}!"

@@ -159,6 +159,30 @@ REFUSED_DEFAULTS = [
     (Esp.BREVO, "%}{% x", "invalid_characters"),
     (Esp.ACTIVECAMPAIGN, "50% off", "invalid_characters"),
 ]
+LIQUID_WORDS = (
+    "and as blank cols contains continue else empty false first for if in last limit nil not null"
+    " offset or required reversed true with"
+)
+HANDLEBARS = "as else false if each log lookup null this true undefined unless with"
+RESERVED = {
+    Esp.MAILCHIMP: "IF IFNOT ELSE ELSEIF END ARCHIVE DATE FORWARD REWARDS UNSUB",
+    Esp.ACTIVECAMPAIGN: "IF ELSE ELSEIF",
+    Esp.BRAZE: "size",
+    Esp.SENDGRID: (
+        f"{HANDLEBARS} and equals formatDate greaterThan insert length lessThan notEquals or root"
+    ),
+    Esp.ITERABLE: (
+        f"{HANDLEBARS} abbreviate and assign base64 block breaklines capitalize capitalizeFirst"
+        " catalog center cut dateFormat dateMath defaultIfEmpty embedded eq groupBy gt gte"
+        " hexEncode hmacSHA1 hmacSHA256 i18n i18nJs ifContains ifContainsStr ifEq ifGt ifGte ifLt"
+        " ifLte ifMatchesRegexStr ifModEq join ljust lower lt lte math maxInList md5 minInList neq"
+        " not now numberFormat or partial precompile profile replace rjust sendSkip sha1 sha256"
+        " size slugify snippet sortBy stringFormat stripTags substring timestamp toJson"
+        " toUrlEncodedJson upper urlEncode wordWrap yesno"
+    ),
+}
+"""What each engine reads as a word of its own, where a field's name would stand."""
+
 WRITTEN_NAMES = [
     (Esp.SALESFORCE, 'the "A" list', 'AttributeValue("the ""A"" list")'),
     (Esp.SALESFORCE, "Größe (cm)", 'SET @Gr_e_cm_ = AttributeValue("Größe (cm)")'),
@@ -255,20 +279,19 @@ def test_an_unusual_name_has_its_form(esp, name, part):
     assert read(esp, snippet) == Reading(name, None)
 
 
-@pytest.mark.parametrize(
-    "word",
-    ["and", "as", "contains", "else", "false", "first", "if", "in", "last", "nil", "or", "true"],
-)
+@pytest.mark.parametrize("word", LIQUID_WORDS.split())
 def test_a_word_that_liquid_reads_as_its_own_stands_in_brackets(word):
     assert derive_snippet(Esp.CUSTOMER_IO, word).value_expression == f'customer["{word}"]'
 
 
-@pytest.mark.parametrize("esp", [Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN])
-@pytest.mark.parametrize("word", ["IF", "ELSE", "ELSEIF"])
-def test_a_tag_that_would_read_as_a_condition_is_refused(esp, word):
+@pytest.mark.parametrize(
+    ("esp", "word"), [(esp, word) for esp, words in RESERVED.items() for word in words.split()]
+)
+def test_a_name_that_the_esp_reads_as_its_own_word_is_refused(esp, word):
     with pytest.raises(NoSafeForm) as refused:
         derive_snippet(esp, word)
     assert violations(refused.value) == ["name: reserved"]
+    assert derive_snippet(esp, f"{word[:8]}1")
 
 
 @pytest.mark.parametrize(("esp", "default", "part"), WRITTEN_DEFAULTS)
