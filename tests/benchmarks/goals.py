@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from statistics import median
+from time import sleep
 
 from attrs import evolve, frozen
 
@@ -22,6 +23,9 @@ MOST_MEMORY = 60
 _CHANGING = 128
 """Tenants that change while they are asked in turn: each has changed before its turn comes again,
 which the client verifies by the entity tags."""
+
+_LEFT_SECONDS = 0.3
+"""By then what a run left unanswered has been created as well, and can be removed."""
 
 
 @frozen
@@ -74,6 +78,7 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
 
     @contextmanager
     def emptied() -> Iterator[None]:
+        sleep(_LEFT_SECONDS)
         database.remove_created(creating)
         yield
 
