@@ -394,6 +394,13 @@ class TestARefusal:
         assert list(refusals(plan)) == ["city"]
         assert plan.unchanged == 1
 
+    def test_speaks_of_the_name_that_stands_beside_it_without_repeating_that_it_is_one(self):
+        (reason,) = refusals(Account().plan(reported("city }}"))).values()
+        assert reason[0].isupper()
+        assert not reason.startswith("name")
+        (reason,) = refusals(Account().plan(reported("city", label="l" * 256))).values()
+        assert reason.startswith("label: ")
+
     def test_names_all_that_is_wrong(self):
         wrong = reported("city", label="l" * 256, allowed_values=["a", "a"])
         (reason,) = refusals(Account().plan(wrong)).values()
