@@ -76,9 +76,9 @@ def test_all_use_cases_are_over_one_storage_and_heed_the_limit() -> None:
     integration = core.integrations.create_integration(
         organization.id, esp=Esp.MAILCHIMP, name="Main list"
     )
-    core.integrations.sync_fields(
-        organization.id, integration.id, [EspField(name="PET", data_type=DataType.TEXT)]
-    )
+    report = [EspField(name="PET", data_type=DataType.TEXT)]
+    for dry_run in (True, False):
+        core.integrations.sync_fields(organization.id, integration.id, report, dry_run=dry_run)
     assert core.storage is storage
     assert [field.name for field in storage.fields.all(organization.id).fields] == ["City", "PET"]
     with pytest.raises(FieldLimitReached):
