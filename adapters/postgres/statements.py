@@ -8,8 +8,9 @@ trip.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -17,7 +18,6 @@ from attrs import field, frozen
 from psycopg import OperationalError
 from psycopg.abc import PQGen
 from psycopg.errors import DuplicatePreparedStatement, error_from_result
-from psycopg.generators import execute
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
@@ -93,7 +93,7 @@ _ROLLBACK = Statement("ROLLBACK")
 def ask(connection: DeadlineConnection, statement: Statement, values: Values) -> list[Row]:
     """The statement's rows; psycopg's errors."""
     _prepare(connection, statement)
-    [result] = _exchange(connection, ((statement, values),))
+    [result] = _exchange(connection, partial(_send, connection, statement, values))
     return _rows(result)
 
 
@@ -106,7 +106,7 @@ def ask_in_transaction(connection: DeadlineConnection, *asked: Asked) -> list[li
     steps = (_BEGIN, _WAIT_FOR_LOCKS, *asked, _COMMIT)
     for statement, _ in steps:
         _prepare(connection, statement)
-    results = _exchange(connection, steps)
+    results = _exchange(connection, *(partial(_send, connection, *step) for step in steps))
     if connection.pgconn.transaction_status == TransactionStatus.INERROR:
         roll_back(connection)
     return [_rows(result) for result in results][2:-1]
@@ -120,16 +120,16 @@ def roll_back(connection: DeadlineConnection) -> None:
     ask(connection, _ROLLBACK, {})
 
 
-def _exchange(connection: DeadlineConnection, steps: Sequence[Asked]) -> list[PGresult]:
+def _exchange(connection: DeadlineConnection, *requests: Callable[[], None]) -> list[PGresult]:
     """Send all, then receive all; what comes between leaves a connection that nobody can use."""
     pgconn = connection.pgconn
     results: list[PGresult] = []
     try:
         pgconn.enter_pipeline_mode()
-        for statement, values in steps:
-            _send(connection, statement, values)
+        for send in requests:
+            send()
         pgconn.pipeline_sync()
-        connection.wait(_receive(pgconn, results, len(steps)))
+        connection.wait(_receive(pgconn, results, len(requests)))
         pgconn.exit_pipeline_mode()
     except OperationalError:
         connection.close()
@@ -143,7 +143,7 @@ def _exchange(connection: DeadlineConnection, steps: Sequence[Asked]) -> list[PG
 
 
 def _receive(pgconn: PGconn, results: list[PGresult], number: int) -> PQGen[None]:
-    """Gather the results of the `number` statements that were sent, and of the sync that ends them.
+    """Gather the results of the `number` requests that were sent, and of the sync that ends them.
 
     psycopg's own generators let go of the interpreter nine times for each statement. Wherever
     other threads wait for it, each time costs a call of the system and may cost a turn.
@@ -153,7 +153,7 @@ def _receive(pgconn: PGconn, results: list[PGresult], number: int) -> PQGen[None
             pgconn.consume_input()
     for _ in range(number):
         results.append((yield from _next_result(pgconn)))
-        pgconn.get_result()  # None, which ends what the statement gave.
+        pgconn.get_result()  # None, which ends what the request gave.
     end = yield from _next_result(pgconn)
     if end.status != ExecStatus.PIPELINE_SYNC:  # To end an exchange may be to commit.
         raise error_from_result(end)
@@ -173,12 +173,8 @@ def _prepare(connection: DeadlineConnection, statement: Statement) -> None:
     """Prepare the statement on this connection, unless that was done or may not be done."""
     if connection.prepare_threshold is None or statement.name in connection.prepared:
         return
-    connection.pgconn.send_prepare(statement.name, statement.numbered)
-    try:
-        [result] = connection.wait(execute(connection.pgconn))
-    except BaseException:
-        connection.close()  # The server may know the statement, and we would prepare it again.
-        raise
+    prepare = partial(connection.pgconn.send_prepare, statement.name, statement.numbered)
+    [result] = _exchange(connection, prepare)
     with suppress(DuplicatePreparedStatement):  # After an interrupt; the name tells the content.
         _rows(result)
     connection.prepared.add(statement.name)

@@ -90,9 +90,11 @@ class Proxy:
         """
         self._passing.clear()
         self._lose(packets=True)
-        yield
-        self._lose(packets=False)
-        self._passing.set()
+        try:
+            yield
+        finally:
+            self._lose(packets=False)
+            self._passing.set()
 
     def cut(self) -> None:
         """Reset every connection, on both sides."""
