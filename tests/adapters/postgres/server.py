@@ -164,9 +164,22 @@ class PostgresServer:
 
     def require_standby(self) -> None:
         """From now on acknowledge only what a standby has stored as well."""
-        execute(self.url(), "ALTER SYSTEM SET synchronous_standby_names = '*'")
-        execute(self.url(), "SELECT pg_reload_conf()")
+        self.acknowledge_with("*")
         eventually(self.has_standby, within=10)
+
+    def acknowledge_with(self, standbys: str) -> None:
+        """From now on no commit is acknowledged before `standbys` have it; "" for none."""
+        execute(self.url(), f"ALTER SYSTEM SET synchronous_standby_names = '{standbys}'")
+        execute(self.url(), "SELECT pg_reload_conf()")
+        eventually(lambda: self._standbys() == standbys, within=10)
+        # Commits go by what the checkpointer has made of the setting. It reads settings before
+        # a checkpoint: the first may have begun without having read this one, the second not.
+        for _ in range(2):
+            execute(self.url(), "CHECKPOINT")
+
+    def _standbys(self) -> object:
+        [(standbys,)] = execute(self.url(), "SHOW synchronous_standby_names")
+        return standbys
 
     def has_standby(self) -> bool:
         """Does a standby follow that writes wait for?"""

@@ -157,8 +157,7 @@ def test_a_table_that_someone_locks_is_given_up_in_time(
 def test_a_missing_synchronous_standby_does_not_use_up_the_server(
     server: PostgresServer, database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
-    execute(server.url(), "ALTER SYSTEM SET synchronous_standby_names = 'gone'")
-    execute(server.url(), "SELECT pg_reload_conf()")
+    server.acknowledge_with("gone")
     try:
         for number in range(3):
             began = monotonic()
@@ -168,8 +167,7 @@ def test_a_missing_synchronous_standby_does_not_use_up_the_server(
         eventually(lambda: waiting(database) == 0, within=1)
         storage.fields.all(ours)
     finally:
-        execute(server.url(), "ALTER SYSTEM RESET synchronous_standby_names")
-        execute(server.url(), "SELECT pg_reload_conf()")
+        server.acknowledge_with("")
 
 
 def waiting(database: str) -> object:
