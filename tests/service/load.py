@@ -168,7 +168,8 @@ class Drip:
             except OSError:
                 self.cut_off += 1
                 dripping.close()
-                self._sockets[number] = self._connect()
+                with suppress(ConnectionRefusedError):  # The service is about to end.
+                    self._sockets[number] = self._connect()
 
     def close(self) -> None:
         for dripping in self._sockets:
