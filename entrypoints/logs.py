@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from threading import Event, Lock, Thread
 from time import time
 from typing import TextIO
@@ -91,6 +92,7 @@ class Batches(logging.Handler):
     """Writes lines to the stream ten times a second; warnings, errors and audit lines at once.
 
     A write for each line costs more than answering some of the requests that the lines are about.
+    To spell one amid a request costs several times as much as among others, so that waits as well.
     """
 
     def __init__(self, stream: TextIO, lines: Lines) -> None:
@@ -98,7 +100,7 @@ class Batches(logging.Handler):
         self.setFormatter(lines)
         self._format = lines
         self._stream = stream
-        self._lines: deque[str] = deque()
+        self._lines: deque[Callable[[], str]] = deque()
         self._writing = Lock()
         self._closing = Event()
         Thread(target=self._keep_writing, name="recipient-fields-log", daemon=True).start()
@@ -110,12 +112,13 @@ class Batches(logging.Handler):
     def offer(self, logger: str, level: int, event: str, facts: Mapping[str, object]) -> None:
         """As `log`, for who must not wait: dropped where the stream does not take what there is."""
         if len(self._lines) < _LARGEST_BATCH:
-            self._lines.append(f"{self._line(logger, level, event, facts)}\n")
+            self._lines.append(self._line(logger, level, event, facts))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take the line of the record."""
         try:
-            self._take(self.format(record))
+            line = self.format(record)
+            self._take(lambda: line)
             if record.levelno >= logging.WARNING or record.name == AUDIT:
                 self.flush()
         except Exception:  # noqa: BLE001 (as every handler of `logging`: it must not fail its caller)
@@ -124,7 +127,7 @@ class Batches(logging.Handler):
     def flush(self) -> None:
         """Write what was taken."""
         with self._writing:
-            batch = [self._lines.popleft() for _ in range(len(self._lines))]
+            batch = [f"{self._lines.popleft()()}\n" for _ in range(len(self._lines))]
             self._stream.write("".join(batch))
             self._stream.flush()
 
@@ -134,11 +137,14 @@ class Batches(logging.Handler):
         self.flush()
         super().close()
 
-    def _line(self, logger: str, level: int, event: str, facts: Mapping[str, object]) -> str:
-        return self._format.line(time(), logging.getLevelName(level), logger, event, facts)
+    def _line(
+        self, logger: str, level: int, event: str, facts: Mapping[str, object]
+    ) -> Callable[[], str]:
+        named = logging.getLevelName(level)
+        return partial(self._format.line, time(), named, logger, event, facts)
 
-    def _take(self, line: str) -> None:
-        self._lines.append(f"{line}\n")
+    def _take(self, line: Callable[[], str]) -> None:
+        self._lines.append(line)
         if len(self._lines) >= _LARGEST_BATCH:
             self._try_to_flush()
 

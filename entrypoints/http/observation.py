@@ -19,7 +19,9 @@ Observer: TypeAlias = Callable[[falcon.Request, falcon.Response, float], None]
 """Told of a request, its answer, and how many seconds that took."""
 
 Log: TypeAlias = Callable[[str, int, str, Mapping[str, object]], None]
-"""Told the logger's name, the level, what happened, and the facts of it."""
+"""Told the logger's name, the level, what happened, and the facts of it.
+
+The facts are texts and numbers. They may be read later, so nobody changes them."""
 
 UNROUTED = "unrouted"
 """The route of a request that was refused before its route was looked for, or has none."""

@@ -6,9 +6,10 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from threading import Event
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, TypeAlias
 
 import pytest
@@ -21,6 +22,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
     without_keys,
 )
+from recipient_fields.entrypoints import logs
 from recipient_fields.entrypoints.logs import (
     AUDIT,
     Batches,
@@ -267,6 +269,21 @@ def test_who_must_not_wait_for_the_log_does_not_and_the_log_stays_small():
     assert 1_000 <= len(told) <= 2_000
     assert told == sorted(set(told))
     handler.close()
+
+
+def test_a_line_tells_when_it_was_logged_and_not_when_it_was_written(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(logs, "_BATCH_SECONDS", 0.3)
+    stream = StringIO()
+    handler = Batches(stream, json_lines())
+    logged = datetime.now(UTC)
+    handler.log("x", logging.INFO, "request", {})
+    sleep(0.2)
+    handler.close()
+
+    told = datetime.fromisoformat(json.loads(stream.getvalue())["timestamp"])
+    assert abs(told - logged) < timedelta(seconds=0.1)
 
 
 def record(message: str, *arguments: object, **more: Any) -> logging.LogRecord:
