@@ -27,6 +27,7 @@ from .ports import (
 )
 from .publication import PublishedCatalog, field_document, published
 from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
+from .waits import about_to_wait, when_about_to_wait
 
 __all__ = [
     "AUDIT",
@@ -56,7 +57,9 @@ __all__ = [
     "Storage",
     "StoredKeyValidator",
     "SyncPlanner",
+    "about_to_wait",
     "field_document",
     "published",
     "system_clock",
+    "when_about_to_wait",
 ]

@@ -6,7 +6,7 @@ import re
 import select
 from collections.abc import Mapping
 from contextlib import suppress
-from math import inf
+from math import ceil, inf
 from time import monotonic
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -23,6 +23,7 @@ from psycopg.abc import PQGen, PQGenConn
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import RowFactory, TupleRow, tuple_row
 
+from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageUnavailable
 
 T = TypeVar("T")
@@ -38,6 +39,7 @@ _CONNECT_SECONDS_OF_SEVERAL = 1
 """Where there is another server to turn to."""
 _UNATTENDED_SECONDS = 0.5
 _CANCEL_SECONDS = 0.5
+_SOON_MILLISECONDS = 1
 
 
 class NoAnswer(OperationalError):
@@ -58,21 +60,45 @@ class DeadlineConnection(Connection[TupleRow]):
         super().__init__(pgconn, row_factory)
         self.prepared: set[bytes] = set()
         """The names of the statements that this connection knows."""
+        self.quickest: dict[bytes, float] = {}
+        """How many seconds the quickest answer took, by the name of the statement."""
+        self._poll = select.poll()
+        self._poll.register(self.pgconn.socket, select.POLLIN)
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """See Connection; NoAnswer where the deadline passes, and an interrupt ends it as well."""
-        if timeout is None:
-            timeout = _UNATTENDED_SECONDS
-            if self.deadline is not None:
-                timeout = max(self.deadline - monotonic(), 0.0)
+        about_to_wait()
         try:
-            return waiting.wait(gen, self.pgconn.socket, interval, timeout)
+            return waiting.wait(
+                gen, self.pgconn.socket, interval, self._left if timeout is None else timeout
+            )
         except errors._WaitTimeout:
             self._abandon()
             raise NoAnswer("no answer in time") from None
         except (KeyboardInterrupt, SystemExit):  # psycopg would wait for up to ten seconds.
             self._abandon()
             raise
+
+    def wait_for(self, events: int, *, soon: bool = False) -> int:
+        """What the socket tells, of these events of `select.poll` or of its end.
+
+        NoAnswer where the deadline passes first, and an interrupt ends it as well. What comes
+        `soon` is waited for a millisecond before the wait is told of.
+        """
+        poll = self._poll
+        try:
+            poll.modify(self.pgconn.socket, events)
+            happened = poll.poll(_SOON_MILLISECONDS) if soon else []
+            if not happened:
+                about_to_wait()
+                happened = poll.poll(ceil(self._left * 1_000))
+        except (KeyboardInterrupt, SystemExit):
+            self._abandon()
+            raise
+        if not happened:
+            self._abandon()
+            raise NoAnswer("no answer in time")
+        return happened[0][1]
 
     @classmethod
     def _connect_gen(cls, conninfo: str = "") -> PQGenConn[Self]:
@@ -95,9 +121,15 @@ class DeadlineConnection(Connection[TupleRow]):
         """Did the server hang up meanwhile? It says nothing unasked, except goodbye."""
         if self.closed:
             return True
-        poll = select.poll()
-        poll.register(self.pgconn.socket, select.POLLIN)
-        return bool(poll.poll(0))
+        self._poll.modify(self.pgconn.socket, select.POLLIN)
+        return bool(self._poll.poll(0))
+
+    @property
+    def _left(self) -> float:
+        """The seconds that an answer may still take."""
+        if self.deadline is None:
+            return _UNATTENDED_SECONDS
+        return max(self.deadline - monotonic(), 0.0)
 
     def _abandon(self) -> None:
         # Before libpq 17 cancelling can't be given a limit, and would hang as the query did.

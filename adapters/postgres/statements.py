@@ -12,15 +12,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
+from math import inf
+from select import POLLIN, POLLOUT
+from time import monotonic
 from typing import Any, TypeAlias
 
 from attrs import field, frozen
 from psycopg import OperationalError
-from psycopg.abc import PQGen
 from psycopg.errors import DuplicatePreparedStatement, error_from_result
 from psycopg.pq import ExecStatus, Format, TransactionStatus
-from psycopg.pq.abc import PGconn, PGresult
-from psycopg.waiting import Ready, Wait
+from psycopg.pq.abc import PGresult
 
 from .connection import DeadlineConnection
 from .limits import LOCK_TIMEOUT
@@ -32,6 +33,10 @@ Row: TypeAlias = tuple[Any, ...]
 
 _PARAMETER = re.compile(r"%\((\w+)\)s::(\w+)")
 _SENT_AS_THEY_ARE = frozenset({"text", "bytea"})
+_QUICK_SECONDS = 0.00025
+"""What it costs, roughly, to let another thread go on: who waits no longer does not.
+
+The quickest answer decides, because a busy process makes every other one seem to take longer."""
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 
 
@@ -93,7 +98,11 @@ _ROLLBACK = Statement("ROLLBACK")
 def ask(connection: DeadlineConnection, statement: Statement, values: Values) -> list[Row]:
     """The statement's rows; psycopg's errors."""
     _prepare(connection, statement)
-    [result] = _exchange(connection, partial(_send, connection, statement, values))
+    quickest = connection.quickest.get(statement.name, inf)
+    began = monotonic()
+    send = partial(_send, connection, statement, values)
+    [result] = _exchange(connection, send, soon=quickest < _QUICK_SECONDS)
+    connection.quickest[statement.name] = min(quickest, monotonic() - began)
     return _rows(result)
 
 
@@ -120,8 +129,13 @@ def roll_back(connection: DeadlineConnection) -> None:
     ask(connection, _ROLLBACK, {})
 
 
-def _exchange(connection: DeadlineConnection, *requests: Callable[[], None]) -> list[PGresult]:
-    """Send all, then receive all; what comes between leaves a connection that nobody can use."""
+def _exchange(
+    connection: DeadlineConnection, *requests: Callable[[], None], soon: bool = False
+) -> list[PGresult]:
+    """Send all, then receive all; what comes between leaves a connection that nobody can use.
+
+    `soon`: is the answer expected before it would pay to turn to something else?
+    """
     pgconn = connection.pgconn
     results: list[PGresult] = []
     try:
@@ -129,7 +143,7 @@ def _exchange(connection: DeadlineConnection, *requests: Callable[[], None]) -> 
         for send in requests:
             send()
         pgconn.pipeline_sync()
-        connection.wait(_receive(pgconn, results, len(requests)))
+        _receive(connection, results, len(requests), soon=soon)
         pgconn.exit_pipeline_mode()
     except OperationalError:
         connection.close()
@@ -142,27 +156,31 @@ def _exchange(connection: DeadlineConnection, *requests: Callable[[], None]) -> 
     return results
 
 
-def _receive(pgconn: PGconn, results: list[PGresult], number: int) -> PQGen[None]:
+def _receive(
+    connection: DeadlineConnection, results: list[PGresult], number: int, *, soon: bool
+) -> None:
     """Gather the results of the `number` requests that were sent, and of the sync that ends them.
 
     psycopg's own generators let go of the interpreter nine times for each statement. Wherever
     other threads wait for it, each time costs a call of the system and may cost a turn.
     """
+    pgconn = connection.pgconn
     while pgconn.flush():
-        if (yield Wait.RW) & Ready.R:
+        if connection.wait_for(POLLIN | POLLOUT) != POLLOUT:
             pgconn.consume_input()
     for _ in range(number):
-        results.append((yield from _next_result(pgconn)))
+        results.append(_next_result(connection, soon=soon))
         pgconn.get_result()  # None, which ends what the request gave.
-    end = yield from _next_result(pgconn)
+    end = _next_result(connection, soon=soon)
     if end.status != ExecStatus.PIPELINE_SYNC:  # To end an exchange may be to commit.
         raise error_from_result(end)
 
 
-def _next_result(pgconn: PGconn) -> PQGen[PGresult]:
+def _next_result(connection: DeadlineConnection, *, soon: bool) -> PGresult:
+    pgconn = connection.pgconn
     while pgconn.is_busy():
-        if (yield Wait.R):
-            pgconn.consume_input()
+        connection.wait_for(POLLIN, soon=soon)
+        pgconn.consume_input()
     result = pgconn.get_result()
     if result is None:
         raise OperationalError("the server ended the exchange early")

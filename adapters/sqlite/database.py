@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 
+from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageUnavailable
 
 from .queries import provide_functions
@@ -88,6 +89,7 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
+        about_to_wait()  # For the others, and then for the disk.
         # SQLite lets writers try again and again until they starve; threads of one process queue.
         if not self._writers.acquire(timeout=_BUSY_TIMEOUT_MILLISECONDS / 1_000):
             raise StorageUnavailable("SQLite: other writers did not finish in time")

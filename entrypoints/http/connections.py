@@ -129,7 +129,7 @@ class RefusalTask(_Answering, ErrorTask):
 class Connection(HTTPChannel):
     """A client's connection.
 
-    Workers call `service`; everything else happens in the thread that polls.
+    Workers call `service`; everything else happens in whichever polls.
     """
 
     server: Any

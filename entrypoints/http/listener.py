@@ -11,14 +11,14 @@ from wsgiref.types import WSGIApplication
 
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
-from waitress.task import ThreadedTaskDispatcher
 
 from .addresses import refuse_handshakes
-from .connections import LONGEST_WAIT, Connection
+from .connections import Connection
 from .framing import LARGEST_HEADERS
 from .observation import Log, RequestLog, log_record
 from .poll import Poll
 from .problems import Problem
+from .workers import Workers
 
 TICK_SECONDS = 0.1
 """How often connections and queue are looked over."""
@@ -32,34 +32,6 @@ HANDSHAKE_SECONDS = 0.2
 
 _SPOOL_BYTES = 128 * 1024
 """What a connection holds in memory of one body or answer; the rest is on disk."""
-
-
-class Workers(ThreadedTaskDispatcher):
-    """Threads that answer requests, and the queue before them."""
-
-    queue: Any
-    active_count: int
-
-    def add_task(self, task: Any) -> None:
-        """Queue a connection whose first request is to be answered."""
-        task.queued_at = monotonic()
-        with self.lock:
-            self.queue.append(task)
-            self.queue_cv.notify()
-
-    def overdue(self) -> list[Connection]:
-        """Take out whatever waited for too long."""
-        due = monotonic() - LONGEST_WAIT
-        with self.lock:
-            overdue = []
-            while self.queue and self.queue[0].queued_at < due:
-                overdue.append(self.queue.popleft())
-        return overdue
-
-    @property
-    def in_flight(self) -> int:
-        """Requests that wait for a worker or have one."""
-        return len(self.queue) + max(self.active_count, 0)
 
 
 class Listener(TcpWSGIServer):
@@ -100,15 +72,13 @@ class Listener(TcpWSGIServer):
             inbuf_overflow=_SPOOL_BYTES,
             outbuf_overflow=_SPOOL_BYTES,
         )
-        workers = Workers()
-        workers.set_thread_count(threads)
         self.poll: Poll = Poll()
         self._due: deque[Connection] = deque()
         family, kind, protocol = listening.family, listening.type, listening.proto
         super().__init__(
             app,
             _sock=listening,
-            dispatcher=workers,
+            dispatcher=Workers(self._turn, threads),
             adj=settings,
             bind_socket=False,
             sockinfo=(family, kind, protocol, listening.getsockname()),
@@ -123,8 +93,7 @@ class Listener(TcpWSGIServer):
 
     def run(self) -> None:
         """Answer until `drain` is called, and then until everything received is answered."""
-        while not self.draining:
-            self._turn()
+        self.task_dispatcher.lead_until(lambda: self.draining)
         self._stop_listening()
         end = monotonic() + LONGEST_DRAIN
         while self.active_channels and monotonic() < end:
@@ -220,9 +189,9 @@ class Listener(TcpWSGIServer):
             min(slow, key=attrgetter("request_began")).refuse("request_timeout")
         return bool(slow)
 
-    def _turn(self) -> None:
-        """Wait for something to happen, and do what it asks for."""
-        self.poll.turn(TICK_SECONDS)
+    def _turn(self, seconds: float = TICK_SECONDS) -> None:
+        """Wait for something to happen, but no longer than a tick, and do what it asks for."""
+        self.poll.turn(min(seconds, TICK_SECONDS))
         while self._due:
             connection = self._due.popleft()
             connection.resume()

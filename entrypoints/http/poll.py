@@ -23,7 +23,7 @@ class Poll:
     wait for any more is only dropped once the system tells of it in vain: a connection that is
     being answered will nearly always be read again before that.
 
-    It belongs to one thread, but for `reads`.
+    It belongs to one thread at a time, but for `reads`.
     """
 
     def __init__(self) -> None:

@@ -8,6 +8,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
+from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageUnavailable
 
 DEADLINE_SECONDS = 0.5
@@ -39,6 +40,7 @@ class TimedCheck:
     def __call__(self) -> None:
         """StorageUnavailable unless the check passes in time."""
         self.require_service()
+        about_to_wait()
         end = monotonic() + self._seconds
         if not self._under_way.acquire(timeout=self._seconds):
             raise StorageUnavailable("An earlier readiness check has not been answered.")

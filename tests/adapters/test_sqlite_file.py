@@ -261,3 +261,12 @@ def test_an_sqlite_without_strict_tables_is_refused(
     with pytest.raises(StorageUnavailable, match=r"too old"):
         SqliteStorage(database)
     assert not database.exists()
+
+
+def test_writers_say_that_they_may_wait_and_readers_do_not(
+    storage: SqliteStorage, waits: list[str]
+) -> None:
+    storage.fields.all(OURS)
+    assert waits == []
+    storage.fields.add(OURS, a_definition("town"))
+    assert waits == ["a wait"]

@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPResponse
-from threading import Event, Thread
+from threading import Event, Thread, current_thread
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from attrs import frozen
 
+from recipient_fields.application import about_to_wait
 from recipient_fields.entrypoints.http.addresses import listen
 from recipient_fields.entrypoints.http.listener import Listener
 
@@ -84,7 +85,7 @@ class Host:
         listening = listen("127.0.0.1", 0, shared=False)
         self.address: tuple[str, int] = listening.getsockname()
         self.release = Event()
-        """What `/wait` waits for."""
+        """What `/wait` waits for, and `/announced`, which says so before."""
         self.answered = 0
         self.listener = Listener(
             self._app, listening, threads=threads, connections=connections, shared=False
@@ -128,13 +129,17 @@ class Host:
     def _app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         self.begun += 1
         kind = environ["PATH_INFO"].split("/")[1]
-        if kind == "wait":
+        if kind == "announced":
+            about_to_wait()
+        if kind in {"wait", "announced"}:
             assert self.release.wait(HANGS)
         self.answered += 1
         if kind in {"204", "304"}:
             start_response(f"{kind} Fine", [("ETag", '"1"')])
             return []
         body = b"x" * int(environ["PATH_INFO"].split("/")[2]) if kind == "large" else b"ok"
+        if kind == "thread":
+            body = current_thread().name.encode()
         start_response("200 OK", [("Content-Length", str(len(body)))])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import PlainKey
-from recipient_fields.entrypoints.http import connections, listener
+from recipient_fields.entrypoints.http import connections, listener, workers
 
 from .hosts import Peer, eventually, host
 
@@ -28,7 +28,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def hurried(**seconds: float) -> None:
         for name, value in seconds.items():
-            for module in (connections, listener):
+            for module in (connections, listener, workers):
                 if hasattr(module, name):
                     monkeypatch.setattr(module, name, value)
 

@@ -15,6 +15,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.json import set_json_loads
 
 from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.adapters.postgres import connection as connection_module
 from recipient_fields.adapters.postgres.connection import DeadlineConnection
 from recipient_fields.adapters.postgres.statements import (
     Statement,
@@ -163,11 +164,11 @@ def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(
 def test_an_interrupt_while_a_statement_is_prepared_leaves_no_connection_that_half_knows_it(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with DeadlineConnection.connect(database, autocommit=True) as connection:
-        monkeypatch.setattr(connection, "wait", interrupted)
+        monkeypatch.setattr(connection, "wait_for", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ask(connection, ECHO, {"text": "", "number": 1, "nothing": None})
         assert connection.closed
@@ -181,6 +182,49 @@ def test_a_statement_that_the_server_knows_already_is_asked_by_its_name(database
         connection.prepared.clear()
         assert ask(connection, ECHO, values) == answer
         assert ECHO.name in connection.prepared
+
+
+def test_only_a_statement_that_was_once_answered_at_once_is_waited_for_untold(
+    database: str, waits: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"text": "", "number": 1, "nothing": None}
+    monkeypatch.setattr(connection_module, "_SOON_MILLISECONDS", 20_000)
+    with DeadlineConnection.connect(database, autocommit=True) as connection:
+        ask(connection, ECHO, values)
+        assert waits
+        first = connection.quickest[ECHO.name]
+        assert 0 < first < 20
+
+        connection.quickest[ECHO.name] = 0.0
+        waits.clear()
+        ask(connection, ECHO, values)
+        assert waits == []
+
+        connection.quickest[ECHO.name] = 0.01
+        ask(connection, ECHO, values)
+        assert waits
+        assert connection.quickest[ECHO.name] <= 0.01
+
+
+def test_a_wait_is_told_of_once_an_answer_does_not_come_soon(
+    database: str, waits: list[str]
+) -> None:
+    sleep = Statement("SELECT pg_sleep(0.1)::text")
+    with DeadlineConnection.connect(database, autocommit=True) as connection:
+        ask(connection, sleep, {})
+        connection.quickest[sleep.name] = 0.0
+        waits.clear()
+        ask(connection, sleep, {})
+        assert waits == ["a wait"]
+
+
+def test_transactions_and_cursors_tell_that_they_may_wait(database: str, waits: list[str]) -> None:
+    with DeadlineConnection.connect(database, autocommit=True) as connection:
+        ask_in_transaction(connection, (ECHO, {"text": "", "number": 1, "nothing": None}))
+        assert waits
+        waits.clear()
+        connection.execute("SELECT 1")
+        assert waits
 
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
