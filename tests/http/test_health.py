@@ -50,6 +50,13 @@ def test_a_service_is_not_ready_without_the_current_schema(folder: Path):
     stand.storage.close()
 
 
+def test_whoever_asks_whether_the_storage_is_ready_is_told_before_that_it_may_wait(
+    waits: list[str],
+):
+    TimedCheck(lambda: None)()
+    assert waits == ["a wait"]
+
+
 def test_the_storage_has_half_a_second_to_answer():
     assert DEADLINE_SECONDS == 0.5
 
