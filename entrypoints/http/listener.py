@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections import deque
+from math import inf
 from operator import attrgetter
 from time import monotonic, time
 from typing import Any
@@ -189,7 +190,7 @@ class Listener(TcpWSGIServer):
             min(slow, key=attrgetter("request_began")).refuse("request_timeout")
         return bool(slow)
 
-    def _turn(self, seconds: float = TICK_SECONDS) -> None:
+    def _turn(self, seconds: float = inf) -> None:
         """Wait for something to happen, but no longer than a tick, and do what it asks for."""
         self.poll.turn(min(seconds, TICK_SECONDS))
         while self._due:
