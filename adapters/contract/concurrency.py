@@ -59,7 +59,7 @@ from .examples import (
     renaming,
     reporting,
 )
-from .outcomes import assert_found, assert_published, attempt
+from .outcomes import assert_found, assert_published, attempt, patiently
 
 
 def race(*calls: Callable[[], object]) -> list[Any]:
@@ -108,7 +108,7 @@ class Meanwhile:
         return self._outcome
 
     def _run(self) -> None:
-        self._outcome = attempt(self._call)
+        self._outcome = attempt(partial(patiently, self._call))
 
 
 def counting_up(member: str) -> FieldChange:
@@ -230,7 +230,7 @@ class ConcurrencyCases:
 
         def count_up(member: str) -> None:
             for _ in range(self.rounds):
-                fields.update(ours, field.id, counting_up(member))
+                patiently(fields.update, ours, field.id, counting_up(member))
 
         callers = [members[number % len(members)] for number in range(self.threads)]
         assert race(*(partial(count_up, member) for member in callers)) == [None] * self.threads
@@ -306,8 +306,9 @@ class ConcurrencyCases:
     ) -> None:
         for _ in range(self.rounds // 5):
             field = fields.add(ours, a_definition())
-            update = partial(fields.update, ours, field.id, renaming("Town"))
-            *updates, deletion = race(*[update] * 3, partial(fields.delete, ours, field.id, permit))
+            update = partial(patiently, fields.update, ours, field.id, renaming("Town"))
+            delete = partial(patiently, fields.delete, ours, field.id, permit)
+            *updates, deletion = race(*[update] * 3, delete)
             assert deletion is None
             assert {type(update) for update in updates} <= {RecipientField, FieldNotFound}
             assert fields.all(ours).fields == ()
@@ -328,8 +329,8 @@ class ConcurrencyCases:
         for _ in range(self.rounds // 5):
             field = fields.add(ours, a_definition())
             update, deletion = race(
-                partial(fields.update, ours, field.id, renaming("Town")),
-                partial(fields.delete, ours, field.id, refuse_changed),
+                partial(patiently, fields.update, ours, field.id, renaming("Town")),
+                partial(patiently, fields.delete, ours, field.id, refuse_changed),
             )
             assert isinstance(update, FieldNotFound) is (deletion is None)
             for left in fields.all(ours).fields:
@@ -458,24 +459,24 @@ class ConcurrencyCases:
         def sync(integration: Integration) -> None:
             for number in range(rounds):
                 report = reporting(*REPORTS[number % 2])
-                integrations.sync(ours, integration.id, report)
+                patiently(integrations.sync, ours, integration.id, report)
 
         def create() -> list[FieldReference]:
             kept: list[FieldReference] = []
             for number in range(rounds):
                 try:
-                    field = fields.add(ours, a_definition(f"city_{number % 20}"))
+                    field = patiently(fields.add, ours, a_definition(f"city_{number % 20}"))
                 except KeyTaken:
                     continue
                 if number % 2:
-                    fields.delete(ours, field.id, permit)
+                    patiently(fields.delete, ours, field.id, permit)
                 else:
                     kept.append(field.id)
             return kept
 
         def count_up() -> None:
             for _ in range(rounds):
-                fields.update(ours, counter.id, counting_up("name"))
+                patiently(fields.update, ours, counter.id, counting_up("name"))
 
         outcomes = race(partial(sync, one), partial(sync, other), create, create, count_up)
         assert [outcomes[index] for index in (0, 1, 4)] == [None, None, None]
@@ -502,7 +503,7 @@ class ConcurrencyCases:
 
         def sync(first: int) -> list[SyncPlan]:
             return [
-                integrations.sync(ours, integration.id, reporting(*REPORTS[number % 2]))
+                patiently(integrations.sync, ours, integration.id, reporting(*REPORTS[number % 2]))
                 for number in range(first, first + self.rounds // 10)
             ]
 

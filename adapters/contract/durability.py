@@ -24,6 +24,7 @@ from .examples import (
     renaming,
     reporting,
 )
+from .outcomes import patiently
 
 
 class StorageDurabilityContract:
@@ -100,7 +101,7 @@ class StorageDurabilityContract:
 
             def count_up(storage: Storage) -> None:
                 for _ in range(self.rounds):
-                    storage.fields.update(ours, field.id, counting_up("name"))
+                    patiently(storage.fields.update, ours, field.id, counting_up("name"))
 
             assert race(partial(count_up, one), partial(count_up, other)) == [None, None]
             assert one.fields.get(ours, field.id).name == str(2 * self.rounds)
@@ -115,7 +116,7 @@ class StorageDurabilityContract:
             def sync(storage: Storage, integration_id: IntegrationId) -> None:
                 for number in range(self.rounds):
                     report = reporting(an_esp_field("CITY"), an_esp_field(f"ZIP{number % 3}"))
-                    storage.integrations.sync(ours, integration_id, report)
+                    patiently(storage.integrations.sync, ours, integration_id, report)
 
             runs = partial(sync, one, first.id), partial(sync, other, second.id)
             assert race(*runs) == [None, None]

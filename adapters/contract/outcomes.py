@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, TypeVar
+from time import monotonic
+from typing import Any, ParamSpec, TypeVar
 
 import attrs
 
 from recipient_fields.application import ApiKeyRepository, PublishedCatalog, published
-from recipient_fields.domain import ApiKey, Catalog, RecipientFieldsError
+from recipient_fields.domain import ApiKey, Catalog, RecipientFieldsError, StorageUnavailable
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+_LONG_SECONDS = 0.5
 
 
 def attempt(call: Callable[[], T]) -> T | RecipientFieldsError:
@@ -21,6 +25,21 @@ def attempt(call: Callable[[], T]) -> T | RecipientFieldsError:
         return call()
     except RecipientFieldsError as error:
         return error
+
+
+def patiently(call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """What the call gives. One that has waited for long in vain is made once more.
+
+    A machine that stands still for a second uses up the time for which a lock is waited for. A
+    storage that refuses at once, as it must not while others write, is not let off.
+    """
+    began = monotonic()
+    try:
+        return call(*arguments, **named)
+    except StorageUnavailable:
+        if monotonic() - began < _LONG_SECONDS:
+            raise
+        return call(*arguments, **named)
 
 
 def exact(value: Any) -> object:

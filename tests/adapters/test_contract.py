@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
+from time import sleep
 
 import pytest
 from attrs import evolve
@@ -17,6 +18,7 @@ from recipient_fields.adapters.contract import (
     machine_for,
 )
 from recipient_fields.adapters.contract.examples import INSTANTS, NOW, a_definition
+from recipient_fields.adapters.contract.outcomes import patiently
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     ApiKeyRepository,
@@ -31,6 +33,7 @@ from recipient_fields.domain import (
     FieldNotFound,
     FoundKey,
     RecipientField,
+    StorageUnavailable,
     epoch_milliseconds,
 )
 from recipient_fields.domain.esp import SyncPlan
@@ -51,6 +54,19 @@ def test_the_outage_suite_calls_every_method_of_every_port() -> None:
         if not method.startswith("_")
     }
     assert {call.split()[0] for call in (*READS, *WRITES)} == {"check", *methods}
+
+
+def test_only_a_call_that_has_waited_for_long_is_made_once_more() -> None:
+    seconds = [0.6, 0.6, 0]
+
+    def refuse() -> None:
+        sleep(seconds.pop(0))
+        raise StorageUnavailable
+
+    for left in (1, 0):
+        with pytest.raises(StorageUnavailable):
+            patiently(refuse)
+        assert len(seconds) == left
 
 
 def test_no_case_hides_another_of_the_same_name() -> None:
