@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -33,11 +32,7 @@ def pytest_runtest_teardown() -> None:
 
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
-    """A server to make databases on: RECIPIENT_FIELDS_TEST_POSTGRES, or one of our own."""
-    given = os.environ.get("RECIPIENT_FIELDS_TEST_POSTGRES")
-    if given:
-        yield given
-        return
+    """A server to make databases on."""
     server = PostgresServer.create()
     try:
         yield server.url()

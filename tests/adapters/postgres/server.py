@@ -1,4 +1,4 @@
-"""A PostgreSQL of the suite's own, from a PyPI wheel, that can be made to fail in every way."""
+"""A PostgreSQL of the suite's own that can be made to fail in every way."""
 
 from __future__ import annotations
 
@@ -235,6 +235,10 @@ def _new_folder() -> Path:
 
 
 def _programs() -> Path:
+    """Where PostgreSQL's programs are: RECIPIENT_FIELDS_TEST_POSTGRES, or in the wheel."""
+    given = os.environ.get("RECIPIENT_FIELDS_TEST_POSTGRES")
+    if given:
+        return Path(given)
     # Imported, the wheel would make lock files and warn about the environment.
     wheel = find_spec(_WHEEL)
     assert wheel, f"the tests need PostgreSQL: install {_WHEEL}"

@@ -479,6 +479,7 @@ def test_any_number_may_migrate_at_once(empty_database: str) -> None:
 def test_who_may_not_make_tables_is_told_so(server_url: str, empty_database: str) -> None:
     with psycopg.connect(empty_database, autocommit=True) as host:
         host.execute("CREATE ROLE visitor")
+        host.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # As it is since PostgreSQL 15.
         host.execute("SET ROLE visitor")
         over = HostedPostgresStorage(lambda: host)
         with pytest.raises(StorageUnavailable, match="permission denied"):
