@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from attrs import frozen
+from attrs import define, field
 
 from recipient_fields.domain import (
     Credential,
@@ -24,12 +24,13 @@ USE_RECORDED_EVERY = timedelta(minutes=1)
 _log = logging.getLogger(__name__)
 
 
-@frozen
+@define(unsafe_hash=True)
 class StoredKeyValidator:
     """The KeyValidator over the keys we store ourselves."""
 
     api_keys: ApiKeyRepository
     clock: Clock = system_clock
+    _failed_to_record_at: datetime | None = field(default=None, init=False, eq=False, repr=False)
 
     def validate(self, presented: str, /) -> Credential | None:
         """The credential of an active key. A mistyped one is refused without asking the storage."""
@@ -49,8 +50,14 @@ class StoredKeyValidator:
     def _record_use(self, key: FoundKey, now: datetime) -> None:
         if key.last_used_at is not None and now - key.last_used_at < USE_RECORDED_EVERY:
             return
+        failed_at = self._failed_to_record_at
+        # A clock that was set back to before the failure must not wait until it is there again.
+        if failed_at is not None and timedelta() <= now - failed_at < USE_RECORDED_EVERY:
+            return
         try:
             self.api_keys.record_use(key.id, now)
         except StorageUnavailable as unavailable:
             # A storage that can still be read serves reads; only this note of the use is lost.
+            # What can not be written may take a second to say so: no read waits for it again soon.
+            self._failed_to_record_at = now
             _log.warning("the use of API key %d could not be recorded: %s", key.id, unavailable)

@@ -27,7 +27,12 @@ class UnreadableApiKeys(MemoryApiKeyRepository):
 
 
 class UnwritableApiKeys(MemoryApiKeyRepository):
+    def __init__(self, *shared):
+        super().__init__(*shared)
+        self.tried = []
+
     def record_use(self, key_id, at, /):
+        self.tried.append(at)
         raise StorageUnavailable("the storage is read-only")
 
 
@@ -39,6 +44,19 @@ def issued(administration, acme):
 @pytest.fixture
 def used(storage, issued):
     return lambda: storage.api_keys.find(issued.plain.digest).last_used_at
+
+
+@pytest.fixture
+def read_only(storage):
+    return UnwritableApiKeys(RLock(), storage.organizations, storage.fields)
+
+
+@pytest.fixture
+def issue_there(read_only, storage, acme, clock):
+    administration = AdministrationService(
+        organizations=storage.organizations, api_keys=read_only, clock=clock
+    )
+    return lambda name: administration.issue_key(acme, name=name)
 
 
 @pytest.mark.parametrize("access", Access)
@@ -131,14 +149,45 @@ class TestTheUse:
         assert used() is None
 
     def test_that_can_not_be_recorded_leaves_the_key_valid(
-        self, storage, administration, acme, clock, caplog
+        self, read_only, issue_there, clock, caplog
     ):
         caplog.set_level("WARNING")
-        api_keys = UnwritableApiKeys(RLock(), storage.organizations, storage.fields)
-        issued = type(administration)(
-            organizations=storage.organizations, api_keys=api_keys, clock=clock
-        ).issue_key(acme, name="Backend")
-        credential = StoredKeyValidator(api_keys, clock).validate(issued.plain.reveal())
+        issued = issue_there("Backend")
+        credential = StoredKeyValidator(read_only, clock).validate(issued.plain.reveal())
         assert credential == issued.api_key.found(0).credential
         (message,) = caplog.messages
         assert message == "the use of API key 1 could not be recorded: the storage is read-only"
+
+    def test_that_can_not_be_recorded_is_tried_once_a_minute_for_all_keys(
+        self, read_only, issue_there, clock, caplog
+    ):
+        caplog.set_level("WARNING")
+        validator, first = StoredKeyValidator(read_only, clock), clock.now
+        keys = [issue_there(name) for name in ("Backend", "Frontend")]
+        for _ in range(7):
+            for issued in keys:
+                credential = validator.validate(issued.plain.reveal())
+                assert credential == issued.api_key.found(0).credential
+            clock.move(20 * SECOND)
+        assert [at - first for at in read_only.tried] == [timedelta(), MINUTE, 2 * MINUTE]
+        assert len(caplog.messages) == 3
+
+    @pytest.mark.parametrize(
+        ("later", "tried"),
+        [
+            (MINUTE - timedelta(milliseconds=1), False),
+            (MINUTE, True),
+            (-timedelta(milliseconds=1), True),
+            (-DAY, True),
+        ],
+    )
+    def test_is_tried_again_after_a_minute_or_once_the_clock_is_set_back(
+        self, later, tried, read_only, issue_there, clock
+    ):
+        validator = StoredKeyValidator(read_only, clock)
+        presented = issue_there("Backend").plain.reveal()
+        validator.validate(presented)
+        clock.move(later)
+        for _ in range(2):
+            validator.validate(presented)
+        assert len(read_only.tried) == (2 if tried else 1)
