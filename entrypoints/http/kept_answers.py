@@ -13,7 +13,7 @@ from recipient_fields.domain import Credential, OrganizationId
 from .answers import Answer
 
 _OVERHEAD = 500
-"""About what an answer takes beside its body, in bytes."""
+"""About what an answer takes beside its body, its headers and its target, in bytes."""
 _ORGANIZATIONS_AT_LEAST = 8
 """An organization may fill an eighth of the whole, so that none displaces all others."""
 
@@ -56,7 +56,7 @@ class KeptAnswers:
     def _keep(
         self, organization_id: OrganizationId, revision: int, target: str, answer: Answer
     ) -> None:
-        size = len(answer.body) + len(target) + _OVERHEAD
+        size = len(answer.body) + sum(map(len, answer.headers.values())) + len(target) + _OVERHEAD
         share = self._most_bytes // _ORGANIZATIONS_AT_LEAST
         with self._lock:
             shelf = self._shelves.get(organization_id)

@@ -99,6 +99,19 @@ class TestKeeping:
         ]
         assert 0 < len(there) * 500 < 80_000 / 8
 
+    def test_headers_count_as_well(self):
+        kept = KeptAnswers(80_000)
+        query = "q=" + "%20" * 1_000
+        made = Answer("1-1", b"[]", {"Total-Count": "2", "Link": f'</?{query}>; rel="next"'})
+        for number in range(100):
+            kept.answer(meeting(5), f"/?{number}", lambda: made)
+        there = [
+            number
+            for number in range(100)
+            if kept.answer(meeting(5), f"/?{number}", lambda: LIST) is made
+        ]
+        assert 0 < len(there) * len(query) < 80_000 / 8
+
     def test_nothing_is_kept_where_nothing_may_be(self):
         kept = KeptAnswers(0)
         kept.answer(meeting(5), "/", lambda: of_size(1))
