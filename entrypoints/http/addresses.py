@@ -31,16 +31,20 @@ def listen(host: str, port: int, *, shared: bool) -> socket.socket:
 
 
 def refuse_handshakes(listening: socket.socket) -> bool:
-    """Let no further client begin to connect; those that have begun still can. On Linux only.
+    """Let no further client begin to connect; those that have begun still can. Could it be done?
 
-    The packet that asks for a connection is dropped in silence, so the client sends it again.
+    Linux alone can, and some sandboxes don't let it. The packet that asks for a connection is
+    dropped in silence, so the client sends it again.
     """
     if sys.platform != "linux":
         return False
     code = b"".join(struct.pack("HBBI", *step) for step in _HANDSHAKE_FILTER)
     steps = ctypes.create_string_buffer(code)
     program = struct.pack("HP", len(_HANDSHAKE_FILTER), ctypes.addressof(steps))
-    listening.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, program)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, program)
+    except OSError:
+        return False
     return True
 
 

@@ -258,9 +258,12 @@ class Connection(HTTPChannel):
             if now - self._lingers_since > patience:
                 self.handle_close()
         elif self.total_outbufs_len:
-            if self._answer_due is None:
-                self._answer_due = now + ANSWER_SECONDS + self.total_outbufs_len / SLOWEST_READER
-            if now > self._answer_due:
+            due = self._answer_due  # A worker may clear it meanwhile.
+            if due is None:
+                due = self._answer_due = (
+                    now + ANSWER_SECONDS + self.total_outbufs_len / SLOWEST_READER
+                )
+            if now > due:
                 self.handle_close()
         elif self.idle:
             if self.silence > (FAREWELL_SECONDS if self.server.draining else IDLE_SECONDS):

@@ -10,6 +10,8 @@ import pytest
 from recipient_fields.entrypoints.http.addresses import authority, listen, refuse_handshakes
 
 HANGS = 20
+_LOCK_FILTER = 44
+"""SO_LOCK_FILTER of Linux: the filter is not to be replaced any more."""
 
 
 def test_clients_who_begin_to_connect_go_to_another_process_and_those_connected_stay() -> None:
@@ -38,6 +40,13 @@ def test_clients_who_begin_to_connect_go_to_another_process_and_those_connected_
         new.settimeout(HANGS)
         for _ in late:  # The system asks again, a second later, for those who were not heard.
             sockets.enter_context(new.accept()[0])
+
+
+def test_where_the_system_takes_no_filter_it_could_not_be_done() -> None:
+    with listen("127.0.0.1", 0, shared=True) as listening:
+        assert refuse_handshakes(listening)
+        listening.setsockopt(socket.SOL_SOCKET, _LOCK_FILTER, 1)
+        assert not refuse_handshakes(listening)
 
 
 @pytest.mark.parametrize(
