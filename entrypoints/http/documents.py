@@ -145,7 +145,9 @@ class _Body:
         """Refused as `validation_failed` with every problem there is."""
         if self.problems:
             told = {(problem.path, problem.rule): problem for problem in self.problems}
-            raise Refused("validation_failed", violations=list(told.values()))
+            # An answer has room for so many, and what is wrong with our members tells more.
+            first = sorted(told.values(), key=lambda problem: problem.rule is Rule.UNKNOWN_FIELD)
+            raise Refused("validation_failed", violations=first)
 
     def _refuse_unknown(
         self, members: Iterable[str], known: Collection[str], path: tuple[str, ...]

@@ -166,6 +166,8 @@ class FramedRequest(HTTPRequestParser):
 
     def refuse(self, code: str) -> None:
         """Make this a request that is answered with that problem."""
+        if self.header_plus:
+            self._keep_what_can_be_read()
         self.error = Refusal(code)
         self.connection_close = True
         self.expect_continue = False
@@ -184,9 +186,21 @@ class FramedRequest(HTTPRequestParser):
             raise Unreadable("headers_too_large")
         if end < 0:
             return len(data)
-        self.header_plus = b""
         self.parse_header(head[:end])
+        self.header_plus = b""
         return len(data) - (len(head) - size)
+
+    def _keep_what_can_be_read(self) -> None:
+        """Note what the answer depends on: a HEAD, and the headers that come before the fault."""
+        first, *lines = self.header_plus.removeprefix(_LINE_END).split(_LINE_END)
+        if first.startswith(b"HEAD "):
+            self.command = "HEAD"
+        for line in lines[:-1]:  # The last one may go on.
+            field = _FIELD.fullmatch(line)
+            if field is None:
+                break
+            name, value = (part.decode("latin-1") for part in field.groups())
+            self.headers.setdefault(name.upper().replace("-", "_"), value.strip(" \t"))
 
     def parse_header(self, header_plus: bytes) -> None:
         """Read the whole head, and find out how the body is framed."""

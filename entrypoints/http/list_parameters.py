@@ -6,6 +6,7 @@ HTTP contract, section 4.
 from __future__ import annotations
 
 import json
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -40,6 +41,7 @@ T = TypeVar("T")
 LARGEST_PAGE = 1_000
 LONGEST_TEXT = 100
 
+_CURSOR = re.compile(r"[A-Za-z0-9_-]+")
 _TEXTS = {SortKey.KEY, SortKey.NAME}
 _TIMES = {SortKey.CREATED_AT, SortKey.UPDATED_AT}
 
@@ -150,6 +152,8 @@ def _write_cursor(query: FieldQuery, position: Position, organization_id: Organi
 def _read_cursor(
     cursor: str, query: FieldQuery, organization_id: OrganizationId
 ) -> tuple[int, Position]:
+    if _CURSOR.fullmatch(cursor) is None:  # The decoder leaves out what is no base64.
+        raise _refused_cursor()
     try:
         token = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         *place, sealed = json.loads(token)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import falcon
@@ -13,6 +14,13 @@ JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 PROBLEM = "application/problem+json"
 
+_IN_UTF_8 = re.compile(
+    r"([^\s;,]+)[ \t]*(?:;[ \t]*(?:charset=(?:utf-8|\"utf-8\")[ \t]*)?)*", re.IGNORECASE
+)
+"""A media type that says UTF-8 or nothing more; a `;` may be left over (RFC 9110, 5.6.6)."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"?')
+"""Also one that never ends: looking for its end once for each quote in it would take seconds."""
+
 _WITH_BODY = {"PATCH": (JSON, MERGE_PATCH), "POST": (JSON,), "PUT": (JSON,)}
 
 
@@ -22,8 +30,11 @@ def require_acceptable(req: falcon.Request, answers: tuple[str, ...]) -> None:
         quality = _quality(answers, _accepted(req))
     except ValueError:
         raise Refused("invalid_parameter", "The Accept header is malformed.") from None
-    if not quality:
+    if quality:
+        return
+    if JSON in answers:
         raise Refused("not_acceptable")
+    raise Refused("not_acceptable", f"This is {' or '.join(answers)}. Accept that media type.")
 
 
 def prefers_problem(req: falcon.Request) -> bool:
@@ -49,9 +60,8 @@ def require_json(req: falcon.Request) -> None:
         return
     if req.get_header("Content-Encoding") is not None:
         raise Refused("unsupported_media_type", "Send the body without a Content-Encoding.")
-    media_type, parameters = falcon.parse_header(req.content_type or "")
-    charset = parameters.pop("charset", "utf-8").lower()
-    if media_type.strip().lower() not in media_types or parameters or charset != "utf-8":
+    stated = _IN_UTF_8.fullmatch(req.content_type or "")
+    if stated is None or stated[1].lower() not in media_types:
         message = f"Send the body as {' or '.join(media_types)} in UTF-8."
         raise Refused("unsupported_media_type", message)
 
@@ -62,5 +72,10 @@ def _quality(answers: tuple[str, ...], accepted: str) -> float:
 
 
 def _accepted(req: falcon.Request) -> str:
-    """The `Accept` header in lower case, since Falcon compares media types as they are sent."""
-    return req.accept.lower()
+    """The `Accept` header as Falcon can read it: in lower case, without what a list may hold empty.
+
+    RFC 9110, section 5.6.1.2. No type of ours has a parameter, so what one is quoted as is nothing
+    to compare, and its commas would end it.
+    """
+    ranges = _QUOTED.sub('""', req.accept.lower()).split(",")
+    return ",".join(range_ for range_ in ranges if range_.strip(" \t")) or "*/*"

@@ -164,12 +164,6 @@ def _refusal(status: HTTPStatus) -> Schema:
 
 _INVALID = (
     {
-        "pointer": "/recipient_field/datatype",
-        "code": "unknown_field",
-        "message": "There is no such member.",
-        "suggestion": "data_type",
-    },
-    {
         "pointer": "/recipient_field/data_type",
         "code": "required",
         "message": "Send this member.",
@@ -181,6 +175,12 @@ _INVALID = (
             "Use lower-case letters, digits and single underscores, beginning with a letter."
         ),
         "suggestion": "loyalty_tier",
+    },
+    {
+        "pointer": "/recipient_field/datatype",
+        "code": "unknown_field",
+        "message": "There is no such member.",
+        "suggestion": "data_type",
     },
 )
 _TAKEN = "A recipient field with this key already exists. Choose another key."

@@ -137,7 +137,8 @@ _NAME: Schema = {
     "pattern": _NAME_PATTERN,
     "description": (
         "What people call the field. Stored in Unicode NFC without outer white space: then 1 to "
-        "255 characters on one line. Need not be unique."
+        "255 characters on one line. One of more than 255 that NFC makes fit is taken as well. "
+        "Need not be unique."
     ),
     "examples": ["Loyalty tier"],
 }
@@ -248,7 +249,7 @@ _TOLD: Schema = {
         "minItems": 1,
         "maxItems": MOST_DETAILS,
         "items": ref("ErrorDetail"),
-        "description": "All violations at once.",
+        "description": f"All violations at once, up to {MOST_DETAILS:,}.",
     },
 }
 _ERROR: Schema = _envelope(
@@ -323,7 +324,11 @@ SCHEMAS: Schema = {
         "properties": {
             **_WRITABLE,
             **_SENT_BACK,
-            "key": {**NEW_KEY, "readOnly": True},
+            "key": {
+                **NEW_KEY,
+                "readOnly": True,
+                "description": "The one in the path, or left out.",
+            },
             "data_type": _DATA_TYPE,
         },
         "required": ["name", "data_type"],

@@ -5,6 +5,7 @@ A typo must not return everything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl
 
@@ -13,12 +14,15 @@ from recipient_fields.domain import unstorable
 from .problems import Refused
 
 _MOST_PARAMETERS = 20
+_HALF_ENCODED = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def parse_parameters(query_string: str, known: Collection[str]) -> Mapping[str, str]:
     """The parameters by name; Refused as `invalid_parameter` where one is unknown or repeated."""
     if not query_string:
         return {}
+    if _HALF_ENCODED.search(query_string):  # Which `parse_qsl` takes as it is.
+        raise refused_parameter("The query string is malformed.")
     try:
         pairs = parse_qsl(
             query_string,

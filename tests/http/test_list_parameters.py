@@ -95,6 +95,7 @@ class TestFilters:
             "q=", f"q={'x' * 101}", "q=%00", "q=%ff", "sort=", "sort=--id", "sort=id,key",
             "limit=0", "limit=1001", "limit=-1", "limit=01", "limit=", "limit=1&limit=2",
             "cursor=", "cursor=x", "cursor=%F0%9F%98%80", "nope=1", "Source=api", "source",
+            "q=%", "q=%zz", "q=%u1234", "q=100%&limit=1",
         ],
     )  # fmt: skip
     def test_what_is_unknown_malformed_or_repeated_is_refused(self, api: Api, query: str):
@@ -154,6 +155,13 @@ class TestPages:
             swapped = "A" if query[place] != "A" else "B"
             answer = ask(api, query[:place] + swapped + query[place + 1 :])
             assert answer.outcome == BAD_REQUEST or answer.keys == ["first", "zip"]
+
+    @pytest.mark.parametrize("junk", ["!{}", "{}!", "{}=", "{}%20", "%20{}", "{}%0A"])
+    def test_a_cursor_with_anything_beside_it_is_refused(self, api: Api, junk: str):
+        query = next_of(ask(api, "limit=2"))
+        assert query is not None
+        (cursor,) = re.findall("cursor=([^&]+)", query)
+        assert ask(api, f"limit=2&cursor={junk.format(cursor)}").outcome == BAD_REQUEST
 
     def test_a_deleted_field_leaves_its_cursor_usable(self, api: Api):
         query = next_of(ask(api, "source=api&limit=1"))

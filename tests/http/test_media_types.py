@@ -16,6 +16,8 @@ JSON = [
     "application/json; charset=UTF-8",
     'application/json; charset="utf-8"',
     "application/json ; Charset=Utf-8",
+    "application/json;",
+    "application/json; charset=utf-8 ;",
 ]
 NOT_JSON = [
     "",
@@ -29,6 +31,10 @@ NOT_JSON = [
     "application/json; charset=utf-16",
     "application/json; charset=utf8",
     "application/json; charset=",
+    "application/json; charset",
+    "application/json; charset=iso-8859-1; charset=utf-8",
+    "application/json; charset=utf-8; charset=iso-8859-1",
+    "application/json; version",
     "application/json; version=1",
     "application/json; charset=utf-8; version=1",
     "application/jsonp",
@@ -92,6 +98,20 @@ def test_a_request_without_a_body_needs_no_type(api: Api, city, path: str):
     assert api.send("GET", path, content_type="text/plain").status == 200
 
 
+def test_a_body_that_means_nothing_is_ignored(api: Api, city):
+    strange = {"content_type": "text/plain", "content_encoding": "gzip"}
+    assert api.send("GET", f"{FIELDS}/city", "hello", **strange).status == 200
+    assert api.send("DELETE", f"{FIELDS}/city", "hello", **strange).status == 204
+
+
+@pytest.mark.parametrize(
+    "header", ["application/json;" + " " * 16_000 + "x", 'a/b;c="' + '\\"' * 8_000]
+)
+def test_no_header_takes_long_to_read(api: Api, header: str):
+    assert api.post({"name": "City", "data_type": "text"}, content_type=header).status == 415
+    assert api.send("GET", FIELDS, accept=header).status in {200, 400, 406}
+
+
 ACCEPTED = [
     None,
     "",
@@ -104,6 +124,12 @@ ACCEPTED = [
     "text/html, */*;q=0.001",
     "application/json;q=1.0, */*;q=0",
     "application/problem+json",
+    "application/json,",
+    ",application/json",
+    "text/html, ,application/json,\t,",
+    ",",
+    'text/html;title="a,b", application/json',
+    'text/html;title="a\\",b", application/json',
 ]
 NOT_ACCEPTED = [
     "text/html",

@@ -163,6 +163,16 @@ def test_an_empty_array_is_refused(api: Api, data_type: str):
     assert api.post(with_values(data_type, [])).violations == at("allowed_values", "empty")
 
 
+def test_what_is_wrong_with_known_members_is_told_before_unknown_ones(api: Api):
+    answer = api.post({**{f"x{n}": 1 for n in range(1_000)}, "name": " ", "data_type": "texx"})
+    told = [(detail["pointer"], detail["code"]) for detail in answer.error["details"]]
+    assert len(told) == 1_000
+    assert {
+        ("/recipient_field/name", "blank"),
+        ("/recipient_field/data_type", "unknown_value"),
+    } <= set(told)
+
+
 def test_a_thousand_values_are_allowed(api: Api):
     values = list(range(1_000, 0, -1))
     assert api.post(with_values("number", values)).field["allowed_values"] == values

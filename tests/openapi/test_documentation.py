@@ -92,6 +92,11 @@ def test_accept_is_heeded(stranger: Caller, path: str, accept: str, status: int)
     assert stranger.ask("GET", path, headers={"Accept": accept}).status_code == status
 
 
+def test_who_accepts_no_html_is_told_what_the_page_is(stranger: Caller) -> None:
+    refused = stranger.ask("GET", "/docs", headers={"Accept": "application/json"})
+    assert refused.json["error"]["message"] == "This is text/html. Accept that media type."
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_it_takes_no_parameters_and_no_other_methods(stranger: Caller, path: str) -> None:
     assert stranger.ask("GET", path, params={"version": "1"}).status_code == 400

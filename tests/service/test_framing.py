@@ -163,6 +163,50 @@ def test_a_problem_document_is_answered_to_who_prefers_it(service: Service) -> N
     assert json.loads(answer.body)["code"] == "malformed_request"
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Host: localhost\r\nHost: localhost\r\n\r\n",
+        b"X : a\r\n\r\n",
+        b"X: \x01\r\n\r\n",
+        b"X: " + b"a" * 17_000,
+        b"Content-Length: 2, 2\r\n" + HOST + b"\r\n",
+    ],
+)
+def test_what_came_before_the_fault_shapes_the_refusal(service: Service, rest: bytes) -> None:
+    told = b"X-Request-Id: mine\r\nAccept: application/problem+json\r\n"
+    answer = service.anyone.refused(GET + told + rest)
+
+    assert answer.headers["X-Request-Id"] == "mine"
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+def test_what_comes_after_the_head_is_no_header(service: Service) -> None:
+    answer = service.anyone.refused(GET + b"X: a\r\n\r\nX-Request-Id: mine\r\n\r\n")
+
+    assert answer.headers["X-Request-Id"] != "mine"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"HEAD /" + b"a" * 9_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"HEAD /a# HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"HEAD / HTTP/1.1\r\nX: \x01\r\n\r\n",
+        b"HEAD / HTTP/1.1\r\nX : a\r\n\r\n",
+    ],
+    ids=lambda value: ascii(value)[-40:],
+)
+def test_no_refusal_of_a_head_has_a_body(service: Service, sent: bytes) -> None:
+    host = urlsplit(service.url)
+    with socket.create_connection((host.hostname, host.port), timeout=HANGS) as connection:
+        connection.sendall(sent)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+
+    assert answer.startswith(b"HTTP/1.1 4")
+    assert answer.endswith(b"\r\n\r\n")
+
+
 def test_a_client_that_is_refused_while_it_still_sends_can_read_why(service: Service) -> None:
     body = b" " * (4 * 1024 * 1024)
     answer = service.anyone.refused(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
