@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import psycopg
 from attrs import frozen
 from psycopg import Connection
-from psycopg.errors import UndefinedTable
 
 from recipient_fields.domain import StorageUnavailable
 
@@ -29,6 +28,7 @@ _CREATE_LEDGER = """
         applied_at timestamptz NOT NULL DEFAULT now()
     )
 """
+_LACKS_LEDGER = "SELECT to_regclass('schema_migrations') IS NULL"
 _SELECT_APPLIED = "SELECT name FROM schema_migrations ORDER BY name"
 _SELECT_MISSING = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL"
 _TABLES = ["organizations", "recipient_fields", "api_keys", "integrations"]
@@ -51,24 +51,21 @@ def migrate(url: str) -> int:
     a newer version of this package.
     """
     require_compiled_driver()
-    taken = 0
     with _connected(Connection, parse_url(url)) as connection:
-        _require_usable(connection)
-        while _pending_steps(connection):
-            taken += _take_next(connection)
-    return taken
+        return take_steps(connection)
 
 
 def take_steps(connection: Connection[Any]) -> int:
     """Take the steps that the database lacks; returns how many.
 
-    Within the connection's transaction where it is in one. StorageUnavailable where the server does
-    not serve, or has the schema of a newer version of this package.
+    Within the connection's transaction where it is in one. Where none is lacking, it is enough that
+    the role may read. StorageUnavailable where the server does not serve, or has the schema of a
+    newer version of this package.
     """
     _require_usable(connection)
     taken = 0
-    while _take_next(connection):
-        taken += 1
+    while _pending_steps(connection):
+        taken += _take_next(connection)
     return taken
 
 
@@ -135,10 +132,9 @@ def _take_next(connection: Connection[Any]) -> int:
 
 
 def _applied(connection: Connection[Any]) -> set[str]:
-    try:
-        return {name for (name,) in connection.execute(_SELECT_APPLIED)}
-    except UndefinedTable:
-        return set()
+    # Asked first, as a statement that fails would end the transaction.
+    [(missing,)] = connection.execute(_LACKS_LEDGER).fetchall()
+    return set() if missing else {name for (name,) in connection.execute(_SELECT_APPLIED)}
 
 
 def _require_usable(connection: Connection[Any]) -> None:

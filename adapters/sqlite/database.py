@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._file: tuple[int, int] | None = None
         self._lock = Lock()
         self._writers = Lock()
         self._idle: list[sqlite3.Connection] = []
@@ -126,9 +128,31 @@ class Database:
         with self._lock:
             if self._closed:
                 raise StorageUnavailable("The storage is closed.")
+        self._require_own_file()
+        with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return self._connect()
+        connection = self._connect()
+        if self._file is None:
+            self._file = self._find_file()
+        return connection
+
+    def _require_own_file(self) -> None:
+        """StorageUnavailable where the path does not lead to the file that was opened any more.
+
+        What was written to a file that has no name would be lost in the end, and nobody told.
+        """
+        if self._file is not None and self._find_file() != self._file:
+            raise StorageUnavailable(
+                "The SQLite file was removed or replaced while it was open. Open it anew."
+            )
+
+    def _find_file(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._lock:

@@ -19,6 +19,7 @@ from recipient_fields.adapters.contract.examples import (
     an_integration_draft,
     renaming,
 )
+from recipient_fields.adapters.rows import UnreadableRow
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.domain import FieldKey, OrganizationId, RecipientField, StorageUnavailable
 
@@ -226,6 +227,38 @@ def test_a_file_that_lost_its_version_is_not_taken_for_a_new_one(
     assert content(storage) == before
 
 
+SPOILING = {
+    "UPDATE recipient_fields SET name = 'a' || char(10) || 'b'": "recipient_fields 1",
+    "UPDATE recipient_fields SET data_type = 'money'": "recipient_fields 1",
+    "UPDATE api_keys SET name = ''": "api_keys 1",
+    "UPDATE api_keys SET access = 'all'": "api_keys 1",
+    "UPDATE integrations SET name = ''": "integrations 1",
+    "UPDATE integrations SET esp = 'elsewhere'": "integrations 1",
+}
+
+
+@pytest.mark.parametrize(("statement", "row"), SPOILING.items(), ids=SPOILING)
+def test_a_row_that_breaks_a_rule_is_not_the_readers_mistake(
+    storage: SqliteStorage, database: Path, statement: str, row: str
+) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement)
+    with pytest.raises(UnreadableRow, match=f"^{row}$"):
+        content(storage)
+
+
+def test_a_key_with_an_unknown_access_is_not_its_bearers_mistake(
+    storage: SqliteStorage, database: Path
+) -> None:
+    (key,) = storage.api_keys.all(OURS)
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("UPDATE api_keys SET access = 'all'")
+    with pytest.raises(UnreadableRow, match=r"^api_keys 1$"):
+        storage.api_keys.find(key.digest)
+
+
 def test_what_is_no_database_is_refused_and_left_alone(database: Path) -> None:
     database.write_text("Not a database, whatever its name says. " * 100)
     before = database.read_bytes()
@@ -270,3 +303,18 @@ def test_writers_say_that_they_may_wait_and_readers_do_not(
     assert waits == []
     storage.fields.add(OURS, a_definition("town"))
     assert waits == ["a wait"]
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_was_removed_or_replaced_takes_no_more_writes(
+    database: Path, storage: SqliteStorage, replaced: bool
+) -> None:
+    SqliteStorage(database.with_name("other.db")).close()
+    if replaced:
+        database.with_name("other.db").replace(database)
+    else:
+        database.unlink()
+    for call in (*READS.values(), *WRITES.values()):
+        with pytest.raises(StorageUnavailable, match="removed or replaced"):
+            call(storage)
+    assert database.exists() == replaced

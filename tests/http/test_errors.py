@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,7 @@ from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.logs import AuditNotWritten
 from recipient_fields.entrypoints.strict_json import NotJson
 
+from ..adapters.postgres.server import execute
 from .api import FIELDS, Api, enveloped
 from .conftest import Stand
 
@@ -230,6 +233,41 @@ def test_a_damaged_file_is_a_storage_that_can_not_be_read(stand: Stand, api: Api
     broken.storage.close()
     assert answer.outcome == (503, "service_unavailable")
     assert "table" not in answer.error["message"]
+
+
+class TestAStoredFieldThatBreaksARule:
+    """As nobody but somebody else can have stored it: the client did nothing wrong."""
+
+    @pytest.fixture(params=["sqlite", "postgresql"])
+    def client(self, request: pytest.FixtureRequest, folder: Path) -> Iterator[Api]:
+        """A client of a storage whose one field, `city`, has a line break in its name."""
+        if request.param == "postgresql":
+            database = request.getfixturevalue("emptied_database")
+            stand = Stand(request.getfixturevalue("postgresql"))
+            client = self.client_with_field(stand)
+            execute(database, "UPDATE recipient_fields SET name = E'a\\nb'")
+            yield client
+            return
+        with closing(Stand.over(f"sqlite:{folder / 'spoiled.db'}").storage) as storage:
+            client = self.client_with_field(Stand(storage))
+            with closing(sqlite3.connect(folder / "spoiled.db")) as connection, connection:
+                connection.execute("UPDATE recipient_fields SET name = 'a' || char(10) || 'b'")
+            yield client
+
+    def client_with_field(self, stand: Stand) -> Api:
+        client = stand.bearer(stand.organization())
+        assert client.post({"name": "City", "data_type": "text"}).status == 201
+        return client
+
+    @pytest.mark.parametrize("method", ["GET", "PATCH", "PUT", "DELETE"])
+    def test_is_answered_as_an_internal_error(
+        self, client: Api, method: str, caplog: pytest.LogCaptureFixture
+    ):
+        answer = client.send(method, f"{FIELDS}/city", BODY)
+        assert answer.outcome == (500, "internal_error")
+        assert "details" not in answer.error
+        assert "Traceback" in caplog.text
+        assert "UnreadableRow: recipient_fields" in caplog.text
 
 
 def test_a_key_of_an_organization_that_is_gone_finds_nothing(stand: Stand):

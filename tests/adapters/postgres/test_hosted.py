@@ -488,6 +488,21 @@ def test_who_may_not_make_tables_is_told_so(server_url: str, empty_database: str
         host.execute("DROP ROLE visitor")
 
 
+def test_who_may_not_make_tables_may_find_that_none_is_lacking(empty_database: str) -> None:
+    with psycopg.connect(empty_database) as host:
+        over = HostedPostgresStorage(lambda: host)
+        over.migrate()
+        host.execute("CREATE ROLE visitor")  # Gone with the transaction.
+        host.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # As it is since PostgreSQL 15.
+        host.execute(
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO visitor"
+        )
+        host.execute("SET ROLE visitor")
+        assert over.migrate() == 0
+        over.check()
+        host.rollback()
+
+
 def test_a_schema_of_a_newer_version_is_left_alone(database: str) -> None:
     execute(database, "INSERT INTO schema_migrations VALUES ('9999_future')")
     try:

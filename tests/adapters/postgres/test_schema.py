@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
-from recipient_fields.domain import StorageUnavailable
+from recipient_fields.adapters.rows import UnreadableRow
+from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
 
 from .examples import a_definition, a_grant, permit, renaming
 from .server import PASSWORD, eventually, execute
@@ -64,6 +65,23 @@ def test_a_row_that_breaks_a_rule_is_refused_by_the_rules_name(
 def test_only_the_server_gives_ids(database: str) -> None:
     with pytest.raises(psycopg.errors.GeneratedAlways):
         execute(database, inserting(id="7"))
+
+
+def test_a_row_that_breaks_another_rule_is_not_the_readers_mistake(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    field = storage.fields.add(ours, a_definition("spoiled"))
+    key = storage.api_keys.add(a_grant(ours))
+    execute(database, "UPDATE recipient_fields SET name = E'a\\nb'")
+    execute(database, "UPDATE api_keys SET name = ''")
+    with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
+        storage.fields.get(ours, field.id)
+    with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
+        storage.fields.update(ours, FieldKey("spoiled"), renaming("Town"))
+    with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
+        storage.fields.all(ours)
+    with pytest.raises(UnreadableRow, match=f"^api_keys {key.id}$"):
+        storage.api_keys.all(ours)
 
 
 def test_migrating_a_current_schema_takes_no_step(empty_database: str) -> None:
