@@ -6,6 +6,7 @@ JSON for machines, or structlog's rendering for a terminal. Whoever embeds the s
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -15,7 +16,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from threading import Event, Lock, Thread
-from time import time
+from time import monotonic, time
 from typing import TextIO
 
 from recipient_fields.application import AUDIT
@@ -28,6 +29,8 @@ FORMATS = ("auto", "json", "text")
 _BATCH_SECONDS = 0.1
 _LARGEST_BATCH = 1_000
 """Lines; more than that make the caller write, so that a stream that takes none slows us down."""
+_PATIENCE_SECONDS = 1.0
+"""A write that has lasted so long is one that nobody reads: no end of a process waits for it."""
 
 _encode = json.JSONEncoder(default=repr).encode  # `dumps` would make an encoder for each line.
 
@@ -102,8 +105,12 @@ class Batches(logging.Handler):
         self._stream = stream
         self._lines: deque[Callable[[], str]] = deque()
         self._writing = Lock()
-        self._closing = Event()
-        Thread(target=self._keep_writing, name="recipient-fields-log", daemon=True).start()
+        self._writes_since: float | None = None
+        self._wanted = Event()
+        self._awaited: deque[Event] = deque()
+        self._closing = False
+        self._writer = Thread(target=self._keep_writing, name="recipient-fields-log", daemon=True)
+        self._writer.start()
 
     def log(self, logger: str, level: int, event: str, facts: Mapping[str, object]) -> None:
         """Take a line without the detour of a record, which costs twice as much as the line."""
@@ -115,26 +122,39 @@ class Batches(logging.Handler):
             self._lines.append(self._line(logger, level, event, facts))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take the line of the record."""
+        """Take the line of the record; dropped where the stream takes nothing for a second.
+
+        `logging` holds a lock meanwhile that it needs to end the process.
+        """
         try:
             line = self.format(record)
-            self._take(lambda: line)
+            if len(self._lines) >= _LARGEST_BATCH:
+                self.flush()
+            if len(self._lines) < _LARGEST_BATCH:
+                self._lines.append(lambda: line)
             if record.levelno >= logging.WARNING or record.name == AUDIT:
                 self.flush()
         except Exception:  # noqa: BLE001 (as every handler of `logging`: it must not fail its caller)
             self.handleError(record)
 
     def flush(self) -> None:
-        """Write what was taken."""
-        with self._writing:
-            batch = [f"{self._lines.popleft()()}\n" for _ in range(len(self._lines))]
-            self._stream.write("".join(batch))
-            self._stream.flush()
+        """Have what was taken written, but do not wait for a stream that nobody reads."""
+        if not self._writer.is_alive():  # After a fork, or once closed.
+            self._write()
+            return
+        patience = self._patience()
+        if patience <= 0:
+            return
+        written = Event()
+        self._awaited.append(written)
+        self._wanted.set()
+        written.wait(patience)
 
     def close(self) -> None:
         """Write the rest; `logging` calls this when the process ends."""
-        self._closing.set()
         self.flush()
+        self._closing = True
+        self._wanted.set()
         super().close()
 
     def _line(
@@ -146,16 +166,38 @@ class Batches(logging.Handler):
     def _take(self, line: Callable[[], str]) -> None:
         self._lines.append(line)
         if len(self._lines) >= _LARGEST_BATCH:
-            self._try_to_flush()
+            self._try_to_write()
+
+    def _patience(self) -> float:
+        """For how many seconds the write that goes on is worth waiting for."""
+        since = self._writes_since
+        return _PATIENCE_SECONDS if since is None else since + _PATIENCE_SECONDS - monotonic()
 
     def _keep_writing(self) -> None:
-        while not self._closing.wait(_BATCH_SECONDS):
-            if self._lines:
-                self._try_to_flush()
+        closing = False
+        while not closing:
+            self._wanted.wait(_BATCH_SECONDS)
+            self._wanted.clear()
+            closing = self._closing
+            awaited = [self._awaited.popleft() for _ in range(len(self._awaited))]
+            if self._lines or awaited:
+                self._try_to_write()
+            for written in awaited:
+                written.set()
 
-    def _try_to_flush(self) -> None:
+    def _try_to_write(self) -> None:
         with suppress(OSError):  # A log that can't be written has nowhere to say so.
-            self.flush()
+            self._write()
+
+    def _write(self) -> None:
+        with self._writing:
+            self._writes_since = monotonic()
+            try:
+                batch = [f"{self._lines.popleft()()}\n" for _ in range(len(self._lines))]
+                self._stream.write("".join(batch))
+                self._stream.flush()
+            finally:
+                self._writes_since = None
 
 
 def start_log(level: str, style: str, stream: TextIO) -> Batches:
@@ -183,13 +225,13 @@ class _Trail(logging.Handler):
     """A file to which each line is appended in one write, and that must not miss one."""
 
     def __init__(self, path: str) -> None:
-        super().__init__()
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        super().__init__()  # Last, as `logging` closes at the end whatever has come so far.
 
     def emit(self, record: logging.LogRecord) -> None:
         """Append the record's line. AuditNotWritten, where other handlers of `logging` go on."""
         try:
-            os.write(self._file, f"{self.format(record)}\n".encode())
+            self._append(f"{self.format(record)}\n".encode())
         except OSError as error:
             raise AuditNotWritten(
                 f"The audit log can't be written: {error.strerror}. What was asked for has happened"
@@ -200,6 +242,10 @@ class _Trail(logging.Handler):
         """Close the file."""
         os.close(self._file)
         super().close()
+
+    def _append(self, line: bytes) -> None:
+        if os.write(self._file, line) < len(line):  # As on a disk that has little room left.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,11 +124,10 @@ class Database:
         self._give_back(connection)
 
     def _take(self) -> sqlite3.Connection:
+        self._require_own_file()
         with self._lock:
             if self._closed:
                 raise StorageUnavailable("The storage is closed.")
-        self._require_own_file()
-        with self._lock:
             if self._idle:
                 return self._idle.pop()
         connection = self._connect()
@@ -149,7 +147,7 @@ class Database:
 
     def _find_file(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._path)
+            found = self._path.stat()
         except OSError:
             return None
         return found.st_dev, found.st_ino

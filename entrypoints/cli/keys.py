@@ -36,7 +36,8 @@ def keys(ctx: click.Context, audit_log: str | None) -> None:
         try:
             ctx.with_resource(audit_trail(audit_log))
         except OSError as error:
-            raise click.ClickException(f"Can't write the audit log: {error.strerror}.") from error
+            message = f"Can't write the audit log {audit_log}: {error.strerror}."
+            raise click.ClickException(message) from error
 
 
 @keys.command()

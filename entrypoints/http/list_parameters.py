@@ -9,6 +9,7 @@ import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from enum import Enum
 from hashlib import sha256
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -68,19 +69,20 @@ def next_page(parameters: Mapping[str, str], query: FieldQuery, page: FieldPage)
 
 
 def _sources(text: str) -> dict[str, object]:
-    return {"sources": _alternatives("source", text, Source)}
+    return {"sources": _alternatives(f"source is {_one_of(Source)}", text, Source)}
 
 
 def _data_types(text: str) -> dict[str, object]:
-    return {"data_types": _alternatives("data_type", text, DataType)}
+    return {"data_types": _alternatives(f"data_type is {_one_of(DataType)}", text, DataType)}
 
 
 def _keys(text: str) -> dict[str, object]:
-    return {"keys": _alternatives("key", text, FieldKey)}
+    return {"keys": _alternatives("key is the key of a field", text, FieldKey)}
 
 
 def _integration_ids(text: str) -> dict[str, object]:
-    return {"integration_ids": _alternatives("integration_id", text, _integration_id)}
+    rule = "integration_id is the id of an integration"
+    return {"integration_ids": _alternatives(rule, text, _integration_id)}
 
 
 def _insertable(text: str) -> dict[str, object]:
@@ -99,8 +101,7 @@ def _sort(text: str) -> dict[str, object]:
     try:
         return {"sort": SortKey(text.removeprefix("-")), "descending": text.startswith("-")}
     except ValueError:
-        names = ", ".join(key.value for key in SortKey)
-        raise refused_parameter(f"sort is one of {names}, after - if descending.") from None
+        raise refused_parameter(f"sort is {_one_of(SortKey)}, after - if descending.") from None
 
 
 def _limit(text: str) -> dict[str, object]:
@@ -124,12 +125,15 @@ PARSERS: Mapping[str, Callable[[str], dict[str, object]]] = {
 NAMES = (*PARSERS, "cursor")
 
 
-def _alternatives(name: str, text: str, parse: Callable[[str], T]) -> frozenset[T]:
+def _one_of(kind: type[Enum]) -> str:
+    return f"one of {', '.join(member.value for member in kind)}"
+
+
+def _alternatives(rule: str, text: str, parse: Callable[[str], T]) -> frozenset[T]:
     try:
         return frozenset(parse(alternative) for alternative in text.split(","))
     except (ValueError, InvalidField):
-        message = f"{name} takes one value of its kind, or several separated by commas."
-        raise refused_parameter(message) from None
+        raise refused_parameter(f"{rule}, or several separated by commas.") from None
 
 
 def _integration_id(text: str) -> IntegrationId:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl
 
-from recipient_fields.domain import unstorable
+from recipient_fields.domain import nearest, unstorable
 
 from .problems import Refused
 
@@ -34,8 +34,9 @@ def parse_parameters(query_string: str, known: Collection[str]) -> Mapping[str, 
     except ValueError:
         raise refused_parameter("The query string is malformed.") from None
     parameters = dict(pairs)
-    if not parameters.keys() <= set(known):
-        raise refused_parameter(_takes(known))
+    unknown = [name for name in parameters if name not in known]
+    if unknown:
+        raise refused_parameter(_takes(known, nearest(unknown[0], known)))
     if len(parameters) < len(pairs):
         raise refused_parameter("A query parameter is given twice. Separate values by commas.")
     if any(unstorable(value) for value in parameters.values()):
@@ -48,7 +49,8 @@ def refused_parameter(message: str) -> Refused:
     return Refused("invalid_parameter", message)
 
 
-def _takes(known: Collection[str]) -> str:
+def _takes(known: Collection[str], meant: str | None) -> str:
     if not known:
         return "This request takes no query parameters. Remove them."
-    return f"This request takes the query parameters {', '.join(known)}, and no others."
+    takes = f"This request takes the query parameters {', '.join(known)}, and no others."
+    return takes if meant is None else f"{takes} Did you mean {meant}?"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from recipient_fields.domain import OrganizationId, parse_instant
 
 from ..secrecy import MORE_THAN_MAY_BE_SHOWN
-from .commands import CommandLine
+from .commands import CommandLine, Script
 
 CREATE = ("create", "--name", "Backend", "--json", "--organization")
 
@@ -76,11 +77,12 @@ def test_what_is_refused_or_changes_nothing_is_not_noted(
 
 
 def test_where_nothing_can_be_noted_nothing_is_done(
-    cli: CommandLine, acme: OrganizationId, tmp_path: Path
+    cli: CommandLine, script: Script, acme: OrganizationId, tmp_path: Path
 ) -> None:
-    told = cli("keys", "--audit-log", str(tmp_path / "no" / "where"), *CREATE, acme).failure()
+    nowhere = tmp_path / "no" / "where"
+    told = script("keys", "--audit-log", str(nowhere), *CREATE, acme).failure()
 
-    assert told == "Can't write the audit log: No such file or directory."
+    assert told == f"Can't write the audit log {nowhere}: No such file or directory."
     assert cli("keys", "list", "--organization", acme, "--json").document() == {"api_keys": []}
 
 
@@ -96,3 +98,20 @@ def test_a_trail_that_can_not_be_written_is_told_and_shows_no_key(cli: CommandLi
         *("--organization", acme, "--name", "Backend"),
     )
     assert "The audit log can't be written" in run.failure()
+
+
+def test_a_line_of_which_only_a_part_finds_room_is_told_as_well(
+    script: Script, acme: OrganizationId, trail: Path
+) -> None:
+    most = 2**24  # More than the storage needs.
+    trail.touch()
+    os.truncate(trail, most - 40)
+
+    run = script(
+        *("keys", "--audit-log", str(trail), *CREATE, acme),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
+
+    told = run.failure()
+    assert told.startswith("The audit log can't be written: No space left on device. What was")
+    assert MORE_THAN_MAY_BE_SHOWN.search(told) is None

@@ -156,6 +156,18 @@ class TestPages:
             answer = ask(api, query[:place] + swapped + query[place + 1 :])
             assert answer.outcome == BAD_REQUEST or answer.keys == ["first", "zip"]
 
+    @pytest.mark.parametrize(
+        ("query", "told"),
+        [
+            ("datatype=text", "no others. Did you mean data_type?"),
+            ("xyzzy=text", "cursor, and no others."),
+            ("data_type=int", "data_type is one of text, number, boolean, date, datetime, or sev"),
+            ("sort=age", "sort is one of id, key, name, created_at, updated_at, after - if desc"),
+        ],
+    )
+    def test_a_refusal_says_what_would_be_taken(self, api: Api, query: str, told: str):
+        assert told in ask(api, query).error["message"]
+
     @pytest.mark.parametrize("junk", ["!{}", "{}!", "{}=", "{}%20", "%20{}", "{}%0A"])
     def test_a_cursor_with_anything_beside_it_is_refused(self, api: Api, junk: str):
         query = next_of(ask(api, "limit=2"))

@@ -248,27 +248,49 @@ def test_a_level_tells_who_is_heard_and_the_audit_always_is(
     ]
 
 
+class Stuck(StringIO):
+    """A stream that takes nothing until it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taking = Event()
+
+    def write(self, text: str) -> int:
+        assert self.taking.wait(10)
+        return super().write(text)
+
+
 def test_who_must_not_wait_for_the_log_does_not_and_the_log_stays_small():
-    taking = Event()
-
-    class Stuck(StringIO):
-        def write(self, text: str) -> int:
-            assert taking.wait(10)
-            return super().write(text)
-
     stream = Stuck()
     handler = Batches(stream, json_lines())
     before = monotonic()
     for number in range(5_000):
         handler.offer("x", logging.INFO, "request", {"number": number})
     assert monotonic() - before < 5
-    taking.set()
+    stream.taking.set()
     handler.flush()
 
     told = [json.loads(line)["number"] for line in stream.getvalue().splitlines()]
     assert 1_000 <= len(told) <= 2_000
     assert told == sorted(set(told))
     handler.close()
+
+
+def test_of_many_warnings_that_nobody_reads_only_the_first_is_waited_for_and_few_are_kept():
+    stream = Stuck()
+    handler = Batches(stream, json_lines())
+    before = monotonic()
+    for number in range(3_000):
+        handler.handle(record("%d", number, levelno=logging.WARNING))
+    handler.close()
+    assert monotonic() - before < 3
+    stream.taking.set()
+    while stream.getvalue().count("\n") < 1_000 and monotonic() < before + 10:
+        sleep(0.01)
+
+    told = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
+    assert told == [str(number) for number in range(len(told))]
+    assert 1_000 <= len(told) <= 1_001
 
 
 def test_a_line_tells_when_it_was_logged_and_not_when_it_was_written(

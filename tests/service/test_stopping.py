@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..cli.commands import HANGS, Script
+from ..cli.commands import HANGS, SCRIPT, Script
 from .service import FIELDS, Service
 
 
@@ -81,6 +83,24 @@ def test_every_request_that_was_received_is_answered(
                 assert response.read()
             connection.close()
         assert status.result() == 0
+
+
+def test_a_log_that_nobody_reads_holds_up_no_end() -> None:
+    """A pipe holds 64 KiB, some 300 lines; the service itself keeps a thousand."""
+    command = [SCRIPT, "--storage", "memory:", "serve", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        found = re.search(rb"answers at http://(\S+):(\d+)\n", process.stderr.readline())
+        assert found is not None
+        with socket.create_connection((found[1], int(found[2])), timeout=HANGS) as connection:
+            for _ in range(900):
+                connection.sendall(b"GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n")
+                assert connection.recv(65_536)
+        process.terminate()
+        try:
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
 
 
 def test_a_second_signal_ends_it_at_once(start: Callable[..., Service]) -> None:
