@@ -117,7 +117,11 @@ def revoke(storage: str, key_id: int, *, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def rotate(storage: str, key_id: int, grace: timedelta, *, as_json: bool) -> None:
-    """Replace an API key. The full new key is shown this once."""
+    """Replace an API key. The full new key is shown this once.
+
+    The new key is given the lifetime that the old one has by now, which an earlier rotation has
+    shortened: rotate the newest key.
+    """
     with opened(storage) as core:
         issued, replaced = core.administration.rotate_key(ApiKeyId(key_id), grace=grace)
     end = _render_instant(replaced.expires_at)

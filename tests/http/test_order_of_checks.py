@@ -23,6 +23,7 @@ class Draft:
     method: str
     collection: str = FIELDS
     reference: str | None = None
+    query: str = ""
     members: dict[str, Any] = Factory(dict)
     headers: dict[str, Any] = Factory(dict)
     broken: bool = False
@@ -31,7 +32,8 @@ class Draft:
 
     @property
     def path(self) -> str:
-        return self.collection if self.reference is None else f"{self.collection}/{self.reference}"
+        reference = "" if self.reference is None else f"/{self.reference}"
+        return f"{self.collection}{reference}{self.query}"
 
     @property
     def body(self) -> str:
@@ -74,8 +76,16 @@ def reading_only(draft: Draft) -> None:
     draft.access = Access.READ_ONLY
 
 
+def with_parameter(draft: Draft) -> None:
+    draft.query = "?limit=1"
+
+
 def as_text(draft: Draft) -> None:
     draft.headers["content_type"] = "text/plain"
+
+
+def without_quotes(draft: Draft) -> None:
+    draft.headers["if_match"] = "stale"
 
 
 def broken(draft: Draft) -> None:
@@ -115,7 +125,9 @@ FAULTS = {
     "method": Fault((405, "method_not_allowed"), other_method),
     "accept": Fault((406, "not_acceptable"), accepting_html),
     "scope": Fault((403, "forbidden"), reading_only),
+    "parameters": Fault((400, "invalid_parameter"), with_parameter),
     "content type": Fault((415, "unsupported_media_type"), as_text, WITH_BODY),
+    "entity tags": Fault((400, "invalid_parameter"), without_quotes),
     "json": Fault((400, "invalid_json"), broken, WITH_BODY),
     "shape": Fault((422, "validation_failed"), nameless, WITH_BODY),
     "existence": Fault((404, "not_found"), missing, ONE_FIELD),
@@ -124,7 +136,7 @@ FAULTS = {
     "stored": Fault((422, "validation_failed"), of_other_type, "PATCH PUT"),
     "conflict": Fault((409, "key_already_exists"), taken, "POST"),
 }
-"""In the contract's order."""
+"""In the contract's order, and in ours where it names none."""
 
 
 def pairs(method: str) -> list[tuple[str, str]]:
