@@ -101,7 +101,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        with _translated_errors(), self._connection() as connection:
+        with _translated_errors(self._path), self._connection() as connection:
             connection.execute(begin)
             try:
                 yield connection
@@ -189,16 +189,16 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _translated_errors() -> Iterator[None]:
+def _translated_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise StorageUnavailable(f"SQLite: {error}") from error
+        raise StorageUnavailable(f"SQLite: {error}: {path}") from error
     except sqlite3.DatabaseError as error:
         # The bare class means a damaged file; its other subclasses are defects of ours.
         if type(error) is not sqlite3.DatabaseError:
             raise
-        raise StorageUnavailable(f"SQLite: {error}") from error
+        raise StorageUnavailable(f"SQLite: {error}: {path}") from error
 
 
 def _statements(script: str) -> Iterator[str]:

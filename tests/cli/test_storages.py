@@ -125,7 +125,7 @@ def test_a_place_where_no_file_can_be_is_one_clear_line(
     # Nobody can make a file in /proc, not even root, who passes every other permission.
     told = CommandLine(f"sqlite:{tmp_path / path}")(*command).failure()
 
-    assert told == "SQLite: unable to open database file"
+    assert told == f"SQLite: unable to open database file: {tmp_path / path}"
 
 
 @pytest.mark.parametrize("content", [b"Recipient fields\n" * 100, bytes(4096)])
@@ -134,7 +134,7 @@ def test_a_file_that_is_no_database_is_one_clear_line_and_stays_as_it_is(
 ) -> None:
     file.write_bytes(content)
 
-    assert cli(*LIST).failure() == "SQLite: file is not a database"
+    assert cli(*LIST).failure() == f"SQLite: file is not a database: {file}"
     assert file.read_bytes() == content
 
 
@@ -161,7 +161,8 @@ def test_a_file_that_someone_else_keeps_locked_is_one_clear_line(
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
 
-        assert cli("organizations", "create", "Acme").failure() == "SQLite: database is locked"
+        told = cli("organizations", "create", "Acme").failure()
+        assert told == f"SQLite: database is locked: {file}"
         connection.execute("ROLLBACK")
 
     assert cli(*LIST).document() == {"organizations": []}

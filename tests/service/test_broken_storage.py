@@ -150,7 +150,7 @@ def test_a_service_does_not_start_on_a_broken_file(tmp_path: Path) -> None:
 
     told = Script(f"sqlite:{file}")("serve", "--listen", "127.0.0.1:0").failure()
 
-    assert told == "SQLite: file is not a database"
+    assert told == f"SQLite: file is not a database: {file}"
 
 
 def new_folder(tmp_path: Path) -> Path:
@@ -199,5 +199,5 @@ def test_a_service_does_not_start_on_a_file_that_may_only_be_read(tmp_path: Path
 
     with read_only(file):
         service = Service(f"sqlite:{file}", by=BOUND)
-        service.tells("Error: SQLite: attempt to write a readonly database\n")
+        service.tells(f"Error: SQLite: attempt to write a readonly database: {file}\n")
         assert service.ended() == 1
