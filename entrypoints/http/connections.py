@@ -102,7 +102,7 @@ class RefusalTask(_Answering, ErrorTask):
         request = self.request
         refused = problem(getattr(request.error, "problem", "internal_error"))
         request_id = choose_request_id(request.headers.get("X_REQUEST_ID"))
-        as_problem = favours_problem(request.headers.get("ACCEPT", "").lower())
+        as_problem = favours_problem(request.headers.get("ACCEPT", ""))
         body = (render_problem if as_problem else render_error)(refused, request_id)
         self.status = f"{refused.status.value} {refused.status.phrase}"
         self.content_length = len(body)

@@ -27,7 +27,7 @@ _WITH_BODY = {"PATCH": (JSON, MERGE_PATCH), "POST": (JSON,), "PUT": (JSON,)}
 def require_acceptable(req: falcon.Request, answers: tuple[str, ...]) -> None:
     """Refused unless the client accepts one of these media types."""
     try:
-        quality = _quality(answers, _accepted(req))
+        quality = _quality(answers, req.accept)
     except ValueError:
         raise Refused("invalid_parameter", "The Accept header is malformed.") from None
     if quality:
@@ -39,11 +39,12 @@ def require_acceptable(req: falcon.Request, answers: tuple[str, ...]) -> None:
 
 def prefers_problem(req: falcon.Request) -> bool:
     """Does the client name problem documents, and like them no less than plain JSON?"""
-    return favours_problem(_accepted(req))
+    return favours_problem(req.accept)
 
 
 def favours_problem(accepted: str) -> bool:
-    """The same of the value of an `Accept` header, in lower case."""
+    """The same of the value of an `Accept` header."""
+    accepted = _readable(accepted)
     if PROBLEM not in accepted:
         return False
     try:
@@ -68,14 +69,15 @@ def require_json(req: falcon.Request) -> None:
 
 @lru_cache(maxsize=64)  # A client says the same at every request.
 def _quality(answers: tuple[str, ...], accepted: str) -> float:
-    return max(mediatypes.quality(answer, accepted) for answer in answers)
+    readable = _readable(accepted)
+    return max(mediatypes.quality(answer, readable) for answer in answers)
 
 
-def _accepted(req: falcon.Request) -> str:
+def _readable(accepted: str) -> str:
     """The `Accept` header as Falcon can read it: in lower case, without what a list may hold empty.
 
     RFC 9110, section 5.6.1.2. No type of ours has a parameter, so what one is quoted as is nothing
     to compare, and its commas would end it.
     """
-    ranges = _QUOTED.sub('""', req.accept.lower()).split(",")
+    ranges = _QUOTED.sub('""', accepted.lower()).split(",")
     return ",".join(range_ for range_ in ranges if range_.strip(" \t")) or "*/*"
