@@ -6,6 +6,7 @@ import logging
 from datetime import datetime, timedelta
 
 from attrs import define, field
+from attrs.setters import frozen
 
 from recipient_fields.domain import (
     Credential,
@@ -28,8 +29,8 @@ _log = logging.getLogger(__name__)
 class StoredKeyValidator:
     """The KeyValidator over the keys we store ourselves."""
 
-    api_keys: ApiKeyRepository
-    clock: Clock = system_clock
+    api_keys: ApiKeyRepository = field(on_setattr=frozen)
+    clock: Clock = field(default=system_clock, on_setattr=frozen)
     _failed_to_record_at: datetime | None = field(default=None, init=False, eq=False, repr=False)
 
     def validate(self, presented: str, /) -> Credential | None:

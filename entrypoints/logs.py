@@ -29,8 +29,10 @@ FORMATS = ("auto", "json", "text")
 _BATCH_SECONDS = 0.1
 _LARGEST_BATCH = 1_000
 """Lines; more than that make the caller write, so that a stream that takes none slows us down."""
+_LINES_AT_ONCE = 50
 _PATIENCE_SECONDS = 1.0
-"""A write that has lasted so long is one that nobody reads: no end of a process waits for it."""
+"""A write of so many lines that has lasted so long is one that nobody reads: no end of a process
+waits for it."""
 
 _encode = json.JSONEncoder(default=repr).encode  # `dumps` would make an encoder for each line.
 
@@ -142,13 +144,14 @@ class Batches(logging.Handler):
         if not self._writer.is_alive():  # After a fork, or once closed.
             self._write()
             return
-        patience = self._patience()
-        if patience <= 0:
+        if self._patience() <= 0:
             return
         written = Event()
         self._awaited.append(written)
         self._wanted.set()
-        written.wait(patience)
+        while self._writer.is_alive() and (patience := self._patience()) > 0:
+            if written.wait(patience):
+                return
 
     def close(self) -> None:
         """Write the rest; `logging` calls this when the process ends."""
@@ -186,18 +189,28 @@ class Batches(logging.Handler):
                 written.set()
 
     def _try_to_write(self) -> None:
-        with suppress(OSError):  # A log that can't be written has nowhere to say so.
+        with suppress(OSError, ValueError):  # A log that can't be written has nowhere to say so.
             self._write()
 
     def _write(self) -> None:
         with self._writing:
-            self._writes_since = monotonic()
             try:
-                batch = [f"{self._lines.popleft()()}\n" for _ in range(len(self._lines))]
-                self._stream.write("".join(batch))
-                self._stream.flush()
+                while self._lines:
+                    self._writes_since = monotonic()  # A reader that is slow reads nevertheless.
+                    number = min(len(self._lines), _LINES_AT_ONCE)
+                    lines = [_spelled(self._lines.popleft()) for _ in range(number)]
+                    self._stream.write("".join(lines))
+                    self._stream.flush()
             finally:
                 self._writes_since = None
+
+
+def _spelled(line: Callable[[], str]) -> str:
+    """The line; one that can't be spelled is left out, as it must not cost those behind it."""
+    try:
+        return f"{line()}\n"
+    except Exception:  # noqa: BLE001 (a fact's own `repr` may raise anything)
+        return ""
 
 
 def start_log(level: str, style: str, stream: TextIO) -> Batches:

@@ -28,7 +28,7 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = path.absolute()  # Whoever embeds this may change folders.
         self._file: tuple[int, int] | None = None
         self._lock = Lock()
         self._writers = Lock()
@@ -104,6 +104,7 @@ class Database:
         with _translated_errors(self._path), self._connection() as connection:
             connection.execute(begin)
             try:
+                self._require_own_file()  # It may have waited for others until now.
                 yield connection
                 connection.execute("COMMIT")
             finally:
@@ -124,10 +125,11 @@ class Database:
         self._give_back(connection)
 
     def _take(self) -> sqlite3.Connection:
-        self._require_own_file()
         with self._lock:
             if self._closed:
                 raise StorageUnavailable("The storage is closed.")
+        self._require_own_file()  # Else a connection would make a file anew.
+        with self._lock:
             if self._idle:
                 return self._idle.pop()
         connection = self._connect()
@@ -148,8 +150,10 @@ class Database:
     def _find_file(self) -> tuple[int, int] | None:
         try:
             found = self._path.stat()
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise StorageUnavailable(f"SQLite: {error.strerror}: {self._path}") from error
         return found.st_dev, found.st_ino
 
     def _give_back(self, connection: sqlite3.Connection) -> None:

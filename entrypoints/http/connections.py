@@ -119,11 +119,17 @@ class RefusalTask(_Answering, ErrorTask):
         self.wrote_header = True
         self.channel.server.tell(
             refused,
-            request_id=shown_request_id(request_id, request.headers.get("AUTHORIZATION")),
+            request_id=self._shown(request_id),
             method=request.command,
             seconds=monotonic() - request.began,
         )
         self.channel.write_soon(head if request.command == "HEAD" else head + body)
+
+    def _shown(self, request_id: str) -> str:
+        """The id as the log may show it: it can be a key, which may stand behind the fault."""
+        if self.request.shows_twice(request_id):
+            return "[API key]"
+        return shown_request_id(request_id, self.request.headers.get("AUTHORIZATION"))
 
 
 class Connection(HTTPChannel):

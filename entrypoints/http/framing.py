@@ -7,6 +7,7 @@ request. Nothing is therefore repaired, skipped or guessed: what has two reading
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from time import monotonic
 from typing import Any, NoReturn
 from urllib.parse import unquote_to_bytes
@@ -45,6 +46,8 @@ _CHUNK_LINE = re.compile(
     rb'"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*'
 )
 _ONCE = frozenset({"HOST", "CONTENT_LENGTH", "TRANSFER_ENCODING"})
+_OF_REFUSALS = frozenset({b"x-request-id", b"accept", b"authorization"})
+"""The headers that a refusal goes by."""
 _LINE_END = b"\r\n"
 _HEAD_END = b"\r\n\r\n"
 
@@ -166,7 +169,7 @@ class FramedRequest(HTTPRequestParser):
 
     def refuse(self, code: str) -> None:
         """Make this a request that is answered with that problem."""
-        if self.header_plus:
+        if not self.headers:
             self._keep_what_can_be_read()
         self.error = Refusal(code)
         self.connection_close = True
@@ -191,16 +194,18 @@ class FramedRequest(HTTPRequestParser):
         return len(data) - (len(head) - size)
 
     def _keep_what_can_be_read(self) -> None:
-        """Note what the answer depends on: a HEAD, and the headers that come before the fault."""
+        """Note what the answer depends on: a HEAD, and some headers that come before the fault."""
         first, *lines = self.header_plus.removeprefix(_LINE_END).split(_LINE_END)
         if first.startswith(b"HEAD "):
             self.command = "HEAD"
-        for line in lines[:-1]:  # The last one may go on.
-            field = _FIELD.fullmatch(line)
-            if field is None:
-                break
-            name, value = (part.decode("latin-1") for part in field.groups())
-            self.headers.setdefault(name.upper().replace("-", "_"), value.strip(" \t"))
+        sound = takewhile(_FIELD.fullmatch, lines[:-1] if first else [])  # The last one may go on.
+        self.headers = _fields(
+            [line for line in sound if line.partition(b":")[0].lower() in _OF_REFUSALS]
+        )
+
+    def shows_twice(self, text: str) -> bool:
+        """Is the text in this request's head more than once, as far as a fault left it unread?"""
+        return self.header_plus.count(text.encode()) > 1
 
     def parse_header(self, header_plus: bytes) -> None:
         """Read the whole head, and find out how the body is framed."""

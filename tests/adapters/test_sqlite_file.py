@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -318,3 +319,35 @@ def test_a_file_that_was_removed_or_replaced_takes_no_more_writes(
         with pytest.raises(StorageUnavailable, match="removed or replaced"):
             call(storage)
     assert database.exists() == replaced
+
+
+def test_a_write_that_waits_while_the_file_is_removed_is_refused(
+    database: Path, storage: SqliteStorage
+) -> None:
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(1) as threads:
+            written = threads.submit(storage.fields.add, OURS, a_definition("town"))
+            wait([written], timeout=0.3)
+            database.unlink()
+            other.execute("ROLLBACK")
+            with pytest.raises(StorageUnavailable, match="removed or replaced"):
+                written.result()
+
+
+def test_a_closed_storage_says_so_even_where_its_file_is_gone(
+    database: Path, storage: SqliteStorage
+) -> None:
+    storage.close()
+    database.unlink()
+    with pytest.raises(StorageUnavailable, match="closed"):
+        storage.fields.all(OURS)
+
+
+def test_a_relative_path_stays_where_it_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with closing(SqliteStorage(Path("fields.db"))) as storage:
+        monkeypatch.chdir("/")
+        storage.check()

@@ -293,6 +293,41 @@ def test_of_many_warnings_that_nobody_reads_only_the_first_is_waited_for_and_few
     assert 1_000 <= len(told) <= 1_001
 
 
+class Slow(StringIO):
+    """A stream that takes most of a second for whatever it is given."""
+
+    def write(self, text: str) -> int:
+        sleep(0.7)
+        return super().write(text)
+
+
+def test_who_reads_slowly_is_waited_for():
+    stream = Slow()
+    handler = Batches(stream, json_lines())
+    handler.offer("x", logging.INFO, "request", {"number": 0})
+    sleep(0.3)  # By now it is being written.
+    for number in range(1, 60):
+        handler.offer("x", logging.INFO, "request", {"number": number})
+    handler.close()
+
+    told = [json.loads(line)["number"] for line in stream.getvalue().splitlines()]
+    assert told == list(range(60))
+
+
+def test_a_line_that_can_not_be_spelled_costs_no_other():
+    class Mute:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    stream = StringIO()
+    handler = Batches(stream, json_lines())
+    for fact in (1, Mute(), 3):
+        handler.offer("x", logging.INFO, "request", {"fact": fact})
+        handler.flush()
+
+    assert [json.loads(line)["fact"] for line in stream.getvalue().splitlines()] == [1, 3]
+
+
 def test_a_line_tells_when_it_was_logged_and_not_when_it_was_written(
     monkeypatch: pytest.MonkeyPatch,
 ):

@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,26 @@ def test_a_request_that_never_reaches_the_application_is_a_line_as_well(service:
     service.tells(answer.headers["X-Request-Id"])
     (line,) = [x for x in service.log if x["request_id"] == answer.headers["X-Request-Id"]]
     assert (line["route"], line["method"], line["status"]) == ("unrouted", "GET", 400)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Authorization: Bearer %b\r\nX : a\r\n\r\n",
+        b"Authorization: x\r\nAuthorization: Bearer %b\r\nX : a\r\n\r\n",
+        b"X : a\r\nAuthorization: Bearer %b\r\n\r\n",
+    ],
+)
+def test_no_line_of_a_broken_request_shows_the_key_that_its_id_is(
+    tmp_path: Path, rest: bytes
+) -> None:
+    service = Service(f"sqlite:{tmp_path / 'fields.db'}")
+    token = b"token-of-a-host"
+    sent = b"GET / HTTP/1.1\r\nX-Request-Id: %b\r\n" % token + rest % token
+    assert service.anyone.refused(sent).headers["X-Request-Id"] == token.decode()
+
+    assert service.stop() == 0
+    assert [line["request_id"] for line in service.log] == ["[API key]"]
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
