@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from attrs import define, field
-from attrs.setters import frozen
+from attrs import define, field, setters
 
 from recipient_fields.domain import (
     Credential,
@@ -29,8 +28,8 @@ _log = logging.getLogger(__name__)
 class StoredKeyValidator:
     """The KeyValidator over the keys we store ourselves."""
 
-    api_keys: ApiKeyRepository = field(on_setattr=frozen)
-    clock: Clock = field(default=system_clock, on_setattr=frozen)
+    api_keys: ApiKeyRepository = field(on_setattr=setters.frozen)
+    clock: Clock = field(default=system_clock, on_setattr=setters.frozen)
     _failed_to_record_at: datetime | None = field(default=None, init=False, eq=False, repr=False)
 
     def validate(self, presented: str, /) -> Credential | None:
