@@ -169,8 +169,7 @@ def found_key(
     last_used_at: datetime | None,
 ) -> FoundKey:
     """What a look-up reads of an API key and its organization; its times stand last."""
-    # Every request comes here, and entering a `_Reading` would cost each.
-    try:
+    with _Reading("api_keys", key_id):
         return FoundKey(
             id=ApiKeyId(key_id),
             organization_id=OrganizationId(organization_id),
@@ -180,8 +179,6 @@ def found_key(
             revoked_at=revoked_at,
             last_used_at=last_used_at,
         )
-    except ValueError as error:
-        raise UnreadableRow(_name("api_keys", key_id)) from error
 
 
 @frozen
@@ -196,8 +193,4 @@ class _Reading:
 
     def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
         if isinstance(error, (InvalidInput, ValueError)):
-            raise UnreadableRow(_name(self._table, self._row_id)) from error
-
-
-def _name(table: str, row_id: int) -> str:
-    return f"{table} {row_id}"
+            raise UnreadableRow(f"{self._table} {self._row_id}") from error

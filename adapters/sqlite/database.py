@@ -128,10 +128,9 @@ class Database:
         with self._lock:
             if self._closed:
                 raise StorageUnavailable("The storage is closed.")
-        self._require_own_file()  # Else a connection would make a file anew.
-        with self._lock:
             if self._idle:
                 return self._idle.pop()
+        self._require_own_file()  # Else the connection would make a file anew.
         connection = self._connect()
         if self._file is None:
             self._file = self._find_file()
