@@ -13,7 +13,7 @@ from waitress.task import ErrorTask, Task, WSGITask
 from waitress.utilities import build_http_date
 
 from .framing import FramedRequest, Refusal
-from .gate import choose_request_id, shown_request_id
+from .gate import HIDDEN_KEY, choose_request_id, shown_request_id
 from .media_types import JSON, PROBLEM, favours_problem
 from .problems import problem, render_error, render_problem
 
@@ -128,7 +128,7 @@ class RefusalTask(_Answering, ErrorTask):
     def _shown(self, request_id: str) -> str:
         """The id as the log may show it: it can be a key, which may stand behind the fault."""
         if self.request.shows_twice(request_id):
-            return "[API key]"
+            return HIDDEN_KEY
         return shown_request_id(request_id, self.request.headers.get("AUTHORIZATION"))
 
 

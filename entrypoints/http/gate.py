@@ -24,6 +24,8 @@ from .parameters import parse_parameters
 from .problems import Refused
 
 PROTECTED_PREFIX = "/api/"
+HIDDEN_KEY = "[API key]"
+"""What a log shows of a request's id that is a key."""
 
 _REALM = 'Bearer realm="recipient-fields"'
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
@@ -122,7 +124,7 @@ def logged_request_id(req: falcon.Request) -> str:
 def shown_request_id(identifier: str, authorization: str | None) -> str:
     """The id, or what stands for a key where it is the one in that header or looks like ours."""
     if (authorization or "").endswith(f" {identifier}"):
-        return "[API key]"
+        return HIDDEN_KEY
     return without_keys(identifier)
 
 
