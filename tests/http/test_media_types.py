@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import pytest
 
 from .api import FIELDS, Api, enveloped
@@ -105,11 +107,13 @@ def test_a_body_that_means_nothing_is_ignored(api: Api, city):
 
 
 @pytest.mark.parametrize(
-    "header", ["application/json;" + " " * 16_000 + "x", 'a/b;c="' + '\\"' * 8_000]
+    "header", ["application/json;" + " " * 100_000 + "x", 'a/b;c="' + '\\"' * 100_000]
 )
 def test_no_header_takes_long_to_read(api: Api, header: str):
+    begin = perf_counter()
     assert api.post({"name": "City", "data_type": "text"}, content_type=header).status == 415
     assert api.send("GET", FIELDS, accept=header).status in {200, 400, 406}
+    assert perf_counter() - begin < 5
 
 
 ACCEPTED = [
