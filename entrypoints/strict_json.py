@@ -38,13 +38,7 @@ def parse_json(document: bytes) -> object:
     if text.startswith("\ufeff"):
         raise NotJson("The document begins with a byte order mark. Send it without.")
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_constant=_constant,
-            parse_float=_float,
-            parse_int=_int,
-        )
+        return _decoder.decode(text)
     except json.JSONDecodeError as error:
         message = f"The document is not JSON: line {error.lineno}, column {error.colno}."
         raise NotJson(message) from None
@@ -83,3 +77,9 @@ def _int(digits: str) -> int:
         raise NotJson("A number in the JSON document is too large for a double.")
     _float(digits)
     return int(digits)
+
+
+# `loads` would make a decoder for each document.
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
+)

@@ -117,6 +117,14 @@ class DeadlineConnection(Connection[TupleRow]):
             connection: Self = connected.value
             return connection
 
+    @property
+    def shared(self) -> bool:
+        """Is its session one of others as well, behind PgBouncer in transaction mode?
+
+        What is set or prepared there would meet them, and who asks next may be given another one.
+        """
+        return self.prepare_threshold is None
+
     def has_gone(self) -> bool:
         """Did the server hang up meanwhile? It says nothing unasked, except goodbye."""
         if self.closed:

@@ -27,6 +27,8 @@ _KEEPER_SECONDS = 1.0
 _SPARE_CONNECTIONS = 2  # for the readiness check, and for one that is being replaced
 _PREPARE_AFTER = 5
 
+# A role or a database may prefer another one.
+_ISOLATE = "SET default_transaction_isolation = 'read committed'"
 # In one round trip. LOCAL, because behind PgBouncer the session belongs to others as well.
 _BEGIN = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -51,6 +53,7 @@ class Database:
             },
             name="recipient-fields",
             min_size=1,
+            configure=_isolate if prepare else None,
             max_size=threads + _SPARE_CONNECTIONS,
             max_waiting=0,  # A limit here wedges the pool for ever once an outage fills the queue.
             timeout=_POOL_SECONDS,
@@ -147,3 +150,7 @@ class Database:
         """
         while not self._closing.wait(_KEEPER_SECONDS):
             self._pool.check()
+
+
+def _isolate(connection: DeadlineConnection) -> None:
+    connection.execute(_ISOLATE, prepare=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import sleep
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import psycopg
 
@@ -60,10 +60,7 @@ def translated_errors() -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        ours = _translation(error)
-        if ours is None:
-            raise
-        raise ours from error
+        _raise_translated(error)
 
 
 def twice(attempt: Callable[[], T]) -> T:
@@ -71,13 +68,13 @@ def twice(attempt: Callable[[], T]) -> T:
 
     What both raise is told as by `translated_errors`.
     """
+    try:
+        return attempt()
+    except psycopg.Error as error:
+        if not is_worth_another_try(error):
+            _raise_translated(error)
+    sleep(_YIELD_SECONDS)  # So that the other gets what this one has just given back.
     with translated_errors():
-        try:
-            return attempt()
-        except psycopg.Error as error:
-            if not is_worth_another_try(error):
-                raise
-        sleep(_YIELD_SECONDS)  # So that the other gets what this one has just given back.
         return attempt()
 
 
@@ -90,6 +87,13 @@ def one_line(error: psycopg.Error) -> str:
     """What the error says, on one line and without libpq's hints."""
     lines = (error.diag.message_primary or str(error)).splitlines()
     return " ".join(line.strip() for line in lines if not line.startswith("\t"))
+
+
+def _raise_translated(error: psycopg.Error) -> NoReturn:
+    ours = _translation(error)
+    if ours is None:
+        raise error
+    raise ours from error
 
 
 def _translation(error: psycopg.Error) -> RecipientFieldsError | None:

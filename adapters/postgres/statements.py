@@ -112,13 +112,16 @@ def ask_in_transaction(connection: DeadlineConnection, *asked: Asked) -> list[li
     Each statement sees what was committed before it began, so the first can wait for a lock under
     which the others read.
     """
-    steps = (_BEGIN, _WAIT_FOR_LOCKS, *asked, _COMMIT)
+    # What goes in one trip is a transaction anyway, and a session of ours has the isolation.
+    begin, end = ((_BEGIN,), (_COMMIT,)) if connection.shared else ((), ())
+    steps = (*begin, _WAIT_FOR_LOCKS, *asked, *end)
     for statement, _ in steps:
         _prepare(connection, statement)
     results = _exchange(connection, *(partial(_send, connection, *step) for step in steps))
     if connection.pgconn.transaction_status == TransactionStatus.INERROR:
         roll_back(connection)
-    return [_rows(result) for result in results][2:-1]
+    first = len(begin) + 1
+    return [_rows(result) for result in results][first : first + len(asked)]
 
 
 def roll_back(connection: DeadlineConnection) -> None:
@@ -161,13 +164,16 @@ def _receive(
 ) -> None:
     """Gather the results of the `number` requests that were sent, and of the sync that ends them.
 
-    psycopg's own generators let go of the interpreter nine times for each statement. Wherever
-    other threads wait for it, each time costs a call of the system and may cost a turn.
+    psycopg's own generators let go of the interpreter nine times for each statement, and so does
+    each `is_busy` once. Wherever other threads wait for it, that costs a call of the system and may
+    cost a turn.
     """
     pgconn = connection.pgconn
     while pgconn.flush():
         if connection.wait_for(POLLIN | POLLOUT) != POLLOUT:
             pgconn.consume_input()
+    connection.wait_for(POLLIN, soon=soon)  # All is sent, so something is still to come.
+    pgconn.consume_input()
     for _ in range(number):
         results.append(_next_result(connection, soon=soon))
         pgconn.get_result()  # None, which ends what the request gave.
@@ -189,7 +195,7 @@ def _next_result(connection: DeadlineConnection, *, soon: bool) -> PGresult:
 
 def _prepare(connection: DeadlineConnection, statement: Statement) -> None:
     """Prepare the statement on this connection, unless that was done or may not be done."""
-    if connection.prepare_threshold is None or statement.name in connection.prepared:
+    if connection.shared or statement.name in connection.prepared:
         return
     prepare = partial(connection.pgconn.send_prepare, statement.name, statement.numbered)
     [result] = _exchange(connection, prepare)

@@ -15,6 +15,7 @@ from attrs import evolve
 from psycopg import Connection
 
 from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.adapters.postgres.statements import Statement
 from recipient_fields.domain import (
     FieldLimitReached,
     KeyTaken,
@@ -131,6 +132,33 @@ def test_the_server_limits_what_a_transaction_may_hold_up(
 
     assert storage._database.write(show) == (limit,)
     assert storage._database.read(show) == ("0",), "the limit must not outlive the transaction"
+
+
+@pytest.mark.parametrize("prepare", [True, False])
+def test_a_transaction_of_one_round_trip_is_isolated_and_limited_as_the_others_are(
+    database: str, *, prepare: bool
+) -> None:
+    """Whatever the database prefers: under SERIALIZABLE, writers who meet would refuse each other.
+
+    An earlier statement of a kept session must not see the limit, and others have to see no change
+    of a session that they share.
+    """
+    show = Statement(
+        "SELECT current_setting('transaction_isolation'), current_setting('lock_timeout')"
+    )
+    name = database.rpartition("/")[2]
+    execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    storage = PostgresStorage(database, threads=1, prepare=prepare)
+    try:
+        for _ in range(3):
+            [first], [second] = storage._database.ask_in_transaction((show, {}), (show, {}))
+            assert first == second == ("read committed", "1s")
+            [(isolation, limit)] = storage._database.ask(show, {})
+            assert limit == "0"
+            assert isolation == ("read committed" if prepare else "serializable")
+    finally:
+        storage.close()
+        execute(database, f"ALTER DATABASE {name} RESET ALL")
 
 
 def test_microseconds_are_cut_and_never_rounded_into_the_future(
