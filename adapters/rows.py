@@ -2,7 +2,8 @@
 
 For adapters of others as for ours. A storage selects its columns in the order in which a function
 here takes them, and turns what it keeps in a form of its own, such as times, into what is asked
-for. The domain judges what comes back: a row that breaks a rule is an UnreadableRow.
+for, as `Reading` that row. The domain judges what comes back: a row that breaks a rule is an
+UnreadableRow.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from attrs import frozen
+from attrs import define
 
 from recipient_fields.domain import (
     Access,
@@ -35,6 +36,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp, Integration
 
 __all__ = [
+    "Reading",
     "UnreadableRow",
     "found_key",
     "plain_values",
@@ -49,6 +51,21 @@ class UnreadableRow(Exception):
 
     No mistake of whoever reads it, so no RecipientFieldsError. The message names table and id only.
     """
+
+
+@define  # Not frozen, which would cost twice the CPU: a list enters two for each row.
+class Reading:
+    """The block reads one row: what it finds to be no value of the domain makes it unreadable."""
+
+    _table: str
+    _row_id: int
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
+        if isinstance(error, (InvalidInput, ValueError, OverflowError)):
+            raise UnreadableRow(f"{self._table} {self._row_id}") from error
 
 
 def stored_field(
@@ -69,7 +86,7 @@ def stored_field(
     updated_at: datetime,
 ) -> RecipientField:
     """The field that a row holds; what storages keep each in their own form stands last."""
-    with _Reading("recipient_fields", field_id):
+    with Reading("recipient_fields", field_id):
         data_type = DataType(data_type_name)
         return RecipientField(
             id=FieldId(field_id),
@@ -124,7 +141,7 @@ def stored_key(
     revoked_at: datetime | None,
 ) -> ApiKey:
     """The API key that a row holds; its times stand last."""
-    with _Reading("api_keys", key_id):
+    with Reading("api_keys", key_id):
         return ApiKey(
             id=ApiKeyId(key_id),
             organization_id=OrganizationId(organization_id),
@@ -148,7 +165,7 @@ def stored_integration(
     last_synced_at: datetime | None,
 ) -> Integration:
     """The integration that a row holds; its times stand last."""
-    with _Reading("integrations", integration_id):
+    with Reading("integrations", integration_id):
         return Integration(
             id=IntegrationId(integration_id),
             organization_id=OrganizationId(organization_id),
@@ -169,7 +186,7 @@ def found_key(
     last_used_at: datetime | None,
 ) -> FoundKey:
     """What a look-up reads of an API key and its organization; its times stand last."""
-    with _Reading("api_keys", key_id):
+    with Reading("api_keys", key_id):
         return FoundKey(
             id=ApiKeyId(key_id),
             organization_id=OrganizationId(organization_id),
@@ -179,18 +196,3 @@ def found_key(
             revoked_at=revoked_at,
             last_used_at=last_used_at,
         )
-
-
-@frozen
-class _Reading:
-    """What `contextmanager` would make of a generator, at half the CPU: a list enters many."""
-
-    _table: str
-    _row_id: int
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
-        if isinstance(error, (InvalidInput, ValueError)):
-            raise UnreadableRow(f"{self._table} {self._row_id}") from error

@@ -99,6 +99,10 @@ class InvalidField(InvalidInput):
     """What is asked of a recipient field breaks its rules."""
 
 
+class InvalidQuery(InvalidInput):
+    """A query, or a position in one, makes no sense: whoever has written it is to correct it."""
+
+
 class InvalidApiKey(InvalidInput):
     """What is asked of an API key breaks its rules."""
 

@@ -68,21 +68,22 @@ def open_core(
     *,
     threads: int = 1,
     prepare: bool = True,
+    make: bool = True,
     field_limit: int = DEFAULT_FIELD_LIMIT,
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
 ) -> Core:
     """The use cases over the storage of that URL; UnknownStorage, MissingExtra, StorageUnavailable.
 
-    `threads` will use it at once. `prepare`: see PostgresStorage. `keys_url` and `environment`: see
-    open_key_validator.
+    `threads` will use it at once. `prepare`: see PostgresStorage. `make`: see SqliteStorage.
+    `keys_url` and `environment`: see open_key_validator.
     """
     validator = open_key_validator(keys_url, environment or {})
-    storage = open_storage(storage_url, threads=threads, prepare=prepare)
+    storage = open_storage(storage_url, threads=threads, prepare=prepare, make=make)
     return Core.over(storage, field_limit=field_limit, validator=validator)
 
 
-def open_storage(url: str, *, threads: int = 1, prepare: bool = True) -> Storage:
+def open_storage(url: str, *, threads: int = 1, prepare: bool = True, make: bool = True) -> Storage:
     """The storage of that URL: ours by its scheme, or one that an entry point opens.
 
     UnknownStorage, StorageUnavailable; MissingExtra where the adapter's extra is not installed.
@@ -91,7 +92,7 @@ def open_storage(url: str, *, threads: int = 1, prepare: bool = True) -> Storage
     if scheme == "memory":
         return _open_memory(rest)
     if scheme == "sqlite":
-        return _open_sqlite(rest)
+        return _open_sqlite(rest, make=make)
     if scheme in _POSTGRES:
         return _open_postgres(url, threads=threads, prepare=prepare)
     opened: Storage = _plugin(STORAGE_GROUP, scheme, UnknownStorage, _NO_STORAGE)(url)
@@ -159,6 +160,12 @@ def open_esp_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     return _esp_source(esp)(**{name: value for name, value in given.items() if value})
 
 
+def credential_variables() -> frozenset[str]:
+    """Every variable that is read besides those of the command line's options."""
+    ours = {name for esp in Esp for names in esp_variables(esp) for name in names.values()}
+    return frozenset({*ours, _CLIENT_ID, _CLIENT_SECRET, _TOKEN})
+
+
 def esp_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """The variables that the ESP's source must have, and those it may have, by its own names."""
     required, optional = (
@@ -216,14 +223,14 @@ def _open_memory(rest: str) -> Storage:
     return MemoryStorage()
 
 
-def _open_sqlite(path: str) -> Storage:
+def _open_sqlite(path: str, *, make: bool) -> Storage:
     from recipient_fields.adapters.sqlite import SqliteStorage
 
     if not path or path == ":memory:":
         raise UnknownStorage("Write sqlite:PATH; for a storage without a file, memory:.")
     if path.startswith("//") and not path.startswith("///"):
         raise UnknownStorage("Write sqlite:PATH; what follows two slashes would be a host.")
-    return SqliteStorage(path)
+    return SqliteStorage(path, make=make)
 
 
 def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:

@@ -119,7 +119,10 @@ class Batches(logging.Handler):
         self._take(self._line(logger, level, event, facts))
 
     def offer(self, logger: str, level: int, event: str, facts: Mapping[str, object]) -> None:
-        """As `log`, for who must not wait: dropped where the stream does not take what there is."""
+        """As `log`, for who must not wait: dropped where the stream does not take what there is.
+
+        It takes no lock, so that a signal's handler may call it whatever it interrupts.
+        """
         if len(self._lines) < _LARGEST_BATCH:
             self._lines.append(self._line(logger, level, event, facts))
 
@@ -213,15 +216,20 @@ def _spelled(line: Callable[[], str]) -> str:
         return ""
 
 
+def is_readable(style: str, stream: TextIO) -> bool:
+    """Are the lines of that style, one of FORMATS, for people on this stream?"""
+    return style == "text" or (style == "auto" and stream.isatty())
+
+
 def start_log(level: str, style: str, stream: TextIO) -> Batches:
     """Write what is at least as grave as `level` to the stream; audit lines whatever the level.
 
     `style` is one of FORMATS; `auto` is readable on a terminal, and JSON elsewhere. Libraries are
     heard from warnings on, or when debugging: at info, Waitress tells of paths.
     """
-    terminal = stream.isatty()
-    readable = style == "text" or (style == "auto" and terminal)
-    handler = Batches(stream, readable_lines(colors=terminal) if readable else json_lines())
+    readable = is_readable(style, stream)
+    lines = readable_lines(colors=stream.isatty()) if readable else json_lines()
+    handler = Batches(stream, lines)
     libraries = "warning" if level == "info" else level
     logging.basicConfig(level=libraries.upper(), handlers=[handler])
     logging.getLogger("psycopg").setLevel(libraries.upper())  # Else it chooses for itself.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
 
@@ -12,19 +13,23 @@ from attrs import evolve
 from recipient_fields.application import FieldRepository
 from recipient_fields.domain import (
     ADMINISTRATOR,
+    LARGEST_INTEGER,
     DataType,
+    FieldId,
     FieldKey,
     FieldQuery,
     IntegrationId,
     OrganizationId,
     OrganizationNotFound,
+    Position,
     RecipientField,
     SortKey,
+    SortValue,
     Source,
     sync_of,
 )
 
-from .examples import NEVER_GIVEN, a_definition, permit, renaming
+from .examples import NEVER_GIVEN, NOW, a_definition, permit, renaming
 
 SYNC = sync_of(IntegrationId(7))
 
@@ -57,6 +62,37 @@ TEXTS: Mapping[str, set[str]] = {
     "'": set(),
 }
 """Parts of a name, a key or an ESP's field name, and the keys of the fields they find."""
+
+OF_NO_FIELD: Mapping[str, dict[str, Any]] = {
+    "no source": {"sources": frozenset()},
+    "no data type": {"data_types": frozenset()},
+    "no key": {"keys": frozenset()},
+    "no integration": {"integration_ids": frozenset()},
+    "ids beyond a column": {"integration_ids": frozenset(NEVER_GIVEN)},
+    "malformed keys": {"keys": {"City", "", "city\0", "\ud800"}},
+    "a null character": {"text": "\0"},
+    "a null character behind a name": {"text": "b\0"},
+    "a lone surrogate": {"text": "\ud800"},
+    "a capital among what is folded": {"text": "\udfffA"},
+    "a text beyond all names": {"text": "b" * 1_000_000},
+}
+"""Filters that let nothing pass."""
+
+ENDS: Mapping[SortKey, tuple[SortValue, ...]] = {
+    SortKey.ID: (-LARGEST_INTEGER, 0, 1, 2**31, LARGEST_INTEGER),
+    SortKey.KEY: ("", "city", "City", "\U0010ffff"),
+    SortKey.NAME: ("", "a", "aaa", "b\n", "\uf8ff", "\U0010ffff", "b" * 1_000),
+    **dict.fromkeys(
+        (SortKey.CREATED_AT, SortKey.UPDATED_AT),
+        (
+            datetime(1, 1, 1, tzinfo=UTC),
+            NOW,
+            NOW + timedelta(microseconds=999),
+            datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        ),
+    ),
+}
+"""Values that a position may have, whether a field has them or not."""
 
 
 class QueryCases:
@@ -164,8 +200,26 @@ class QueryCases:
         with pytest.raises(OrganizationNotFound):
             fields.select(OrganizationId(never_given), FieldQuery())
 
-    def test_an_integration_that_no_column_can_hold_has_no_fields(
-        self, fields: FieldRepository, shelf: OrganizationId
+    @pytest.mark.parametrize("filters", OF_NO_FIELD.values(), ids=OF_NO_FIELD)
+    def test_what_no_field_can_have_finds_nothing(
+        self, fields: FieldRepository, shelf: OrganizationId, filters: dict[str, Any]
     ) -> None:
-        ids = frozenset(IntegrationId(never_given) for never_given in NEVER_GIVEN)
-        assert fields.select(shelf, FieldQuery(integration_ids=ids)).fields == ()
+        page = fields.select(shelf, FieldQuery(**filters, limit=2))
+        assert (page.fields, page.total, page.next) == ((), 0, None)
+
+    @pytest.mark.parametrize("limit", [10, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70])
+    def test_a_limit_beyond_the_catalog_is_none(
+        self, fields: FieldRepository, shelf: OrganizationId, limit: int
+    ) -> None:
+        assert fields.select(shelf, FieldQuery(limit=limit)) == fields.select(shelf, FieldQuery())
+
+    @pytest.mark.parametrize("descending", [False, True])
+    @pytest.mark.parametrize("sort", SortKey)
+    def test_a_page_begins_at_any_place_in_the_order(
+        self, fields: FieldRepository, shelf: OrganizationId, sort: SortKey, *, descending: bool
+    ) -> None:
+        catalog = fields.all(shelf)
+        for value, number in product(ENDS[sort], (-LARGEST_INTEGER, 0, 3, LARGEST_INTEGER)):
+            after = Position(value, FieldId(number))
+            query = FieldQuery(sort=sort, descending=descending, after=after, limit=2)
+            assert fields.select(shelf, query) == query.select(catalog)

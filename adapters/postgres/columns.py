@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime
 
 from recipient_fields.domain import AllowedValues, from_epoch_milliseconds, whole_milliseconds
@@ -11,7 +10,6 @@ from recipient_fields.domain import AllowedValues, from_epoch_milliseconds, whol
 _LARGEST_BIGINT = 2**63 - 1
 _NO_ID = -1
 _encode = json.JSONEncoder(ensure_ascii=False).encode
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def optional_milliseconds(at: datetime | None) -> datetime | None:
@@ -51,8 +49,3 @@ def from_optional_json(text: str | None) -> list[object] | None:
 def storable_id(identifier: int) -> int:
     """The identifier, or one that no row has where PostgreSQL can't hold it."""
     return identifier if 0 < identifier <= _LARGEST_BIGINT else _NO_ID
-
-
-def storable_text(text: str) -> str:
-    """The text up to what PostgreSQL can't hold: it compares to stored texts as the whole does."""
-    return _UNSTORABLE.split(text, maxsplit=1)[0]

@@ -27,7 +27,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import SyncPlan
 
-from ..rows import plain_values, stored_field
+from ..rows import Reading, plain_values, stored_field
 from .columns import from_optional_json, from_utc, optional_json, storable_id
 from .organizations import (
     LOCK_CATALOG,
@@ -276,10 +276,11 @@ def _changed_values(field: RecipientField) -> Values:
 
 def _field(row: tuple[Any, ...]) -> RecipientField:
     *plain, allowed_values, created_at, updated_at = row
-    values: tuple[Any, ...] = (
-        *plain,
-        from_optional_json(allowed_values),
-        from_utc(created_at),
-        from_utc(updated_at),
-    )
+    with Reading("recipient_fields", row[0]):
+        values: tuple[Any, ...] = (
+            *plain,
+            from_optional_json(allowed_values),
+            from_utc(created_at),
+            from_utc(updated_at),
+        )
     return stored_field(*values)

@@ -16,6 +16,7 @@ from recipient_fields.domain import (
     whole_milliseconds,
 )
 
+from ..rows import Reading
 from .columns import from_utc, storable_id
 from .statements import Statement
 from .transactions import Transactions
@@ -78,6 +79,7 @@ def move_revision(connection: Connection[Any], organization_id: OrganizationId) 
 
 def _organization(row: tuple[Any, ...]) -> Organization:
     organization_id, name, created_at = row
-    return Organization(
-        id=OrganizationId(organization_id), name=name, created_at=from_utc(created_at)
-    )
+    with Reading("organizations", organization_id):
+        return Organization(
+            id=OrganizationId(organization_id), name=name, created_at=from_utc(created_at)
+        )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recipient_fields.domain import FieldQuery, OrganizationId, SortValue, folded
+from recipient_fields.domain import FieldQuery, OrganizationId
 
-from .columns import storable_id, storable_text
+from .columns import storable_id
 
 _OURS = "organization_id = %(organization_id)s"
 
@@ -53,11 +53,11 @@ def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, obj
         "keys": list(query.keys or ()),
         "integration_ids": list(query.integration_ids or ()),
         "insertable": query.insertable,
-        "text": None if query.text is None else folded(query.text),
+        "text": query.folded_text,
         "most": None if query.limit is None else query.limit + 1,
     }
     if query.after is not None:
-        values |= {"after_value": _value(query.after.value), "after_id": query.after.id}
+        values |= {"after_value": query.after.value, "after_id": query.after.id}
     return values
 
 
@@ -71,7 +71,3 @@ def _conditions(query: FieldQuery) -> list[str]:
         _CONTAINS_TEXT: query.text,
     }
     return [condition for condition, value in given.items() if value is not None]
-
-
-def _value(value: SortValue) -> SortValue:
-    return storable_text(value) if isinstance(value, str) else value

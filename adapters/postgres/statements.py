@@ -169,11 +169,14 @@ def _receive(
     cost a turn.
     """
     pgconn = connection.pgconn
+    consumed = False
     while pgconn.flush():
-        if connection.wait_for(POLLIN | POLLOUT) != POLLOUT:
+        consumed = connection.wait_for(POLLIN | POLLOUT) != POLLOUT
+        if consumed:  # Which sends as well: the last of the answers may have come with it.
             pgconn.consume_input()
-    connection.wait_for(POLLIN, soon=soon)  # All is sent, so something is still to come.
-    pgconn.consume_input()
+    if not consumed:  # All is sent since, so something is still to come.
+        connection.wait_for(POLLIN, soon=soon)
+        pgconn.consume_input()
     for _ in range(number):
         results.append(_next_result(connection, soon=soon))
         pgconn.get_result()  # None, which ends what the request gave.

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     from_epoch_milliseconds,
 )
 
-from ..rows import found_key, stored_key
+from ..rows import Reading, found_key, stored_key
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .organizations import catalog_revision
@@ -64,7 +64,7 @@ class SqliteApiKeyRepository:
         """See ApiKeyRepository."""
         with self._database.reading() as connection:
             row = connection.execute(_FIND, (digest,)).fetchone()
-            return None if row is None else found_key(*row[:4], *map(optional_instant, row[4:]))
+            return None if row is None else _found(row)
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """See ApiKeyRepository."""
@@ -128,11 +128,17 @@ def _update(connection: sqlite3.Connection, key: ApiKey) -> None:
     )
 
 
+def _found(row: tuple[Any, ...]) -> FoundKey:
+    with Reading("api_keys", row[0]):
+        return found_key(*row[:4], *map(optional_instant, row[4:]))
+
+
 def _api_key(row: tuple[Any, ...]) -> ApiKey:
     plain, created_at, later = row[:6], row[6], row[7:]
-    values: tuple[Any, ...] = (
-        *plain,
-        from_epoch_milliseconds(created_at),
-        *map(optional_instant, later),
-    )
+    with Reading("api_keys", row[0]):
+        values: tuple[Any, ...] = (
+            *plain,
+            from_epoch_milliseconds(created_at),
+            *map(optional_instant, later),
+        )
     return stored_key(*values)

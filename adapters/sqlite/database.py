@@ -27,7 +27,8 @@ class Database:
     What the driver raises becomes StorageUnavailable here, and nowhere else.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, make: bool = True) -> None:
+        self._make = make
         self._path = path.absolute()  # Whoever embeds this may change folders.
         self._file: tuple[int, int] | None = None
         self._lock = Lock()
@@ -131,6 +132,10 @@ class Database:
             if self._idle:
                 return self._idle.pop()
         self._require_own_file()  # Else the connection would make a file anew.
+        if not self._make and self._find_file() is None:
+            raise StorageUnavailable(
+                f"There is no SQLite file {self._path}. Run recipient-fields migrate to make it."
+            )
         connection = self._connect()
         if self._file is None:
             self._file = self._find_file()
@@ -163,7 +168,12 @@ class Database:
         connection.close()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            self._path if self._make else f"{self._path.as_uri()}?mode=rw",
+            uri=not self._make,
+            isolation_level=None,
+            check_same_thread=False,
+        )
         try:
             connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MILLISECONDS}")
             _use_wal(connection)

@@ -27,7 +27,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import SyncPlan
 
-from ..rows import plain_values, stored_field
+from ..rows import Reading, plain_values, stored_field
 from .columns import storable_id
 from .database import Database
 from .organizations import catalog_revision, move_revision
@@ -214,10 +214,11 @@ def _changed_values(field: RecipientField) -> Mapping[str, object]:
 
 def _field(row: Row) -> RecipientField:
     *plain, allowed, created_at, updated_at = row
-    values: Row = (
-        *plain,
-        None if allowed is None else json.loads(allowed),
-        from_epoch_milliseconds(created_at),
-        from_epoch_milliseconds(updated_at),
-    )
+    with Reading("recipient_fields", row[0]):
+        values: Row = (
+            *plain,
+            None if allowed is None else json.loads(allowed),
+            from_epoch_milliseconds(created_at),
+            from_epoch_milliseconds(updated_at),
+        )
     return stored_field(*values)

@@ -22,7 +22,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-from ..rows import stored_integration
+from ..rows import Reading, stored_integration
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .fields import apply_plan, delete_fields, select_fields
@@ -136,9 +136,10 @@ def _found(cursor: sqlite3.Cursor) -> Integration:
 
 def _integration(row: tuple[Any, ...]) -> Integration:
     *plain, created_at, last_synced_at = row
-    values: tuple[Any, ...] = (
-        *plain,
-        from_epoch_milliseconds(created_at),
-        optional_instant(last_synced_at),
-    )
+    with Reading("integrations", row[0]):
+        values: tuple[Any, ...] = (
+            *plain,
+            from_epoch_milliseconds(created_at),
+            optional_instant(last_synced_at),
+        )
     return stored_integration(*values)

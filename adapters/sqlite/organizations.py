@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     parse_organization_name,
 )
 
+from ..rows import Reading
 from .columns import storable_id
 from .database import Database
 
@@ -69,8 +70,9 @@ def move_revision(connection: sqlite3.Connection, organization_id: OrganizationI
 
 def _organization(row: tuple[int, str, int]) -> Organization:
     organization_id, name, created_at = row
-    return Organization(
-        id=OrganizationId(organization_id),
-        name=name,
-        created_at=from_epoch_milliseconds(created_at),
-    )
+    with Reading("organizations", organization_id):
+        return Organization(
+            id=OrganizationId(organization_id),
+            name=name,
+            created_at=from_epoch_milliseconds(created_at),
+        )

@@ -73,7 +73,7 @@ def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, obj
         "keys": _array(query.keys),
         "integration_ids": _array(query.integration_ids),
         "insertable": query.insertable,
-        "text": None if query.text is None else folded(query.text),
+        "text": query.folded_text,
         "after_value": None if after is None else _value(after.value),
         "after_id": None if after is None else after.id,
         "most": -1 if query.limit is None else query.limit + 1,

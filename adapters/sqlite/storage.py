@@ -23,16 +23,17 @@ from .organizations import SqliteOrganizationRepository
 class SqliteStorage:
     """The repositories of one SQLite file, which is made where there is none.
 
-    StorageUnavailable where the file can't be opened or belongs to a newer version, or where the
-    SQLite library is older than 3.37. Several processes may use the file at once.
+    StorageUnavailable where the file can't be opened or belongs to a newer version, where the
+    SQLite library is older than 3.37, and without `make` where there is no file. Several processes
+    may use the file at once.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, make: bool = True) -> None:
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             oldest = ".".join(map(str, OLDEST_SQLITE))
             message = f"SQLite {sqlite3.sqlite_version} is too old. Use {oldest} or newer."
             raise StorageUnavailable(message)
-        self._database = Database(Path(path))
+        self._database = Database(Path(path), make=make)
         try:
             self._database.migrate()
         except BaseException:

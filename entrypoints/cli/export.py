@@ -17,7 +17,7 @@ from recipient_fields.domain.esp import (
     insertable_with,
 )
 
-from .options import Identifier, opened, option, organization_option
+from .options import Identifier, existing, option, organization_option
 from .output import note, print_bytes
 
 _MARK = "\ufeff"
@@ -43,7 +43,7 @@ def export(storage: str, organization: int, integration: int | None, content: Bi
     mark, text = _decoded(content.read())
     organization_id = OrganizationId(organization)
     integration_id = None if integration is None else IntegrationId(integration)
-    with opened(storage) as core:
+    with existing(storage) as core:
         if integration_id is not None:
             core.integrations.get_integration(organization_id, integration_id)
         catalog = core.fields.list_fields(organization_id).fields
@@ -52,7 +52,11 @@ def export(storage: str, organization: int, integration: int | None, content: Bi
     try:
         exported = export_content(text, insertable_with(catalog, integration_id))
     except ContentNotExportable as refusal:
-        _tell(refusal, {str(field.key): field for field in catalog})
+        _tell(
+            refusal,
+            {str(field.key): field for field in catalog},
+            chosen=integration_id is not None,
+        )
         count = len(refusal.refused)
         these = "1 placeholder" if count == 1 else f"{count:,} placeholders"
         raise click.ClickException(f"Nothing was exported: {these} can't be replaced.") from None
@@ -68,12 +72,16 @@ def _decoded(content: bytes) -> tuple[str, str]:
     return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
 
 
-def _tell(refusal: ContentNotExportable, fields: Mapping[str, RecipientField]) -> None:
+def _tell(
+    refusal: ContentNotExportable, fields: Mapping[str, RecipientField], *, chosen: bool
+) -> None:
     for refused in refusal.refused[:_MOST_LINES]:
         line = f"{_place(refused.placeholder)}: {refused.placeholder.key}: "
         other = fields.get(refused.placeholder.key)
         if refused.obstacle is Obstacle.UNKNOWN_FIELD and other is not None:
             line += f"This field is of integration {other.origin.integration_id}."
+            if not chosen:
+                line += f" Give --integration {other.origin.integration_id}."
         else:
             line += refused.obstacle.value
             if refused.suggestion is not None:

@@ -28,8 +28,8 @@ from ..rendering import render_fields
 from .options import (
     JsonArray,
     data_type_option,
+    existing,
     json_option,
-    opened,
     option,
     organization_option,
 )
@@ -62,7 +62,7 @@ def fields() -> None:
 @click.pass_obj
 def list_(storage: str, organization: int, *, as_json: bool) -> None:
     """List every field, whatever its source."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         catalog = core.fields.list_fields(OrganizationId(organization))
     if as_json:
         print_json(render_fields(catalog.fields))
@@ -110,7 +110,7 @@ def create(
         custom_insertion_code=insertion_code,
         custom_value_expression=value_expression,
     )
-    with opened(storage) as core:
+    with existing(storage) as core:
         manual = core.fields.through(ADMINISTRATOR)
         field = manual.create_field(OrganizationId(organization), draft)
     _show(field, "Created", as_json=as_json)
@@ -160,7 +160,7 @@ def update(
             raise click.UsageError(f"Give --{emptied} or --clear {emptied}, not both.")
     if not changes:
         raise click.UsageError("Say what to change: give at least one option.")
-    with opened(storage) as core:
+    with existing(storage) as core:
         field = core.fields.through(ADMINISTRATOR).update_field(
             OrganizationId(organization), parse_reference(id_or_key), FieldChanges(**changes)
         )
@@ -175,7 +175,7 @@ def update(
 def delete(storage: str, id_or_key: str, organization: int, *, yes: bool) -> None:
     """Delete a manual field."""
     reference = parse_reference(id_or_key)
-    with opened(storage) as core:
+    with existing(storage) as core:
         manual = core.fields.through(ADMINISTRATOR)
         field = manual.get_field(OrganizationId(organization), reference)
         field.require_deletable(by=ADMINISTRATOR)
@@ -191,7 +191,7 @@ def delete(storage: str, id_or_key: str, organization: int, *, yes: bool) -> Non
 @click.pass_obj
 def check(storage: str, organization: int, *, as_json: bool) -> None:
     """Point out insertion codes that look wrong. Nothing is changed or refused."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         catalog = core.fields.list_fields(OrganizationId(organization))
     doubts = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
     if as_json:

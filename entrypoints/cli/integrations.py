@@ -10,13 +10,13 @@ from typing import BinaryIO
 import click
 
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp, Integration, ReportedField, SyncPlan
+from recipient_fields.domain.esp import Esp, EspRefused, Integration, ReportedField, SyncPlan
 
-from ..composition import Core, open_esp_source
+from ..composition import Core, esp_variables, open_esp_source
 from ..esp_reports import parse_report
 from ..rendering import render_integration, render_sync
 from ..strict_json import parse_json
-from .options import Identifier, esp_option, json_option, opened, option, organization_option
+from .options import Identifier, esp_option, existing, json_option, option, organization_option
 from .output import note, print_json, print_table
 
 _PROGRESS_SECONDS = 2.0
@@ -35,7 +35,7 @@ def integrations() -> None:
 @click.pass_obj
 def create(storage: str, organization: int, esp: Esp, name: str, *, as_json: bool) -> None:
     """Create an integration, which has no fields until it is synced."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         integration = core.integrations.create_integration(
             OrganizationId(organization), esp=esp, name=name
         )
@@ -48,7 +48,7 @@ def create(storage: str, organization: int, esp: Esp, name: str, *, as_json: boo
 @click.pass_obj
 def list_(storage: str, organization: int, *, as_json: bool) -> None:
     """List an organization's integrations."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         everyone = core.integrations.list_integrations(OrganizationId(organization))
     rendered = [render_integration(integration) for integration in everyone]
     if as_json:
@@ -67,7 +67,7 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
 @click.pass_obj
 def rename(storage: str, integration_id: int, name: str, *, as_json: bool) -> None:
     """Give an integration another name."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         found = core.integrations.locate_integration(IntegrationId(integration_id))
         renamed = core.integrations.rename_integration(found.organization_id, found.id, name)
     _show(renamed, "Renamed", as_json=as_json)
@@ -79,7 +79,7 @@ def rename(storage: str, integration_id: int, name: str, *, as_json: bool) -> No
 @click.pass_obj
 def remove(storage: str, integration_id: int, *, yes: bool) -> None:
     """Remove an integration and the fields that it synced."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         integration = core.integrations.locate_integration(IntegrationId(integration_id))
         expected = None if yes else _confirm_removal(core, integration)
         removed = core.integrations.remove_integration(
@@ -107,12 +107,10 @@ def sync(
 
     The ESP's credentials are read from the environment; `esp list` names the variables.
     """
-    with opened(storage) as core:
+    with existing(storage) as core:
         integration = core.integrations.locate_integration(IntegrationId(integration_id))
         reported = (
-            open_esp_source(integration.esp, os.environ).fields()
-            if report is None
-            else parse_report(parse_json(report.read()))
+            _asked(integration.esp) if report is None else parse_report(parse_json(report.read()))
         )
         plan = core.integrations.sync_fields(
             integration.organization_id, integration.id, _counted(reported), dry_run=dry_run
@@ -134,6 +132,16 @@ def _confirm_removal(core: Core, integration: Integration) -> list[FieldId]:
     question = f"Remove integration {integration.id}, {integration.name}, and its "
     click.confirm(f"{question}{_fields(len(fields))}?", abort=True, err=True)
     return [field.id for field in fields]
+
+
+def _asked(esp: Esp) -> Iterator[ReportedField]:
+    """What the ESP reports; where it refuses, the error names the variables it was asked with."""
+    try:
+        yield from open_esp_source(esp, os.environ).fields()
+    except EspRefused as refusal:
+        required, optional = esp_variables(esp)
+        used = [*required.values(), *(name for name in optional.values() if os.environ.get(name))]
+        raise EspRefused(f"{refusal} It was asked with {', '.join(used)}.") from refusal
 
 
 def _counted(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:

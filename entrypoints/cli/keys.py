@@ -14,8 +14,8 @@ from .options import (
     Duration,
     Identifier,
     Lifetime,
+    existing,
     json_option,
-    opened,
     option,
     organization_option,
 )
@@ -59,7 +59,7 @@ def create(
     as_json: bool,
 ) -> None:
     """Create an API key. The full key is shown this once."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         issued = core.administration.issue_key(
             OrganizationId(organization),
             name=name,
@@ -81,7 +81,7 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
 
     STATE tells which have expired or were revoked, LAST USED AT which were never used.
     """
-    with opened(storage) as core:
+    with existing(storage) as core:
         rows = [_render(key) for key in core.administration.list_keys(OrganizationId(organization))]
     if as_json:
         print_json({"api_keys": rows})
@@ -97,7 +97,7 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
 @click.pass_obj
 def revoke(storage: str, key_id: int, *, as_json: bool) -> None:
     """Revoke an API key: its next request is refused."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         key = core.administration.revoke_key(ApiKeyId(key_id))
     if as_json:
         print_json({"api_key": _render(key)})
@@ -122,7 +122,7 @@ def rotate(storage: str, key_id: int, grace: timedelta, *, as_json: bool) -> Non
     The new key is given the lifetime that the old one has by now, which an earlier rotation has
     shortened: rotate the newest key.
     """
-    with opened(storage) as core:
+    with existing(storage) as core:
         issued, replaced = core.administration.rotate_key(ApiKeyId(key_id), grace=grace)
     end = _render_instant(replaced.expires_at)
     if as_json:

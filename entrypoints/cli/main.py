@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 from setproctitle import setproctitle
 
 from recipient_fields.domain import RecipientFieldsError
+from recipient_fields.domain.suggestions import nearest
 
-from ..composition import migrate_storage
+from ..composition import credential_variables, migrate_storage
 from .esp import esp
 from .export import export
 from .fields import fields
 from .integrations import integrations
 from .keys import keys
 from .openapi import openapi
-from .options import EnvironmentOption
+from .options import EnvironmentOption, option_variables
 from .organizations import organizations
+from .output import note
 from .serve import serve
+
+_PREFIX = "RECIPIENT_FIELDS_"
+_TESTS = f"{_PREFIX}TEST_"
+"""What the suite reads begins so."""
 
 
 class _Commands(click.Group):
@@ -49,6 +57,7 @@ def main(ctx: click.Context, storage: str) -> None:
     # A storage URL on the command line can hold a password; the process list must not show it.
     setproctitle(f"recipient-fields {ctx.invoked_subcommand}")
     ctx.obj = storage
+    _tell_misspelt_variables()
 
 
 @main.command()
@@ -67,3 +76,18 @@ main.add_command(integrations)
 main.add_command(esp)
 main.add_command(export)
 main.add_command(openapi)
+
+
+def _tell_misspelt_variables() -> None:
+    """Name each variable that nobody reads though it looks like ours, and never its value."""
+    known = {
+        name.removeprefix(_PREFIX) for name in (*option_variables(main), *credential_variables())
+    }
+    for variable in sorted(os.environ):
+        name = variable.removeprefix(_PREFIX)
+        if variable.startswith(_PREFIX) and not variable.startswith(_TESTS) and name not in known:
+            settings = [each.lower() for each in sorted(known)]
+            # Some put the command before the option: SERVE_LISTEN.
+            meant = nearest(name, settings) or nearest(name.partition("_")[2], settings)
+            hint = "" if meant is None else f" Did you mean {_PREFIX}{meant.upper()}?"
+            note(f"Warning: {variable} names no setting.{hint}")

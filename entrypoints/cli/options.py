@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from enum import Enum
 from typing import Any, Protocol, TypeVar
@@ -46,6 +46,18 @@ class EnvironmentOption(click.Option):
             opposite = os.environ.get(_variable(self.secondary_opts))
             return not click.BOOL(opposite, self, ctx) if opposite else None
         return value
+
+
+def option_variables(command: click.Command) -> Iterator[str]:
+    """Every variable that sets an option of the command or of one below it."""
+    for parameter in command.params:
+        if isinstance(parameter, EnvironmentOption):
+            yield _variable(parameter.opts)
+            if parameter.secondary_opts:
+                yield _variable(parameter.secondary_opts)
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            yield from option_variables(each)
 
 
 def _variable(names: Sequence[str]) -> str:
@@ -160,3 +172,8 @@ def opened(storage: str, **settings: Any) -> Iterator[Core]:
         yield core
     finally:
         core.storage.close()
+
+
+def existing(storage: str) -> AbstractContextManager[Core]:
+    """The same over a storage that is there already: a misspelt path makes no SQLite file."""
+    return opened(storage, make=False)

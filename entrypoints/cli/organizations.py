@@ -6,7 +6,7 @@ import click
 
 from recipient_fields.domain import Organization
 
-from .options import json_option, opened
+from .options import existing, json_option, opened
 from .output import note, print_json, print_table
 
 
@@ -34,7 +34,7 @@ def create(storage: str, name: str, *, as_json: bool) -> None:
 @click.pass_obj
 def list_(storage: str, *, as_json: bool) -> None:
     """List the organizations."""
-    with opened(storage) as core:
+    with existing(storage) as core:
         everyone = core.administration.list_organizations()
     if as_json:
         print_json({"organizations": [_render(organization) for organization in everyone]})

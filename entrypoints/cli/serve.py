@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
+from signal import Signals
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +23,7 @@ from ..http.addresses import authority
 from ..http.app import MOST_KEPT_BYTES, create_app
 from ..http.readiness import ContinualCheck, TimedCheck
 from ..http.server import MOST_CONNECTIONS, Server, TooFewFiles
-from ..logs import FORMATS, LEVELS, start_log
+from ..logs import FORMATS, LEVELS, Batches, is_readable, start_log
 from .options import opened, option
 from .output import note
 
@@ -163,6 +167,7 @@ def serve(
     if demo and keys != STORED_KEYS:
         raise click.UsageError(f"--demo shows a stored key. Leave --keys at {STORED_KEYS} for it.")
     log = start_log(log_level, log_format, sys.stderr)
+    lifetime = _Lifetime(log)
     if migrate:
         migrate_storage(storage)
     with opened(
@@ -174,6 +179,11 @@ def serve(
         environment=os.environ,
     ) as core:
         check = TimedCheck(core.storage.check)
+
+        def drain(by: Signals, in_flight: int) -> None:
+            check.retire()
+            lifetime.drains(by, in_flight)
+
         metrics = None if admin_listen is None else _new_metrics()
         app = create_app(
             core.fields,
@@ -190,14 +200,60 @@ def serve(
                 threads=threads,
                 connections=connections,
                 shared=reuse_port,
-                on_drain=check.retire,
+                on_drain=drain,
                 log=log.offer,
             )
-        with _administered(admin_listen, core, metrics, check, server):
-            note(f"Recipient Fields answers at {server.url}")
-            if demo:
+        with _administered(admin_listen, core, metrics, check, server) as admin_url:
+            readable = is_readable(log_format, sys.stderr)
+            if demo and not readable:  # Nobody looks for a note among lines for machines.
+                note(f"Recipient Fields answers at {server.url}")
+                _demonstrate(core, server.url)
+            lifetime.begins(server.url, admin_url, storage=_kind(storage), threads=threads)
+            if demo and readable:
                 _demonstrate(core, server.url)
             server.run()
+    lifetime.has_ended()
+
+
+class _Lifetime:
+    """What the log is told of the process, whatever its level: each line comes once.
+
+    A process that was killed, or failed, has no last line.
+    """
+
+    def __init__(self, log: Batches) -> None:
+        self._log = log
+        self._drains_since = 0.0
+        self._in_flight = 0
+
+    def begins(self, url: str, admin_url: str | None, *, storage: str, threads: int) -> None:
+        """It answers; the line is there before anything else is said."""
+        facts: dict[str, object] = {"address": url.removeprefix("http://")}
+        if admin_url is not None:
+            facts["admin_address"] = admin_url.removeprefix("http://")
+        facts |= {"version": version("recipient-fields"), "storage": storage, "threads": threads}
+        self._tell(f"answers at {url}", facts)
+        self._log.flush()
+
+    def drains(self, by: Signals, in_flight: int) -> None:
+        """It has been asked to end. May be called by a signal handler."""
+        self._drains_since, self._in_flight = monotonic(), in_flight
+        self._tell("draining", {"signal": by.name, "in_flight": in_flight})
+
+    def has_ended(self) -> None:
+        """It has answered what it had received, and closed everything."""
+        milliseconds = round((monotonic() - self._drains_since) * 1_000, 3)
+        self._tell("ended", {"in_flight": self._in_flight, "milliseconds": milliseconds})
+
+    def _tell(self, event: str, facts: Mapping[str, object]) -> None:
+        told = {**facts, "process_id": os.getpid()}
+        self._log.offer("recipient_fields.service", logging.INFO, event, told)
+
+
+def _kind(storage: str) -> str:
+    """The scheme of the storage's URL: the rest may hold a password."""
+    scheme = storage.partition(":")[0]
+    return "postgresql" if scheme == "postgres" else scheme
 
 
 def _new_metrics() -> Metrics:
@@ -213,10 +269,10 @@ def _administered(
     metrics: Metrics | None,
     check: TimedCheck,
     server: Server,
-) -> Iterator[None]:
-    """Answer operators there while the block runs; nowhere where there is no address."""
+) -> Iterator[str | None]:
+    """Answer operators there while the block runs, which is given the URL; else nowhere."""
     if address is None or metrics is None:
-        yield
+        yield None
         return
     from ..http.admin import AdminListener, create_admin_app
 
@@ -228,8 +284,7 @@ def _administered(
             listener = AdminListener(create_admin_app(metrics, last_check), *address)
         sys.setswitchinterval(_SWITCH_SECONDS)
         with listener:
-            note(f"Probes and metrics are at {listener.url}")
-            yield
+            yield listener.url
 
 
 @contextmanager

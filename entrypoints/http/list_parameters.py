@@ -9,6 +9,7 @@ import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from enum import Enum
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -17,7 +18,6 @@ from urllib.parse import urlencode
 from attrs import evolve
 
 from recipient_fields.domain import (
-    LARGEST_INTEGER,
     DataType,
     FieldId,
     FieldKey,
@@ -25,13 +25,13 @@ from recipient_fields.domain import (
     FieldQuery,
     IntegrationId,
     InvalidField,
+    InvalidQuery,
     OrganizationId,
     Position,
     SortKey,
     Source,
     epoch_milliseconds,
     from_epoch_milliseconds,
-    unstorable,
 )
 
 from ..references import is_id
@@ -43,8 +43,6 @@ LARGEST_PAGE = 1_000
 LONGEST_TEXT = 100
 
 _CURSOR = re.compile(r"[A-Za-z0-9_-]+")
-_TEXTS = {SortKey.KEY, SortKey.NAME}
-_TIMES = {SortKey.CREATED_AT, SortKey.UPDATED_AT}
 
 
 def parse_query(parameters: Mapping[str, str], organization_id: OrganizationId) -> FieldQuery:
@@ -164,18 +162,16 @@ def _read_cursor(
         if sealed != seal(place, query, organization_id):
             raise _refused_cursor()
         limit, value, field_id = place
-        kind = str if query.sort in _TEXTS else int
+        kind = str if query.sort.kind is str else int
         if [type(part) for part in place] != [int, kind, int]:
             raise _refused_cursor()
-        if not (1 <= limit <= LARGEST_PAGE and 1 <= field_id <= LARGEST_INTEGER):
+        if not (1 <= limit <= LARGEST_PAGE and field_id >= 1):
             raise _refused_cursor()
-        if unstorable(value) if kind is str else abs(value) > LARGEST_INTEGER:
-            raise _refused_cursor()
-        if query.sort in _TIMES:
+        if query.sort.kind is datetime:
             value = from_epoch_milliseconds(value)
-    except (ValueError, TypeError, OverflowError, RecursionError):
+        return limit, Position(value, FieldId(field_id))
+    except (ValueError, TypeError, OverflowError, RecursionError, InvalidQuery):
         raise _refused_cursor() from None
-    return limit, Position(value, FieldId(field_id))
 
 
 def seal(place: list[Any], query: FieldQuery, organization_id: OrganizationId) -> str:

@@ -44,13 +44,14 @@ class Server:
         threads: int,
         connections: int = MOST_CONNECTIONS,
         shared: bool = False,
-        on_drain: Callable[[], None] = lambda: None,
+        on_drain: Callable[[signal.Signals, int], None] = lambda _by, _in_flight: None,
         log: Log = log_record,
     ) -> None:
         """OSError where the address can't be bound; TooFewFiles.
 
-        `on_drain` is called before anything else ends. The log is told of every request that the
-        application does not see; it must not wait.
+        `on_drain` is called before anything else ends, with the signal and how many requests are
+        in flight. A signal may come in the midst of anything, so it must wait for no lock. The log
+        is told of every request that the application does not see; it must not wait.
         """
         _require_files(connections)
         listening = listen(host, port, shared=shared)
@@ -91,10 +92,10 @@ class Server:
         """Answer requests until SIGTERM or SIGINT, and then those that were received."""
         self._listener.run()
 
-    def _end(self, _signal: int, _frame: FrameType | None) -> None:
+    def _end(self, by: int, _frame: FrameType | None) -> None:
         for ending in (signal.SIGINT, signal.SIGTERM):
             signal.signal(ending, signal.SIG_DFL)
-        self._on_drain()
+        self._on_drain(signal.Signals(by), self.in_flight)
         self._listener.drain()
 
 

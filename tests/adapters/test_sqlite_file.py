@@ -229,12 +229,22 @@ def test_a_file_that_lost_its_version_is_not_taken_for_a_new_one(
 
 
 SPOILING = {
+    "UPDATE organizations SET name = ''": "organizations 1",
+    "UPDATE organizations SET created_at = 1 << 62": "organizations 1",
     "UPDATE recipient_fields SET name = 'a' || char(10) || 'b'": "recipient_fields 1",
     "UPDATE recipient_fields SET data_type = 'money'": "recipient_fields 1",
+    "UPDATE recipient_fields SET allowed_values = '[\"Berlin'": "recipient_fields 1",
+    "UPDATE recipient_fields SET allowed_values = '{}'": "recipient_fields 1",
+    "UPDATE recipient_fields SET created_at = -(1 << 62)": "recipient_fields 1",
+    "UPDATE recipient_fields SET updated_at = 1 << 50": "recipient_fields 1",
     "UPDATE api_keys SET name = ''": "api_keys 1",
     "UPDATE api_keys SET access = 'all'": "api_keys 1",
+    "UPDATE api_keys SET created_at = 1 << 62": "api_keys 1",
+    "UPDATE api_keys SET expires_at = 1 << 62": "api_keys 1",
     "UPDATE integrations SET name = ''": "integrations 1",
     "UPDATE integrations SET esp = 'elsewhere'": "integrations 1",
+    "UPDATE integrations SET created_at = 1 << 62": "integrations 1",
+    "UPDATE integrations SET last_synced_at = 1 << 62": "integrations 1",
 }
 
 
@@ -249,13 +259,14 @@ def test_a_row_that_breaks_a_rule_is_not_the_readers_mistake(
         content(storage)
 
 
-def test_a_key_with_an_unknown_access_is_not_its_bearers_mistake(
-    storage: SqliteStorage, database: Path
+@pytest.mark.parametrize("damage", ["access = 'all'", "revoked_at = 1 << 62"])
+def test_a_damaged_key_is_not_its_bearers_mistake(
+    storage: SqliteStorage, database: Path, damage: str
 ) -> None:
     (key,) = storage.api_keys.all(OURS)
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute("UPDATE api_keys SET access = 'all'")
+        connection.execute(f"UPDATE api_keys SET {damage}")
     with pytest.raises(UnreadableRow, match=r"^api_keys 1$"):
         storage.api_keys.find(key.digest)
 
@@ -350,4 +361,16 @@ def test_a_relative_path_stays_where_it_was_opened(
     monkeypatch.chdir(tmp_path)
     with closing(SqliteStorage(Path("fields.db"))) as storage:
         monkeypatch.chdir("/")
+        storage.check()
+
+
+def test_a_storage_that_is_not_to_be_made_is_refused_and_makes_no_file(tmp_path: Path) -> None:
+    database = tmp_path / "100% caf\udce9?#.db"
+
+    with pytest.raises(StorageUnavailable, match="There is no SQLite file"):
+        SqliteStorage(database, make=False)
+    assert list(tmp_path.iterdir()) == []
+
+    SqliteStorage(database).close()
+    with closing(SqliteStorage(database, make=False)) as storage:
         storage.check()

@@ -176,3 +176,31 @@ def test_the_storage_option_goes_before_its_variable(cli: CommandLine) -> None:
     run = cli("--storage", "memory:", "organizations", "list", RECIPIENT_FIELDS_STORAGE="nosuch:")
 
     assert run.table() == ["ID  NAME"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [
+        ("THREAD", " Did you mean RECIPIENT_FIELDS_THREADS?"),
+        ("SERVE_LISTN", " Did you mean RECIPIENT_FIELDS_LISTEN?"),
+        ("LISTN", " Did you mean RECIPIENT_FIELDS_LISTEN?"),
+        ("MAILCHIMP_APIKEY", " Did you mean RECIPIENT_FIELDS_MAILCHIMP_API_KEY?"),
+        ("X", ""),
+    ],
+)
+def test_a_variable_that_nobody_reads_is_told_without_its_value(variable: str, told: str) -> None:
+    name = f"RECIPIENT_FIELDS_{variable}"
+
+    run = CommandLine("memory:")("organizations", "list", **{name: "secret"})
+
+    assert run.told() == f"Warning: {name} names no setting.{told}\n"
+    assert run.table() == ["ID  NAME"]
+
+
+@pytest.mark.parametrize(
+    "variable", ["TEST_LOAD", "NO_PREPARE", "NOT_INSERTABLE", "BRAZE_URL", "INTROSPECTION_TOKEN"]
+)
+def test_a_variable_that_somebody_reads_is_not_told(variable: str) -> None:
+    run = CommandLine("memory:")("organizations", "list", **{f"RECIPIENT_FIELDS_{variable}": "1"})
+
+    assert run.told() == ""

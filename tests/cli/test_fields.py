@@ -416,6 +416,8 @@ def test_another_organizations_field_is_not_there(
     "command", [["list"], ["create", "--name", "N", "--data-type", "text"]], ids=["list", "create"]
 )
 def test_an_unknown_organization_is_told(cli: CommandLine, command: list[str]) -> None:
+    cli("migrate")
+
     run = cli("fields", *command, "--organization", 12345, "--json")
 
     assert run.failure() == "There is no such organization."

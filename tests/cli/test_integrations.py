@@ -257,6 +257,27 @@ class TestCheck:
         assert document == {"warnings": []}
 
 
+class TestRefusalsOfAnEsp:
+    @pytest.mark.parametrize(
+        ("settings", "told"),
+        [
+            ({"API_KEY": "no centre-"}, ""),
+            ({"API_KEY": "k-us1", "URL": "ftp://x"}, ", RECIPIENT_FIELDS_MAILCHIMP_URL"),
+        ],
+    )
+    def test_name_the_variables_it_was_asked_with(self, cli: CommandLine, audience, settings, told):
+        variables = {f"RECIPIENT_FIELDS_MAILCHIMP_{k}": v for k, v in settings.items()}
+        run = cli(
+            *("integrations", "sync", audience.id),
+            RECIPIENT_FIELDS_MAILCHIMP_LIST_ID="list",
+            **variables,
+        )
+        assert run.failure().endswith(
+            " It was asked with RECIPIENT_FIELDS_MAILCHIMP_API_KEY,"
+            f" RECIPIENT_FIELDS_MAILCHIMP_LIST_ID{told}."
+        )
+
+
 class TestExport:
     @pytest.fixture(autouse=True)
     def _fields(self, core: Core, acme, audience):
@@ -293,6 +314,12 @@ class TestExport:
             "line 2, column 42: zip: There is no field with this key.",
             "Error: Nothing was exported: 3 placeholders can't be replaced.",
         ]
+
+    def test_names_the_option_that_a_field_of_an_integration_needs(self, cli: CommandLine, acme):
+        run = cli("export", "--organization", acme, typed="{{recipient.lname}}")
+        assert run.err.splitlines()[0] == (
+            "line 1, column 1: lname: This field is of integration 2. Give --integration 2."
+        )
 
     def test_warns_of_what_only_looks_like_a_placeholder(self, cli: CommandLine, acme):
         content = "{{ recipient.shop }} {{recipient.a-b}} {{{recipient.shop}}} {{recipient.shop}}"

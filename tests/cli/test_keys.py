@@ -341,11 +341,15 @@ def test_a_revoked_key_is_not_rotated(
 
 @pytest.mark.parametrize("command", ["revoke", "rotate"])
 def test_an_unknown_key_is_told(cli: CommandLine, command: str) -> None:
+    cli("migrate")
+
     assert cli("keys", command, UNKNOWN, "--json").failure() == "There is no such API key."
 
 
 @pytest.mark.parametrize("command", ["create", "list"])
 def test_an_unknown_organization_is_told(cli: CommandLine, command: str) -> None:
+    cli("migrate")
+
     name = ["--name", "K"] if command == "create" else []
 
     run = cli("keys", command, "--organization", UNKNOWN, *name)

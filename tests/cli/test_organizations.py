@@ -37,6 +37,8 @@ def test_list_prints_a_table_to_people(cli: CommandLine) -> None:
 
 
 def test_list_of_a_new_storage_is_empty(cli: CommandLine) -> None:
+    cli("migrate")
+
     assert cli("organizations", "list", "--json").document() == {"organizations": []}
     assert cli("organizations", "list").table() == ["ID  NAME"]
 

@@ -42,12 +42,35 @@ def test_an_absolute_path_may_begin_with_three_slashes(cli: CommandLine, file: P
     assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_a_file_is_made_and_migrated_on_first_use(cli: CommandLine, file: Path) -> None:
-    assert not file.exists()
-
-    assert cli(*LIST).document() == {"organizations": []}
+@pytest.mark.parametrize("command", [("migrate",), ("organizations", "create", "Acme")])
+def test_a_command_that_begins_makes_the_file(
+    cli: CommandLine, file: Path, command: tuple[str, ...]
+) -> None:
+    assert cli(*command).status == 0
 
     assert file.is_file()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        LIST,
+        ("keys", "list", "--organization", 1),
+        ("keys", "create", "--organization", 1, "--name", "N"),
+        ("fields", "list", "--organization", 1),
+        ("integrations", "list", "--organization", 1),
+        ("integrations", "sync", 1),
+        ("export", "--organization", 1),
+    ],
+    ids=str,
+)
+def test_a_misspelt_path_is_one_clear_line_and_makes_no_file(
+    cli: CommandLine, file: Path, command: tuple[str | int, ...]
+) -> None:
+    told = cli(*command).failure()
+
+    assert told == f"There is no SQLite file {file}. Run recipient-fields migrate to make it."
+    assert list(file.parent.iterdir()) == []
 
 
 def test_an_empty_file_is_a_new_one(cli: CommandLine, file: Path) -> None:
@@ -117,7 +140,7 @@ def test_a_url_that_names_no_storage_is_one_clear_line(
     assert "secret" not in failure
 
 
-@pytest.mark.parametrize("command", [LIST, ("migrate",), ("serve", "--listen", "127.0.0.1:0")])
+@pytest.mark.parametrize("command", [("migrate",), ("serve", "--listen", "127.0.0.1:0")])
 @pytest.mark.parametrize("path", ["missing/fields.db", ".", "missing/../", "/proc/fields.db"])
 def test_a_place_where_no_file_can_be_is_one_clear_line(
     tmp_path: Path, path: str, command: tuple[str, ...]

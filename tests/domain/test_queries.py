@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
-from datetime import timedelta
-from string import ascii_lowercase
+from datetime import UTC, date, datetime, timedelta, timezone
+from string import ascii_lowercase, ascii_uppercase
+from time import monotonic
 
 import pytest
 from attrs import evolve
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    LARGEST_INTEGER,
     Catalog,
     DataType,
     FieldId,
@@ -21,7 +24,9 @@ from recipient_fields.domain import (
     FieldName,
     FieldQuery,
     IntegrationId,
+    InvalidQuery,
     OrganizationId,
+    Position,
     SortKey,
     Source,
     folded,
@@ -165,6 +170,210 @@ def test_a_page_belongs_to_one_revision_of_the_catalog(catalog):
     page = FieldQuery(limit=2).select(catalog)
     assert (page.organization_id, page.revision) == (1, 9)
     assert page.version_tag == catalog.version_tag
+
+
+SENT = "hunter2"
+LATE = datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=14)))
+BEYOND = LARGEST_INTEGER + 1
+
+
+def test_names_stand_for_sources_data_types_and_orders_and_any_collection_for_a_set():
+    named = FieldQuery(sources=["api"], data_types=("text", "date"), keys=iter(["a"]), sort="name")
+    assert named == FieldQuery(
+        sources=frozenset({Source.API}),
+        data_types=frozenset({DataType.TEXT, DataType.DATE}),
+        keys=frozenset({FieldKey("a")}),
+        sort=SortKey.NAME,
+    )
+    assert {type(key) for key in named.keys} == {FieldKey}
+
+
+@pytest.mark.parametrize(
+    ("member", "given", "left"),
+    [
+        ("keys", {"city", "City", "", "no-key", "size\n", "null", "\0", "\ud800"}, {"city"}),
+        ("keys", {"\0"}, set()),
+        ("integration_ids", {0, -1, BEYOND, 2**64, 1, LARGEST_INTEGER}, {1, LARGEST_INTEGER}),
+        ("integration_ids", {2**70}, set()),
+    ],
+)
+def test_what_no_field_can_have_is_left_out(member, given, left):
+    assert getattr(FieldQuery(**{member: given}), member) == left
+
+
+@pytest.mark.parametrize("text", ["\0", "size\0", "\ud800", "A\0", "a" * 10**6])
+def test_a_text_that_no_field_can_have_is_in_none(text, catalog):
+    query = FieldQuery(text=text)
+    assert query.select(catalog).fields == ()
+    assert query.text == text
+    query.folded_text.encode()
+
+
+def test_a_folded_text_has_no_capital_letter_and_no_form_of_more_than_four_times_its_length():
+    forms = {unicodedata.normalize("NFD", folded(chr(c))) for c in range(sys.maxunicode + 1)}
+    assert not any(letter in form for letter in ascii_uppercase for form in forms)
+    assert max(map(len, forms)) == 4
+
+
+def test_a_changed_query_looks_for_the_changed_text(catalog):
+    assert [f.id for f in evolve(FieldQuery(text="\0"), text="SIZ").select(catalog).fields] == [1]
+
+
+def test_a_text_is_folded_in_no_time_however_long():
+    began = monotonic()
+    FieldQuery(text="\u0316\u0301" * 500_000)
+    assert monotonic() - began < 5
+
+
+def test_the_longest_name_is_found_in_any_form(make_field):
+    field = make_field(name="\u1f82" * 255, key="greek")
+    longest = unicodedata.normalize("NFD", field.name)
+    assert len(longest) == 1_020
+    assert FieldQuery(text=longest).matches(field)
+    assert FieldQuery(text=field.name).matches(field)
+    assert not FieldQuery(text=longest + "\u0301").matches(field)
+
+
+@pytest.mark.parametrize("limit", [LARGEST_INTEGER, BEYOND, 2**63, 2**70])
+def test_a_limit_can_be_as_large_as_one_likes(limit, catalog):
+    query = FieldQuery(limit=limit)
+    assert query.limit == LARGEST_INTEGER
+    assert query.select(catalog).fields == catalog.fields
+
+
+@pytest.mark.parametrize(
+    ("members", "violation", "message"),
+    [
+        ({"limit": 0}, "limit: out_of_range", "Give no limit"),
+        ({"limit": -1}, "limit: out_of_range", "at least one"),
+        ({"limit": True}, "limit: type", "an integer"),
+        ({"limit": 1.0}, "limit: type", "an integer"),
+        ({"limit": "1"}, "limit: type", "an integer"),
+        ({"text": 1}, "text: type", "a string"),
+        ({"text": b"a"}, "text: type", "a string"),
+        ({"insertable": 1}, "insertable: type", "true or false"),
+        ({"insertable": "true"}, "insertable: type", "true or false"),
+        ({"descending": None}, "descending: type", "true or false"),
+        ({"descending": "no"}, "descending: type", "true or false"),
+        ({"keys": "city"}, "keys: type", "a set"),
+        ({"keys": {1}}, "keys: type", "a string"),
+        ({"integration_ids": 7}, "integration_ids: type", "a set"),
+        ({"integration_ids": {7, "7"}}, "integration_ids: type", "an integer"),
+        ({"integration_ids": {7.0}}, "integration_ids: type", "an integer"),
+        ({"integration_ids": {True}}, "integration_ids: type", "an integer"),
+        ({"sources": "api"}, "sources: type", "a set"),
+        ({"sources": b"api"}, "sources: type", "a set"),
+        ({"sources": Source.API}, "sources: type", "a set"),
+        ({"sources": {None}}, "sources: type", "a string"),
+        ({"sources": {"web"}}, "sources: unknown_value", "one of api, manual, integration"),
+        (
+            {"data_types": {DataType.TEXT, "int"}},
+            "data_types: unknown_value",
+            "one of text, number",
+        ),
+        ({"data_types": {Source.API}}, "data_types: type", "a string"),
+        ({"sort": "-name"}, "sort: unknown_value", "one of id, key, name"),
+        ({"sort": None}, "sort: type", "a string"),
+        ({"after": (1, 1)}, "after: type", "a Position"),
+    ],
+)
+def test_a_query_that_makes_no_sense_is_refused_when_it_is_made(
+    members, violation, message, refused
+):
+    with refused(violation) as invalid:
+        FieldQuery(**members)
+    assert message in str(invalid.value)
+    assert isinstance(invalid.value, InvalidQuery)
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "violation", "message"),
+    [
+        (None, 1, "value: type", "an integer"),
+        (1.0, 1, "value: type", "an integer"),
+        (True, 1, "value: type", "an integer"),
+        (date(2026, 11, 20), 1, "value: type", "an integer"),
+        (BEYOND, 1, "value: out_of_range", "between"),
+        (-BEYOND, 1, "value: out_of_range", "between"),
+        ("a\0", 1, "value: invalid_characters", "null character"),
+        ("\ud800", 1, "value: invalid_characters", "surrogate"),
+        (datetime(2026, 11, 20), 1, "value: format", "time zone"),  # noqa: DTZ001
+        (LATE, 1, "value: format", "1 to 9999"),
+        (1, BEYOND, "id: out_of_range", "between"),
+        (1, -BEYOND, "id: out_of_range", "between"),
+        (1, "1", "id: type", "an integer"),
+        (1, None, "id: type", "an integer"),
+    ],
+)
+def test_a_position_has_a_value_and_an_id_that_can_be_compared(
+    value, number, violation, message, refused
+):
+    with refused(violation) as invalid:
+        Position(value, number)
+    assert message in str(invalid.value)
+    assert isinstance(invalid.value, InvalidQuery)
+
+
+@pytest.mark.parametrize("number", [LARGEST_INTEGER, -LARGEST_INTEGER, 0])
+def test_a_position_needs_no_field(number):
+    assert (Position(number, number).value, Position(number, number).id) == (number, number)
+
+
+def test_a_position_s_time_is_cut_to_whole_milliseconds_in_utc(noon):
+    later = noon + timedelta(microseconds=999)
+    assert Position(later.astimezone(timezone(timedelta(hours=2))), 1) == Position(noon, 1)
+    assert Position(later.astimezone(timezone(timedelta(hours=2))), 1).value.tzinfo is UTC
+
+
+KINDS = {
+    SortKey.ID: int,
+    SortKey.KEY: str,
+    SortKey.NAME: str,
+    SortKey.CREATED_AT: datetime,
+    SortKey.UPDATED_AT: datetime,
+}
+TOLD = {int: "an integer", str: "a string", datetime: "a datetime"}
+
+
+@pytest.mark.parametrize("value", [1, "a", datetime(2026, 11, 20, tzinfo=UTC)])
+@pytest.mark.parametrize("sort", SortKey)
+def test_a_position_fits_the_order(sort, value, refused):
+    after = Position(value, FieldId(1))
+    assert sort.kind is KINDS[sort]
+    if type(value) is KINDS[sort]:
+        assert FieldQuery(sort=sort, after=after).after == after
+        return
+    with refused("after.value: type") as invalid:
+        FieldQuery(sort=sort, after=after)
+    assert f"In the order of {sort.value}, this must be {TOLD[KINDS[sort]]}." in str(invalid.value)
+
+
+@pytest.mark.parametrize("sort", SortKey)
+def test_every_field_has_a_position_that_fits_the_order(sort, catalog):
+    query = FieldQuery(sort=sort)
+    for each in catalog.fields:
+        assert not evolve(query, after=query.position_of(each)).is_next(each)
+
+
+def test_a_slip_in_a_name_is_told_the_name_that_was_meant():
+    with pytest.raises(InvalidQuery) as invalid:
+        FieldQuery(sources={"manul"})
+    assert invalid.value.violations[0].suggestion == "manual"
+
+
+@pytest.mark.parametrize(
+    "members", [{"sort": SENT}, {"sources": SENT}, {"sources": {SENT}}, {"limit": SENT}]
+)
+def test_no_message_repeats_what_was_sent(members):
+    with pytest.raises(InvalidQuery) as invalid:
+        FieldQuery(**members)
+    assert SENT not in f"{invalid.value} {invalid.value!r}"
+
+
+def test_queries_that_ask_the_same_are_equal():
+    assert FieldQuery(text="A\0") != FieldQuery(text="B\0")
+    assert FieldQuery(text="a") != FieldQuery(text="A")
+    assert len({FieldQuery(keys={"a", "No"}), FieldQuery(keys=["a"])}) == 1
 
 
 @given(st.text(st.characters(codec=None)))

@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     ApiKeyNotFound,
     InvalidApiKey,
     InvalidOrganization,
+    InvalidQuery,
     KeyRefused,
     OrganizationId,
     RecipientFieldsError,
@@ -81,6 +82,7 @@ ADMINISTRATORS_ONLY = {
     ApiKeyNotFound,
     InvalidApiKey,
     InvalidOrganization,
+    InvalidQuery,
     ContentNotExportable,
     EspRefused,
     EspUnavailable,
@@ -102,7 +104,7 @@ ADMINISTRATORS_ONLY = {
     UnusableSettings,
 }
 """What no request through the API can raise: it is for administrators, operators, exports and the
-users of a client, or, as NotJson, refused where the body is read."""
+users of a client, or, as NotJson and InvalidQuery, refused where the request is read."""
 
 BODY = enveloped({"name": "Town", "data_type": "text"})
 REQUESTS = [

@@ -151,6 +151,11 @@ class Service:
         return [json.loads(line) for line in self.told.splitlines() if line.startswith("{")]
 
     @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The lines of the log about requests."""
+        return [line for line in self.log if line["logger"] == "recipient_fields.requests"]
+
+    @property
     def notes(self) -> list[str]:
         """What the service has told the person who started it."""
         return [line for line in self.told.splitlines() if not line.startswith("{")]
@@ -169,7 +174,7 @@ class Service:
     @property
     def url(self) -> str:
         """Where the service answers, as soon as it says so."""
-        return self.tells(r"answers at (http://\S+)\n")[1]
+        return self.tells(r'answers at (http://[^\s"]+)')[1]
 
     @property
     def anyone(self) -> Client:

@@ -32,7 +32,8 @@ def service(start: Callable[..., Service]) -> Service:
 @pytest.fixture
 def operator(service: Service) -> Client:
     """A client where the probes are, once the service is ready."""
-    client = Client(service.tells(r"Probes and metrics are at (http://\S+)\n")[1])
+    address = service.tells(r'"admin_address": "([^"]+)"')[1]
+    client = Client(f"http://{address}")
     eventually(lambda: client("GET", "/readyz").status == 200)
     return client
 

@@ -18,7 +18,7 @@ def test_a_request_is_a_line_of_json_where_nobody_reads_along(service: Service, 
     service.client(key)("GET", FIELDS, **{"X-Request-Id": "find-me"})
 
     service.tells(r'"request_id": "find-me"')
-    (line,) = [line for line in service.log if line["request_id"] == "find-me"]
+    (line,) = [line for line in service.requests if line["request_id"] == "find-me"]
     assert (line["route"], line["method"], line["status"]) == (FIELDS, "GET", 200)
 
 
@@ -26,7 +26,7 @@ def test_a_request_that_never_reaches_the_application_is_a_line_as_well(service:
     answer = service.anyone.refused(b"GET / HTTP/1.1\r\n\r\n")
 
     service.tells(answer.headers["X-Request-Id"])
-    (line,) = [x for x in service.log if x["request_id"] == answer.headers["X-Request-Id"]]
+    (line,) = [x for x in service.requests if x["request_id"] == answer.headers["X-Request-Id"]]
     assert (line["route"], line["method"], line["status"]) == ("unrouted", "GET", 400)
 
 
@@ -47,7 +47,7 @@ def test_no_line_of_a_broken_request_shows_the_key_that_its_id_is(
     assert service.anyone.refused(sent).headers["X-Request-Id"] == token.decode()
 
     assert service.stop() == 0
-    assert [line["request_id"] for line in service.log] == ["[API key]"]
+    assert [line["request_id"] for line in service.requests] == ["[API key]"]
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
@@ -58,7 +58,7 @@ def test_a_request_is_worth_no_line_at_higher_levels(
     service.client(key)("GET", FIELDS)
 
     assert service.stop() == 0
-    assert service.log == []
+    assert service.requests == []
 
 
 def test_a_probe_is_a_line_only_where_one_debugs(start: Callable[..., Service]) -> None:
@@ -67,8 +67,8 @@ def test_a_probe_is_a_line_only_where_one_debugs(start: Callable[..., Service]) 
         service.anyone("GET", "/healthz")
         service.stop()
 
-    assert usual.log == []
-    assert [line["route"] for line in debugged.log if "route" in line] == ["/healthz"]
+    assert usual.requests == []
+    assert [line["route"] for line in debugged.requests] == ["/healthz"]
 
 
 def test_lines_are_for_people_where_they_are_asked_for(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from decimal import Decimal
+from select import POLLIN, POLLOUT
 from time import monotonic
 
 import psycopg
@@ -18,6 +19,7 @@ from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.adapters.postgres import connection as connection_module
 from recipient_fields.adapters.postgres.connection import DeadlineConnection
 from recipient_fields.adapters.postgres.statements import (
+    Asked,
     Statement,
     ask,
     ask_in_transaction,
@@ -43,7 +45,7 @@ _TURNS = 12
 
 
 def reset_every_session(storage: PostgresStorage) -> None:
-    for connection in storage._database._pool._pool:
+    for connection in tuple(storage._database._pool._pool):  # It is checked meanwhile.
         connection.execute("DEALLOCATE ALL", prepare=False)
 
 
@@ -65,6 +67,44 @@ def test_a_text_that_the_socket_does_not_take_at_once_comes_back(storage: Postgr
     expected = [(values["text"], "1", None)]
     assert storage._database.ask(ECHO, values) == expected
     assert storage._database.ask_in_transaction(*[(ECHO, values)] * 2) == [expected] * 2
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_an_error_while_more_is_sent_is_told_and_spares_the_connection(
+    database: str, place: int
+) -> None:
+    asked: list[Asked] = [(ECHO, {"text": "ä" * 2_000_000, "number": 1, "nothing": None})] * 3
+    asked[place] = (DIVIDE, {"number": 0})
+    with DeadlineConnection.connect(database, autocommit=True) as connection:
+        connection.deadline = monotonic() + 20
+        with pytest.raises(DivisionByZero):
+            ask_in_transaction(connection, *asked)
+        assert ask(connection, DIVIDE, {"number": 1}) == [("1",)]
+
+
+def test_answers_that_came_while_the_rest_was_sent_are_not_waited_for(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes the input in sends as well, and where it is slow then, nothing is left to come."""
+    length = Statement("SELECT length(%(text)s::text)::text")
+    busy: list[int] = []
+    with DeadlineConnection.connect(database, autocommit=True) as connection:
+        connection.deadline = monotonic() + 20
+        wait_for = connection.wait_for
+
+        def send_and_wait_for(events: int, *, soon: bool = False) -> int:
+            if not events & POLLOUT:
+                return wait_for(events, soon=soon)
+            busy.append(events)
+            while connection.pgconn.flush():
+                wait_for(POLLOUT)
+            return wait_for(POLLIN)
+
+        monkeypatch.setattr(connection, "wait_for", send_and_wait_for)
+        began = monotonic()
+        assert ask(connection, length, {"text": "x" * 20_000_000}) == [("20000000",)]
+        assert monotonic() - began < 10
+        assert busy
 
 
 def test_a_session_that_was_reset_is_replaced(

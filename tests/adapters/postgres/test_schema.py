@@ -84,6 +84,26 @@ def test_a_row_that_breaks_another_rule_is_not_the_readers_mistake(
         storage.api_keys.all(ours)
 
 
+def test_what_can_not_even_be_converted_is_told_with_its_row(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    """JSON whose number Python declines to read, and a year that it does not count to."""
+    field = storage.fields.add(ours, a_definition())
+    key = storage.api_keys.add(a_grant(ours))
+    execute(database, "UPDATE organizations SET name = ''")
+    execute(
+        database,
+        "UPDATE recipient_fields SET allowed_values = ('[' || repeat('7', 5000) || ']')::json",
+    )
+    execute(database, "UPDATE api_keys SET expires_at = '10000-01-01T00:00:00Z'")
+    with pytest.raises(UnreadableRow, match=f"^organizations {ours}$"):
+        storage.organizations.all()
+    with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
+        storage.fields.all(ours)
+    with pytest.raises(UnreadableRow, match=f"^api_keys {key.id}$"):
+        storage.api_keys.find(key.digest)
+
+
 def test_migrating_a_current_schema_takes_no_step(empty_database: str) -> None:
     assert migrate(empty_database) == 2
     assert migrate(empty_database) == 0

@@ -161,6 +161,31 @@ def test_a_transaction_of_one_round_trip_is_isolated_and_limited_as_the_others_a
         execute(database, f"ALTER DATABASE {name} RESET ALL")
 
 
+def test_a_session_that_was_given_the_isolation_of_its_role_again_loses_nothing(
+    database: str, ours: OrganizationId
+) -> None:
+    """The server refuses writers who meet there, and the second try finds what the other stored."""
+    name = database.rpartition("/")[2]
+    execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    storage = PostgresStorage(database, threads=1)
+    try:
+        storage.fields.add(ours, a_definition("town"))
+        for connection in tuple(storage._database._pool._pool):
+            connection.execute("RESET ALL", prepare=False)
+        with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
+            hand.execute("UPDATE organizations SET revision = revision + 1")
+            adding = threads.submit(storage.fields.add, ours, a_definition(), limit=2)
+            eventually(lambda: blocked(database), within=1)
+            hand.commit()
+            added = adding.result()
+        with pytest.raises(FieldLimitReached):
+            storage.fields.add(ours, a_definition("village"), limit=2)
+        assert [field.key for field in storage.fields.all(ours).fields] == ["town", added.key]
+    finally:
+        storage.close()
+        execute(database, f"ALTER DATABASE {name} RESET ALL")
+
+
 def test_microseconds_are_cut_and_never_rounded_into_the_future(
     storage: PostgresStorage, ours: OrganizationId
 ) -> None:

@@ -79,7 +79,7 @@ def serving(database: str) -> Iterator[str]:
     ) as process:
         assert process.stderr is not None
         first_line = process.stderr.readline().decode()
-        match = re.search(r"http://\S+", first_line)
+        match = re.search(r'http://[^\s"]+', first_line)
         assert match is not None, first_line + process.stderr.read().decode()
         told = Transcript(process.stderr)
         try:

@@ -100,15 +100,23 @@ def test_patches_of_different_members_lose_nothing(
         assert int(value[0] if isinstance(value, list) else value) in last
 
 
-def test_the_process_list_does_not_show_the_password(database: str, acme: Organization) -> None:
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_neither_the_process_list_nor_the_log_shows_the_password(
+    database: str, acme: Organization, scheme: str
+) -> None:
+    url = f"{scheme}:{database.partition(':')[2]}"
     with subprocess.Popen(
-        [COMMAND, "--storage", database, "serve", "--listen", "127.0.0.1:0"],
+        [COMMAND, "--storage", url, "serve", "--listen", "127.0.0.1:0"],
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stderr is not None
-        assert "answers at" in process.stderr.readline()
+        first = process.stderr.readline()
         shown = psutil.Process(process.pid).cmdline()
         process.terminate()
+        told = first + process.stderr.read()
+    assert "answers at" in first
+    assert json.loads(first)["storage"] == "postgresql"
+    assert PASSWORD not in told
     assert "recipient-fields serve" in " ".join(shown)
     assert PASSWORD not in " ".join(shown)
