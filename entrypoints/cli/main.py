@@ -7,8 +7,7 @@ import os
 import click
 from setproctitle import setproctitle
 
-from recipient_fields.domain import RecipientFieldsError
-from recipient_fields.domain.suggestions import nearest
+from recipient_fields.domain import RecipientFieldsError, nearest
 
 from ..composition import credential_variables, migrate_storage
 from .esp import esp
@@ -83,10 +82,10 @@ def _tell_misspelt_variables() -> None:
     known = {
         name.removeprefix(_PREFIX) for name in (*option_variables(main), *credential_variables())
     }
+    settings = [name.lower() for name in sorted(known)]
     for variable in sorted(os.environ):
         name = variable.removeprefix(_PREFIX)
         if variable.startswith(_PREFIX) and not variable.startswith(_TESTS) and name not in known:
-            settings = [each.lower() for each in sorted(known)]
             # Some put the command before the option: SERVE_LISTEN.
             meant = nearest(name, settings) or nearest(name.partition("_")[2], settings)
             hint = "" if meant is None else f" Did you mean {_PREFIX}{meant.upper()}?"
