@@ -53,10 +53,9 @@ class Server:
 
 
 @contextmanager
-def service(storage: str, *options: str, cpu: int | None = None) -> Iterator[Server]:
-    """The service over that storage, held to a CPU where one is given."""
-    held = () if cpu is None else ("taskset", "--cpu-list", str(cpu))
-    with _running((*held, *serve_command(storage, *options)), b"") as server:
+def service(storage: str, *options: str) -> Iterator[Server]:
+    """The service over that storage."""
+    with _running(serve_command(storage, *options), b"") as server:
         yield server
 
 
