@@ -366,7 +366,7 @@ def catalog_tag(organization_id: OrganizationId, revision: int) -> str:
 
 def new_field_violations(stated: Mapping[str, object], *, by: Channel) -> list[Violation]:
     """What is wrong with what a caller states of a field that is yet to be made."""
-    return _stated_violations(stated, _origin_members(by.origin()))
+    return _stated_violations(stated, _origin_members(by.origin())) if stated else []
 
 
 def _stated_violations(

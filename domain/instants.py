@@ -41,7 +41,7 @@ def from_epoch_milliseconds(milliseconds: int) -> datetime:
 
 def format_instant(at: datetime) -> str:
     """`2026-11-20T09:15:00.123Z`: UTC, exactly three decimals (HTTP contract, section 2)."""
-    return whole_milliseconds(at).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return whole_milliseconds(at).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def parse_instant(text: str) -> datetime:

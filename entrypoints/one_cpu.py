@@ -22,6 +22,7 @@ from attrs import frozen
 _logger = logging.getLogger("recipient_fields.service")
 
 _STAT = Path("/proc/stat")
+_FIRST_LOOK_SECONDS = 0.1
 _LOOK_SECONDS = (0.75, 1.25)
 """How often it is looked whether another CPU is better: at random, lest processes move as one."""
 _WORTH_MOVING = 0.2
@@ -141,8 +142,10 @@ def _seconds_used(stat: str) -> dict[int, float]:
 
 def _keep_looking(one_cpu: OneCpu, ended: Event) -> None:
     try:
-        while not ended.wait(_chance.uniform(*_LOOK_SECONDS)):
+        seconds = _FIRST_LOOK_SECONDS
+        while not ended.wait(seconds):
             one_cpu.choose()
+            seconds = _chance.uniform(*_LOOK_SECONDS)
         one_cpu.leave()
     except OSError as error:
         _logger.warning("not held to one CPU any longer: %s", error)

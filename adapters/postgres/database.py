@@ -27,8 +27,10 @@ _KEEPER_SECONDS = 1.0
 _SPARE_CONNECTIONS = 2  # for the readiness check, and for one that is being replaced
 _PREPARE_AFTER = 5
 
-# A role or a database may prefer another one.
-_ISOLATE = "SET default_transaction_isolation = 'read committed'"
+# For a session of ours, whatever its role or database prefers.
+_SETTINGS = f"""
+    SET default_transaction_isolation = 'read committed';
+    SET lock_timeout = '{LOCK_TIMEOUT}'"""
 # In one round trip. LOCAL, because behind PgBouncer the session belongs to others as well.
 _BEGIN = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -53,7 +55,7 @@ class Database:
             },
             name="recipient-fields",
             min_size=1,
-            configure=_isolate if prepare else None,
+            configure=_set_up if prepare else None,
             max_size=threads + _SPARE_CONNECTIONS,
             max_waiting=0,  # A limit here wedges the pool for ever once an outage fills the queue.
             timeout=_POOL_SECONDS,
@@ -152,5 +154,5 @@ class Database:
             self._pool.check()
 
 
-def _isolate(connection: DeadlineConnection) -> None:
-    connection.execute(_ISOLATE, prepare=False)
+def _set_up(connection: DeadlineConnection) -> None:
+    connection.execute(_SETTINGS, prepare=False)

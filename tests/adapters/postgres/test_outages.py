@@ -141,18 +141,22 @@ def test_an_organization_that_someone_locks_is_refused_for_as_long(
     storage.fields.add(ours, a_definition())
 
 
+@pytest.mark.parametrize(("prepare", "told"), [(True, "lock timeout"), (False, "in time")])
 def test_a_table_that_someone_locks_is_given_up_in_time(
-    database: str, storage: PostgresStorage, ours: OrganizationId
+    database: str, ours: OrganizationId, told: str, *, prepare: bool
 ) -> None:
+    """By the server in a session of ours, by our deadline in one that others share."""
+    storage = PostgresStorage(database, prepare=prepare)
     with psycopg.connect(database) as locker:
         locker.execute("LOCK TABLE recipient_fields")
         began = monotonic()
-        with pytest.raises(StorageUnavailable, match="in time"):
+        with pytest.raises(StorageUnavailable, match=told):
             storage.fields.all(ours)
         assert monotonic() - began < LONGEST_ANSWER
         # What was given up is not left waiting on the server either.
         eventually(lambda: waiting(database) == 0, within=1)
     assert storage.fields.all(ours).fields == ()
+    storage.close()
 
 
 def test_a_missing_synchronous_standby_does_not_use_up_the_server(
@@ -196,10 +200,13 @@ def test_a_server_that_became_read_only_is_left_for_one_that_is_not(
     with psycopg.connect(database, autocommit=True) as writer:
         writer.execute("SET default_transaction_read_only = off")
         writer.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only".encode())
-    # One that was opened in the meantime may be read-only as well. It is left, too.
-    with suppress(StorageUnavailable):
-        storage.fields.add(ours, a_definition("town"))
-    storage.fields.add(ours, a_definition("village"))
+    # Those that were opened in the meantime may be read-only as well. They are left, too.
+    for _ in range(5):
+        with suppress(StorageUnavailable):
+            storage.fields.add(ours, a_definition())
+            break
+    else:
+        pytest.fail("Every connection is still read-only.")
 
 
 def test_of_several_servers_one_that_says_nothing_is_passed_over_within_a_second(
