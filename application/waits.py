@@ -2,8 +2,8 @@
 
 The thread that asks may have others to look after: the service's own, for example, polls all
 connections between two answers. Whoever runs such a thread says by `when_about_to_wait` how it is
-to be told, and an adapter calls `about_to_wait` before it waits for a lock, a disk or another
-machine. Where nobody wants to be told, nothing happens.
+to be told, and an adapter calls `about_to_wait` before it waits for a lock, a disk or an answer
+that may take more than a millisecond. Where nobody wants to be told, nothing happens.
 """
 
 from __future__ import annotations

@@ -251,11 +251,12 @@ def _judge_number(value: object) -> Scalar | Violation:
 
 def _judge_text(value: str) -> Scalar | Violation:
     text = composed(value)
-    violation = line_violation(text, longest=LONGEST_LINE) if text.strip() else None
-    if violation is None and not text.strip():
-        violation = Violation(Rule.BLANK, "This must not be empty or only white space.")
-    if violation is None and text != text.strip():
-        violation = Violation(Rule.FORMAT, "Remove the white space at the ends.")
+    trimmed = text.strip()
+    if not trimmed:
+        return Violation(Rule.BLANK, "This must not be empty or only white space.")
+    violation = line_violation(text, longest=LONGEST_LINE)
+    if violation is None and text != trimmed:
+        return Violation(Rule.FORMAT, "Remove the white space at the ends.")
     return text if violation is None else violation
 
 

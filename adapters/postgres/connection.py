@@ -39,6 +39,7 @@ _CONNECT_SECONDS_OF_SEVERAL = 1
 """Where there is another server to turn to."""
 _UNATTENDED_SECONDS = 0.5
 _CANCEL_SECONDS = 0.5
+_SOON_MILLISECONDS = 1
 
 
 class NoAnswer(OperationalError):
@@ -59,6 +60,8 @@ class DeadlineConnection(Connection[TupleRow]):
         super().__init__(pgconn, row_factory)
         self.prepared: set[bytes] = set()
         """The names of the statements that this connection knows."""
+        self.quickest: dict[bytes, float] = {}
+        """How many seconds the quickest answer took, by the name of the statement."""
         self._poll = select.poll()
         self._poll.register(self.pgconn.socket, select.POLLIN)
 
@@ -76,16 +79,19 @@ class DeadlineConnection(Connection[TupleRow]):
             self._abandon()
             raise
 
-    def wait_for(self, events: int) -> int:
+    def wait_for(self, events: int, *, soon: bool = False) -> int:
         """What the socket tells, of these events of `select.poll` or of its end.
 
-        NoAnswer where the deadline passes first, and an interrupt ends it as well.
+        NoAnswer where the deadline passes first, and an interrupt ends it as well. What comes
+        `soon` is waited for a millisecond before the wait is told of.
         """
-        about_to_wait()
         poll = self._poll
         try:
             poll.modify(self.pgconn.socket, events)
-            happened = poll.poll(ceil(self._left * 1_000))
+            happened = poll.poll(_SOON_MILLISECONDS) if soon else []
+            if not happened:
+                about_to_wait()
+                happened = poll.poll(ceil(self._left * 1_000))
         except (KeyboardInterrupt, SystemExit):
             self._abandon()
             raise

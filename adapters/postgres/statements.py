@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
+from math import inf
 from select import POLLIN, POLLOUT
+from time import monotonic
 from typing import Any, TypeAlias
 
 from attrs import field, frozen
@@ -31,6 +33,10 @@ Row: TypeAlias = tuple[Any, ...]
 
 _PARAMETER = re.compile(r"%\((\w+)\)s::(\w+)")
 _SENT_AS_THEY_ARE = frozenset({"text", "bytea"})
+_QUICK_SECONDS = 0.00025
+"""What it costs, roughly, to let another thread go on: who waits no longer does not.
+
+The quickest answer decides, because a busy process makes every other one seem to take longer."""
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 
 
@@ -92,7 +98,11 @@ _ROLLBACK = Statement("ROLLBACK")
 def ask(connection: DeadlineConnection, statement: Statement, values: Values) -> list[Row]:
     """The statement's rows; psycopg's errors."""
     _prepare(connection, statement)
-    [result] = _exchange(connection, partial(_send, connection, statement, values))
+    quickest = connection.quickest.get(statement.name, inf)
+    began = monotonic()
+    send = partial(_send, connection, statement, values)
+    [result] = _exchange(connection, send, soon=quickest < _QUICK_SECONDS)
+    connection.quickest[statement.name] = min(quickest, monotonic() - began)
     return _rows(result)
 
 
@@ -122,8 +132,13 @@ def roll_back(connection: DeadlineConnection) -> None:
     ask(connection, _ROLLBACK, {})
 
 
-def _exchange(connection: DeadlineConnection, *requests: Callable[[], None]) -> list[PGresult]:
-    """Send all, then receive all; what comes between leaves a connection that nobody can use."""
+def _exchange(
+    connection: DeadlineConnection, *requests: Callable[[], None], soon: bool = False
+) -> list[PGresult]:
+    """Send all, then receive all; what comes between leaves a connection that nobody can use.
+
+    `soon`: is the answer expected before it would pay to turn to something else?
+    """
     pgconn = connection.pgconn
     results: list[PGresult] = []
     try:
@@ -131,7 +146,7 @@ def _exchange(connection: DeadlineConnection, *requests: Callable[[], None]) -> 
         for send in requests:
             send()
         pgconn.pipeline_sync()
-        _receive(connection, results, len(requests))
+        _receive(connection, results, len(requests), soon=soon)
         pgconn.exit_pipeline_mode()
     except OperationalError:
         connection.close()
@@ -144,7 +159,9 @@ def _exchange(connection: DeadlineConnection, *requests: Callable[[], None]) -> 
     return results
 
 
-def _receive(connection: DeadlineConnection, results: list[PGresult], number: int) -> None:
+def _receive(
+    connection: DeadlineConnection, results: list[PGresult], number: int, *, soon: bool
+) -> None:
     """Gather the results of the `number` requests that were sent, and of the sync that ends them.
 
     psycopg's own generators let go of the interpreter nine times for each statement, and so does
@@ -158,20 +175,20 @@ def _receive(connection: DeadlineConnection, results: list[PGresult], number: in
         if consumed:  # Which sends as well: the last of the answers may have come with it.
             pgconn.consume_input()
     if not consumed:  # All is sent since, so something is still to come.
-        connection.wait_for(POLLIN)
+        connection.wait_for(POLLIN, soon=soon)
         pgconn.consume_input()
     for _ in range(number):
-        results.append(_next_result(connection))
+        results.append(_next_result(connection, soon=soon))
         pgconn.get_result()  # None, which ends what the request gave.
-    end = _next_result(connection)
+    end = _next_result(connection, soon=soon)
     if end.status != ExecStatus.PIPELINE_SYNC:  # To end an exchange may be to commit.
         raise error_from_result(end)
 
 
-def _next_result(connection: DeadlineConnection) -> PGresult:
+def _next_result(connection: DeadlineConnection, *, soon: bool) -> PGresult:
     pgconn = connection.pgconn
     while pgconn.is_busy():
-        connection.wait_for(POLLIN)
+        connection.wait_for(POLLIN, soon=soon)
         pgconn.consume_input()
     result = pgconn.get_result()
     if result is None:
@@ -207,7 +224,7 @@ def _rows(result: PGresult) -> list[Row]:
         raise error_from_result(result)
     get_value, columns = result.get_value, range(result.nfields)
     return [
-        # A list and no function for each value: that is half of what a row takes.
+        # No function for each value: a look-up of a key gives seven.
         tuple([None if (v := get_value(row, column)) is None else v.decode() for column in columns])
         for row in range(result.ntuples)
     ]
