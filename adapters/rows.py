@@ -64,7 +64,7 @@ class Reading:
         pass
 
     def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
-        if isinstance(error, (InvalidInput, ValueError, OverflowError)):
+        if isinstance(error, (InvalidInput, ValueError, OverflowError, RecursionError)):
             raise UnreadableRow(f"{self._table} {self._row_id}") from error
 
 

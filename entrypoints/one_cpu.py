@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,6 +28,13 @@ _LOOK_SECONDS = (0.75, 1.25)
 """How often it is looked whether another CPU is better: at random, lest processes move as one."""
 _WORTH_MOVING = 0.2
 """How much less of another CPU others must use: less is chance, and each move makes caches cold."""
+_MOSTLY_OURS = 0.5
+"""Where others use less of its CPU, a thread that wakes lets the one that runs go on.
+
+To push that one aside is in vain, as it has the interpreter. But with a busy program on that CPU,
+each of our turns would wait for the end of one of its own.
+"""
+_CPU = re.compile(r"^cpu([0-9]+) (.*)$", re.MULTILINE)
 _USED = (0, 1, 2, 5, 6, 7)
 """Of the times of a CPU, see proc(5): user, nice, system, irq, softirq, steal."""
 
@@ -43,9 +51,7 @@ def on_one_cpu() -> Iterator[None]:
         yield
         return
     ended = Event()
-    looking = Thread(
-        target=_keep_looking, args=(OneCpu(), ended), name="recipient-fields-cpu", daemon=True
-    )
+    looking = Thread(target=_keep_looking, args=(ended,), name="recipient-fields-cpu", daemon=True)
     looking.start()
     try:
         yield
@@ -81,6 +87,7 @@ class OneCpu:
     def __init__(self, stat: Path = _STAT) -> None:
         self._stat = stat
         self._permitted = os.sched_getaffinity(0)
+        self._usual = os.sched_getscheduler(0) == os.SCHED_OTHER
         self._held: int | None = None
         self._last = self._look()
 
@@ -91,18 +98,18 @@ class OneCpu:
             self._permitted, self._held = affinity, None
         last, self._last = self._last, self._look()
         used = self._used_by_others(last, self._last)
-        if len(used) > 1:
+        if used:
             cpu = best_cpu(self._held, used)
             if cpu != self._held:
                 _logger.debug("moves to CPU %d", cpu)
             self._held = cpu
             # Each time: a thread may have been started by one that was yet to move.
-            self._hold({cpu})
+            self._hold({cpu}, patiently=used[cpu] < _MOSTLY_OURS)
 
     def leave(self) -> None:
         """Run anywhere again."""
         if self._held is not None:
-            self._hold(self._permitted)
+            self._hold(self._permitted, patiently=False)
             self._held = None
 
     @property
@@ -122,33 +129,51 @@ class OneCpu:
     def _look(self) -> _Look:
         return _Look(monotonic(), _seconds_used(self._stat.read_text("ascii")), process_time())
 
-    def _hold(self, cpus: set[int]) -> None:
-        """Have every thread run on these; one that is started runs where its starter does."""
-        for thread in Path("/proc/self/task").iterdir():
+    def _hold(self, cpus: set[int], *, patiently: bool) -> None:
+        """Have every thread run there; one that is started runs as its starter does.
+
+        `patiently`: pushing nobody aside. Where somebody chose how we are scheduled, that holds.
+        """
+        policy = os.SCHED_BATCH if patiently else os.SCHED_OTHER
+        for thread in _threads():
             with suppress(ProcessLookupError):  # It has ended.
-                os.sched_setaffinity(int(thread.name), cpus)
+                os.sched_setaffinity(thread, cpus)
+        for thread in _threads() if self._usual else ():
+            with suppress(ProcessLookupError):
+                os.sched_setscheduler(thread, policy, os.sched_param(0))
+
+
+def _threads() -> list[int]:
+    """The numbers by which the system knows ours."""
+    return [int(thread.name) for thread in Path("/proc/self/task").iterdir()]
 
 
 def _seconds_used(stat: str) -> dict[int, float]:
     """By the number of each CPU, of a text like `/proc/stat`."""
     ticks = os.sysconf("SC_CLK_TCK")
     used = {}
-    for line in stat.splitlines():
-        cpu, *times = line.split()
-        if cpu.startswith("cpu") and cpu != "cpu":
-            used[int(cpu[3:])] = sum(int(times[kind]) for kind in _USED) / ticks
+    for cpu, told in _CPU.findall(stat):
+        times = told.split()
+        used[int(cpu)] = sum(int(times[kind]) for kind in _USED if kind < len(times)) / ticks
     return used
 
 
-def _keep_looking(one_cpu: OneCpu, ended: Event) -> None:
+def _keep_looking(ended: Event) -> None:
+    try:
+        one_cpu = OneCpu()
+    except OSError as error:
+        _logger.warning("can't see how busy the CPUs are, and runs on any: %s", error)
+        return
     try:
         seconds = _FIRST_LOOK_SECONDS
         while not ended.wait(seconds):
             one_cpu.choose()
             seconds = _chance.uniform(*_LOOK_SECONDS)
-        one_cpu.leave()
     except OSError as error:
-        _logger.warning("not held to one CPU any longer: %s", error)
+        _logger.warning("no longer chooses its CPU, and runs on any: %s", error)
+    finally:
+        with suppress(OSError):  # Where the system lets nobody choose, nothing is left to undo.
+            one_cpu.leave()
 
 
 def _one_thread_runs() -> bool:

@@ -31,7 +31,8 @@ _PREPARE_AFTER = 5
 _SETTINGS = f"""
     SET default_transaction_isolation = 'read committed';
     SET lock_timeout = '{LOCK_TIMEOUT}'"""
-# In one round trip. LOCAL, because behind PgBouncer the session belongs to others as well.
+# In one round trip. LOCAL, because behind PgBouncer the session belongs to others as well; and a
+# session of ours may have been reset.
 _BEGIN = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED;
     SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
@@ -55,7 +56,7 @@ class Database:
             },
             name="recipient-fields",
             min_size=1,
-            configure=_set_up if prepare else None,
+            configure=_set_up,
             max_size=threads + _SPARE_CONNECTIONS,
             max_waiting=0,  # A limit here wedges the pool for ever once an outage fills the queue.
             timeout=_POOL_SECONDS,
@@ -155,4 +156,5 @@ class Database:
 
 
 def _set_up(connection: DeadlineConnection) -> None:
-    connection.execute(_SETTINGS, prepare=False)
+    if not connection.shared:
+        connection.execute(_SETTINGS, prepare=False)

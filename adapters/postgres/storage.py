@@ -22,8 +22,9 @@ from .schema import require_current, require_sufficient
 class PostgresStorage:
     """The repositories of one PostgreSQL database, whose schema `migrate` has made.
 
-    `threads`: how many will use it at once. `prepare`: whether statements are prepared on the
-    server; not behind PgBouncer in transaction mode. Any number of processes may use one database.
+    `threads`: how many will use it at once. `prepare`: whether its sessions are ours alone,
+    so that they are set up and statements prepared there; not behind PgBouncer in transaction mode.
+    Any number of processes may use one database.
     StorageUnavailable where the URL can't be read, the server can't be reached, its schema is not
     this version's, or psycopg lacks its C implementation.
 

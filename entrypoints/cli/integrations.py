@@ -140,7 +140,10 @@ def _asked(esp: Esp) -> Iterator[ReportedField]:
         yield from open_esp_source(esp, os.environ).fields()
     except EspRefused as refusal:
         required, optional = esp_variables(esp)
-        used = [*required.values(), *(name for name in optional.values() if os.environ.get(name))]
+        used = [
+            *required.values(),
+            *(name for name in optional.values() if os.environ.get(name, "").strip()),
+        ]
         raise EspRefused(f"{refusal} It was asked with {', '.join(used)}.") from refusal
 
 

@@ -175,5 +175,5 @@ def opened(storage: str, **settings: Any) -> Iterator[Core]:
 
 
 def existing(storage: str) -> AbstractContextManager[Core]:
-    """The same over a storage that is there already: a misspelt path makes no SQLite file."""
+    """The same, where a misspelt path must not make an SQLite file."""
     return opened(storage, make=False)

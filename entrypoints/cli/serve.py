@@ -111,7 +111,8 @@ class Mebibytes(click.IntRange):
 @option(
     "--prepare/--no-prepare",
     default=True,
-    help="Prepare statements on PostgreSQL; not behind PgBouncer in transaction mode.",
+    help="Prepare statements and set sessions up on PostgreSQL; not behind PgBouncer in"
+    " transaction mode.",
 )
 @option(
     "--field-limit",

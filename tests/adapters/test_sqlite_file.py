@@ -235,6 +235,9 @@ SPOILING = {
     "UPDATE recipient_fields SET data_type = 'money'": "recipient_fields 1",
     "UPDATE recipient_fields SET allowed_values = '[\"Berlin'": "recipient_fields 1",
     "UPDATE recipient_fields SET allowed_values = '{}'": "recipient_fields 1",
+    "UPDATE recipient_fields SET allowed_values = replace(hex(zeroblob(999)), '0', '[')": (
+        "recipient_fields 1"
+    ),
     "UPDATE recipient_fields SET created_at = -(1 << 62)": "recipient_fields 1",
     "UPDATE recipient_fields SET updated_at = 1 << 50": "recipient_fields 1",
     "UPDATE api_keys SET name = ''": "api_keys 1",

@@ -13,7 +13,7 @@ from recipient_fields.entrypoints.one_cpu import OneCpu
 
 
 def main() -> None:
-    """Answer each line with where the threads may run then; `stat` stands for `/proc/stat`."""
+    """Answer each line with where and how the threads run then; `stat` stands for `/proc/stat`."""
     stat = Path(sys.argv[1])
     Thread(target=Event().wait, daemon=True).start()
     one_cpu = OneCpu(stat)
@@ -32,7 +32,8 @@ def main() -> None:
         elif order == "leave":
             one_cpu.leave()
         places = {tuple(sorted(os.sched_getaffinity(task))) for task in _tasks()}
-        sys.stdout.write(f"{json.dumps(sorted(places))}\n")
+        policies = {os.sched_getscheduler(task) for task in _tasks()}
+        sys.stdout.write(f"{json.dumps([sorted(places), sorted(policies)])}\n")
         sys.stdout.flush()
 
 

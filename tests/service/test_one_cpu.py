@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from recipient_fields.entrypoints.one_cpu import best_cpu
+from recipient_fields.entrypoints.one_cpu import best_cpu, on_one_cpu
 
 from ..cli.commands import HANGS
 from .service import Service, eventually
 
-CPUS = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+CPUS = sorted(os.sched_getaffinity(0))
+assert len(CPUS) > 1, "These tests need two CPUs."
 MOVING = Path(__file__).with_name("moving.py")
-several_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="the system lets us run on a single CPU")
 
 
 class Moving:
     """A process of two threads that looks when it is told to, at a `/proc/stat` of ours."""
 
-    def __init__(self, stat: Path, *, counted: Iterable[int] = CPUS) -> None:
+    policies: Sequence[int] = ()
+    """How its threads are scheduled since the last order."""
+
+    def __init__(
+        self, stat: Path, *, counted: Iterable[int] = CPUS, by: tuple[str, ...] = ()
+    ) -> None:
+        """`by`: the command that runs it, where it is not run directly."""
         self._used = dict.fromkeys(counted, 0)
         self._idle = dict.fromkeys(counted, 0)
         stat.write_text(self._text())
         self._process = subprocess.Popen(
-            (sys.executable, "-P", MOVING, str(stat)),
+            (*by, sys.executable, "-P", MOVING, str(stat)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -64,7 +71,8 @@ class Moving:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(order), file=self._process.stdin, flush=True)
-        places: list[list[int]] = json.loads(self._process.stdout.readline())
+        places: list[list[int]]
+        places, self.policies = json.loads(self._process.stdout.readline())
         return places
 
     def _text(self) -> str:
@@ -106,7 +114,6 @@ def test_processes_that_start_on_an_idle_machine_spread() -> None:
     assert {best_cpu(None, {0: 0.01, 1: 0.0, 2: 0.02}) for _ in range(200)} == {0, 1, 2}
 
 
-@several_cpus
 def test_each_thread_stays_where_others_use_least(moving: Moving) -> None:
     first, *others = CPUS
 
@@ -115,7 +122,6 @@ def test_each_thread_stays_where_others_use_least(moving: Moving) -> None:
         assert moving.looks(used=CPUS) == [[first]]
 
 
-@several_cpus
 def test_it_moves_when_others_use_its_cpu(moving: Moving) -> None:
     first, second = CPUS[:2]
     moving.looks(used=set(CPUS) - {first})
@@ -124,7 +130,6 @@ def test_it_moves_when_others_use_its_cpu(moving: Moving) -> None:
     assert moving.looks(used=set(CPUS) - {first}) == [[first]]
 
 
-@several_cpus
 def test_its_own_work_makes_no_cpu_worse(moving: Moving) -> None:
     [[cpu]] = moving.looks()
 
@@ -133,7 +138,6 @@ def test_its_own_work_makes_no_cpu_worse(moving: Moving) -> None:
     assert moving.looks() == [[cpu]]
 
 
-@several_cpus
 def test_it_keeps_to_what_somebody_else_permits_meanwhile(moving: Moving) -> None:
     first, second = CPUS[:2]
     moving.looks(used=set(CPUS) - {first})
@@ -145,14 +149,36 @@ def test_it_keeps_to_what_somebody_else_permits_meanwhile(moving: Moving) -> Non
     assert moving.leaves() == [[second]]
 
 
-@several_cpus
 def test_it_may_run_anywhere_again(moving: Moving) -> None:
     moving.looks()
 
     assert moving.leaves() == [CPUS]
 
 
-@several_cpus
+def test_its_threads_push_one_another_aside_only_where_others_use_its_cpu_too(
+    moving: Moving,
+) -> None:
+    others = CPUS[1:]
+
+    moving.looks(used=others)
+    assert moving.policies == [os.SCHED_BATCH]
+    moving.looks(used=CPUS)
+    assert moving.policies == [os.SCHED_OTHER]
+    moving.looks(used=others)
+    assert moving.policies == [os.SCHED_BATCH]
+    moving.leaves()
+    assert moving.policies == [os.SCHED_OTHER]
+
+
+def test_how_somebody_else_has_it_scheduled_is_left(tmp_path: Path) -> None:
+    moving = Moving(tmp_path / "stat", by=("chrt", "--idle", "0"))
+
+    for used in CPUS[1:], CPUS:
+        moving.looks(used=used)
+        assert moving.policies == [os.SCHED_IDLE]
+    moving.end()
+
+
 def test_a_machine_whose_cpus_are_counted_in_another_way_holds_nothing(tmp_path: Path) -> None:
     moving = Moving(tmp_path / "stat", counted=[4_095])
 
@@ -161,29 +187,40 @@ def test_a_machine_whose_cpus_are_counted_in_another_way_holds_nothing(tmp_path:
     moving.end()
 
 
-def places(service: Service) -> set[frozenset[int]]:
-    """Where each thread of the service may run."""
+def test_where_the_system_refuses_it_runs_anywhere_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+
+    with on_one_cpu():
+        eventually(lambda: "no longer chooses its CPU" in caplog.text)
+        eventually(lambda: places(os.getpid()) == {frozenset(CPUS)})
+
+
+def places(process_id: int) -> set[frozenset[int]]:
+    """Where each thread of the process may run."""
     found = set()
-    for task in Path(f"/proc/{service.process_id}/task").iterdir():
+    for task in Path(f"/proc/{process_id}/task").iterdir():
         with suppress(ProcessLookupError):  # It has ended.
             found.add(frozenset(os.sched_getaffinity(int(task.name))))
     return found
 
 
-@several_cpus
 def test_a_service_stays_on_one_cpu(start: Callable[..., Service]) -> None:
     service = start("--log-level", "debug")
 
     first = service.tells("moves to CPU ([0-9]+)")[1]
 
-    eventually(lambda: sum(map(len, places(service))) == 1)
+    eventually(lambda: sum(map(len, places(service.process_id))) == 1)
     assert int(first) in CPUS
 
 
-@several_cpus
 def test_a_service_runs_anywhere_if_it_is_told_to(start: Callable[..., Service]) -> None:
     anywhere, one = start("--any-cpu"), start()
 
-    eventually(lambda: sum(map(len, places(one))) == 1)
+    eventually(lambda: sum(map(len, places(one.process_id))) == 1)
 
-    assert places(anywhere) == {frozenset(CPUS)}
+    assert places(anywhere.process_id) == {frozenset(CPUS)}
