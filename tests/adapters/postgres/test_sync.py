@@ -59,9 +59,10 @@ with closing(PostgresStorage(url)) as storage:
         def run_or_die(*arguments, **options):
             global statements
             # The pool's own threads check connections and set them up meanwhile.
-            statements += threading.current_thread() is threading.main_thread()
-            if statements == int(statement):
-                os.kill(os.getpid(), signal.SIGKILL)
+            if threading.current_thread() is threading.main_thread():
+                statements += 1
+                if statements == int(statement):
+                    os.kill(os.getpid(), signal.SIGKILL)
             return run(*arguments, **options)
 
         return run_or_die
