@@ -22,7 +22,7 @@ from .identity import FieldId, IntegrationId, OrganizationId
 from .instants import whole_milliseconds
 from .origins import Source
 from .suggestions import nearest
-from .text import LONGEST_LINE, unstorable
+from .text import LONGEST_FORM, unstorable
 from .values import LARGEST_INTEGER, DataType, FieldKey
 
 E = TypeVar("E", bound=Enum)
@@ -248,7 +248,8 @@ def folded(text: str) -> str:
 def _findable(text: str | None) -> str | None:
     if text is None:
         return None
-    if len(text) > _LONGEST_FORM or unstorable(text) is not None:
+    # Folding takes time quadratic in the length, so a longer text is better not folded.
+    if len(text) > LONGEST_FORM or unstorable(text) is not None:
         return _NOWHERE
     return folded(text)
 
@@ -321,8 +322,3 @@ _KIND_NAMES: Mapping[type[object], str] = {
 }
 _NOWHERE = "A"
 """Part of no folded text, for those have no capital letters."""
-_LONGEST_FORM = 4 * LONGEST_LINE
-"""The most characters of what folds to a name: U+1F82 is four in NFD.
-
-Folding takes time quadratic in the length, so a longer text is better not folded.
-"""

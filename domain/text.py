@@ -8,12 +8,12 @@ import unicodedata
 from .errors import InvalidInput, Rule, Violation
 
 LONGEST_LINE = 255
+LONGEST_FORM = 4 * LONGEST_LINE
+"""The most code points of what composes or folds to such a line: U+1F82 is four in NFD."""
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _NOT_OF_A_LINE = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Unicode's categories Cc and Cs, and its separators of lines and paragraphs."""
-_DENSEST_COMPOSITION = 4
-"""How many code points NFC makes one of, at most: U+1F82 is four in NFD."""
 
 
 def unstorable(text: str) -> Violation | None:
@@ -70,6 +70,6 @@ def composed(text: str) -> str:
 
     Composing takes time quadratic in the length: a megabyte of combining marks takes minutes.
     """
-    if len(text) > LONGEST_LINE * _DENSEST_COMPOSITION:
+    if len(text) > LONGEST_FORM:
         return text
     return unicodedata.normalize("NFC", text)

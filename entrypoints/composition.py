@@ -27,10 +27,13 @@ the URL."""
 STORED_KEYS = "stored:"
 """The URL that means the keys which the storage holds."""
 
+VARIABLE_PREFIX = "RECIPIENT_FIELDS_"
+"""What the name of every environment variable of ours begins with."""
+
 _POSTGRES = {"postgres", "postgresql"}
 _INTROSPECTION = {"introspection+https", "introspection+http"}
 _CLIENT_ID, _CLIENT_SECRET, _TOKEN = (
-    f"RECIPIENT_FIELDS_INTROSPECTION_{name}" for name in ("CLIENT_ID", "CLIENT_SECRET", "TOKEN")
+    f"{VARIABLE_PREFIX}INTROSPECTION_{name}" for name in ("CLIENT_ID", "CLIENT_SECRET", "TOKEN")
 )
 
 
@@ -99,6 +102,12 @@ def open_storage(url: str, *, threads: int = 1, prepare: bool = True, make: bool
     return opened
 
 
+def storage_kind(url: str) -> str:
+    """What may be told of the storage: the rest of its URL can hold a password."""
+    scheme, _ = _split(url)
+    return scheme
+
+
 def migrate_storage(url: str) -> None:
     """Bring the schema up to date, which storages other than PostgreSQL do when opened."""
     if _split(url)[0] in _POSTGRES:
@@ -151,13 +160,23 @@ def open_esp_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     required, optional = esp_variables(esp)
     if not required:
         raise NoFieldSource(f"{DIALECTS[esp].title} lists no fields. Give them with --from.")
-    variables = {**required, **optional}
-    given = {name: environment.get(variable, "").strip() for name, variable in variables.items()}
-    missing = [variable for name, variable in required.items() if not given[name]]
+    given = given_variables(esp, environment)
+    missing = [variable for variable in required.values() if variable not in given]
     if missing:
         raise MissingCredentials(f"ask {DIALECTS[esp].title} for its fields", missing)
-    _require_printable({variables[name]: value for name, value in given.items()})
-    return _esp_source(esp)(**{name: value for name, value in given.items() if value})
+    _require_printable(given)
+    variables = {**required, **optional}
+    return _esp_source(esp)(
+        **{name: given[variable] for name, variable in variables.items() if variable in given}
+    )
+
+
+def given_variables(esp: Esp, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Those of the ESP's variables that hold more than white space, with what they hold."""
+    required, optional = esp_variables(esp)
+    variables = (*required.values(), *optional.values())
+    given = {variable: environment.get(variable, "").strip() for variable in variables}
+    return {variable: value for variable, value in given.items() if value}
 
 
 def credential_variables() -> frozenset[str]:
@@ -169,7 +188,7 @@ def credential_variables() -> frozenset[str]:
 def esp_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """The variables that the ESP's source must have, and those it may have, by its own names."""
     required, optional = (
-        {name: f"RECIPIENT_FIELDS_{esp.value}_{name}".upper() for name in names.split()}
+        {name: f"{VARIABLE_PREFIX}{esp.value}_{name}".upper() for name in names.split()}
         for names in _ESP_SETTINGS.get(esp, ("", ""))
     )
     return required, optional

@@ -208,14 +208,6 @@ class Batches(logging.Handler):
                 self._writes_since = None
 
 
-def _spelled(line: Callable[[], str]) -> str:
-    """The line; one that can't be spelled is left out, as it must not cost those behind it."""
-    try:
-        return f"{line()}\n"
-    except Exception:  # noqa: BLE001 (a fact's own `repr` may raise anything)
-        return ""
-
-
 def is_readable(style: str, stream: TextIO) -> bool:
     """Are the lines of that style, one of FORMATS, for people on this stream?"""
     return style == "text" or (style == "auto" and stream.isatty())
@@ -285,3 +277,11 @@ def audit_trail(path: str) -> Iterator[None]:
     finally:
         audit.removeHandler(trail)
         trail.close()
+
+
+def _spelled(line: Callable[[], str]) -> str:
+    """The line; one that can't be spelled is left out, as it must not cost those behind it."""
+    try:
+        return f"{line()}\n"
+    except Exception:  # noqa: BLE001 (a fact's own `repr` may raise anything)
+        return ""

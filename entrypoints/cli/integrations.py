@@ -12,7 +12,7 @@ import click
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, OrganizationId
 from recipient_fields.domain.esp import Esp, EspRefused, Integration, ReportedField, SyncPlan
 
-from ..composition import Core, esp_variables, open_esp_source
+from ..composition import Core, given_variables, open_esp_source
 from ..esp_reports import parse_report
 from ..rendering import render_integration, render_sync
 from ..strict_json import parse_json
@@ -139,12 +139,8 @@ def _asked(esp: Esp) -> Iterator[ReportedField]:
     try:
         yield from open_esp_source(esp, os.environ).fields()
     except EspRefused as refusal:
-        required, optional = esp_variables(esp)
-        used = [
-            *required.values(),
-            *(name for name in optional.values() if os.environ.get(name, "").strip()),
-        ]
-        raise EspRefused(f"{refusal} It was asked with {', '.join(used)}.") from refusal
+        given = ", ".join(given_variables(esp, os.environ))
+        raise EspRefused(f"{refusal} It was asked with {given}.") from refusal
 
 
 def _counted(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:

@@ -9,7 +9,7 @@ from setproctitle import setproctitle
 
 from recipient_fields.domain import RecipientFieldsError, nearest
 
-from ..composition import credential_variables, migrate_storage
+from ..composition import VARIABLE_PREFIX, credential_variables, migrate_storage
 from .esp import esp
 from .export import export
 from .fields import fields
@@ -21,8 +21,7 @@ from .organizations import organizations
 from .output import note
 from .serve import serve
 
-_PREFIX = "RECIPIENT_FIELDS_"
-_TESTS = f"{_PREFIX}TEST_"
+_TESTS = f"{VARIABLE_PREFIX}TEST_"
 """What the suite reads begins so."""
 
 
@@ -80,13 +79,18 @@ main.add_command(openapi)
 def _tell_misspelt_variables() -> None:
     """Name each variable that nobody reads though it looks like ours, and never its value."""
     known = {
-        name.removeprefix(_PREFIX) for name in (*option_variables(main), *credential_variables())
+        name.removeprefix(VARIABLE_PREFIX)
+        for name in (*option_variables(main), *credential_variables())
     }
     settings = [name.lower() for name in sorted(known)]
     for variable in sorted(os.environ):
-        name = variable.removeprefix(_PREFIX)
-        if variable.startswith(_PREFIX) and not variable.startswith(_TESTS) and name not in known:
+        name = variable.removeprefix(VARIABLE_PREFIX)
+        if (
+            variable.startswith(VARIABLE_PREFIX)
+            and not variable.startswith(_TESTS)
+            and name not in known
+        ):
             # Some put the command before the option: SERVE_LISTEN.
             meant = nearest(name, settings) or nearest(name.partition("_")[2], settings)
-            hint = "" if meant is None else f" Did you mean {_PREFIX}{meant.upper()}?"
+            hint = "" if meant is None else f" Did you mean {VARIABLE_PREFIX}{meant.upper()}?"
             note(f"Warning: {variable} names no setting.{hint}")

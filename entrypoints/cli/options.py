@@ -16,7 +16,7 @@ import click
 from recipient_fields.domain import LARGEST_INTEGER, DataType, Unchanged
 from recipient_fields.domain.esp import Esp
 
-from ..composition import Core, open_core
+from ..composition import VARIABLE_PREFIX, Core, open_core
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -62,7 +62,7 @@ def option_variables(command: click.Command) -> Iterator[str]:
 
 def _variable(names: Sequence[str]) -> str:
     longest = max(names, key=len).lstrip("-")
-    return f"RECIPIENT_FIELDS_{longest.replace('-', '_').upper()}"
+    return f"{VARIABLE_PREFIX}{longest.replace('-', '_').upper()}"
 
 
 class Identifier(click.IntRange):

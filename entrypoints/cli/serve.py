@@ -17,7 +17,7 @@ import click
 
 from recipient_fields.application import DEFAULT_FIELD_LIMIT, Pooled
 
-from ..composition import STORED_KEYS, Core, migrate_storage
+from ..composition import STORED_KEYS, Core, migrate_storage, storage_kind
 from ..demo import create_demonstration, curl_commands
 from ..http.addresses import authority
 from ..http.app import MOST_KEPT_BYTES, create_app
@@ -216,7 +216,7 @@ def serve(
             if demo and not readable:  # Nobody looks for a note among lines for machines.
                 note(f"Recipient Fields answers at {server.url}")
                 _demonstrate(core, server.url)
-            lifetime.begins(server.url, admin_url, storage=_kind(storage), threads=threads)
+            lifetime.begins(server.url, admin_url, storage=storage_kind(storage), threads=threads)
             if demo and readable:
                 _demonstrate(core, server.url)
             with on_one_cpu() if one_cpu else nullcontext():
@@ -257,12 +257,6 @@ class _Lifetime:
     def _tell(self, event: str, facts: Mapping[str, object]) -> None:
         told = {**facts, "process_id": os.getpid()}
         self._log.offer("recipient_fields.service", logging.INFO, event, told)
-
-
-def _kind(storage: str) -> str:
-    """The scheme of the storage's URL: the rest may hold a password."""
-    scheme = storage.partition(":")[0]
-    return "postgresql" if scheme == "postgres" else scheme
 
 
 def _new_metrics() -> Metrics:

@@ -263,6 +263,7 @@ class TestRefusalsOfAnEsp:
         [
             ({"API_KEY": "no centre-"}, ""),
             ({"API_KEY": "k-us1", "URL": "ftp://x"}, ", RECIPIENT_FIELDS_MAILCHIMP_URL"),
+            ({"API_KEY": "no centre-", "URL": " "}, ""),
         ],
     )
     def test_name_the_variables_it_was_asked_with(self, cli: CommandLine, audience, settings, told):
