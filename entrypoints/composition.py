@@ -103,9 +103,9 @@ def open_storage(url: str, *, threads: int = 1, prepare: bool = True, make: bool
 
 
 def storage_kind(url: str) -> str:
-    """What may be told of the storage: the rest of its URL can hold a password."""
+    """Return what a log may show of the storage's URL: the rest can contain a password."""
     scheme, _ = _split(url)
-    return scheme
+    return "postgresql" if scheme in _POSTGRES else scheme
 
 
 def migrate_storage(url: str) -> None:
