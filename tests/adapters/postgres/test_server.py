@@ -1,0 +1,45 @@
+"""The suite's own PostgreSQL starts wherever the project is, also as root."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .server import PROGRAMS, PostgresServer, installed_packages, reachable
+
+
+def test_it_starts_from_a_folder_that_only_its_owner_can_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in root's own home: there the servers run as another user."""
+    tmp_path.chmod(0o700)
+    (tmp_path / "packages").symlink_to(installed_packages())
+    programs = reachable(tmp_path / "packages") / PROGRAMS
+    monkeypatch.setenv("RECIPIENT_FIELDS_TEST_POSTGRES", str(programs))
+
+    server = PostgresServer.create()
+    try:
+        assert server.accepts()
+    finally:
+        server.remove()
+
+
+def test_a_run_without_a_reachable_temporary_folder_ends_at_once_and_says_so(
+    tmp_path: Path,
+) -> None:
+    """As `TMPDIR=/root/tmp`; a user other than root reaches its own folders."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "--collect-only"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    if os.geteuid() == 0:
+        assert run.returncode == 4
+        assert "Set TMPDIR to a folder that every user can reach" in run.stdout + run.stderr
+    else:
+        assert run.returncode == 0
