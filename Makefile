@@ -4,18 +4,24 @@ BIN := $(VENV)/bin
 SOURCES := domain application adapters entrypoints
 
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-annotate --no-header pyproject.toml
+	--no-emit-index-url --no-annotate --no-header
+PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
 
-.PHONY: help install serve check docs test test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install serve check docs test test-all test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show these lines
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
 
-serve: install  ## start the service with demonstration data on 127.0.0.1:8080
+serve: $(VENV)/runtime ## start the service with demonstration data on 127.0.0.1:8080
 	$(BIN)/recipient-fields serve --demo
 
-test: install   ## run the test suite
+test: install   ## run the test suite without its slowest parts
+	@echo "About 4 minutes on two cores. \`make test-all\` also runs the slow tests."
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
+
+test-all: install ## run the whole test suite, as continuous integration does
+	@echo "About 10 minutes on two cores."
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 test-browser: install ## try the reference at /docs in Debian's chromium, installing it if absent
@@ -69,9 +75,11 @@ format: install ## reformat the code
 
 lock:           ## choose versions for what has changed, with the hashes of their files
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv
-	$(LOCK) --extra dev --output-file requirements-dev.txt
+	$(LOCK) --extra dev --output-file requirements-dev.txt pyproject.toml
 	$(LOCK) --extra cli --extra postgres --constraint requirements-dev.txt \
-		--output-file requirements.txt
+		--output-file requirements.txt pyproject.toml
+	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
+		$(LOCK) --constraint requirements-dev.txt --output-file requirements-build.txt -
 
 sbom:           ## write build/sbom.json: what an installation consists of (CycloneDX)
 	rm -rf build/sbom build/cyclonedx
@@ -88,15 +96,18 @@ clean:          ## remove everything the other targets made
 
 install: $(VENV)/installed ## install the package and its tools into .venv
 
-# The strict editable mode links every source file, which mypy and import-linter can follow;
-# so the package is installed again when a file comes or goes.
-$(VENV)/installed: pyproject.toml requirements-dev.txt $(VENV)/files
+$(VENV)/installed: $(VENV)/runtime requirements-dev.txt
+	$(PIP_INSTALL) --require-hashes --requirement requirements-dev.txt
+	$(BIN)/pip check
+	@touch $@
+
+# What the service needs to run. The strict editable mode links every source file, which mypy and
+# import-linter can follow; so the package is installed again when a file is added or removed.
+$(VENV)/runtime: pyproject.toml requirements.txt requirements-build.txt $(VENV)/files
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed.")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --require-hashes --no-deps --requirement requirements-dev.txt
-	$(BIN)/pip install --quiet --no-deps --no-index --no-build-isolation \
-		--config-settings editable_mode=strict --editable .
-	$(BIN)/pip check
+	$(PIP_INSTALL) --require-hashes --requirement requirements.txt --requirement requirements-build.txt
+	$(PIP_INSTALL) --no-index --no-build-isolation --config-settings editable_mode=strict --editable .
 	@touch $@
 
 $(VENV)/files: FORCE

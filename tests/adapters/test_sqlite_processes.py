@@ -23,6 +23,8 @@ from recipient_fields.adapters.contract.examples import (
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.domain import IntegrationId, OrganizationId, sync_of
 
+pytestmark = pytest.mark.slow
+
 OURS = OrganizationId(1)
 
 OPEN = """

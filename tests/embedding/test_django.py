@@ -16,6 +16,8 @@ import pytest
 from ..adapters.postgres.server import execute, new_database
 from .conftest import EXAMPLES, HANGS, Site, served
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a" * 32
 LOG_IN = """
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY

@@ -9,6 +9,8 @@ import pytest
 
 from .conftest import Installation
 
+pytestmark = pytest.mark.slow
+
 FORGETFUL = """
 from attrs import evolve
 import pytest

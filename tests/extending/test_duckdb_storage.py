@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from ..adapters.postgres.server import free_port
 from ..service.service import FIELDS, eventually
 from ..service.test_other_hosts import asked
 from .conftest import HANGS, Installation
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = "import sys; from recipient_fields.entrypoints.cli import main; sys.exit(main())"
 """The command, by the interpreter that runs the suite."""

@@ -20,6 +20,8 @@ from recipient_fields.adapters.postgres import migrate
 from ..adapters.postgres.server import new_database
 from .live import Live, bearer, live_service
 
+pytestmark = pytest.mark.slow
+
 CONFIGURATION = Path(__file__).parent / "schemathesis.toml"
 HOOKS = Path(__file__).parent / "schemathesis_hooks.py"
 REQUESTS = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_REQUESTS", "1"))

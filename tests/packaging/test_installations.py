@@ -14,6 +14,8 @@ from ..service.service import Client
 from .distributions import ROOT
 from .environments import HANGS, Environment
 
+pytestmark = pytest.mark.slow
+
 CORE = ("domain", "domain.esp", "application", "adapters.memory", "adapters.sqlite")
 NEEDS = {
     "adapters.client": "client",

@@ -15,6 +15,8 @@ import pytest
 
 from .environments import Environment
 
+pytestmark = pytest.mark.slow
+
 CONSUMER = Path(__file__).with_name("consumer.py")
 TOOLS = Path(sys.executable).parent
 

@@ -8,7 +8,11 @@ from itertools import count
 from threading import Thread
 from typing import Any
 
+import pytest
+
 from .service import FIELDS, Client, Service, eventually
+
+pytestmark = pytest.mark.slow
 
 WRITERS = 4
 ENOUGH = 15

@@ -93,6 +93,7 @@ def crowded_database(server_url: str) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 class TestHostedStorage(StorageContract):
     """The host has tastes of its own, and keeps our tables apart from its own."""
 

@@ -30,6 +30,8 @@ from recipient_fields.domain.esp import Esp, EspField, Integration
 from .examples import NOW, a_definition
 from .server import eventually, execute
 
+pytestmark = pytest.mark.slow
+
 FIELDS = 3_000
 
 SYNC = """

@@ -30,6 +30,8 @@ from .conftest import serving
 from .load import LONGEST_ANSWER
 from .test_outages import OUTAGE_SECONDS
 
+pytestmark = pytest.mark.slow
+
 THREADS = 4
 POOL = THREADS + 2
 PAUSE = 0.02

@@ -10,6 +10,8 @@ import pytest
 from ..service import Service
 from ..test_killed import test_every_acknowledged_write_is_there_after_a_kill_and_none_twice
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["test_every_acknowledged_write_is_there_after_a_kill_and_none_twice"]
 
 

@@ -22,6 +22,8 @@ from .load import HttpLoad
 from .proxy import Proxy
 from .test_outages import OUTAGE_SECONDS
 
+pytestmark = pytest.mark.slow
+
 NOTICED = 4.0
 """Seconds after which refusals are quick."""
 QUICK = 1.2

@@ -15,6 +15,8 @@ import pytest
 from ...adapters.postgres.server import PostgresServer, eventually, execute
 from .load import LONGEST_ANSWER, HttpLoad
 
+pytestmark = pytest.mark.slow
+
 OUTAGE_SECONDS = float(os.environ.get("RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS", "2"))
 
 

@@ -22,6 +22,8 @@ from ..service import FIELDS, Client
 from .conftest import serving
 from .load import LONGEST_ANSWER
 
+pytestmark = pytest.mark.slow
+
 ROLE = "refused"
 
 

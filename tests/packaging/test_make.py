@@ -1,0 +1,67 @@
+"""What the Makefile's targets install and run."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from .distributions import ROOT, copy_tree
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in which nothing is installed."""
+    return copy_tree(tmp_path_factory.mktemp("make") / "clone")
+
+
+def commands(clone: Path, target: str) -> str:
+    """Return the commands that make would run for the target."""
+    return subprocess.run(
+        ["make", "--dry-run", target], cwd=clone, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_serve_installs_no_development_tools(clone: Path) -> None:
+    assert "requirements-dev.txt" not in commands(clone, "serve")
+    assert "requirements-dev.txt" in commands(clone, "test")
+
+
+def test_what_serve_installs_is_exactly_what_the_service_requires() -> None:
+    locked = {canonicalize_name(each.name) for each in _lines(ROOT / "requirements.txt")}
+    assert locked == _closure("recipient-fields", {"cli", "postgres"})
+
+
+def test_only_test_leaves_the_slow_tests_out(clone: Path) -> None:
+    assert 'pytest --numprocesses auto --dist loadfile -m "not slow"' in commands(clone, "test")
+    assert "-m" not in commands(clone, "test-all").split("python -m pytest")[1]
+
+
+def _lines(lock: Path) -> Iterator[Requirement]:
+    """The requirements of a lock file that apply to this machine."""
+    for line in lock.read_text().splitlines():
+        if line[:1].isalnum():
+            requirement = Requirement(line.rstrip(" \\"))
+            if requirement.marker is None or requirement.marker.evaluate():
+                yield requirement
+
+
+def _closure(name: str, extras: set[str]) -> set[str]:
+    """The names of all distributions that this one requires with these extras."""
+    seen: set[tuple[str, str]] = set()
+    waiting = [(name, extra) for extra in ("", *extras)]
+    while waiting:
+        distribution, extra = waiting.pop()
+        if (distribution, extra) in seen:
+            continue
+        seen.add((distribution, extra))
+        for requirement in map(Requirement, requires(distribution) or ()):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                needed = canonicalize_name(requirement.name)
+                waiting += [(needed, each) for each in ("", *requirement.extras)]
+    return {distribution for distribution, _ in seen} - {name}
