@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib.metadata import version
 from signal import Signals
 from time import monotonic
@@ -24,7 +24,6 @@ from ..http.app import MOST_KEPT_BYTES, create_app
 from ..http.readiness import ContinualCheck, TimedCheck
 from ..http.server import MOST_CONNECTIONS, Server, TooFewFiles
 from ..logs import FORMATS, LEVELS, Batches, is_readable, start_log
-from ..one_cpu import on_one_cpu
 from .options import opened, option
 from .output import note
 
@@ -104,11 +103,6 @@ class Mebibytes(click.IntRange):
     help="Share the address with other processes that are started so, for restarts without a gap.",
 )
 @option(
-    "--one-cpu/--any-cpu",
-    default=True,
-    help="Stay on the CPU that others use least, or run wherever the system says; on Linux.",
-)
-@option(
     "--prepare/--no-prepare",
     default=True,
     help="Prepare statements and set sessions up on PostgreSQL; not behind PgBouncer in"
@@ -166,7 +160,6 @@ def serve(
     log_format: str,
     *,
     reuse_port: bool,
-    one_cpu: bool,
     prepare: bool,
     migrate: bool,
     demo: bool,
@@ -219,8 +212,7 @@ def serve(
             lifetime.begins(server.url, admin_url, storage=storage_kind(storage), threads=threads)
             if demo and readable:
                 _demonstrate(core, server.url)
-            with on_one_cpu() if one_cpu else nullcontext():
-                server.run()
+            server.run()
     lifetime.has_ended()
 
 
