@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.domain import PlainKey
+from recipient_fields.entrypoints.cli.serve import serve
 from recipient_fields.entrypoints.http.metrics import Metrics
 
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "operating.md").read_text("utf-8")
+SUFFIXES = {"counter": "_total", "info": "_info"}
 METRIC = re.compile(r"^\| `(recipient_fields_\w+)` \|([^|]*)\|", re.MULTILINE)
 
 
@@ -52,6 +54,16 @@ def test_the_rule_for_gitleaks_finds_nothing_that_may_be_shown(rule: re.Pattern[
         assert rule.search(text) is None
 
 
+def test_each_process_of_the_example_for_systemd_serves_metrics_at_its_own_address() -> None:
+    (command,) = re.findall(r"^ExecStart=\S+ serve (.*)$", DOCUMENT, re.MULTILINE)
+
+    parsed = [serve.make_context("serve", command.replace("%i", n).split()).params for n in "01"]
+    assert [settings["listen"] for settings in parsed] == [("127.0.0.1", 8080)] * 2
+    assert [settings["admin_listen"] for settings in parsed] == [
+        *(("127.0.0.1", 9090), ("127.0.0.1", 9091))
+    ]
+
+
 def test_the_line_of_a_request_is_one() -> None:
     (line,) = re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
 
@@ -67,11 +79,11 @@ def test_every_metric_is_told_with_its_labels() -> None:
 
     told = {name: re.findall(r"`(\w+)`", labels) for name, labels in METRIC.findall(DOCUMENT)}
     there = {
-        f"{family.name}_total" if family.type == "counter" else family.name
+        f"{family.name}{SUFFIXES.get(family.type, '')}"
         for family in metrics.registry.collect()
         if family.name.startswith("recipient_fields_")
     }
     assert told.keys() == there
     assert set().union(*map(set, told.values())) == {
-        *("route", "method", "status", "result", "kind", "state")
+        *("route", "method", "status", "result", "kind", "state", "version", "python")
     }

@@ -252,7 +252,10 @@ class _Lifetime:
 
 
 def _new_metrics() -> Metrics:
-    from ..http.metrics import Metrics  # 1.4 MiB that services without them do without.
+    # Imported late: 1.4 MiB that services without metrics don't need.
+    from prometheus_client import disable_created_metrics
+
+    from ..http.metrics import Metrics
 
     return Metrics()
 
@@ -298,6 +301,8 @@ def _binding(address: tuple[str, int], option: str) -> Iterator[None]:
 def _demonstrate(core: Core, url: str) -> None:
     key = create_demonstration(core)
     if key is None:
+    # It applies to the whole process, so a library can't decide it.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
         note("The storage has data already; it was kept, and no demonstration data was added.")
         note("`recipient-fields organizations list` shows the ids of the organizations, and")
         note("`recipient-fields keys create --organization ID --name NAME` makes a key.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from platform import python_version
 from typing import ClassVar, Protocol
 
 import falcon
@@ -22,7 +24,7 @@ from .methods import Resource
 from .observation import method_of, route_of
 
 with brought_by("http", "prometheus_client"):
-    from prometheus_client import CollectorRegistry, Counter, Histogram
+    from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
     from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
     from prometheus_client.registry import Collector
@@ -51,11 +53,18 @@ class Host(Protocol):
 
 
 class Metrics:
-    """The metrics of one application, in a registry of their own."""
+    """The metrics of one application and its process, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry: CollectorRegistry = CollectorRegistry()
         self._requests = Counter(
+        ProcessCollector(registry=self.registry)
+        build = Info(
+            "recipient_fields_build",
+            "The versions of Recipient Fields and of Python.",
+            registry=self.registry,
+        )
+        build.info({"version": version("recipient-fields"), "python": python_version()})
             "recipient_fields_requests",
             "Requests answered.",
             ("route", "method", "status"),

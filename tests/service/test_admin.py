@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from statistics import median
 from urllib.parse import urlsplit
 
@@ -110,6 +112,29 @@ def test_requests_are_measured(service: Service, operator: Client, key: str) -> 
     of_route = f'recipient_fields_requests_total{{method="GET",route="{FIELDS}",status="200"}} 1.0'
     assert of_route in told
     assert 'recipient_fields_key_validations_total{result="valid"} 1.0' in told
+
+
+def test_the_metrics_include_the_versions_and_the_resources_of_the_process(
+    service: Service, operator: Client
+) -> None:
+    page = operator("GET", "/metrics").body.decode()
+    samples = dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
+
+    labels = f'python="{python_version()}",version="{version("recipient-fields")}"'
+    assert samples[f"recipient_fields_build_info{{{labels}}}"] == "1.0"
+    assert float(samples["process_resident_memory_bytes"]) > 1_000_000
+    assert float(samples["process_cpu_seconds_total"]) > 0
+    assert 0 < float(samples["process_open_fds"]) < float(samples["process_max_fds"])
+    started = float(samples["process_start_time_seconds"])
+    assert 0 <= time.time() - started < 3_600
+
+
+def test_there_are_no_created_series(service: Service, operator: Client, key: str) -> None:
+    service.client(key)("GET", FIELDS)
+    page = operator("GET", "/metrics").body.decode()
+
+    assert "recipient_fields_request_seconds_bucket" in page
+    assert "_created" not in page
 
 
 def test_operators_are_answered_at_once_while_every_worker_is_busy(
