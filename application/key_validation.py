@@ -1,4 +1,4 @@
-"""Telling at every request what the presented API key proves."""
+"""Validation of the presented API key, at every request."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from recipient_fields.domain import (
     KeyState,
     KeyValidationUnavailable,
     PlainKey,
+    Rejection,
+    RejectionReason,
     StorageUnavailable,
 )
 
@@ -32,18 +34,21 @@ class StoredKeyValidator:
     clock: Clock = field(default=system_clock, on_setattr=setters.frozen)
     _failed_to_record_at: datetime | None = field(default=None, init=False, eq=False, repr=False)
 
-    def validate(self, presented: str, /) -> Credential | None:
-        """The credential of an active key. A mistyped one is refused without asking the storage."""
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        """Return the credential of an active key. A mistyped key is rejected without a query."""
         plain = PlainKey.find(presented)
         if plain is None:
-            return None
+            return Rejection(RejectionReason.MALFORMED)
         try:
             found = self.api_keys.find(plain.digest)
         except StorageUnavailable as unavailable:
             raise KeyValidationUnavailable(str(unavailable)) from unavailable
         now = self.clock()
-        if found is None or found.state(now) is not KeyState.ACTIVE:
-            return None
+        if found is None:
+            return Rejection(RejectionReason.UNKNOWN)
+        state = found.state(now)
+        if state is not KeyState.ACTIVE:
+            return Rejection(RejectionReason(state.value), found.id)
         self._record_use(found, now)
         return found.credential
 

@@ -27,6 +27,7 @@ from recipient_fields.domain import (
     Organization,
     OrganizationId,
     RecipientField,
+    Rejection,
 )
 from recipient_fields.domain.esp import (
     Integration,
@@ -281,13 +282,18 @@ class Pooled(Protocol):
 
 
 class KeyValidator(Protocol):
-    """Tells what a presented API key proves."""
+    """Decides whether a presented API key is valid."""
 
-    def validate(self, presented: str, /) -> Credential | None:
-        """The credential of a valid key; None for any other text.
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        """Return the credential of a valid key, or the rejection of any other text.
 
-        KeyValidationUnavailable where that can't be told at the moment. A `catalog_revision` is
-        one that was read during this call: a validator that reuses what it knew leaves it None.
+        A rejection's reason is `malformed` or `unknown` unless the validator knows that the key
+        has expired or was revoked; it is never `missing`. Every rejection takes the same steps, so
+        that its duration does not disclose the reason; only a malformed text may skip the look-up.
+        A credential's `catalog_revision` was read during this call: a validator that uses a cache
+        leaves it None.
+
+        Raises: KeyValidationUnavailable if the validator can't decide at the moment.
         """
 
 

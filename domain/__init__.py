@@ -13,6 +13,8 @@ from .api_keys import (
     KeyGrant,
     KeyState,
     PlainKey,
+    Rejection,
+    RejectionReason,
     grant_key,
     without_keys,
 )
@@ -197,6 +199,8 @@ __all__ = [
     "Precondition",
     "RecipientField",
     "RecipientFieldsError",
+    "Rejection",
+    "RejectionReason",
     "Rule",
     "Scalar",
     "SortKey",

@@ -110,6 +110,28 @@ class Credential:
             raise InsufficientAccess
 
 
+class RejectionReason(Enum):
+    """Why a request has no valid key. The values are what the log shows."""
+
+    MISSING = "missing"
+    MALFORMED = "malformed"
+    UNKNOWN = "unknown"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+@frozen
+class Rejection:
+    """The outcome of validating a text that is no valid key.
+
+    It is for the log alone: clients get the same response for every reason. `key_id` is that of a
+    key that is known but no longer valid, otherwise None.
+    """
+
+    reason: RejectionReason
+    key_id: ApiKeyId | str | None = None
+
+
 def _parse_name(text: str) -> str:
     return parse_name(text, longest=100, invalid=InvalidApiKey)
 

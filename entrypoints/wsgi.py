@@ -10,6 +10,8 @@ from .cli.main import main
 from .cli.serve import serve
 from .composition import open_core
 from .http.app import create_app
+from .http.client_addresses import ClientAddresses
+from .http.observation import RequestLog
 from .http.readiness import TimedCheck
 from .logs import start_log
 
@@ -23,6 +25,9 @@ def application() -> WSGIApplication:
     """
     storage = main.make_context("recipient-fields", ["serve"]).params["storage"]
     settings = serve.make_context("serve", []).params
+    client_addresses = (
+        ClientAddresses(settings["trusted_proxies"]) if settings["log_client_address"] else None
+    )
     log = start_log(settings["log_level"], settings["log_format"], sys.stderr)
     core = open_core(
         storage,
@@ -37,5 +42,5 @@ def application() -> WSGIApplication:
         core.validator,
         TimedCheck(core.storage.check),
         most_kept_bytes=settings["cache"],
-        log=log.log,
+        request_log=RequestLog(log.log, client_addresses),
     )

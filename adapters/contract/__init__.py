@@ -34,7 +34,7 @@ with brought_by("testing", "hypothesis", "pytest"):
     from .agreement import Call, Nth, assert_storages_agree, port_calls
     from .concurrency import race
     from .durability import StorageDurabilityContract
-    from .key_validators import KeyValidatorContract, ValidKey
+    from .key_validators import EndedKey, KeyValidatorContract, ValidKey
     from .outage import READS, WRITES, StorageOutageContract
     from .service import RecipientFieldsContract
     from .state_machine import StorageMachine, machine_for
@@ -44,6 +44,7 @@ __all__ = [
     "READS",
     "WRITES",
     "Call",
+    "EndedKey",
     "KeyValidatorContract",
     "Nth",
     "RecipientFieldsContract",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from traceback import format_exception
 
@@ -9,8 +10,14 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.application import KeyValidator
-from recipient_fields.domain import Credential, KeyValidationUnavailable
+from recipient_fields.domain import (
+    Credential,
+    KeyValidationUnavailable,
+    Rejection,
+    RejectionReason,
+)
 
+_NEVER_VALID = (Rejection(RejectionReason.MALFORMED), Rejection(RejectionReason.UNKNOWN))
 _NO_KEYS = ("", " ", "\0", "\n", "\ud800", "é" * 42, "a" * 1_000_000, "null", "*", "Bearer x")
 
 
@@ -20,6 +27,14 @@ class ValidKey:
 
     presented: str
     credential: Credential
+
+
+@frozen
+class EndedKey:
+    """A key that is no longer valid, and how the judged validator rejects it."""
+
+    presented: str
+    rejection: Rejection
 
 
 class KeyValidatorContract:
@@ -34,6 +49,11 @@ class KeyValidatorContract:
     def valid(self) -> ValidKey:
         """A key that it finds valid."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `valid`")
+
+    @pytest.fixture
+    def ended_keys(self) -> Sequence[EndedKey]:
+        """Keys that have expired or were revoked, if the validator can distinguish them."""
+        return ()
 
     @pytest.fixture
     def broken_validator(self) -> KeyValidator:
@@ -57,7 +77,7 @@ class KeyValidatorContract:
     def test_what_can_be_no_key_proves_nothing(
         self, validator: KeyValidator, presented: str
     ) -> None:
-        assert validator.validate(presented) is None
+        assert validator.validate(presented) in _NEVER_VALID
 
     def test_what_only_resembles_a_valid_key_proves_nothing(
         self, validator: KeyValidator, valid: ValidKey
@@ -65,8 +85,16 @@ class KeyValidatorContract:
         key = valid.presented
         texts = (key[:-1], key[1:], key + "0", f"{key}\n", f" {key}", key.swapcase(), key[::-1])
         others = [text for text in texts if text != key]
-        assert [validator.validate(other) for other in others] == [None] * len(others)
+        assert {validator.validate(other) for other in others} <= set(_NEVER_VALID)
         assert validator.validate(key) == valid.credential
+
+    def test_a_key_that_is_no_longer_valid_is_rejected_with_its_reason_and_its_id(
+        self, validator: KeyValidator, ended_keys: Sequence[EndedKey]
+    ) -> None:
+        for key in ended_keys:
+            for _ in range(2):
+                assert validator.validate(key.presented) == key.rejection
+            assert key.presented not in repr(key.rejection)
 
     def test_a_key_that_nobody_can_tell_is_neither_valid_nor_refused(
         self, broken_validator: KeyValidator, valid: ValidKey

@@ -8,7 +8,14 @@ from typing import TypeAlias, cast
 
 from attrs import frozen
 
-from recipient_fields.domain import LARGEST_INTEGER, Access, Credential, OrganizationId
+from recipient_fields.domain import (
+    LARGEST_INTEGER,
+    Access,
+    Credential,
+    OrganizationId,
+    Rejection,
+    RejectionReason,
+)
 
 _CLOCKS_DIFFER = 5
 """Seconds by which an issuer's clock may be ahead. A token that comes early harms nobody."""
@@ -24,6 +31,9 @@ _BEARER_ACCESS = {
 """What issuers call an access token that its bearer may use, by the claim that says so."""
 
 
+_UNKNOWN = Rejection(RejectionReason.UNKNOWN)
+
+
 @frozen
 class Proven:
     """The token is a valid key until `expires_at`, in seconds since 1970; None: it doesn't say."""
@@ -34,9 +44,10 @@ class Proven:
 
 @frozen
 class Unproven:
-    """The token is no valid key of ours, for this reason."""
+    """The token is no valid key of ours, for this reason; callers get the rejection."""
 
     reason: str
+    rejection: Rejection = _UNKNOWN
 
 
 Verdict: TypeAlias = Proven | Unproven
@@ -61,7 +72,11 @@ class TokenRules:
 
     def judge(self, claims: Mapping[str, object], at: datetime) -> Verdict:
         """What the claims of an active token prove then."""
-        reason = _untimely(claims, at.timestamp()) or _unusable(claims) or self._foreign(claims)
+        now, key_id = at.timestamp(), _shown(claims.get(self.key_id_claim))
+        expires_at = _time(claims.get("exp"))
+        if expires_at is not None and expires_at <= now:
+            return Unproven("it has expired", Rejection(RejectionReason.EXPIRED, key_id))
+        reason = _untimely(claims, now) or _unusable(claims) or self._foreign(claims)
         if reason is not None:
             return Unproven(reason)
         organization_id = claims.get(self.organization_claim)
@@ -70,9 +85,7 @@ class TokenRules:
         access = self._access(claims.get(self.access_claim))
         if access is None:
             return Unproven(f"{self.access_claim} permits nothing here")
-        key_id = _shown(claims.get(self.key_id_claim))
-        credential = Credential(OrganizationId(organization_id), key_id, access)
-        return Proven(credential, _time(claims.get("exp")))
+        return Proven(Credential(OrganizationId(organization_id), key_id, access), expires_at)
 
     def _foreign(self, claims: Mapping[str, object]) -> str | None:
         """Why the token is not for us, if so."""
@@ -90,13 +103,11 @@ class TokenRules:
 
 
 def _untimely(claims: Mapping[str, object], now: float) -> str | None:
-    """Why the token is not valid at the moment, if so."""
+    """Return why the token is not valid yet, or can't be judged, or None."""
     for claim in ("exp", "nbf"):
         if claim in claims and _time(claims[claim]) is None:
             return f"{claim} is no time"
-    expires_at, begins_at = _time(claims.get("exp")), _time(claims.get("nbf"))
-    if expires_at is not None and expires_at <= now:
-        return "it has expired"
+    begins_at = _time(claims.get("nbf"))
     if begins_at is not None and begins_at > now + _CLOCKS_DIFFER:
         return "it is not valid yet"
     return None

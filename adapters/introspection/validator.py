@@ -7,11 +7,12 @@ from collections import OrderedDict
 from hashlib import sha256
 from threading import Lock
 from time import monotonic
+from typing import TypeVar
 
 from attrs import evolve, frozen
 
 from recipient_fields.application import Clock, system_clock
-from recipient_fields.domain import Credential, PlainKey
+from recipient_fields.domain import Credential, PlainKey, Rejection, RejectionReason
 
 from .issuer import TOKEN, Endpoint, Issuer
 from .rules import Proven, TokenRules, Unproven
@@ -19,6 +20,8 @@ from .rules import Proven, TokenRules, Unproven
 LONGEST_CACHE_SECONDS = 300
 USUAL_CACHE_TOKENS = 10_000
 LONGEST_TOKEN = 8_192
+
+Outcome = TypeVar("Outcome", Credential, Rejection)
 
 _log = logging.getLogger(__name__)
 
@@ -50,21 +53,23 @@ class IntrospectionKeyValidator:
         self._clock = clock
         self._kept = _Kept(cache_seconds, cache_tokens) if cache_seconds else None
 
-    def validate(self, presented: str, /) -> Credential | None:
-        """See KeyValidator. What can't be a token is refused without asking the issuer."""
-        if not _can_be_token(presented):
-            return None
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        """Ask the issuer, unless the text can't be one of its tokens."""
+        if len(presented) > LONGEST_TOKEN or TOKEN.fullmatch(presented) is None:
+            return Rejection(RejectionReason.MALFORMED)
+        if PlainKey.find(presented) is not None:  # The issuer must not see a key of ours.
+            return Rejection(RejectionReason.UNKNOWN)
         if self._kept is None:
             proven = self._introspect(presented)
-            return None if proven is None else proven.credential
+            return proven if isinstance(proven, Rejection) else proven.credential
         digest = sha256(presented.encode("ascii")).digest()
         kept = self._kept.find(digest, self._clock().timestamp())
         if kept is not None:
             return kept
         asked_at = monotonic()
         proven = self._introspect(presented)
-        if proven is None:
-            return None
+        if isinstance(proven, Rejection):
+            return proven
         self._kept.keep(digest, proven, asked_at)
         return proven.credential
 
@@ -72,32 +77,22 @@ class IntrospectionKeyValidator:
         """Give back the connections, for good: no token can be told any more."""
         self._endpoint.close()
 
-    def _introspect(self, token: str) -> Proven | None:
+    def _introspect(self, token: str) -> Proven | Rejection:
         claims = self._endpoint.introspect(token)
         if claims is None:
-            return None
+            return Rejection(RejectionReason.UNKNOWN)
         verdict = self._rules.judge(claims, self._clock())
         if isinstance(verdict, Unproven):
             _log.info("an active token was refused: %s", verdict.reason)
-            return None
-        return _without(token, verdict)
+            return _without(token, verdict.rejection)
+        return evolve(verdict, credential=_without(token, verdict.credential))
 
 
-def _can_be_token(text: str) -> bool:
-    """Is it of the characters and a length that tokens have (RFC 6750, section 2.1)?
-
-    A key of ours is none of the issuer's business.
-    """
-    well_formed = len(text) <= LONGEST_TOKEN and TOKEN.fullmatch(text) is not None
-    return well_formed and PlainKey.find(text) is None
-
-
-def _without(token: str, proven: Proven) -> Proven:
-    """What is proven, without the token as its own name: the log shows that."""
-    key_id = proven.credential.key_id
-    if not isinstance(key_id, str) or token not in key_id:
-        return proven
-    return evolve(proven, credential=evolve(proven.credential, key_id=None))
+def _without(token: str, outcome: Outcome) -> Outcome:
+    """Return the outcome without a `key_id` that contains the token: the log shows that id."""
+    if isinstance(outcome.key_id, str) and token in outcome.key_id:
+        return evolve(outcome, key_id=None)
+    return outcome
 
 
 @frozen

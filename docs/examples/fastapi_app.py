@@ -22,6 +22,8 @@ from recipient_fields.domain import (
     KeyTaken,
     OperationForbidden,
     OrganizationId,
+    Rejection,
+    RejectionReason,
     StorageUnavailable,
 )
 from recipient_fields.entrypoints.http import create_app as create_fields_api
@@ -115,11 +117,11 @@ def fail(_request: Request, _error: StorageUnavailable) -> JSONResponse:
 class UserValidator:
     """The library's KeyValidator: lets our users in with the tokens that they have."""
 
-    def validate(self, presented: str, /) -> Credential | None:
-        """Who the token's user acts for, and whether they may write."""
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        """Return the organization of the token's user, and whether they may write."""
         user = USERS.get(presented)
         if user is None:
-            return None
+            return Rejection(RejectionReason.UNKNOWN)
         access = Access.READ_WRITE if user.is_editor else Access.READ_ONLY
         return Credential(user.organization_id, f"user-{user.id}", access)
 

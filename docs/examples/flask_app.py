@@ -20,6 +20,8 @@ from recipient_fields.domain import (
     OperationForbidden,
     OrganizationId,
     RecipientFieldsError,
+    Rejection,
+    RejectionReason,
     StorageUnavailable,
 )
 from recipient_fields.entrypoints.http import create_app as create_fields_api
@@ -51,11 +53,11 @@ class UserValidator:
 
     users: Users
 
-    def validate(self, presented: str, /) -> Credential | None:
-        """Who the token's user acts for, and whether they may write."""
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        """Return the organization of the token's user, and whether they may write."""
         user = self.users.find(presented)
         if user is None:
-            return None
+            return Rejection(RejectionReason.UNKNOWN)
         access = Access.READ_WRITE if user.is_editor else Access.READ_ONLY
         return Credential(user.organization_id, f"user-{user.id}", access)
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
+from ipaddress import ip_network
 from signal import Signals
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from ..composition import STORED_KEYS, Core, migrate_storage, storage_kind
 from ..demo import create_demonstration, curl_commands
 from ..http.addresses import authority
 from ..http.app import MOST_KEPT_BYTES, create_app
+from ..http.client_addresses import ClientAddresses, Network
+from ..http.observation import RequestLog
 from ..http.readiness import ContinualCheck, TimedCheck
 from ..http.server import MOST_CONNECTIONS, Server, TooFewFiles
 from ..logs import FORMATS, LEVELS, Batches, is_readable, start_log
@@ -58,6 +61,26 @@ class Address(click.ParamType[tuple[str, int]]):
         if match is None or int(match[3]) > 65_535:
             self.fail("Write HOST:PORT, like 127.0.0.1:8080 or [::1]:8080.", param, ctx)
         return match[1] or match[2], int(match[3])
+
+
+class Networks(click.ParamType[tuple[Network, ...]]):
+    """Networks, separated by commas; an address is a network of one."""
+
+    name = "networks"
+
+    def convert(
+        self,
+        value: str | tuple[Network, ...],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[Network, ...]:
+        """Return the networks; an empty text contains none."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(ip_network(text.strip()) for text in value.split(",") if text.strip())
+        except ValueError:
+            self.fail("Write networks like 10.0.0.0/8,192.0.2.7,2001:db8::/32.", param, ctx)
 
 
 class Mebibytes(click.IntRange):
@@ -144,6 +167,19 @@ class Mebibytes(click.IntRange):
     show_default=True,
     help="The log on standard error: readable, or JSON lines; auto is readable on a terminal.",
 )
+@option(
+    "--log-client-address",
+    is_flag=True,
+    help="Log the client's IP address with every request.",
+)
+@option(
+    "--trusted-proxies",
+    type=Networks(),
+    default=(),
+    metavar="NETWORKS",
+    help="With --log-client-address: the networks of the proxies whose X-Forwarded-For or Forwarded"
+    " header is believed, such as 10.0.0.0/8,::1.",
+)
 @option("--migrate", is_flag=True, help="Bring the storage's schema up to date first.")
 @option("--demo", is_flag=True, help="Fill an empty storage with demonstration data.")
 @click.pass_obj
@@ -158,7 +194,9 @@ def serve(
     cache: int,
     log_level: str,
     log_format: str,
+    trusted_proxies: tuple[Network, ...],
     *,
+    log_client_address: bool,
     reuse_port: bool,
     prepare: bool,
     migrate: bool,
@@ -169,6 +207,7 @@ def serve(
         raise click.UsageError(f"--demo shows a stored key. Leave --keys at {STORED_KEYS} for it.")
     log = start_log(log_level, log_format, sys.stderr)
     lifetime = _Lifetime(log)
+    client_addresses = ClientAddresses(trusted_proxies) if log_client_address else None
     if migrate:
         migrate_storage(storage)
     with opened(
@@ -192,8 +231,9 @@ def serve(
             check,
             () if metrics is None else (metrics.observe,),
             most_kept_bytes=cache,
-            log=log.log,
+            request_log=RequestLog(log.log, client_addresses),
         )
+        host_log = RequestLog(log.offer, client_addresses)
         with _binding(listen, "--listen"):
             server = Server(
                 app,
@@ -202,9 +242,9 @@ def serve(
                 connections=connections,
                 shared=reuse_port,
                 on_drain=drain,
-                log=log.offer,
+                request_log=host_log,
             )
-        with _administered(admin_listen, core, metrics, check, server) as admin_url:
+        with _administered(admin_listen, core, metrics, check, server, host_log) as admin_url:
             readable = is_readable(log_format, sys.stderr)
             if demo and not readable:  # Nobody looks for a note among lines for machines.
                 note(f"Recipient Fields answers at {server.url}")
@@ -257,6 +297,8 @@ def _new_metrics() -> Metrics:
 
     from ..http.metrics import Metrics
 
+    # It applies to the whole process, so a library can't decide it.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     return Metrics()
 
 
@@ -267,6 +309,7 @@ def _administered(
     metrics: Metrics | None,
     check: TimedCheck,
     server: Server,
+    request_log: RequestLog,
 ) -> Iterator[str | None]:
     """Answer operators there while the block runs, which is given the URL; else nowhere."""
     if address is None or metrics is None:
@@ -279,7 +322,8 @@ def _administered(
         metrics.watch_pool(core.storage)
     with ContinualCheck(check) as last_check:
         with _binding(address, "--admin-listen"):
-            listener = AdminListener(create_admin_app(metrics, last_check), *address)
+            app = create_admin_app(metrics, last_check, request_log)
+            listener = AdminListener(app, *address, request_log=request_log)
         sys.setswitchinterval(_SWITCH_SECONDS)
         with listener:
             yield listener.url
@@ -301,8 +345,6 @@ def _binding(address: tuple[str, int], option: str) -> Iterator[None]:
 def _demonstrate(core: Core, url: str) -> None:
     key = create_demonstration(core)
     if key is None:
-    # It applies to the whole process, so a library can't decide it.
-    disable_created_metrics()  # type: ignore[no-untyped-call]
         note("The storage has data already; it was kept, and no demonstration data was added.")
         note("`recipient-fields organizations list` shows the ids of the organizations, and")
         note("`recipient-fields keys create --organization ID --name NAME` makes a key.")

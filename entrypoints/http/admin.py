@@ -14,9 +14,9 @@ import falcon
 from .addresses import authority, listen
 from .app import bare_app
 from .connections import Connection
-from .gate import Gate
 from .listener import Listener
 from .metrics import Metrics, MetricsPage
+from .observation import DEFAULT_REQUEST_LOG, RequestLog
 from .resources import Liveness, Readiness
 
 MOST_CONNECTIONS = 50
@@ -25,13 +25,13 @@ _FAREWELL_SECONDS = 0.2
 
 
 def create_admin_app(
-    metrics: Metrics, check: Callable[[], None]
+    metrics: Metrics, check: Callable[[], None], request_log: RequestLog = DEFAULT_REQUEST_LOG
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """`/healthz`, `/readyz` and `/metrics` as a WSGI application, without any API key.
 
     `check` answers at once; it raises where the service is not ready.
     """
-    app = bare_app(Gate(None))
+    app = bare_app(None, (), request_log)
     app.add_route("/healthz", Liveness())
     app.add_route("/readyz", Readiness(check))
     app.add_route("/metrics", MetricsPage(metrics))
@@ -45,12 +45,24 @@ class AdminListener:
     each change of threads is a wait for the interpreter.
     """
 
-    def __init__(self, app: WSGIApplication, host: str, port: int) -> None:
+    def __init__(
+        self,
+        app: WSGIApplication,
+        host: str,
+        port: int,
+        *,
+        request_log: RequestLog = DEFAULT_REQUEST_LOG,
+    ) -> None:
         """OSError where the address can't be bound."""
         listening = listen(host, port, shared=False)
         self.url: str = f"http://{authority(*listening.getsockname()[:2])}"
         self._listener = _Listener(
-            app, listening, threads=0, connections=MOST_CONNECTIONS, shared=False
+            app,
+            listening,
+            threads=0,
+            connections=MOST_CONNECTIONS,
+            shared=False,
+            request_log=request_log,
         )
         self._thread = Thread(target=self._listener.run, name="admin", daemon=True)
 

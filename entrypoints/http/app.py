@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
 import falcon
+from falcon.routing import CompiledRouter
 
 from recipient_fields.application import KeyValidator, RecipientFieldService
 from recipient_fields.domain import RecipientFieldsError
@@ -15,7 +16,7 @@ from .documentation import ContractDocument, ReferenceFile, ReferencePage
 from .gate import Gate, logged_request_id, request_id
 from .kept_answers import KeptAnswers
 from .media_types import JSON, PROBLEM, prefers_problem
-from .observation import Log, Observation, Observer, RequestLog, log_record
+from .observation import DEFAULT_REQUEST_LOG, Observation, Observer, RequestLog
 from .problems import CODES, Problem, Refused, problem, problem_of, render_error, render_problem
 from .readiness import TimedCheck
 from .resources import FieldCollection, FieldItem, Liveness, Readiness
@@ -33,14 +34,15 @@ def create_app(
     observers: Iterable[Observer] = (),
     *,
     most_kept_bytes: int = MOST_KEPT_BYTES,
-    log: Log = log_record,
+    request_log: RequestLog = DEFAULT_REQUEST_LOG,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """The service as a WSGI application.
 
-    `check` raises StorageUnavailable where the service is not ready; it is given 500 ms. The log
-    and the `observers` are told of every request. `most_kept_bytes`: see KeptAnswers.
+    `check` raises StorageUnavailable where the service is not ready; it is given 500 ms.
+    `request_log` and the `observers` are called for every response. `most_kept_bytes`: see
+    KeptAnswers.
     """
-    app = bare_app(Gate(validator), observers, log)
+    app = bare_app(validator, observers, request_log)
     kept = KeptAnswers(most_kept_bytes)
     timed = check if isinstance(check, TimedCheck) else TimedCheck(check)
     app.add_route("/api/v1/recipient_fields", FieldCollection(service, kept))
@@ -54,10 +56,14 @@ def create_app(
 
 
 def bare_app(
-    gate: Gate, observers: Iterable[Observer] = (), log: Log = log_record
+    validator: KeyValidator | None,
+    observers: Iterable[Observer] = (),
+    request_log: RequestLog = DEFAULT_REQUEST_LOG,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """An application that observes, lets in and refuses as the service does, without a route."""
-    app = falcon.App(middleware=(Observation((RequestLog(log), *observers)), gate))
+    router = CompiledRouter()
+    middleware = (Observation((request_log, *observers)), Gate(validator, router))
+    app = falcon.App(middleware=middleware, router=router)
     app.add_error_handler(Exception, _answer_unexpected)
     app.add_error_handler(falcon.HTTPError, _answer_framework)
     for kind in CODES:

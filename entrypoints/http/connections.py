@@ -12,6 +12,7 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import ErrorTask, Task, WSGITask
 from waitress.utilities import build_http_date
 
+from .client_addresses import Sender
 from .framing import FramedRequest, Refusal
 from .gate import HIDDEN_KEY, choose_request_id, shown_request_id
 from .media_types import JSON, PROBLEM, favours_problem
@@ -117,8 +118,10 @@ class RefusalTask(_Answering, ErrorTask):
         self.close_on_finish = refused.code != "overloaded" or len(self.channel.requests) > 1
         head = self.build_response_header()
         self.wrote_header = True
+        headers = request.headers
         self.channel.server.tell(
             refused,
+            Sender(self.channel.addr[0], headers.get("X_FORWARDED_FOR"), headers.get("FORWARDED")),
             request_id=self._shown(request_id),
             method=request.command,
             seconds=monotonic() - request.began,

@@ -12,9 +12,16 @@ from random import getrandbits
 
 import falcon
 from attrs import frozen
+from falcon.routing import CompiledRouter
 
 from recipient_fields.application import KeyValidator
-from recipient_fields.domain import Credential, Precondition, without_keys
+from recipient_fields.domain import (
+    Credential,
+    Precondition,
+    Rejection,
+    RejectionReason,
+    without_keys,
+)
 
 from .bodies import LARGEST_BODY
 from .conditions import parse_precondition
@@ -43,12 +50,16 @@ class Gate:
     validator: KeyValidator | None
     """None where nothing is protected."""
 
+    router: CompiledRouter
+    """Finds the route that the log shows for a request without a valid key."""
+
     def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
         """Size, authentication, and paths that have two readings."""
         _require_size(req)
         if self.validator is not None and req.path.startswith(PROTECTED_PREFIX):
-            req.context.credential = _authenticate(req, self.validator)
-        _require_plain_path(req)
+            self._authenticate(req, self.validator)
+        if not _is_plain_path(req):
+            raise Refused("not_found")
 
     def process_resource(
         self,
@@ -85,6 +96,18 @@ class Gate:
             resp.set_header("Cache-Control", "no-store")
         if req.path.startswith(PROTECTED_PREFIX):
             resp.set_header("Vary", "Authorization, Accept")
+
+    def _authenticate(self, req: falcon.Request, validator: KeyValidator) -> None:
+        header = req.get_header("Authorization")
+        outcome = _validate(header, validator)
+        if isinstance(outcome, Credential):
+            req.context.credential = outcome
+            return
+        req.context.rejection = outcome
+        route = self.router.find(req.path, req) if _is_plain_path(req) else None
+        req.uri_template = None if route is None else route[3]
+        challenge = _REALM if header is None else f'{_REALM}, error="invalid_token"'
+        raise Refused("unauthorized", headers={"WWW-Authenticate": challenge})
 
 
 def credential(req: falcon.Request) -> Credential:
@@ -141,20 +164,15 @@ def _require_size(req: falcon.Request) -> None:
         raise Refused("payload_too_large")
 
 
-def _authenticate(req: falcon.Request, validator: KeyValidator) -> Credential:
-    header = req.get_header("Authorization")
+def _validate(header: str | None, validator: KeyValidator) -> Credential | Rejection:
     if header is None:
-        raise Refused("unauthorized", headers={"WWW-Authenticate": _REALM})
+        return Rejection(RejectionReason.MISSING)
     bearer = _BEARER.fullmatch(header)
-    proven = None if bearer is None else validator.validate(bearer[1])
-    if proven is None:
-        challenge = f'{_REALM}, error="invalid_token"'
-        raise Refused("unauthorized", headers={"WWW-Authenticate": challenge})
-    return proven
+    return Rejection(RejectionReason.MALFORMED) if bearer is None else validator.validate(bearer[1])
 
 
-def _require_plain_path(req: falcon.Request) -> None:
-    """404 for a trailing slash, and where the path as sent could be split in another way."""
+def _is_plain_path(req: falcon.Request) -> bool:
+    """Return whether the path can be split in one way only, and has no trailing slash."""
     sent = req.env.get("REQUEST_URI") or req.env.get("RAW_URI") or ""
-    if _AMBIGUOUS_PATH.match(sent.partition("?")[0]) or req.path.endswith("/"):
-        raise Refused("not_found")
+    ambiguous = _AMBIGUOUS_PATH.match(sent.partition("?")[0]) is not None
+    return not ambiguous and (req.path == "/" or not req.path.endswith("/"))

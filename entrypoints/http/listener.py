@@ -14,9 +14,10 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 
 from .addresses import refuse_handshakes
+from .client_addresses import Sender
 from .connections import Connection
 from .framing import LARGEST_HEADERS
-from .observation import Log, RequestLog, log_record
+from .observation import DEFAULT_REQUEST_LOG, RequestLog
 from .poll import Poll
 from .problems import Problem
 from .workers import Workers
@@ -63,12 +64,12 @@ class Listener(TcpWSGIServer):
         threads: int,
         connections: int,
         shared: bool,
-        log: Log = log_record,
+        request_log: RequestLog = DEFAULT_REQUEST_LOG,
     ) -> None:
         settings = Adjustments(
             ident=None,
             log_socket_errors=False,
-            clear_untrusted_proxy_headers=False,  # Nobody here reads them.
+            clear_untrusted_proxy_headers=False,  # The request log decides whom to trust.
             max_request_header_size=LARGEST_HEADERS,
             inbuf_overflow=_SPOOL_BYTES,
             outbuf_overflow=_SPOOL_BYTES,
@@ -86,7 +87,7 @@ class Listener(TcpWSGIServer):
         )
         self.poll.add(self)
         self.poll.add(self.trigger)
-        self._log_refusal = RequestLog(log).refusal
+        self._request_log = request_log
         self._most = connections
         self._shared = shared
         self._next_check = 0.0
@@ -130,15 +131,17 @@ class Listener(TcpWSGIServer):
         else:
             super().add_task(task)
 
-    def tell(self, refused: Problem, *, request_id: str, method: str, seconds: float) -> None:
+    def tell(
+        self, refused: Problem, sender: Sender, *, request_id: str, method: str, seconds: float
+    ) -> None:
         """Count a request that was refused before the application saw it, and log it."""
         with self.task_dispatcher.lock:
             if refused.code == "overloaded":
                 self.shed += 1
             else:
                 self.refused += 1
-        self._log_refusal(
-            request_id=request_id, method=method, status=refused.status, seconds=seconds
+        self._request_log.refusal(
+            sender, request_id=request_id, method=method, status=refused.status, seconds=seconds
         )
 
     def readable(self) -> bool:

@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     InvalidField,
     KeyValidationUnavailable,
     RecipientFieldsError,
+    Rejection,
     StorageUnavailable,
 )
 
@@ -57,7 +58,6 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry: CollectorRegistry = CollectorRegistry()
-        self._requests = Counter(
         ProcessCollector(registry=self.registry)
         build = Info(
             "recipient_fields_build",
@@ -65,6 +65,7 @@ class Metrics:
             registry=self.registry,
         )
         build.info({"version": version("recipient-fields"), "python": python_version()})
+        self._requests = Counter(
             "recipient_fields_requests",
             "Requests answered.",
             ("route", "method", "status"),
@@ -196,15 +197,14 @@ class _CountedKeyValidator:
     _refused: Counter
     _unavailable: Counter
 
-    def validate(self, presented: str, /) -> Credential | None:
-        """See KeyValidator."""
+    def validate(self, presented: str, /) -> Credential | Rejection:
         try:
-            proven = self._validator.validate(presented)
+            outcome = self._validator.validate(presented)
         except KeyValidationUnavailable:
             self._unavailable.inc()
             raise
-        (self._refused if proven is None else self._valid).inc()
-        return proven
+        (self._valid if isinstance(outcome, Credential) else self._refused).inc()
+        return outcome
 
 
 @frozen

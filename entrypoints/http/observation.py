@@ -10,8 +10,9 @@ from typing import TypeAlias
 import falcon
 from attrs import frozen
 
-from recipient_fields.domain import Credential
+from recipient_fields.domain import Credential, Rejection
 
+from .client_addresses import ClientAddresses, Sender
 from .gate import logged_request_id
 from .methods import METHODS
 
@@ -24,12 +25,17 @@ Log: TypeAlias = Callable[[str, int, str, Mapping[str, object]], None]
 The facts are texts and numbers. They may be read later, so nobody changes them."""
 
 UNROUTED = "unrouted"
-"""The route of a request that was refused before its route was looked for, or has none."""
+"""The route of a request without one, or of one that was rejected before the API key was read."""
 
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 _BAD_REQUEST = 400
 
 _log = logging.getLogger("recipient_fields.requests")
+
+
+def log_record(logger: str, level: int, event: str, facts: Mapping[str, object]) -> None:
+    """The Log that is `logging`: a record whose `facts` a formatter may show."""
+    logging.getLogger(logger).log(level, event, extra={"facts": facts})
 
 
 @frozen
@@ -58,12 +64,14 @@ class Observation:
 
 @frozen
 class RequestLog:
-    """The observer that tells the log of every request, and shows no key or input of it.
+    """The observer that logs one line per request, without a key or other input.
 
-    Probes that pass are worth no more than a line for debugging.
+    A probe that passes is logged at debug only.
     """
 
-    log: Log
+    log: Log = log_record
+    client_addresses: ClientAddresses | None = None
+    """Finds the client's address; None: the lines have none."""
 
     def __call__(self, req: falcon.Request, resp: falcon.Response, seconds: float) -> None:
         """One line."""
@@ -72,44 +80,33 @@ class RequestLog:
         level = logging.DEBUG if passed else logging.INFO
         if not _log.isEnabledFor(level):
             return
+        facts = _facts(logged_request_id(req), route, method_of(req), resp.status_code, seconds)
         credential: Credential | None = req.context.get("credential")
-        request_id, method = logged_request_id(req), method_of(req)
-        self._tell(level, request_id, credential, route, method, resp.status_code, seconds)
+        rejection: Rejection | None = req.context.get("rejection")
+        if credential is not None:
+            facts |= {"organization": credential.organization_id, "key_id": credential.key_id}
+        elif rejection is not None:
+            facts |= {"key_id": rejection.key_id, "reason": rejection.reason.value}
+        if self.client_addresses is not None:
+            facts["client_address"] = self.client_addresses.find(_sender(req))
+        self.log(_log.name, level, "request", facts)
 
-    def refusal(self, *, request_id: str, method: str, status: int, seconds: float) -> None:
-        """One line of a request that the host refused, which is nobody's and has no route.
+    def refusal(
+        self, sender: Sender, *, request_id: str, method: str, status: int, seconds: float
+    ) -> None:
+        """Log a request that the host rejected, which has no organization and no route.
 
-        The id shows no key. The seconds are those since the first byte, not those of the work.
+        The id shows no key. The seconds count from the first byte, not from the start of the work.
         """
         if not _log.isEnabledFor(logging.INFO):
             return
-        self._tell(logging.INFO, request_id, None, UNROUTED, _known(method), int(status), seconds)
-
-    def _tell(
-        self,
-        level: int,
-        request_id: str,
-        credential: Credential | None,
-        route: str,
-        method: str,
-        status: int,
-        seconds: float,
-    ) -> None:
-        facts = {
-            "request_id": request_id,
-            "organization": None if credential is None else credential.organization_id,
-            "key_id": None if credential is None else credential.key_id,
-            "route": route,
-            "method": method,
-            "status": status,
-            "milliseconds": round(seconds * 1_000, 3),
-        }
-        self.log(_log.name, level, "request", facts)
+        facts = _facts(request_id, UNROUTED, _known(method), int(status), seconds)
+        if self.client_addresses is not None:
+            facts["client_address"] = self.client_addresses.find(sender)
+        self.log(_log.name, logging.INFO, "request", facts)
 
 
-def log_record(logger: str, level: int, event: str, facts: Mapping[str, object]) -> None:
-    """The Log that is `logging`: a record whose `facts` a formatter may show."""
-    logging.getLogger(logger).log(level, event, extra={"facts": facts})
+DEFAULT_REQUEST_LOG = RequestLog()
 
 
 def route_of(req: falcon.Request) -> str:
@@ -120,6 +117,25 @@ def route_of(req: falcon.Request) -> str:
 def method_of(req: falcon.Request) -> str:
     """The request's method: one of few, whatever clients send."""
     return _known(req.method)
+
+
+def _facts(
+    request_id: str, route: str, method: str, status: int, seconds: float
+) -> dict[str, object]:
+    return {
+        "request_id": request_id,
+        "organization": None,
+        "key_id": None,
+        "route": route,
+        "method": method,
+        "status": status,
+        "milliseconds": round(seconds * 1_000, 3),
+    }
+
+
+def _sender(req: falcon.Request) -> Sender:
+    peer: str | None = req.env.get("REMOTE_ADDR")
+    return Sender(peer, req.get_header("X-Forwarded-For"), req.get_header("Forwarded"))
 
 
 def _known(method: str) -> str:

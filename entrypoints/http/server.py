@@ -11,7 +11,7 @@ from wsgiref.types import WSGIApplication
 from recipient_fields.application.extras import brought_by
 
 from .addresses import authority, listen
-from .observation import Log, log_record
+from .observation import DEFAULT_REQUEST_LOG, RequestLog
 
 with brought_by("http", "waitress"):
     from .listener import SPARE_CONNECTIONS, Listener
@@ -45,19 +45,25 @@ class Server:
         connections: int = MOST_CONNECTIONS,
         shared: bool = False,
         on_drain: Callable[[signal.Signals, int], None] = lambda _by, _in_flight: None,
-        log: Log = log_record,
+        request_log: RequestLog = DEFAULT_REQUEST_LOG,
     ) -> None:
         """OSError where the address can't be bound; TooFewFiles.
 
         `on_drain` is called before anything else ends, with the signal and how many requests are
-        in flight. A signal may come in the midst of anything, so it must wait for no lock. The log
-        is told of every request that the application does not see; it must not wait.
+        in flight. A signal may come in the midst of anything, so it must wait for no lock.
+        `request_log` is called for every request that the application does not see; it must not
+        wait.
         """
         _require_files(connections)
         listening = listen(host, port, shared=shared)
         self._on_drain = on_drain
         self._listener = Listener(
-            app, listening, threads=threads, connections=connections, shared=shared, log=log
+            app,
+            listening,
+            threads=threads,
+            connections=connections,
+            shared=shared,
+            request_log=request_log,
         )
         for ending in (signal.SIGINT, signal.SIGTERM):  # A shell's background job ignores SIGINT.
             signal.signal(ending, self._end)

@@ -18,6 +18,7 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     PlainKey,
+    Rejection,
 )
 
 NOBODY = OrganizationId(404)
@@ -113,7 +114,7 @@ class TestRevokingAKey:
         issued = issue()
         revoked = administration.revoke_key(issued.api_key.id)
         assert (revoked.revoked_at, revoked.state(clock.now)) == (clock.now, KeyState.REVOKED)
-        assert validator.validate(issued.plain.reveal()) is None
+        assert isinstance(validator.validate(issued.plain.reveal()), Rejection)
 
     def test_twice_changes_nothing(self, issue, administration, clock):
         key_id = issue().api_key.id
@@ -148,7 +149,7 @@ class TestRotatingAKey:
         clock.move(DAY - SECOND)
         assert validator.validate(old.plain.reveal()) == old.api_key.found(0).credential
         clock.move(SECOND)
-        assert validator.validate(old.plain.reveal()) is None
+        assert isinstance(validator.validate(old.plain.reveal()), Rejection)
         assert validator.validate(new.plain.reveal()) == new.api_key.found(0).credential
 
     def test_stores_what_it_returns(self, issue, administration, acme):
@@ -158,7 +159,7 @@ class TestRotatingAKey:
     def test_without_a_grace_ends_the_old_key_at_once(self, issue, administration, validator):
         old = issue()
         new, _ = administration.rotate_key(old.api_key.id, grace=timedelta())
-        assert validator.validate(old.plain.reveal()) is None
+        assert isinstance(validator.validate(old.plain.reveal()), Rejection)
         assert validator.validate(new.plain.reveal()) == new.api_key.found(0).credential
 
     def test_allows_a_grace_of_7_days(self, issue, administration, clock):

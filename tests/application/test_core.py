@@ -13,7 +13,14 @@ from recipient_fields.application import (
     RecipientFieldService,
     system_clock,
 )
-from recipient_fields.domain import DataType, FieldDraft, FieldLimitReached
+from recipient_fields.domain import (
+    Credential,
+    DataType,
+    FieldDraft,
+    FieldLimitReached,
+    Rejection,
+    RejectionReason,
+)
 from recipient_fields.domain.esp import Esp, EspField
 
 from .conftest import StandingClock
@@ -54,15 +61,16 @@ def test_every_use_case_has_the_clock_it_is_given() -> None:
     )
     for made in (organization, field, issued.api_key, integration):
         assert made.created_at == clock.now
-    assert core.validator.validate(issued.plain.reveal()) is not None
+    assert isinstance(core.validator.validate(issued.plain.reveal()), Credential)
     clock.move(timedelta(seconds=1))
-    assert core.validator.validate(issued.plain.reveal()) is None
+    outcome = core.validator.validate(issued.plain.reveal())
+    assert outcome == Rejection(RejectionReason.EXPIRED, issued.api_key.id)
 
 
 def test_another_validator_can_tell_what_keys_prove() -> None:
     class Nobody:
-        def validate(self, _presented: str, /) -> None:
-            return None
+        def validate(self, _presented: str, /) -> Rejection:
+            return Rejection(RejectionReason.UNKNOWN)
 
     nobody = Nobody()
     assert Core.over(MemoryStorage(), validator=nobody).validator is nobody

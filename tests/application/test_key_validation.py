@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from threading import RLock
+from typing import ClassVar
 
 import pytest
 
@@ -13,7 +14,10 @@ from recipient_fields.domain import (
     Access,
     Credential,
     KeyValidationUnavailable,
+    OrganizationId,
     PlainKey,
+    Rejection,
+    RejectionReason,
     StorageUnavailable,
 )
 
@@ -71,9 +75,46 @@ def test_an_active_key_proves_for_whom_its_bearer_acts(
 
 def test_a_key_is_valid_until_its_end(issued, validator, clock):
     clock.move(90 * DAY - SECOND)
-    assert validator.validate(issued.plain.reveal()) is not None
+    assert isinstance(validator.validate(issued.plain.reveal()), Credential)
     clock.move(SECOND)
-    assert validator.validate(issued.plain.reveal()) is None
+    rejection = Rejection(RejectionReason.EXPIRED, issued.api_key.id)
+    assert validator.validate(issued.plain.reveal()) == rejection
+
+
+def test_a_revoked_key_is_rejected_as_such_even_after_its_end(
+    issued, administration, validator, clock
+):
+    administration.revoke_key(issued.api_key.id)
+    for _ in range(2):
+        rejection = Rejection(RejectionReason.REVOKED, issued.api_key.id)
+        assert validator.validate(issued.plain.reveal()) == rejection
+        clock.move(90 * DAY)
+
+
+def test_every_well_formed_key_that_is_not_valid_takes_the_same_steps(
+    issued, administration, storage, clock
+):
+    """So that the duration of a response does not disclose the reason."""
+
+    class Recorded(MemoryApiKeyRepository):
+        steps: ClassVar[list[str]] = []
+
+        def find(self, digest, /):
+            self.steps.append("find")
+            return storage.api_keys.find(digest)
+
+        def record_use(self, key_id, at, /):
+            self.steps.append("record_use")
+
+    recorded = Recorded(RLock(), storage.organizations, storage.fields)
+    validator = StoredKeyValidator(recorded, clock)
+    revoked = administration.issue_key(OrganizationId(issued.api_key.organization_id), name="R")
+    administration.revoke_key(revoked.api_key.id)
+    clock.move(90 * DAY)
+    for presented in (revoked.plain.reveal(), issued.plain.reveal(), EXAMPLE):
+        recorded.steps.clear()
+        assert isinstance(validator.validate(presented), Rejection)
+        assert recorded.steps == ["find"]
 
 
 def test_without_a_clock_the_system_s_tells_whether_a_key_is_valid(storage):
@@ -87,8 +128,8 @@ def test_without_a_clock_the_system_s_tells_whether_a_key_is_valid(storage):
 
 
 def test_a_well_formed_key_that_nobody_issued_proves_nothing(issued, validator):
-    assert validator.validate(EXAMPLE) is None
-    assert validator.validate(PlainKey.generate().reveal()) is None
+    for key in (EXAMPLE, PlainKey.generate().reveal()):
+        assert validator.validate(key) == Rejection(RejectionReason.UNKNOWN)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +142,8 @@ def test_a_well_formed_key_that_nobody_issued_proves_nothing(issued, validator):
 )
 def test_a_malformed_key_is_refused_without_asking_the_storage(presented, storage, clock):
     down = UnreadableApiKeys(RLock(), storage.organizations, storage.fields)
-    assert StoredKeyValidator(down, clock).validate(presented) is None
+    outcome = StoredKeyValidator(down, clock).validate(presented)
+    assert outcome == Rejection(RejectionReason.MALFORMED)
 
 
 def test_a_storage_that_can_not_be_read_leaves_validity_untold(storage, clock):

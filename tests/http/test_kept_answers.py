@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     DataType,
     FieldChanges,
     OrganizationId,
+    Rejection,
     StorageUnavailable,
 )
 from recipient_fields.domain.esp import Esp, EspField
@@ -194,9 +195,10 @@ class TestService:
         class Revisionless:
             validator: KeyValidator
 
-            def validate(self, presented: str, /) -> Credential | None:
+            def validate(self, presented: str, /) -> Credential | Rejection:
                 found = self.validator.validate(presented)
-                return found and evolve(found, catalog_revision=None)
+                assert isinstance(found, Credential)
+                return evolve(found, catalog_revision=None)
 
         client = stand.client(validator=Revisionless(stand.validator)).bearing(api.key)
         for count in range(3):

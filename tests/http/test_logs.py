@@ -8,21 +8,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from ipaddress import ip_network
 from threading import Event
 from time import monotonic, sleep
 from typing import Any, TypeAlias
 
 import pytest
+from falcon.testing import TestClient
 
 from recipient_fields.domain import (
     Access,
     Credential,
     OrganizationId,
     PlainKey,
+    Rejection,
+    RejectionReason,
     StorageUnavailable,
     without_keys,
 )
 from recipient_fields.entrypoints import logs
+from recipient_fields.entrypoints.http.client_addresses import ClientAddresses
+from recipient_fields.entrypoints.http.observation import RequestLog
 from recipient_fields.entrypoints.logs import (
     AUDIT,
     Batches,
@@ -127,11 +133,129 @@ def test_route_and_method_are_of_few_whatever_is_asked_for(
     assert "secret" not in str(line)
 
 
-def test_a_request_without_a_valid_key_is_nobodys(stand: Stand, bakery: OrganizationId, log: Log):
-    stand.client().list()
+REASONS = ("missing", "malformed", "unknown", "expired", "revoked")
 
-    (line,) = log()
-    assert (line["status"], line["organization"], line["key_id"]) == (401, None, None)
+
+@pytest.fixture
+def rejected(stand: Stand, bakery: OrganizationId) -> dict[str, tuple[str | None, int | None]]:
+    """For each reason an `Authorization` header, and the id of its key if there is one."""
+    expired = stand.issue(bakery, lifetime=timedelta(seconds=1))
+    revoked = stand.issue(bakery)
+    stand.administration.revoke_key(revoked.api_key.id)
+    stand.clock.move(seconds=1)
+    return {
+        "missing": (None, None),
+        "malformed": (f"Bearer {revoked.plain.reveal()}0", None),
+        "unknown": (f"Bearer {PlainKey.generate().reveal()}", None),
+        "expired": (f"Bearer {expired.plain.reveal()}", expired.api_key.id),
+        "revoked": (f"Bearer {revoked.plain.reveal()}", revoked.api_key.id),
+    }
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_line_of_a_401_has_its_reason_and_the_id_of_a_known_key(
+    stand: Stand, rejected: dict[str, tuple[str | None, int | None]], log: Log, reason: str
+):
+    header, key_id = rejected[reason]
+    stand.client().list(authorization=header)
+
+    (line,) = requests(log)
+    assert line["status"] == 401
+    assert (line["reason"], line["key_id"], line["organization"]) == (reason, key_id, None)
+    assert header is None or header[20:-4] not in str(log())
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Basic dTpw", "Bearer a b", "Bearer null", ["Bearer a", "Bearer b"]]
+)
+def test_a_header_that_holds_no_api_key_is_malformed(
+    stand: Stand, log: Log, header: str | list[str]
+):
+    stand.client().list(authorization=header)
+
+    (line,) = requests(log)
+    assert (line["status"], line["reason"]) == (401, "malformed")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "route"),
+    [
+        ("GET", FIELDS, FIELDS),
+        ("BREW", FIELDS, FIELDS),
+        ("DELETE", f"{FIELDS}/secret", f"{FIELDS}/{{reference}}"),
+        ("GET", f"{FIELDS}/secret?secret=1", f"{FIELDS}/{{reference}}"),
+        ("GET", "/api/secret", "unrouted"),
+        ("GET", f"{FIELDS}/secret/", "unrouted"),
+        ("GET", f"{FIELDS}/a%2Fsecret", "unrouted"),
+    ],
+)
+def test_the_line_of_a_401_has_the_route_that_a_valid_key_would_have_met(
+    stand: Stand, api: Api, log: Log, method: str, path: str, route: str
+):
+    stand.client().send(method, path, content_type=None)
+    api.send(method, path, content_type=None)
+
+    rejected, accepted = requests(log)
+    assert (rejected["status"], rejected["route"]) == (401, route)
+    assert accepted["route"] == route
+    assert "secret" not in str(rejected)
+
+
+def test_only_the_line_of_a_401_has_a_reason(api: Api, reader: Api, log: Log):
+    api.list()
+    api.get("missing")
+    reader.post({"name": "City", "data_type": "text"})
+
+    assert [(line["status"], "reason" in line) for line in requests(log)] == [
+        *((200, False), (404, False), (403, False))
+    ]
+
+
+def test_a_validator_that_knows_its_keys_by_another_name_has_that_in_the_line(
+    stand: Stand, log: Log
+):
+    class Ended:
+        def validate(self, _presented: str, /) -> Rejection:
+            return Rejection(RejectionReason.EXPIRED, "backend")
+
+    stand.client(validator=Ended()).list(authorization="Bearer a-token")
+
+    (line,) = requests(log)
+    assert (line["status"], line["reason"], line["key_id"]) == (401, "expired", "backend")
+
+
+def test_a_validator_that_still_returns_none_rejects_without_a_reason(stand: Stand, log: Log):
+    class Former:
+        def validate(self, _presented: str, /) -> None:
+            return None
+
+    answer = stand.client(validator=Former()).list(authorization="Bearer a-token")
+
+    (line,) = requests(log)
+    assert answer.outcome == (401, "unauthorized")
+    assert "reason" not in line
+
+
+def test_the_client_s_address_is_in_every_line_if_asked_for(stand: Stand, api: Api, log: Log):
+    by_default = RequestLog()
+    asked = RequestLog(client_addresses=ClientAddresses((ip_network("127.0.0.0/8"),)))
+    for request_log in (by_default, asked):
+        ask = TestClient(stand.app(request_log=request_log)).simulate_get
+        key = {"Authorization": f"Bearer {api.key}"}
+        for path, headers in (
+            (FIELDS, {**key, "X-Forwarded-For": "203.0.113.9"}),
+            (FIELDS, {"Forwarded": "for=203.0.113.9"}),
+            ("/secret", {"X-Forwarded-For": f"{api.key}, unknown"}),
+        ):
+            ask(path, headers=headers, remote_addr="127.0.0.1")
+
+    lines = requests(log)
+    assert [line.get("client_address") for line in lines] == [
+        *([None] * 3),
+        *("203.0.113.9", "203.0.113.9", "127.0.0.1"),
+    ]
+    assert ["client_address" in line for line in lines] == [False] * 3 + [True] * 3
+    assert (api.key or "")[8:-8] not in str(lines)
 
 
 def test_probes_are_worth_a_line_only_where_they_fail(stand: Stand, log: Log):

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 from attrs import Factory, define, frozen
 
-from recipient_fields.domain import ADMINISTRATOR, Access, KeyValidationUnavailable, OrganizationId
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Access,
+    KeyValidationUnavailable,
+    OrganizationId,
+    Rejection,
+)
 
 from .api import FIELDS, MEGABYTE, Answer, Api
 from .conftest import Stand
@@ -221,7 +227,7 @@ def test_a_taken_key_comes_before_the_limit(stand: Stand, api: Api, bakery: Orga
 class Undecided:
     """A key validator that is down."""
 
-    def validate(self, presented: str, /) -> None:
+    def validate(self, presented: str, /) -> Rejection:
         raise KeyValidationUnavailable("down")
 
 

@@ -11,7 +11,13 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.application import FieldRepository, KeyValidator
-from recipient_fields.domain import Catalog, Credential, OrganizationId, RecipientField
+from recipient_fields.domain import (
+    Catalog,
+    Credential,
+    OrganizationId,
+    RecipientField,
+    Rejection,
+)
 from recipient_fields.entrypoints.composition import Core
 from recipient_fields.entrypoints.http.answers import Answer
 from recipient_fields.entrypoints.http.kept_answers import KeptAnswers
@@ -63,10 +69,10 @@ class ReportsAnOldRevision:
         self._sound = sound
         self._revision: int | None = None
 
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         found = self._sound.validate(presented)
-        if found is None:
-            return None
+        if isinstance(found, Rejection):
+            return found
         old, self._revision = self._revision, found.catalog_revision
         return evolve(found, catalog_revision=old)
 
@@ -107,9 +113,10 @@ class CountsItsOwnWrites:
 
         return write
 
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         found = self._core.validator.validate(presented)
-        return found and evolve(found, catalog_revision=self._writes)
+        assert isinstance(found, Credential)
+        return evolve(found, catalog_revision=self._writes)
 
 
 @pytest.mark.parametrize("fault", [LosesUpdates, ChecksBeforeItDeletes, ListsInTwoSteps])

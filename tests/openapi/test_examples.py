@@ -13,6 +13,7 @@ from recipient_fields.domain import (
     DataType,
     FieldDraft,
     KeyValidationUnavailable,
+    Rejection,
     StorageUnavailable,
 )
 from recipient_fields.entrypoints.http.openapi_answers import EXAMPLES, REQUEST_ID
@@ -136,7 +137,7 @@ def _with_every_field_taken(service: Service, headers: dict[str, str]) -> Result
 
 def _without_keys(service: Service, headers: dict[str, str]) -> Result:
     class Unavailable:
-        def validate(self, _presented: str, /) -> None:
+        def validate(self, _presented: str, /) -> Rejection:
             raise KeyValidationUnavailable
 
     broken = evolve(service, validator=Unavailable())

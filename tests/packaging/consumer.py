@@ -64,6 +64,8 @@ from recipient_fields.domain import (
     Precondition,
     RecipientField,
     RecipientFieldsError,
+    Rejection,
+    RejectionReason,
     Rule,
     SortKey,
     Source,
@@ -157,12 +159,12 @@ class StaffKeys:
     organizations: Mapping[str, OrganizationId]
     reachable: bool = True
 
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         if not self.reachable:
             raise KeyValidationUnavailable
         organization_id = self.organizations.get(presented)
         if organization_id is None:
-            return None
+            return Rejection(RejectionReason.UNKNOWN)
         return Credential(organization_id, f"staff:{organization_id}", Access.READ_ONLY)
 
 
@@ -287,7 +289,7 @@ def authenticate(organization_id: OrganizationId, storage: Storage) -> None:
     }
     for presented, validator in validators.items():
         credential = validator.validate(presented)
-        assert credential is not None
+        assert isinstance(credential, Credential)
         assert credential.organization_id == organization_id
         assert evolve(credential, catalog_revision=None) == credential
 

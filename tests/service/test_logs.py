@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ..cli.commands import HANGS, SCRIPT
-from .service import FIELDS, Service
+from .service import FIELDS, Client, Service
 
 
 def test_a_request_is_a_line_of_json_where_nobody_reads_along(service: Service, key: str) -> None:
@@ -48,6 +48,82 @@ def test_no_line_of_a_broken_request_shows_the_key_that_its_id_is(
 
     assert service.stop() == 0
     assert [line["request_id"] for line in service.requests] == ["[API key]"]
+
+
+TRUSTING = ("--log-client-address", "--trusted-proxies", "127.0.0.0/8, 10.0.0.0/8")
+
+
+def test_the_client_s_address_is_looked_for_behind_trusted_proxies(
+    start: Callable[..., Service], key: str
+) -> None:
+    service = start(*TRUSTING)
+    client = service.client(key)
+    client("GET", FIELDS, **{"X-Forwarded-For": "192.0.2.66, 203.0.113.9, 10.0.0.1"})
+    client("GET", FIELDS, Forwarded='for="[2001:db8::1]:4711"')
+    client("GET", "/nothing", **{"X-Forwarded-For": key})
+    service.anyone("GET", FIELDS, **{"X-Forwarded-For": "203.0.113.9"})
+    service.stop()
+
+    assert [(line["status"], line["client_address"]) for line in service.requests] == [
+        *((200, "203.0.113.9"), (200, "2001:db8::1"), (404, "127.0.0.1"), (401, "203.0.113.9"))
+    ]
+
+
+def test_a_request_that_the_host_rejects_has_its_client_s_address_if_its_headers_were_read(
+    start: Callable[..., Service],
+) -> None:
+    service = start(*TRUSTING)
+    host = "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.9\r\n"
+    service.anyone.refused(f"{host}Transfer-Encoding: gzip\r\n\r\n".encode())
+    service.anyone.refused(f"{host}X : a\r\n\r\n".encode())
+    service.stop()
+
+    assert [(line["status"], line["client_address"]) for line in service.requests] == [
+        *((501, "203.0.113.9"), (400, "127.0.0.1"))
+    ]
+
+
+def test_without_trusted_proxies_the_client_s_address_is_the_peer_s(
+    start: Callable[..., Service], key: str
+) -> None:
+    service = start(RECIPIENT_FIELDS_LOG_CLIENT_ADDRESS="true")
+    service.client(key)("GET", FIELDS, **{"X-Forwarded-For": "203.0.113.9"})
+    service.stop()
+
+    assert [line["client_address"] for line in service.requests] == ["127.0.0.1"]
+
+
+def test_client_addresses_are_not_logged_unless_asked_for(
+    start: Callable[..., Service], key: str
+) -> None:
+    service = start("--trusted-proxies", "127.0.0.1")
+    service.client(key)("GET", FIELDS, **{"X-Forwarded-For": "203.0.113.9"})
+    service.stop()
+
+    assert "client_address" not in service.told
+    assert "203.0.113.9" not in service.told
+
+
+def test_the_admin_address_logs_client_addresses_as_well(start: Callable[..., Service]) -> None:
+    service = start(*TRUSTING, "--admin-listen", "127.0.0.1:0")
+    operator = Client("http://" + service.tells(r'"admin_address": "([^"]+)"')[1])
+    operator("GET", "/nothing", **{"X-Forwarded-For": "203.0.113.9"})
+    operator.refused(b"GET / HTTP/1.1\r\n\r\n")
+    service.stop()
+
+    assert [(line["status"], line["client_address"]) for line in service.requests] == [
+        *((404, "203.0.113.9"), (400, "127.0.0.1"))
+    ]
+
+
+@pytest.mark.parametrize(
+    "networks", ["proxy.example", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.0/8;::1"]
+)
+def test_what_is_no_network_is_misuse(start: Callable[..., Service], networks: str) -> None:
+    service = start("--trusted-proxies", networks)
+
+    service.tells("Invalid value for '--trusted-proxies': Write networks like 10.0.0.0/8,")
+    assert service.ended() == 2
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,15 +30,17 @@ HOSTS = {
 
 
 @contextmanager
-def hosted(host: str, storage: str, **environment: str) -> Iterator[int]:
-    """The port at which that host serves the application over the storage."""
+def hosted(
+    host: str, storage: str, log: int = subprocess.DEVNULL, **environment: str
+) -> Iterator[int]:
+    """The port at which that host serves the application, which logs to the file `log`."""
     port = free_port()
     arguments = [argument.format(port=port) for argument in HOSTS[host]]
     with subprocess.Popen(
         [Path(sys.executable).with_name(host), *arguments],
         env=environment_with({"RECIPIENT_FIELDS_STORAGE": storage, **environment}),
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=log,
     ) as process:
         try:
             yield port
@@ -46,11 +49,11 @@ def hosted(host: str, storage: str, **environment: str) -> Iterator[int]:
             process.wait(HANGS)
 
 
-def asked(port: int, path: str, key: str = "") -> int | None:
+def asked(port: int, path: str, key: str = "", **headers: str) -> int | None:
     """The status of the answer; None while nobody answers."""
     connection = HTTPConnection("127.0.0.1", port, timeout=HANGS)
     try:
-        connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
+        connection.request("GET", path, headers={"Authorization": f"Bearer {key}", **headers})
         return connection.getresponse().status
     except ConnectionError:
         return None
@@ -66,3 +69,27 @@ def test_another_host_serves_it_as_well(
         eventually(lambda: asked(port, "/readyz") == 200)
         assert asked(port, FIELDS, issued.plain.reveal()) == 200
         assert asked(port, FIELDS) == 401
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_another_host_logs_the_client_s_address_as_well(
+    host: str, storage: str, tmp_path: Path
+) -> None:
+    with (tmp_path / "log").open("wb") as log:
+        settings = {
+            "RECIPIENT_FIELDS_LOG_CLIENT_ADDRESS": "true",
+            "RECIPIENT_FIELDS_TRUSTED_PROXIES": "127.0.0.1",
+        }
+        with hosted(host, storage, log.fileno(), **settings) as port:
+            eventually(lambda: asked(port, "/readyz") == 200)
+            for headers in ({"X-Forwarded-For": "203.0.113.9"}, {"Forwarded": "for=203.0.113.8"}):
+                assert asked(port, FIELDS, **headers) == 401
+            assert asked(port, FIELDS) == 401
+            eventually(lambda: (tmp_path / "log").read_text().count('"status": 401') == 3)
+
+    lines = (tmp_path / "log").read_text().splitlines()
+    rejected = [json.loads(line) for line in lines if '"status": 401' in line]
+    assert [fact["client_address"] for fact in rejected] == [
+        *("203.0.113.9", "203.0.113.8", "127.0.0.1")
+    ]
+    assert {fact["reason"] for fact in rejected} == {"malformed"}

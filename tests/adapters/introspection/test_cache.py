@@ -8,7 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from recipient_fields.adapters.introspection import IntrospectionKeyValidator
-from recipient_fields.domain import KeyValidationUnavailable
+from recipient_fields.domain import (
+    Credential,
+    KeyValidationUnavailable,
+    Rejection,
+)
 
 from ..esp.server import Played, Stage
 from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens
@@ -29,7 +33,7 @@ def test_a_token_is_asked_about_once_in_the_window_and_a_revocation_seen_after_i
     assert tokens.asked == [TOKEN]
 
     time.sleep(0.55)
-    assert validator.validate(TOKEN) is None
+    assert isinstance(validator.validate(TOKEN), Rejection)
     assert tokens.asked == [TOKEN] * 2
 
 
@@ -47,24 +51,24 @@ def test_nothing_is_kept_beyond_the_end_of_the_token(asking: Make, tokens: Token
     validator = asking(cache_seconds=60, clock=clock)
     tokens.active[TOKEN]["exp"] = NOW_SECONDS + 10
 
-    assert validator.validate(TOKEN) is not None
+    assert isinstance(validator.validate(TOKEN), Credential)
     clock.move(9.999)
-    assert validator.validate(TOKEN) is not None
+    assert isinstance(validator.validate(TOKEN), Credential)
     assert tokens.asked == [TOKEN]
     clock.move(0.001)
-    assert validator.validate(TOKEN) is None
+    assert isinstance(validator.validate(TOKEN), Rejection)
 
 
 def test_what_is_no_valid_key_is_asked_about_each_time(asking: Make, tokens: Tokens) -> None:
     validator = asking(cache_seconds=60)
     claims = tokens.active.pop(TOKEN)
-    assert validator.validate(TOKEN) is None
+    assert isinstance(validator.validate(TOKEN), Rejection)
     tokens.active[TOKEN] = {**claims, "scope": "profile"}
-    assert validator.validate(TOKEN) is None
+    assert isinstance(validator.validate(TOKEN), Rejection)
 
     tokens.active[TOKEN] = claims
 
-    assert validator.validate(TOKEN) is not None
+    assert isinstance(validator.validate(TOKEN), Credential)
     assert tokens.asked == [TOKEN] * 3
 
 
@@ -74,7 +78,7 @@ def test_one_token_is_never_taken_for_another(asking: Make, tokens: Tokens) -> N
 
     for _ in range(2):
         proven = [validator.validate(token) for token in (TOKEN, "other", "none")]
-        assert [p and p.organization_id for p in proven] == [7, 8, None]
+        assert [getattr(p, "organization_id", None) for p in proven] == [7, 8, None]
 
 
 def test_the_number_of_kept_tokens_is_bounded_and_the_oldest_goes_first(
@@ -84,7 +88,7 @@ def test_the_number_of_kept_tokens_is_bounded_and_the_oldest_goes_first(
     tokens.active = {token: dict(CLAIMS) for token in ("a", "b", "c")}
 
     for token in ("a", "b", "c", "b", "c", "a"):
-        assert validator.validate(token) is not None
+        assert isinstance(validator.validate(token), Credential)
 
     assert tokens.asked == ["a", "b", "c", "a"]
 

@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recipient_fields.adapters.introspection import IntrospectionKeyValidator, TokenRules
-from recipient_fields.domain import Access, Credential, OrganizationId
+from recipient_fields.domain import (
+    Access,
+    Credential,
+    OrganizationId,
+    Rejection,
+    RejectionReason,
+)
 
 from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens
 
@@ -82,12 +88,17 @@ def test_a_token_whose_claims_are_missing_or_odd_is_no_key_and_the_log_says_why(
     caplog.set_level(logging.INFO, "recipient_fields")
     tokens.active[TOKEN] = told(**claims)
 
-    assert validator.validate(TOKEN) is None
-
+    expired = claims.get("exp") in (NOW_SECONDS, NOW_SECONDS - 0.5)
+    outcome = validator.validate(TOKEN)
+    assert outcome == (
+        Rejection(RejectionReason.EXPIRED, "backend")
+        if expired
+        else Rejection(RejectionReason.UNKNOWN)
+    )
     (line,) = [r.getMessage() for r in caplog.records if r.name.startswith("recipient_fields")]
     assert line.startswith("an active token was refused: ")
     assert TOKEN not in line
-    assert ("expired" if claims == {"exp": NOW_SECONDS} else "") in line
+    assert ("expired" in line) is expired
 
 
 @pytest.mark.parametrize(
@@ -108,7 +119,7 @@ def test_a_token_with_other_usual_claims_is_a_key(
 ) -> None:
     tokens.active[TOKEN] = told(**claims)
 
-    assert validator.validate(TOKEN) is not None
+    assert isinstance(validator.validate(TOKEN), Credential)
 
 
 def test_a_token_is_a_key_until_it_expires(asking: Make, tokens: Tokens) -> None:
@@ -117,9 +128,19 @@ def test_a_token_is_a_key_until_it_expires(asking: Make, tokens: Tokens) -> None
     tokens.active[TOKEN] = told(exp=NOW_SECONDS + 60)
 
     clock.move(59.999)
-    assert validator.validate(TOKEN) is not None
+    assert isinstance(validator.validate(TOKEN), Credential)
     clock.move(0.001)
-    assert validator.validate(TOKEN) is None
+    assert validator.validate(TOKEN) == Rejection(RejectionReason.EXPIRED, "backend")
+
+
+def test_an_expired_token_that_is_its_own_name_is_not_in_the_rejection(
+    asking: Make, tokens: Tokens
+) -> None:
+    tokens.active[TOKEN] = told(exp=NOW_SECONDS, jti=f"id:{TOKEN}")
+
+    outcome = asking(TokenRules(key_id_claim="jti")).validate(TOKEN)
+
+    assert outcome == Rejection(RejectionReason.EXPIRED)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +172,7 @@ def test_which_claims_count_can_be_set(
 ) -> None:
     tokens.active[TOKEN] = told(**claims)
 
-    assert (asking(TokenRules(**rules)).validate(TOKEN) is not None) is valid
+    assert isinstance(asking(TokenRules(**rules)).validate(TOKEN), Credential) is valid
 
 
 @pytest.mark.parametrize(

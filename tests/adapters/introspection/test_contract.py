@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import timedelta
 
 import pytest
+from attrs import evolve
 
-from recipient_fields.adapters.contract import KeyValidatorContract, ValidKey
+from recipient_fields.adapters.contract import EndedKey, KeyValidatorContract, ValidKey
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import Core, IssuedKey, KeyValidator, StoredKeyValidator
@@ -16,10 +18,12 @@ from recipient_fields.domain import (
     Credential,
     KeyValidationUnavailable,
     OrganizationId,
+    Rejection,
+    RejectionReason,
 )
 
 from ..esp.server import Stage
-from .issuers import TOKEN, validator_at
+from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens, validator_at
 
 
 class TestIntrospection(KeyValidatorContract):
@@ -36,6 +40,11 @@ class TestIntrospection(KeyValidatorContract):
         with closing(validator_at(f"http://127.0.0.1:{free_port}")) as validator:
             yield validator
 
+    @pytest.fixture
+    def ended_keys(self, tokens: Tokens) -> list[EndedKey]:
+        tokens.active["ended-token"] = {**CLAIMS, "exp": int(NOW.timestamp())}
+        return [EndedKey("ended-token", Rejection(RejectionReason.EXPIRED, "backend"))]
+
 
 class TestIntrospectionThatKeeps(TestIntrospection):
     @pytest.fixture
@@ -45,13 +54,32 @@ class TestIntrospectionThatKeeps(TestIntrospection):
 
 class TestStoredKeys(KeyValidatorContract):
     @pytest.fixture
-    def core(self) -> Core:
-        return Core.over(MemoryStorage())
+    def clock(self) -> Clock:
+        return Clock()
+
+    @pytest.fixture
+    def core(self, clock: Clock) -> Core:
+        return Core.over(MemoryStorage(), clock=clock)
 
     @pytest.fixture
     def issued(self, core: Core) -> IssuedKey:
         acme = core.administration.create_organization("Acme")
         return core.administration.issue_key(acme.id, name="Backend", access=Access.READ_ONLY)
+
+    @pytest.fixture
+    def ended_keys(self, core: Core, clock: Clock) -> list[EndedKey]:
+        acme = core.administration.create_organization("Acme").id
+        expired = core.administration.issue_key(acme, name="E", lifetime=timedelta(seconds=1))
+        revoked = core.administration.issue_key(acme, name="R")
+        core.administration.revoke_key(revoked.api_key.id)
+        clock.move(1)
+        return [
+            EndedKey(key.plain.reveal(), Rejection(reason, key.api_key.id))
+            for key, reason in (
+                (expired, RejectionReason.EXPIRED),
+                (revoked, RejectionReason.REVOKED),
+            )
+        ]
 
     @pytest.fixture
     def validator(self, core: Core) -> KeyValidator:
@@ -76,31 +104,31 @@ class Faulty:
     def __init__(self, sound: KeyValidator) -> None:
         self.sound = sound
 
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         return self.sound.validate(presented)
 
 
 class Trims(Faulty):
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         return self.sound.validate(presented.strip())
 
 
 class Chokes(Faulty):
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         presented.encode()
         return self.sound.validate(presented)
 
 
 class ForgetsWhatIsReadOnly(Faulty):
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         proven = self.sound.validate(presented)
-        if proven is None:
-            return None
+        if isinstance(proven, Rejection):
+            return proven
         return Credential(proven.organization_id, proven.key_id, Access.READ_ONLY)
 
 
 class Remembers(Faulty):
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         self.last = presented
         return self.sound.validate(presented)
 
@@ -109,15 +137,27 @@ class Remembers(Faulty):
 
 
 class RefusesWhatItCanNotTell(Faulty):
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         try:
             return self.sound.validate(presented)
         except KeyValidationUnavailable:
-            return None
+            return Rejection(RejectionReason.UNKNOWN)
+
+
+class RejectsWithNone(Faulty):
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        outcome = self.sound.validate(presented)
+        return None if isinstance(outcome, Rejection) else outcome  # type: ignore[return-value]
+
+
+class NamesARejectedTextAsAKey(Faulty):
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        outcome = self.sound.validate(presented)
+        return evolve(outcome, key_id=presented) if isinstance(outcome, Rejection) else outcome
 
 
 class TellsTheKey(Faulty):
-    def validate(self, presented: str, /) -> Credential | None:
+    def validate(self, presented: str, /) -> Credential | Rejection:
         try:
             return self.sound.validate(presented)
         except KeyValidationUnavailable as error:
@@ -131,6 +171,8 @@ CASES = KeyValidatorContract
     ("fault", "case"),
     [
         (Trims, CASES.test_what_only_resembles_a_valid_key_proves_nothing),
+        (RejectsWithNone, CASES.test_what_only_resembles_a_valid_key_proves_nothing),
+        (NamesARejectedTextAsAKey, CASES.test_what_only_resembles_a_valid_key_proves_nothing),
         (ForgetsWhatIsReadOnly, CASES.test_a_valid_key_proves_for_whom_its_bearer_acts),
         (Remembers, CASES.test_a_validator_shows_no_key),
     ],
@@ -142,6 +184,24 @@ def test_the_contract_finds_faults(
 
     with pytest.raises(AssertionError):
         case(CASES(), fault(validator), ValidKey(TOKEN, credential))
+
+
+class ForgetsWhyAKeyEnded(Faulty):
+    def validate(self, presented: str, /) -> Credential | Rejection:
+        outcome = self.sound.validate(presented)
+        return Rejection(RejectionReason.UNKNOWN) if isinstance(outcome, Rejection) else outcome
+
+
+def test_the_contract_finds_a_validator_that_forgets_why_a_key_ended(
+    validator: KeyValidator, tokens: Tokens
+) -> None:
+    tokens.active[TOKEN] = {**CLAIMS, "exp": int(NOW.timestamp())}
+    ended = [EndedKey(TOKEN, Rejection(RejectionReason.EXPIRED, "backend"))]
+    case = CASES().test_a_key_that_is_no_longer_valid_is_rejected_with_its_reason_and_its_id
+
+    case(validator, ended)
+    with pytest.raises(AssertionError):
+        case(ForgetsWhyAKeyEnded(validator), ended)
 
 
 def test_the_contract_finds_who_chokes_on_text(validator: KeyValidator) -> None:
@@ -169,5 +229,6 @@ def test_only_what_can_be_a_token_reaches_the_issuer(
 ) -> None:
     texts = ("", "=", "a b", "tok en", "tok\n", "ü", "a" * 8_193, "tok=en", 'to"ken', "\ud800")
 
-    assert [validator.validate(text) for text in texts] == [None] * len(texts)
+    outcomes = [validator.validate(text) for text in texts]
+    assert outcomes == [Rejection(RejectionReason.MALFORMED)] * len(texts)
     assert issuer.heard == []

@@ -50,7 +50,7 @@ def many_settings() -> str:
 
 def test_a_url_and_an_environment_open_the_validator(issuer: Stage) -> None:
     with closing(opened(issuer)) as validator:
-        assert validator.validate(TOKEN) is not None
+        assert isinstance(validator.validate(TOKEN), Credential)
 
 
 def test_the_query_holds_settings_that_the_issuer_is_not_sent(

@@ -1,0 +1,102 @@
+"""The address of the client behind proxies: `X-Forwarded-For` and `Forwarded` (RFC 7239).
+
+A proxy appends the address of its own peer at the right, and a client can send anything at the
+left. So the search begins at the connection's peer, reads the header from the right, and ends at
+the first address that is not a trusted proxy's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import TypeAlias
+
+from attrs import frozen
+
+Network: TypeAlias = IPv4Network | IPv6Network
+
+_PORT = r"(?::(?:[0-9]{1,5}|_[A-Za-z0-9._-]+))?"
+_NODE = re.compile(rf"([0-9.]+){_PORT}|\[([0-9A-Fa-f:.]+)\]{_PORT}|([0-9A-Fa-f:.]+)")
+"""An address as in RFC 7239, section 6, or a bare IPv6 address. A name, `unknown`, an obfuscated
+identifier and the scope of an IPv6 address, which could be any text, do not match."""
+
+_BACKWARDS_ELEMENT = re.compile(r'((?:[^",]|"[^"]*")*+)(?:,|\Z)')
+"""One element of a reversed list. Read backwards, what a client has sent at the left can't change
+the meaning of what proxies have appended, as an open quote would."""
+
+_PAIR = r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)" + r'=([^\s",;\\]+|"[^"\\]*")'
+_ELEMENT = re.compile(rf"{_PAIR}(?:;{_PAIR})*")
+
+
+@frozen
+class Sender:
+    """The peer of a connection, and the headers in which proxies list the addresses before it."""
+
+    peer: str | None
+    x_forwarded_for: str | None
+    forwarded: str | None
+
+
+@frozen
+class ClientAddresses:
+    """Finds the address of the client that sent a request."""
+
+    trusted_proxies: tuple[Network, ...] = ()
+
+    def find(self, sender: Sender) -> str | None:
+        """Return the client's IP address, or None if the peer has none, as at a Unix socket.
+
+        If a trusted proxy lists something else than an address, the result is the proxy's own.
+        """
+        client = _address(sender.peer or "")
+        for node in _nodes(sender):
+            if client is None or not any(client in network for network in self.trusted_proxies):
+                break
+            before = _address(node)
+            if before is None:
+                break
+            client = before
+        return None if client is None else str(client)
+
+
+def _nodes(sender: Sender) -> Iterable[str]:
+    """Yield the listed addresses from the right.
+
+    If both headers are present, `X-Forwarded-For` counts: nearly every proxy appends to it, and
+    many let a `Forwarded` header of the client pass.
+    """
+    if sender.x_forwarded_for is not None:
+        return (node.strip(" \t") for node in reversed(sender.x_forwarded_for.split(",")))
+    return map(_for, _elements(sender.forwarded or ""))
+
+
+def _elements(forwarded: str) -> Iterator[str]:
+    """Yield the elements from the right, up to an open quote."""
+    backwards, position = forwarded[::-1], 0
+    while position < len(backwards):
+        match = _BACKWARDS_ELEMENT.match(backwards, position)
+        if match is None:
+            return
+        yield match[1][::-1].strip(" \t")
+        position = match.end()
+
+
+def _for(element: str) -> str:
+    """Return the value of the element's only `for`, or "" if there is no such."""
+    if _ELEMENT.fullmatch(element) is None:
+        return ""
+    values = [value for name, value in re.findall(_PAIR, element) if name.lower() == "for"]
+    return values[0].strip('"') if len(values) == 1 else ""
+
+
+def _address(node: str) -> IPv4Address | IPv6Address | None:
+    """Return the IP address, without a port; an IPv4 address also if it is mapped to IPv6."""
+    match = _NODE.fullmatch(node)
+    if match is None:
+        return None
+    try:
+        address = ip_address(match[1] or match[2] or match[3])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

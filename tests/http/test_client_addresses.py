@@ -1,0 +1,204 @@
+"""Whose address is logged, whatever clients and proxies send."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.entrypoints.http.client_addresses import ClientAddresses, Sender
+
+PROXY, INNER, CLIENT = "10.0.0.2", "10.0.0.1", "203.0.113.9"
+BEHIND_PROXIES = ClientAddresses((ip_network("10.0.0.0/8"), ip_network("fd00::/8")))
+LARGEST = 64 * 1024
+
+
+def through(x_forwarded_for: str | None = None, forwarded: str | None = None) -> str | None:
+    """The address found for a request that comes from a trusted proxy."""
+    return BEHIND_PROXIES.find(Sender(PROXY, x_forwarded_for, forwarded))
+
+
+@pytest.mark.parametrize(
+    ("peer", "address"),
+    [
+        (CLIENT, CLIENT),
+        (PROXY, PROXY),
+        ("2001:DB8::0:1", "2001:db8::1"),
+        ("::ffff:203.0.113.9", CLIENT),
+        ("[2001:db8::1]:4711", "2001:db8::1"),
+        ("203.0.113.9:4711", CLIENT),
+        ("", None),
+        (None, None),
+        ("/run/service.sock", None),
+    ],
+)
+def test_without_headers_the_client_is_the_peer(peer: str | None, address: str | None):
+    assert BEHIND_PROXIES.find(Sender(peer, None, None)) == address
+
+
+@pytest.mark.parametrize("peer", [CLIENT, "11.0.0.1", "2001:db8::1", "::ffff:203.0.113.9", None])
+def test_the_headers_of_a_peer_that_is_not_trusted_do_not_count(peer: str | None):
+    found = BEHIND_PROXIES.find(Sender(peer, "192.0.2.1", "for=192.0.2.1"))
+
+    assert found == (None if peer is None else str(peer.removeprefix("::ffff:")))
+
+
+def test_without_trusted_proxies_no_header_counts():
+    assert ClientAddresses().find(Sender("127.0.0.1", CLIENT, f"for={CLIENT}")) == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("header", "address"),
+    [
+        (CLIENT, CLIENT),
+        (f" {CLIENT}\t", CLIENT),
+        (f"{CLIENT}, {INNER}", CLIENT),
+        (f"{CLIENT},{INNER},10.9.9.9", CLIENT),
+        (f"192.0.2.66, {CLIENT}, {INNER}", CLIENT),
+        (f"{INNER}, 10.9.9.9", INNER),
+        (f"{CLIENT}:4711", CLIENT),
+        ("2001:db8::1", "2001:db8::1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ("[2001:db8::1]:4711", "2001:db8::1"),
+        ("[2001:db8::1]:4711, fd00::7", "2001:db8::1"),
+        ("::ffff:203.0.113.9", CLIENT),
+    ],
+)
+def test_the_client_is_the_last_address_in_x_forwarded_for_that_is_not_trusted(
+    header: str, address: str
+):
+    assert through(header) == address
+
+
+@pytest.mark.parametrize(
+    ("header", "address"),
+    [
+        (f"for={CLIENT}", CLIENT),
+        (f"FOR={CLIENT}", CLIENT),
+        (f"for={CLIENT};proto=https;by={PROXY}", CLIENT),
+        (f'by="{PROXY}";for={CLIENT}', CLIENT),
+        (f"for={CLIENT}, for={INNER}", CLIENT),
+        (f"for=192.0.2.66,for={CLIENT}, for={INNER};proto=http", CLIENT),
+        (f'for="{CLIENT}:4711"', CLIENT),
+        (f'for="{CLIENT}:_port"', CLIENT),
+        ('for="[2001:db8::1]"', "2001:db8::1"),
+        ('for="[2001:db8::1]:4711";proto=http', "2001:db8::1"),
+        (f'for={CLIENT};host="a,b;for=192.0.2.66"', CLIENT),
+        (f'for={CLIENT};host="a,for=192.0.2.66"', CLIENT),
+    ],
+)
+def test_the_client_is_the_last_address_in_forwarded_that_is_not_trusted(header: str, address: str):
+    assert through(None, header) == address
+
+
+NO_ADDRESSES = (
+    *("", "unknown", "_hidden", "_SEVKISEK", "localhost", "proxy.example", "null", "-", "*"),
+    *("203.0.113", "203.0.113.9.1", "203.0.113.256", "0203.0.113.9", "203.0.113.9/32"),
+    *("203.0.113.9:", "203.0.113.9:123456", "203.0.113.9 192.0.2.1", "\u0662.0.113.9"),
+    *("[2001:db8::1", "2001:db8::1]", "[2001:db8::1]x", "[203.0.113.9", ":::", "[]", "[]:80"),
+    *("fe80::1%eth0", "fe80::1%rfk_0123456789", "1", "3405803785", "0xcb007109"),
+)
+
+
+@pytest.mark.parametrize("node", NO_ADDRESSES)
+def test_what_is_no_address_counts_as_the_trusted_proxy_that_sent_it(node: str):
+    assert through(node) == PROXY
+    assert through(f"192.0.2.66, {node}") == PROXY
+    assert through(f"192.0.2.66, {node}, {INNER}") == INNER
+    assert through(None, f'for="{node}"') == PROXY
+    assert through(None, f'for=192.0.2.66, for="{node}", for={INNER}') == INNER
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        *("", ";", "for", "for=", "=", "proto=https", f"by={CLIENT}", f"x-for={CLIENT}", CLIENT),
+        *(f"for= {CLIENT}", f"for ={CLIENT}", f"for={CLIENT};", f";for={CLIENT}"),
+        *(f"for={CLIENT};for={CLIENT}", f"for={CLIENT};FOR=192.0.2.1", f"for={CLIENT} proto=http"),
+        *(f'for="{CLIENT}', f'for={CLIENT}"', 'for="\\203.0.113.9"', f"for='{CLIENT}'"),
+        f'for={CLIENT};host="\\""',
+    ],
+)
+def test_a_malformed_element_counts_as_the_trusted_proxy_that_sent_it(element: str):
+    assert through(None, element) == PROXY
+    assert through(None, f"for=192.0.2.66, {element}, for={INNER}") == INNER
+
+
+@pytest.mark.parametrize(
+    "spoofed",
+    [
+        *("192.0.2.66", "10.0.0.9", "unknown", "", ",,,", '"', "\\", "for=192.0.2.66"),
+        *('for="192.0.2.66', 'for=192.0.2.66;x="', '"for=192.0.2.66', 'for="a\\"'),
+        *('for=192.0.2.66;host="a, ', "x" * LARGEST, "," * LARGEST, '"' * LARGEST, ";" * LARGEST),
+        ", ".join(["10.0.0.9"] * 5_000),
+        ", ".join(["for=10.0.0.9"] * 5_000),
+    ],
+    ids=lambda text: text[:30],
+)
+@pytest.mark.parametrize("client", [CLIENT, "2001:db8::1"])
+def test_what_the_client_itself_sends_does_not_matter(spoofed: str, client: str):
+    node = f'"[{client}]:4711"' if ":" in client else client
+
+    assert through(f"{spoofed}, {client}") == client
+    assert through(f"{spoofed},{client}, {INNER}") == client
+    assert through(None, f"{spoofed}, for={node}") == client
+    assert through(None, f"{spoofed},for={node};proto=https, for={INNER}") == client
+
+
+def test_if_both_headers_are_sent_x_forwarded_for_counts():
+    """A client can send the other one through the many proxies that do not know it."""
+    assert through(CLIENT, "for=192.0.2.66") == CLIENT
+    assert through("unknown", "for=192.0.2.66") == PROXY
+
+
+def test_hundreds_of_trusted_hops_are_followed():
+    hops = [f"10.0.{n // 250}.{n % 250}" for n in range(700)]
+
+    assert through(", ".join([CLIENT, *hops])) == CLIENT
+    assert through(None, ", ".join(f"for={hop}" for hop in [CLIENT, *hops])) == CLIENT
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["10.0.0.1,", "for=10.0.0.1,", 'for="10.0.0.1",', '"', 'a="', "a=b;", 'a="b";', "[", "1:"],
+)
+def test_the_largest_header_costs_little(unit: str):
+    """Linear in its length: far below the time that a pattern with backtracking would take."""
+    header = (unit * LARGEST)[:LARGEST].rstrip(",")
+    began = perf_counter()
+    through(header)
+    through(None, header)
+
+    assert perf_counter() - began < 2
+
+
+ADDRESSES = st.ip_addresses().map(str)
+
+
+@given(
+    client=ADDRESSES.filter(lambda text: not _trusted(text)),
+    hops=st.lists(st.ip_addresses(network="10.0.0.0/8").map(str), max_size=5),
+    spoofed=st.text(),
+)
+def test_the_client_is_found_whatever_precedes_it(client: str, hops: list[str], spoofed: str):
+    expected = str(getattr(ip_address(client), "ipv4_mapped", None) or client)
+    nodes = [f'"[{client}]"' if ":" in client else client, *hops]
+
+    assert through(", ".join([spoofed, client, *hops])) == expected
+    assert through(None, ", ".join([spoofed, *(f"for={node}" for node in nodes)])) == expected
+
+
+@given(st.text(), st.text() | st.none(), st.text() | st.none())
+def test_any_text_leads_to_an_address_or_none(peer: str, one: str | None, other: str | None):
+    for sender in (Sender(peer, one, other), Sender(PROXY, one, other), Sender(PROXY, None, other)):
+        found = BEHIND_PROXIES.find(sender)
+        assert found is None or str(ip_address(found)) == found
+
+
+def _trusted(text: str) -> bool:
+    address = ip_address(text)
+    address = getattr(address, "ipv4_mapped", None) or address
+    return any(address in network for network in BEHIND_PROXIES.trusted_proxies)
