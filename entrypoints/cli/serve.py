@@ -23,6 +23,7 @@ from ..demo import create_demonstration, curl_commands
 from ..http.addresses import authority
 from ..http.app import MOST_KEPT_BYTES, create_app
 from ..http.client_addresses import ClientAddresses, Network
+from ..http.documentation import REFERENCE_PATH
 from ..http.observation import RequestLog
 from ..http.readiness import ContinualCheck, TimedCheck
 from ..http.server import MOST_CONNECTIONS, Server, TooFewFiles
@@ -269,7 +270,10 @@ class _Lifetime:
 
     def begins(self, url: str, admin_url: str | None, *, storage: str, threads: int) -> None:
         """It answers; the line is there before anything else is said."""
-        facts: dict[str, object] = {"address": url.removeprefix("http://")}
+        facts: dict[str, object] = {
+            "address": url.removeprefix("http://"),
+            "reference": f"{url}{REFERENCE_PATH}",
+        }
         if admin_url is not None:
             facts["admin_address"] = admin_url.removeprefix("http://")
         facts |= {"version": version("recipient-fields"), "storage": storage, "threads": threads}
@@ -348,8 +352,9 @@ def _demonstrate(core: Core, url: str) -> None:
         note("The storage has data already; it was kept, and no demonstration data was added.")
         note("`recipient-fields organizations list` shows the ids of the organizations, and")
         note("`recipient-fields keys create --organization ID --name NAME` makes a key.")
-        return
-    note(f"The API key, shown this once: {key.reveal()}")
-    note("Paste these; they are answered 200, 201 and 403:")
-    for command in curl_commands(url, key):
-        note(f"\n{command}")
+    else:
+        note(f"The API key, shown this once: {key.reveal()}")
+        note("Paste these; they are answered 200, 201 and 403:")
+        for command in curl_commands(url, key):
+            note(f"\n{command}")
+    note(f"\nTo read about the API and try it in a browser, open {url}{REFERENCE_PATH}")

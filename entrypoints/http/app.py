@@ -12,7 +12,12 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import KeyValidator, RecipientFieldService
 from recipient_fields.domain import RecipientFieldsError
 
-from .documentation import ContractDocument, ReferenceFile, ReferencePage
+from .documentation import (
+    ContractDocument,
+    ReferenceFile,
+    ReferencePage,
+    send_browsers_to_reference,
+)
 from .gate import Gate, logged_request_id, request_id
 from .kept_answers import KeptAnswers
 from .media_types import JSON, PROBLEM, prefers_problem
@@ -50,6 +55,7 @@ def create_app(
     app.add_route("/openapi.json", ContractDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
+    app.add_sink(send_browsers_to_reference, r"/\Z")
     app.add_route("/healthz", Liveness())
     app.add_route("/readyz", Readiness(timed))
     return app

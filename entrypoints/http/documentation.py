@@ -15,12 +15,14 @@ from typing import ClassVar
 import falcon
 
 from ..rendering import to_json
-from .gate import precondition
-from .media_types import JSON
+from .gate import READS, precondition
+from .media_types import HTML, JSON, admits_html
 from .methods import Resource
 from .mount import mount_path
 from .openapi import PAGE_FILES, document
 from .problems import Refused, entity_tag
+
+REFERENCE_PATH = "/docs"
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -36,7 +38,6 @@ CONTENT_SECURITY_POLICY = "; ".join(
 )
 """Everything comes from this service. Swagger UI's style sheet embeds its icons as `data:`."""
 
-_HTML = "text/html; charset=utf-8"
 _PAGE = b"""\
 <!DOCTYPE html>
 <html lang="en">
@@ -81,13 +82,13 @@ class ContractDocument(Resource):
 class ReferencePage(Resource):
     """`/docs`."""
 
-    media_types: ClassVar[tuple[str, ...]] = ("text/html",)
+    media_types: ClassVar[tuple[str, ...]] = (HTML,)
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """The page that shows the document."""
         resp.set_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         resp.set_header("Referrer-Policy", "no-referrer")
-        _answer_file(req, resp, _PAGE, _HTML)
+        _answer_file(req, resp, _PAGE, f"{HTML}; charset=utf-8")
 
     on_head = on_get
 
@@ -106,6 +107,14 @@ class ReferenceFile(Resource):
         _answer_file(req, resp, content, media_type)
 
     on_head = on_get
+
+
+def send_browsers_to_reference(req: falcon.Request, resp: falcon.Response, **_groups: str) -> None:
+    """`/`: redirect a browser to the page; other clients get 404, like at any unknown path."""
+    if req.method not in READS or not admits_html(req):
+        raise Refused("not_found")
+    resp.status = falcon.HTTP_302
+    resp.set_header("Location", f"{mount_path(req)}{REFERENCE_PATH}")
 
 
 def _answer_file(

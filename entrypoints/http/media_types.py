@@ -11,6 +11,7 @@ from falcon.util import mediatypes
 from .problems import Refused
 
 JSON = "application/json"
+HTML = "text/html"
 MERGE_PATCH = "application/merge-patch+json"
 PROBLEM = "application/problem+json"
 
@@ -52,6 +53,16 @@ def favours_problem(accepted: str) -> bool:
     except ValueError:
         return False
     return problem > 0 and problem >= plain
+
+
+def admits_html(req: falcon.Request) -> bool:
+    """Return whether the client names HTML, as browsers do, and not only as part of `*/*`."""
+    ranges = [range_.strip(" \t") for range_ in _readable(req.accept).split(",")]
+    html = ",".join(range_ for range_ in ranges if range_.partition(";")[0].rstrip() == HTML)
+    try:
+        return bool(html) and mediatypes.quality(HTML, html) > 0
+    except ValueError:
+        return False
 
 
 def require_json(req: falcon.Request) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import pytest
@@ -122,6 +122,16 @@ def test_the_reference_loads_everything_from_below_the_path(core: Core) -> None:
     assert len(links) > 4
     for link in (*links, urljoin("/fields/docs", document)):
         assert client.get(link).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/fields", "/our/fields", "/größe & mehr"])
+def test_a_browser_is_redirected_to_the_reference_below_the_path(core: Core, path: str) -> None:
+    client = mounted(core, path)
+    for opened in (path, f"{path}/"):
+        answer = client.get(opened, headers={"Accept": "text/html,*/*;q=0.8"})
+        assert (answer.status_code, answer.headers["Location"]) == (302, f"{quote(path)}/docs")
+        page = client.get(answer.headers["Location"], headers={"Accept": "text/html"})
+        assert page.status_code == 200
 
 
 def test_a_stranger_learns_nothing_below_the_path_either(core: Core) -> None:

@@ -67,6 +67,54 @@ def test_the_page_s_links_are_served(stranger: Caller) -> None:
     assert {f"/{link}" for link in links} == {"/openapi.json", *FILES}
 
 
+BROWSERS = [
+    "text/html",
+    "TEXT/HTML",
+    "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "application/xml;q=0.9, text/html;charset=utf-8;q=0.1",
+]
+
+
+@pytest.mark.parametrize("accept", BROWSERS)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("path", ["/", "/?utm_source=mail"])
+def test_a_browser_that_opens_the_address_is_redirected_to_the_page(
+    stranger: Caller, method: str, path: str, accept: str
+) -> None:
+    answer = stranger.ask(method, path, headers={"Accept": accept})
+
+    assert (answer.status_code, answer.headers["location"]) == (302, "/docs")
+    assert answer.content == b""
+    assert stranger.ask("GET", "/docs", headers={"Accept": accept}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "accept"),
+    [
+        *(
+            ("GET", "/", accept)
+            for accept in (None, "", "*/*", "text/*", "application/json", "text/html;q=0")
+        ),
+        *(("GET", "/", accept) for accept in ("text/htmlx", "image/png", "text/html;q=x", "x")),
+        *((method, "/", BROWSERS[0]) for method in ("POST", "PUT", "DELETE", "OPTIONS", "BREW")),
+        *(("GET", path, BROWSERS[0]) for path in ("/x", "//", "/.", "/index.html", "/docs/")),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Unknown REQUEST_METHOD")
+def test_other_requests_for_the_address_are_answered_404_as_before(
+    stranger: Caller, method: str, path: str, accept: str | None
+) -> None:
+    headers = {} if accept is None else {"Accept": accept}
+    answer = stranger.ask(method, path, headers=headers)
+
+    assert (answer.status_code, answer.json["error"]["code"]) == (404, "not_found")
+    assert "location" not in answer.headers
+
+
+def test_the_redirection_is_not_in_the_document(contract: dict[str, Any]) -> None:
+    assert "/" not in contract["paths"]
+
+
 @pytest.mark.parametrize(
     "name",
     ["", "..", "index.html", "swagger-ui.css.map", "START.JS", "%2e%2e", "..%2f__init__.py", "a/b"],

@@ -65,6 +65,7 @@ def test_the_first_line_tells_what_has_started(start: Callable[..., Service], fi
         "logger": LOGGER,
         "event": f"answers at {service.url}",
         "address": urlsplit(service.url).netloc,
+        "reference": f"{service.url}/docs",
         "version": version("recipient-fields"),
         "storage": "sqlite",
         "threads": 3,
@@ -187,7 +188,17 @@ def test_the_notes_of_a_demonstration_are_whole_beside_a_log_of_json(
     assert service.notes[0] == f"Recipient Fields answers at {service.url}"
     assert service.notes[1].startswith("The API key, shown this once: ")
     assert [line["event"] for line in lifetime(service)] == [f"answers at {service.url}"]
+    assert service.notes[-1].endswith(f"in a browser, open {service.url}/docs")
     assert service.told.splitlines()[-1].startswith("{")
+
+
+def test_the_page_that_is_named_at_the_start_is_there(service: Service) -> None:
+    service.tells("answers at")
+    page = lifetime(service)[0]["reference"]
+
+    opened = service.anyone("GET", "/", Accept="text/html,*/*;q=0.8")
+    assert (opened.status, opened.headers["Location"]) == (302, urlsplit(page).path)
+    assert service.anyone("GET", urlsplit(page).path, Accept="text/html").status == 200
 
 
 def test_a_killed_process_has_no_last_line(start: Callable[..., Service]) -> None:
