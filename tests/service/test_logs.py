@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from recipient_fields.application import Core
+from recipient_fields.domain import OrganizationId, PlainKey
+
 from ..cli.commands import HANGS, SCRIPT
-from .service import FIELDS, Client, Service
+from .service import FIELDS, Client, Service, eventually
 
 
 def test_a_request_is_a_line_of_json_where_nobody_reads_along(service: Service, key: str) -> None:
@@ -48,6 +53,36 @@ def test_no_line_of_a_broken_request_shows_the_key_that_its_id_is(
 
     assert service.stop() == 0
     assert [line["request_id"] for line in service.requests] == ["[API key]"]
+
+
+def test_the_log_alone_shows_why_a_request_gets_401(
+    service: Service, core: Core, acme: OrganizationId, key: str
+) -> None:
+    expired = core.administration.issue_key(acme, name="E", lifetime=timedelta(seconds=1))
+    revoked = core.administration.issue_key(acme, name="R")
+    core.administration.revoke_key(revoked.api_key.id)
+    keys = {
+        "malformed": key[:-1],
+        "unknown": PlainKey.generate().reveal(),
+        "expired": expired.plain.reveal(),
+        "revoked": revoked.plain.reveal(),
+    }
+    time.sleep(1)
+    sent = {"X-Request-Id": "rejected"}
+    answers = [service.client(key)("GET", f"{FIELDS}/city", **sent) for key in keys.values()]
+
+    assert {answer.status for answer in answers} == {401}
+    assert len({answer.body for answer in answers}) == 1
+    fixed = [[pair for pair in a.headers.items() if pair[0] != "Date"] for a in answers]
+    assert fixed == [fixed[0]] * len(keys)
+    eventually(lambda: service.told.count('"request_id": "rejected"') == len(keys))
+    lines = [line for line in service.requests if line["request_id"] == "rejected"]
+    assert [(line["reason"], line["key_id"]) for line in lines] == [
+        *(("malformed", None), ("unknown", None)),
+        *(("expired", expired.api_key.id), ("revoked", revoked.api_key.id)),
+    ]
+    assert {line["route"] for line in lines} == {f"{FIELDS}/{{reference}}"}
+    assert [key for key in keys.values() if key[12:-4] in service.told] == []
 
 
 TRUSTING = ("--log-client-address", "--trusted-proxies", "127.0.0.0/8, 10.0.0.0/8")
