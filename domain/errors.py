@@ -171,11 +171,15 @@ class InsufficientAccess(RecipientFieldsError):
 
 
 class VersionConflict(RecipientFieldsError):
-    """The field is not at the expected version; `current` is its tag, None where there is none."""
+    """A precondition does not hold; `current` is the tag of the field, or None if none exists."""
 
-    def __init__(self, current: str | None) -> None:
+    def __init__(
+        self,
+        current: str | None,
+        message: str = "The field is not in the expected version. Read it again and retry.",
+    ) -> None:
         self.current = current
-        super().__init__("The field is not in the expected version. Read it again and retry.")
+        super().__init__(message)
 
 
 class StorageUnavailable(RecipientFieldsError):

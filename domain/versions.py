@@ -34,10 +34,15 @@ class Precondition:
     none_match: Versions | None = None
 
     def require(self, current: str | None) -> None:
-        """VersionConflict unless a field at version `current` (None: no field) is as expected."""
+        """Check the precondition against the version of a field, or None if there is no field.
+
+        Raises: VersionConflict if the precondition does not hold.
+        """
         if self.match is not None and not _among(current, self.match):
             raise VersionConflict(current)
         if self.excludes(current):
+            if self.none_match is ANY_VERSION:
+                raise VersionConflict(current, _EXISTS)
             raise VersionConflict(current)
 
     def excludes(self, current: str | None) -> bool:
@@ -46,6 +51,8 @@ class Precondition:
 
 
 UNCONDITIONAL = Precondition()
+
+_EXISTS = "The field already exists. To change it, omit the condition that it must not exist."
 
 
 def _among(current: str | None, versions: Versions) -> bool:

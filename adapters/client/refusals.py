@@ -111,7 +111,7 @@ def _rebuilt(answer: Answer, told: Json, asked: Asked) -> RecipientFieldsError:
             limit = _LIMIT.search(message)
             return FieldLimitReached(0 if limit is None else int(limit[1].replace(",", "")))
         case "precondition_failed":
-            return VersionConflict(version_of(answer))
+            return VersionConflict(version_of(answer), message)
         case "unauthorized":
             return KeyRefused()
     if answer.status < 500 or answer.status == 501:

@@ -8,7 +8,7 @@ import falcon
 
 from recipient_fields.domain import ANY_VERSION, UNCONDITIONAL, Precondition, Versions
 
-from .problems import Refused
+from .parameters import invalid_value
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
@@ -33,8 +33,7 @@ def _versions(req: falcon.Request, header: str, *, weak: bool) -> Versions | Non
     if value.strip() == ANY_VERSION.value:
         return ANY_VERSION
     if _TAGS.fullmatch(value) is None:
-        message = f'{header} must be * or a list of entity tags like "1-19c".'
-        raise Refused("invalid_parameter", message)
+        raise invalid_value(header, 'use `*` or a list of entity tags such as `"1-19c"`.')
     tags = _EACH.findall(value)
     return frozenset(
         tag.removeprefix(_WEAK).strip('"') for tag in tags if weak or not tag.startswith(_WEAK)

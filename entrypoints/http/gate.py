@@ -75,7 +75,7 @@ class Gate:
         if req.method in _WRITES and req.path.startswith(PROTECTED_PREFIX):
             credential(req).require_write()
         known = resource.parameters if req.method in READS else ()
-        req.context.parameters = parse_parameters(req.query_string, known)
+        req.context.parameters = parse_parameters(req.query_string, known, resource.multiple)
         require_json(req)
         req.context.precondition = parse_precondition(req)
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import Enum
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from recipient_fields.domain import (
     DataType,
@@ -35,9 +35,7 @@ from recipient_fields.domain import (
 )
 
 from ..references import is_id
-from .parameters import refused_parameter
-
-T = TypeVar("T")
+from .parameters import invalid_value
 
 LARGEST_PAGE = 1_000
 LONGEST_TEXT = 100
@@ -46,11 +44,14 @@ _CURSOR = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def parse_query(parameters: Mapping[str, str], organization_id: OrganizationId) -> FieldQuery:
-    """What the parameters ask for; Refused as `invalid_parameter`."""
+    """Return the query that the parameters describe.
+
+    Raises: Refused as `invalid_parameter` if a value is invalid.
+    """
     members: dict[str, Any] = {}
     for name, value in parameters.items():
         if name != "cursor":
-            members |= PARSERS[name](value)
+            members |= _parse(name, value)
     query = FieldQuery(**members)
     if "cursor" not in parameters:
         return query
@@ -66,78 +67,85 @@ def next_page(parameters: Mapping[str, str], query: FieldQuery, page: FieldPage)
     return urlencode({**parameters, "cursor": cursor})
 
 
-def _sources(text: str) -> dict[str, object]:
-    return {"sources": _alternatives(f"source is {_one_of(Source)}", text, Source)}
+@frozen
+class _Parameter:
+    """How a parameter of the list is read."""
+
+    parse: Callable[[str], Mapping[str, object]]
+    """Returns members of a FieldQuery. Raises ValueError or InvalidField if the value is invalid"""
+    rule: str
+    """Which values are valid."""
 
 
-def _data_types(text: str) -> dict[str, object]:
-    return {"data_types": _alternatives(f"data_type is {_one_of(DataType)}", text, DataType)}
-
-
-def _keys(text: str) -> dict[str, object]:
-    return {"keys": _alternatives("key is the key of a field", text, FieldKey)}
-
-
-def _integration_ids(text: str) -> dict[str, object]:
-    rule = "integration_id is the id of an integration"
-    return {"integration_ids": _alternatives(rule, text, _integration_id)}
-
-
-def _insertable(text: str) -> dict[str, object]:
-    if text not in {"true", "false"}:
-        raise refused_parameter("insertable is true or false.")
-    return {"insertable": text == "true"}
-
-
-def _text(text: str) -> dict[str, object]:
-    if not 1 <= len(text) <= LONGEST_TEXT:
-        raise refused_parameter(f"q has 1 to {LONGEST_TEXT} characters.")
-    return {"text": text}
-
-
-def _sort(text: str) -> dict[str, object]:
+def _parse(name: str, value: str) -> Mapping[str, object]:
+    parameter = _PARAMETERS[name]
     try:
-        return {"sort": SortKey(text.removeprefix("-")), "descending": text.startswith("-")}
-    except ValueError:
-        raise refused_parameter(f"sort is {_one_of(SortKey)}, after - if descending.") from None
-
-
-def _limit(text: str) -> dict[str, object]:
-    if not is_id(text) or int(text) > LARGEST_PAGE:
-        raise refused_parameter(f"limit is a number from 1 to {LARGEST_PAGE:,}.")
-    return {"limit": int(text)}
-
-
-PARSERS: Mapping[str, Callable[[str], dict[str, object]]] = {
-    "source": _sources,
-    "data_type": _data_types,
-    "key": _keys,
-    "integration_id": _integration_ids,
-    "insertable": _insertable,
-    "q": _text,
-    "sort": _sort,
-    "limit": _limit,
-}
-"""Each parameter but the cursor, as members of a FieldQuery."""
-
-NAMES = (*PARSERS, "cursor")
-
-
-def _one_of(kind: type[Enum]) -> str:
-    return f"one of {', '.join(member.value for member in kind)}"
-
-
-def _alternatives(rule: str, text: str, parse: Callable[[str], T]) -> frozenset[T]:
-    try:
-        return frozenset(parse(alternative) for alternative in text.split(","))
+        return parameter.parse(value)
     except (ValueError, InvalidField):
-        raise refused_parameter(f"{rule}, or several separated by commas.") from None
+        raise invalid_value(name, parameter.rule) from None
+
+
+def _alternatives(member: str, parse: Callable[[str], object], rule: str) -> _Parameter:
+    """Return a parameter that takes several values."""
+    return _Parameter(
+        lambda text: {member: frozenset(parse(one) for one in text.split(","))},
+        f"{rule}. Separate several values by commas, or repeat the parameter.",
+    )
 
 
 def _integration_id(text: str) -> IntegrationId:
     if not is_id(text):
         raise ValueError(text)
     return IntegrationId(int(text))
+
+
+def _insertable(text: str) -> Mapping[str, object]:
+    if text.lower() not in {"true", "false"}:
+        raise ValueError(text)
+    return {"insertable": text.lower() == "true"}
+
+
+def _text(text: str) -> Mapping[str, object]:
+    if not 1 <= len(text) <= LONGEST_TEXT:
+        raise ValueError(text)
+    return {"text": text}
+
+
+def _sort(text: str) -> Mapping[str, object]:
+    return {"sort": SortKey(text.removeprefix("-")), "descending": text.startswith("-")}
+
+
+def _limit(text: str) -> Mapping[str, object]:
+    if not is_id(text) or int(text) > LARGEST_PAGE:
+        raise ValueError(text)
+    return {"limit": int(text)}
+
+
+def _one_of(kind: type[Enum]) -> str:
+    *names, last = (f"`{member.value}`" for member in kind)
+    return f"{', '.join(names)} or {last}"
+
+
+_MULTIPLE: Mapping[str, _Parameter] = {
+    "source": _alternatives("sources", Source, f"use {_one_of(Source)}"),
+    "data_type": _alternatives("data_types", DataType, f"use {_one_of(DataType)}"),
+    "key": _alternatives("keys", FieldKey, "use the key of a field, such as `loyalty_tier`"),
+    "integration_id": _alternatives(
+        "integration_ids", _integration_id, "use the id of an integration, such as `1`"
+    ),
+}
+_SINGLE: Mapping[str, _Parameter] = {
+    "insertable": _Parameter(_insertable, "use `true` or `false`."),
+    "q": _Parameter(_text, f"use 1 to {LONGEST_TEXT} characters."),
+    "sort": _Parameter(_sort, f"use {_one_of(SortKey)}, with `-` before it for descending order."),
+    "limit": _Parameter(_limit, f"use a number from 1 to {LARGEST_PAGE}."),
+}
+_PARAMETERS = {**_MULTIPLE, **_SINGLE}
+"""Each parameter except the cursor, whose meaning depends on the others."""
+
+MULTIPLE = tuple(_MULTIPLE)
+"""The filters that take several values."""
+NAMES = (*_PARAMETERS, "cursor")
 
 
 def _write_cursor(query: FieldQuery, position: Position, organization_id: OrganizationId) -> str:
@@ -197,4 +205,5 @@ def _names(alternatives: frozenset[Any] | None) -> list[str] | None:
 
 
 def _refused_cursor() -> Exception:
-    return refused_parameter("This cursor belongs to another query. Begin again without it.")
+    rule = "it belongs to other filters or another order. Start again without `cursor`."
+    return invalid_value("cursor", rule)

@@ -8,6 +8,7 @@ from functools import lru_cache
 import falcon
 from falcon.util import mediatypes
 
+from .parameters import invalid_value
 from .problems import Refused
 
 JSON = "application/json"
@@ -30,7 +31,7 @@ def require_acceptable(req: falcon.Request, answers: tuple[str, ...]) -> None:
     try:
         quality = _quality(answers, req.accept)
     except ValueError:
-        raise Refused("invalid_parameter", "The Accept header is malformed.") from None
+        raise invalid_value("Accept", "use media types such as `application/json`.") from None
     if quality:
         return
     if JSON in answers:

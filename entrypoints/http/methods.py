@@ -18,6 +18,9 @@ class Resource:
     parameters: ClassVar[Collection[str]] = ()
     """The query parameters of GET and HEAD; other methods take none."""
 
+    multiple: ClassVar[Collection[str]] = ()
+    """The query parameters that take several values and may be repeated."""
+
     media_types: ClassVar[tuple[str, ...]] = (JSON, PROBLEM)
     """What it answers: `Accept` must admit one of them."""
 

@@ -1,4 +1,4 @@
-"""Query parameters: each known and given once, or the request is refused.
+"""Query parameters: each one is known and well-formed, or the request is rejected.
 
 A typo must not return everything.
 """
@@ -7,50 +7,77 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 from recipient_fields.domain import nearest, unstorable
 
 from .problems import Refused
 
-_MOST_PARAMETERS = 20
+_LONGEST_NAME = 32
+"""The longest unknown name that a message repeats. An API key is longer, and is never repeated."""
 _HALF_ENCODED = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-def parse_parameters(query_string: str, known: Collection[str]) -> Mapping[str, str]:
-    """The parameters by name; Refused as `invalid_parameter` where one is unknown or repeated."""
+def parse_parameters(
+    query_string: str, known: Collection[str], multiple: Collection[str] = ()
+) -> Mapping[str, str]:
+    """Return the parameters by name. If one of the `multiple` is repeated, commas join its values.
+
+    Raises: Refused as `invalid_parameter` if a parameter is malformed or not `known`, or if one
+    that takes a single value is repeated.
+    """
     if not query_string:
         return {}
-    if _HALF_ENCODED.search(query_string):  # Which `parse_qsl` takes as it is.
-        raise refused_parameter("The query string is malformed.")
-    try:
-        pairs = parse_qsl(
-            query_string,
-            keep_blank_values=True,
-            strict_parsing=True,
-            errors="strict",
-            max_num_fields=_MOST_PARAMETERS,
-        )
-    except ValueError:
-        raise refused_parameter("The query string is malformed.") from None
-    parameters = dict(pairs)
-    unknown = [name for name in parameters if name not in known]
+    encoded: dict[str, list[str]] = {}
+    for pair in query_string.split("&"):
+        name, _, value = pair.partition("=")
+        encoded.setdefault(unquote_plus(name), []).append(value)
+    unknown = [name for name in encoded if name not in known]
     if unknown:
-        raise refused_parameter(_takes(known, nearest(unknown[0], known)))
-    if len(parameters) < len(pairs):
-        raise refused_parameter("A query parameter is given twice. Separate values by commas.")
-    if any(unstorable(value) for value in parameters.values()):
-        raise refused_parameter("A query parameter holds a null character.")
-    return parameters
+        raise Refused("invalid_parameter", _unknown(unknown, known))
+    repeated = [name for name in encoded if len(encoded[name]) > 1 and name not in multiple]
+    if repeated:
+        message = f"Repeated query {_listed(repeated)}. Send each at most once."
+        raise Refused("invalid_parameter", message)
+    return {
+        name: ",".join(_decode(name, value) for value in values) for name, values in encoded.items()
+    }
 
 
-def refused_parameter(message: str) -> Refused:
-    """The refusal of a query parameter."""
-    return Refused("invalid_parameter", message)
+def invalid_value(name: str, rule: str) -> Refused:
+    """Return the error for a known query parameter or header whose value breaks the rule."""
+    return Refused("invalid_parameter", f"Invalid value for `{name}`: {rule}")
 
 
-def _takes(known: Collection[str], meant: str | None) -> str:
+def _decode(name: str, value: str) -> str:
+    rule = "percent-encode it as UTF-8. A percent sign is `%25`."
+    if _HALF_ENCODED.search(value):  # `unquote_plus` would keep it unchanged.
+        raise invalid_value(name, rule)
+    try:
+        text = unquote_plus(value, errors="strict")
+    except UnicodeDecodeError:
+        raise invalid_value(name, rule) from None
+    if unstorable(text):
+        raise invalid_value(name, "remove the null character.")
+    return text
+
+
+def _unknown(names: list[str], known: Collection[str]) -> str:
+    """Return the message about these unknown parameters."""
+    problem = f"Unknown query {_listed(names)}."
     if not known:
-        return "This request takes no query parameters. Remove them."
-    takes = f"This request takes the query parameters {', '.join(known)}, and no others."
-    return takes if meant is None else f"{takes} Did you mean {meant}?"
+        return f"{problem} This request has no query parameters."
+    meant = nearest(names[0], known) if len(names) == 1 else None
+    if meant is not None:
+        return f"{problem} Did you mean `{meant}`?"
+    return f"{problem} This request has the {_listed(known)}."
+
+
+def _listed(names: Collection[str]) -> str:
+    noun = "parameter" if len(names) == 1 else "parameters"
+    return f"{noun} {', '.join(map(_shown, names))}"
+
+
+def _shown(name: str) -> str:
+    """Return the name as a message may repeat it: only if it is short and printable."""
+    return f"`{name}`" if len(name) <= _LONGEST_NAME and name.isprintable() else "`…`"

@@ -5,7 +5,6 @@ HTTP contract, section 6.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
@@ -25,6 +24,8 @@ from recipient_fields.domain import (
     VersionConflict,
     Violation,
 )
+
+from ..rendering import to_json
 
 MOST_DETAILS = 1_000
 """How many violations one answer lists: a small request must not make a huge answer."""
@@ -165,7 +166,7 @@ def problem_of(error: RecipientFieldsError) -> Problem:
 def render_error(problem: Problem, request_id: str) -> bytes:
     """The error object, as JSON."""
     error = {"code": problem.code, "message": problem.message, **_rest(problem, request_id)}
-    return json.dumps({"error": error}).encode("ascii")
+    return to_json({"error": error})
 
 
 def render_problem(problem: Problem, request_id: str) -> bytes:
@@ -178,7 +179,7 @@ def render_problem(problem: Problem, request_id: str) -> bytes:
         "code": problem.code,
         **_rest(problem, request_id),
     }
-    return json.dumps(document).encode("ascii")
+    return to_json(document)
 
 
 def entity_tag(version_tag: str) -> str:

@@ -18,7 +18,7 @@ from .bodies import read_json
 from .documents import parse_changes, parse_draft, parse_replacement
 from .gate import credential, parameters, precondition
 from .kept_answers import KeptAnswers
-from .list_parameters import NAMES, parse_query
+from .list_parameters import MULTIPLE, NAMES, parse_query
 from .methods import Resource
 
 
@@ -27,6 +27,7 @@ class FieldCollection(Resource):
     """`/api/v1/recipient_fields`."""
 
     parameters: ClassVar[Collection[str]] = NAMES
+    multiple: ClassVar[Collection[str]] = MULTIPLE
 
     service: RecipientFieldService
     kept: KeptAnswers

@@ -61,6 +61,13 @@ def test_a_version_is_matched_whole():
     assert not holds(Precondition(match=frozenset({"1-1-ab"})), "1-1-a")
 
 
+def test_a_conflict_with_any_version_reports_that_the_field_exists():
+    with pytest.raises(VersionConflict, match=r"^The field already exists\."):
+        Precondition(none_match=ANY_VERSION).require("1-1-a")
+    with pytest.raises(VersionConflict, match="not in the expected version"):
+        Precondition(none_match=THIS).require("1-1-a")
+
+
 def test_a_conflict_carries_the_current_version():
     with pytest.raises(VersionConflict) as conflict:
         Precondition(match=OTHER).require("1-1-a")

@@ -156,6 +156,11 @@ def enveloped(members: object) -> str:
     return json.dumps({"recipient_field": members})
 
 
+def compact(document: object) -> bytes:
+    """The document as JSON in UTF-8 without spaces between its parts."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
 def through_falcon(app: falcon.App[Any, Any]) -> Transport:
     """Requests to the application without a server, checked by wsgiref's validator."""
     client = TestClient(app)
@@ -195,6 +200,7 @@ def hold_to_the_contract(answer: Answer, request_id: object = None) -> None:
 def _hold_error(answer: Answer) -> None:
     (name,) = answer.json
     assert name == "error"
+    assert answer.content == compact(answer.json)
     error = answer.error
     assert {"code", "message", "request_id"} <= error.keys() <= _MEMBERS
     assert error["request_id"] == answer.headers["x-request-id"]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from recipient_fields.domain import DataType, FieldQuery, OrganizationId, SortKey
-from recipient_fields.entrypoints.http.list_parameters import seal
+from recipient_fields.entrypoints.http.list_parameters import NAMES, seal
 
 from .api import FIELDS, Answer, Api
 from .conftest import CHANNELS, Stand
@@ -54,7 +54,18 @@ class TestFilters:
             "key=zip,city,no_such_key": ["city", "zip"],
             "integration_id=7": ["first"],
             "integration_id=8": [],
+            "source=manual&source=integration": ["size", "first"],
+            "source=manual&insertable=true&source=integration": ["size", "first"],
+            "source=manual,integration&source=manual": ["size", "first"],
+            "source=manual%2Cintegration": ["size", "first"],
+            "data_type=number&data_type=date": ["size", "town"],
+            "key=zip&key=city,no_such_key&key=size": ["city", "size", "zip"],
+            "integration_id=8&integration_id=7": ["first"],
+            "&".join(["key=town", *(f"key=k_{n}" for n in range(200))]): ["town"],
             "insertable=false": ["zip"],
+            "insertable=False": ["zip"],
+            "insertable=FALSE&source=api": ["zip"],
+            "insertable=True&source=api": ["city", "town"],
             "insertable=true&source=api": ["city", "town"],
             "q=GR%C3%96SSE": ["size"],
             "q=fname": ["first"],
@@ -90,7 +101,10 @@ class TestFilters:
     @pytest.mark.parametrize(
         "query",
         [
-            "source=", "source=apl", "source=api,", "source=API", "data_type=txt", "key=Not-One",
+            "source=", "source=apl", "source=api,", "source=API", "source=api&source=",
+            "source=api&source=apl", "sort=id&sort=id", "q=a&q=b", "cursor=a&cursor=a",
+            "insertable=true&insertable=true", "insertable=yes", "limit=1&&sort=id", "limit=1&",
+            "=1", "data_type=txt", "key=Not-One",
             "key=null", "integration_id=0", "integration_id=x", "insertable=1", "insertable=",
             "q=", f"q={'x' * 101}", "q=%00", "q=%ff", "sort=", "sort=--id", "sort=id,key",
             "limit=0", "limit=1001", "limit=-1", "limit=01", "limit=", "limit=1&limit=2",
@@ -100,6 +114,62 @@ class TestFilters:
     )  # fmt: skip
     def test_what_is_unknown_malformed_or_repeated_is_refused(self, api: Api, query: str):
         assert ask(api, query).outcome == BAD_REQUEST
+
+    @pytest.mark.parametrize(
+        ("query", "names"),
+        [
+            ("page=2", ["page"]),
+            ("page=2&per_page=10&limit=1", ["page", "per_page"]),
+            ("source[]=api", ["source[]", "source"]),
+            ("gr%C3%B6%C3%9Fe=1", ["größe"]),
+            ("pretty", ["pretty"]),
+            ("limit=1&limit=2", ["limit"]),
+            ("limit=1&limit=2&q=a&q=b", ["limit", "q"]),
+            ("q=a%zz", ["q"]),
+            ("q=%ff", ["q"]),
+            ("q=%00", ["q"]),
+            ("q=", ["q"]),
+            ("source", ["source"]),
+            ("source=api&source=apl", ["source"]),
+            ("data_type=txt", ["data_type"]),
+            ("key=Not-One", ["key"]),
+            ("integration_id=0", ["integration_id"]),
+            ("insertable=yes", ["insertable"]),
+            ("sort=age", ["sort"]),
+            ("limit=0", ["limit"]),
+            ("cursor=x", ["cursor"]),
+            ("cursor=", ["cursor"]),
+        ],
+    )
+    def test_a_message_about_a_parameter_names_it(self, api: Api, query: str, names: list[str]):
+        message = ask(api, query).error["message"]
+        assert [name for name in names if f"`{name}`" not in message] == []
+
+    @pytest.mark.parametrize(
+        "name",
+        ["x" * 33, "a%0Ab", "a%E2%80%AEb", "%1b[31m", "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"],
+    )
+    def test_a_name_that_is_long_or_not_printable_is_not_repeated(self, api: Api, name: str):
+        message = ask(api, f"{name}=1").error["message"]
+        assert message.startswith("Unknown query parameter `…`.")
+        assert message.isprintable()
+
+    def test_a_message_repeats_no_value(self, api: Api):
+        for name in NAMES:
+            for query in (
+                f"{name}=vvv%00",
+                f"{name}=VVV{101 * 'v'},",
+                f"{name}=%ffvvv",
+                f"a={name}&b=VVV",
+            ):
+                answer = ask(api, query)
+                assert answer.outcome == BAD_REQUEST
+                assert "vvv" not in answer.error["message"].lower()
+
+    @pytest.mark.parametrize("method", ["POST", "OPTIONS"])
+    def test_other_methods_name_the_parameter_that_they_reject(self, api: Api, method: str):
+        answer = api.send(method, f"{FIELDS}?limit=1", "{}")
+        assert "`limit`" in answer.error["message"]
 
     @pytest.mark.parametrize("method", ["POST", "OPTIONS"])
     def test_other_methods_of_the_list_take_no_parameters(self, api: Api, method: str):
@@ -128,6 +198,22 @@ class TestPages:
         query = next_of(ask(api, f"source=api&q={quote('t')}&limit=1"))
         assert query is not None
         assert ask(api, query).keys == ["town"]
+
+    @pytest.mark.parametrize("form", ["source=api,manual", "source=api&source=manual"])
+    @pytest.mark.parametrize("other", ["source=manual,api", "source=manual&source=api,manual"])
+    def test_commas_and_repetition_lead_to_pages_of_the_same_list(
+        self, api: Api, form: str, other: str
+    ):
+        query = next_of(ask(api, f"{form}&limit=1"))
+        assert query is not None
+        pages = []
+        while query is not None:
+            page = ask(api, query)
+            pages += page.keys
+            query = next_of(page)
+        assert pages == ["size", "zip", "town"]
+        (cursor,) = re.findall("cursor=[^&]+", next_of(ask(api, f"{form}&limit=1")) or "")
+        assert ask(api, f"{other}&{cursor}").keys == ["size"]
 
     def test_a_cursor_knows_its_limit_and_another_may_accompany_it(self, api: Api):
         query = next_of(ask(api, "limit=2"))
@@ -159,10 +245,18 @@ class TestPages:
     @pytest.mark.parametrize(
         ("query", "told"),
         [
-            ("datatype=text", "no others. Did you mean data_type?"),
-            ("xyzzy=text", "cursor, and no others."),
-            ("data_type=int", "data_type is one of text, number, boolean, date, datetime, or sev"),
-            ("sort=age", "sort is one of id, key, name, created_at, updated_at, after - if desc"),
+            ("datatype=text", "Unknown query parameter `datatype`. Did you mean `data_type`?"),
+            ("Source=api", "Unknown query parameter `Source`. Did you mean `source`?"),
+            (
+                "xyzzy=text",
+                "Unknown query parameter `xyzzy`. This request has the parameters `source`",
+            ),
+            ("limit=1&limit=1", "Repeated query parameter `limit`. Send each at most once."),
+            ("data_type=int", "Invalid value for `data_type`: use `text`, `number`, `boolean`, `d"),
+            ("sort=age", "`created_at` or `updated_at`, with `-` before it for descending order"),
+            ("insertable=1", "Invalid value for `insertable`: use `true` or `false`."),
+            ("limit=1001", "Invalid value for `limit`: use a number from 1 to 1000."),
+            ("q=100%", "Invalid value for `q`: percent-encode it as UTF-8."),
         ],
     )
     def test_a_refusal_says_what_would_be_taken(self, api: Api, query: str, told: str):

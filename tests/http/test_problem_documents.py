@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .api import FIELDS, Api
+from .api import FIELDS, Api, compact
 
 STORAGES = ("memory",)  # What these tests try happens before anything is stored.
 
@@ -17,7 +17,9 @@ PROBLEM = "application/problem+json"
 def media_type(api: Api, accept: str, path: str = f"{FIELDS}/missing") -> tuple[str, Any]:
     headers = [("Authorization", f"Bearer {api.key}"), ("Accept", accept)]
     _, received, content = api.transport("GET", path, headers, b"")
-    return {k.lower(): v for k, v in received}["content-type"], json.loads(content)
+    document = json.loads(content)
+    assert content == compact(document)
+    return {k.lower(): v for k, v in received}["content-type"], document
 
 
 @pytest.mark.parametrize(

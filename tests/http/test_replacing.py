@@ -182,6 +182,7 @@ def test_create_only_makes_a_field_once(api: Api):
     before = api.state()
     again = api.put("city", {**CITY, "name": "Town"}, if_none_match="*")
     assert again.outcome == (412, "precondition_failed")
+    assert again.error["message"].startswith("The field already exists.")
     assert again.etag == api.get("city").etag
     assert api.state() == before
 

@@ -58,6 +58,7 @@ EXAMPLES: list[RecipientFieldsError] = [
     FieldLimitReached(1_000_000),
     VersionConflict("7-19c8a1f5b7b"),
     VersionConflict(None),
+    VersionConflict("7-19c8a1f5b7b", "The field already exists."),
     StorageUnavailable("The service can't answer at the moment. Retry shortly."),
     KeyValidationUnavailable(
         "Authentication is temporarily unavailable. Retry shortly with the same API key."
