@@ -60,10 +60,16 @@ class _Answering(Task):
         return "\r\n".join(head).encode("latin-1")
 
 
+_WRITTEN_HERE = {"connection", "content-length"}
+_SPELLINGS = {"etag": "ETag", "www-authenticate": "WWW-Authenticate"}
+"""The usual spelling of names whose parts do not simply begin with a capital letter."""
+
+
 @lru_cache(maxsize=256)
 def _spelled(name: str) -> str | None:
-    """How the header's name is written; None of those that are written here."""
-    return None if name.lower() in {"connection", "content-length"} else name.title()
+    """Return the usual spelling of a header's name, or None if `_Answering` adds the header."""
+    name = name.lower()
+    return None if name in _WRITTEN_HERE else _SPELLINGS.get(name, name.title())
 
 
 @lru_cache(maxsize=2)

@@ -155,6 +155,45 @@ def test_a_field_is_made_read_changed_and_deleted(api: Api):
     assert api.send("GET", path).outcome == (404, "not_found")
 
 
+def test_headers_have_their_usual_spelling(wire: Wire, api: Api):
+    created = api.post(CITY)
+    requests: list[tuple[str, str, list[tuple[str, str]]]] = [
+        ("GET", f"{FIELDS}?limit=1", []),
+        ("GET", f"{FIELDS}/city", [("If-None-Match", created.etag)]),
+        ("GET", "/docs", []),
+        ("DELETE", f"{FIELDS}/city", [("If-Match", '"a"')]),
+        ("POST", f"{FIELDS}/city", []),
+        ("GET", f"{FIELDS}?{'q' * 10_000}", []),
+    ]
+    key = ("Authorization", f"Bearer {api.key}")
+    names = {
+        name
+        for method, target, headers in requests
+        for _, received, _ in (
+            wire.request(method, target, [key, *headers], b""),
+            wire.request(method, target, headers, b""),
+        )
+        for name, _ in received
+    }
+    assert names == {
+        "Allow",
+        "Cache-Control",
+        "Connection",
+        "Content-Length",
+        "Content-Security-Policy",
+        "Content-Type",
+        "Date",
+        "ETag",
+        "Link",
+        "Referrer-Policy",
+        "Total-Count",
+        "Vary",
+        "WWW-Authenticate",
+        "X-Content-Type-Options",
+        "X-Request-Id",
+    }
+
+
 def test_of_fifty_creations_of_one_key_one_succeeds(api: Api):
     with ThreadPoolExecutor(50) as pool:
         answers = list(pool.map(lambda _: api.post(CITY), range(50)))
