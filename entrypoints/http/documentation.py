@@ -19,11 +19,17 @@ from .gate import READS, precondition
 from .media_types import HTML, JSON, admits_html
 from .methods import Resource
 from .mount import mount_path
-from .openapi import PAGE_FILES, document
+from .openapi import document
 from .problems import Refused, entity_tag
 
 REFERENCE_PATH = "/docs"
-
+PAGE_FILES = {
+    "favicon-32x32.png": "image/png",
+    "start.js": "text/javascript; charset=utf-8",
+    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+    "swagger-ui.css": "text/css; charset=utf-8",
+}
+"""What the page at `/docs` loads, and of which media type."""
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",

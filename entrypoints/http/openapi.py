@@ -5,26 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
-from recipient_fields.domain import LONGEST_KEY, DataType, SortKey, Source
+from recipient_fields.domain import LONGEST_KEY, SortKey, Source
 
 from .list_parameters import LARGEST_PAGE, LONGEST_TEXT
 from .media_types import JSON, MERGE_PATCH
-from .openapi_answers import HEADERS, RESPONSES, Answers, answer, bodiless, json_content, refusals
-from .openapi_schemas import ID_PATTERN, KEY_PATTERN, NEW_KEY, SCHEMAS, Schema, ref
+from .openapi_answers import HEADERS, RESPONSES, Answers, answer, json_content, refusals
+from .openapi_schemas import ID_PATTERN, KEY_PATTERN, SCHEMAS, Schema, ref
 
 FIELDS = "/api/v1/recipient_fields"
 FIELD = f"{FIELDS}/{{id_or_key}}"
-PAGE_FILES = {
-    "favicon-32x32.png": "image/png",
-    "start.js": "text/javascript; charset=utf-8",
-    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
-    "swagger-ui.css": "text/css; charset=utf-8",
-}
-"""What the page at `/docs` loads, and of which media type."""
 
 _DESCRIPTION = """\
 Recipient fields are named attributes that email teams personalize content with. This API lists
@@ -32,9 +24,9 @@ and reads all fields of an organization, and creates, updates and deletes those 
 through it (`source` is `api`).
 
 Every request under `/api/` carries an organization API key: `Authorization: Bearer <API_KEY>`.
-Keys are for servers: there is no CORS. Every refusal is an error object with a `code` for programs
-and a `message` for people, or a problem document (RFC 9457) for who accepts
-`application/problem+json`.
+Keys are for servers: there is no CORS. Every error is an error object with a `code` for programs
+and a `message` for people. If the request accepts `application/problem+json`, it is a problem
+document (RFC 9457) instead: see the schema `Problem`.
 
 Within `/api/v1` changes only add: members, parameters, enum values. Tolerate them. Unknown query
 parameters are refused.
@@ -42,7 +34,11 @@ parameters are refused.
 
 
 def document(mount_path: str = "") -> dict[str, Any]:
-    """The OpenAPI document of the service at that path of its server."""
+    """Return the OpenAPI document of the service at that path of its server.
+
+    It describes what clients call. `HEAD` and `OPTIONS`, which every path has, and the files that
+    `/docs` loads are left out: a generated client would have a method for each.
+    """
     return {
         "openapi": "3.1.1",
         "info": {
@@ -57,31 +53,28 @@ def document(mount_path: str = "") -> dict[str, Any]:
         "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "paths": {
             FIELDS: {
-                "parameters": [_REQUEST_ID],
-                "get": {**_LIST, "operationId": "list_recipient_fields"},
-                "head": _head(_LIST, "list_recipient_fields"),
+                "parameters": [_parameter("RequestId")],
+                "get": _LIST,
                 "post": _CREATE,
-                "options": _options("recipient_fields", _FIELDS_TAG),
             },
             FIELD: {
-                "parameters": [_ID_OR_KEY, _REQUEST_ID],
-                "get": {**_GET, "operationId": "get_recipient_field"},
-                "head": _head(_GET, "get_recipient_field"),
+                "parameters": [_ID_OR_KEY, _parameter("RequestId")],
+                "get": _GET,
                 "patch": _UPDATE,
                 "put": _REPLACE,
                 "delete": _DELETE,
-                "options": _options("recipient_field", _FIELDS_TAG, _ID_OR_KEY),
             },
-            "/openapi.json": _open_path("openapi", _DOCUMENT),
-            "/docs": _open_path("docs", _PAGE),
-            "/docs/{file}": _open_path("docs_file", _PAGE_FILE, _FILE),
-            "/healthz": _open_path("healthz", _LIVENESS),
-            "/readyz": _open_path("readyz", _READINESS),
+            "/openapi.json": _open_path(_DOCUMENT),
+            "/docs": _open_path(_PAGE),
+            "/healthz": _open_path(_LIVENESS),
+            "/readyz": _open_path(_READINESS),
         },
         "components": {
             "schemas": SCHEMAS,
+            "parameters": _PARAMETERS,
             "headers": HEADERS,
             "responses": RESPONSES,
+            "links": _LINKS,
             "securitySchemes": {
                 "api_key": {
                     "type": "http",
@@ -119,80 +112,55 @@ def _field_operation(summary: str, answers: Answers, *refused: int, **more: Any)
     return _operation(summary, _FIELDS_TAG, answers, *_REFUSED_BEHIND_KEYS, *refused, **more)
 
 
-def _open_operation(summary: str, answers: Answers, *refused: int, **more: Any) -> dict[str, Any]:
+def _open_operation(summary: str, answers: Answers, **more: Any) -> dict[str, Any]:
     everywhere = {"security": [], **more}
-    return _operation(summary, _SERVICE_TAG, answers, *_REFUSED_ANYWHERE, *refused, **everywhere)
+    return _operation(summary, _SERVICE_TAG, answers, *_REFUSED_ANYWHERE, **everywhere)
 
 
-def _head(get: dict[str, Any], name: str) -> dict[str, Any]:
-    return {
-        **get,
-        "operationId": f"head_{name}",
-        "summary": f"{get['summary']}, without the body",
-        "responses": bodiless(get["responses"]),
-    }
+def _open_path(get: dict[str, Any]) -> dict[str, Any]:
+    return {"parameters": [_parameter("RequestId")], "get": get}
 
 
-def _options(name: str, tag: str, *parameters: Schema) -> dict[str, Any]:
-    vary = ("Vary",) if tag is _FIELDS_TAG else ()
-    answers = {"204": answer("The methods are in `Allow`.", "Allow", *vary)}
-    build = _field_operation if tag is _FIELDS_TAG else _open_operation
-    options = build("The methods of the resource", answers, operationId=f"options_{name}")
-    if parameters:  # whatever they are: OPTIONS asks for no field and no file
-        anything = {"type": "string"}
-        options["parameters"] = [{**parameter, "schema": anything} for parameter in parameters]
-    return options
+def _parameter(name: str) -> Schema:
+    """Return a reference to the parameter of that name among the components."""
+    return {"$ref": f"#/components/parameters/{name}"}
 
 
-def _open_path(name: str, get: dict[str, Any], *parameters: Schema) -> dict[str, Any]:
-    return {
-        "parameters": [*parameters, _REQUEST_ID],
-        "get": {**get, "operationId": f"get_{name}"},
-        "head": _head(get, f"get_{name}"),
-        "options": _options(name, _SERVICE_TAG, *parameters),
-    }
-
-
-def _query(name: str, description: str, schema: Schema, **more: Any) -> Schema:
-    return {"name": name, "in": "query", "description": description, "schema": schema, **more}
+def _query(name: str, description: str, schema: Schema) -> Schema:
+    return {"name": name, "in": "query", "description": description, "schema": schema}
 
 
 def _alternatives(name: str, description: str, one: Schema) -> Schema:
     values = {"type": "array", "minItems": 1, "items": one}
-    description = f"{description} Several, separated by commas, are alternatives."
-    return _query(name, description, values, style="form", explode=False)
+    description = f"{description} Several values are alternatives: repeat it, or use commas."
+    return _query(name, description, values)
 
 
-def _names(enum: type[DataType] | type[Source]) -> Schema:
-    return {"type": "string", "enum": [member.value for member in enum]}
-
-
-_TAGS_PATTERN = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
-_PRECONDITION: Schema = {
-    "type": "string",
-    "pattern": rf"^(?:\*|[ \t,]*{_TAGS_PATTERN}(?:[ \t]*,[ \t,]*{_TAGS_PATTERN})*[ \t,]*)$",
-}
-_REQUEST_ID: Schema = {
-    "name": "X-Request-Id",
-    "in": "header",
-    "description": "Echoed if it matches `[A-Za-z0-9._-]{1,64}`, else replaced.",
-    "schema": {"type": "string"},
-}
-_IF_MATCH: Schema = {
-    "name": "If-Match",
-    "in": "header",
-    "description": "The `ETag` that the field must have, else 412.",
-    "schema": _PRECONDITION,
-}
-_IF_NONE_MATCH: Schema = {
-    "name": "If-None-Match",
-    "in": "header",
-    "description": "The `ETag` of the version that is known already: 304 where it still holds.",
-    "schema": _PRECONDITION,
-}
-_UNLESS_MATCH: Schema = {
-    **_IF_NONE_MATCH,
-    "description": "412 where the field has this `ETag`; `*`: where the field exists.",
+_PARAMETERS: Schema = {
+    "RequestId": {
+        "name": "X-Request-Id",
+        "in": "header",
+        "description": "Echoed if it matches `[A-Za-z0-9._-]{1,64}`, else replaced.",
+        "schema": {"type": "string"},
+    },
+    "IfMatch": {
+        "name": "If-Match",
+        "in": "header",
+        "description": "The `ETag` that the field must have, else 412.",
+        "schema": ref("Precondition"),
+    },
+    "UnlessMatch": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "412 if the field has this `ETag`; `*`: if the field exists.",
+        "schema": ref("Precondition"),
+    },
+    "IfNoneMatch": {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "The `ETag` of a version that the client has: 304 if it is still current.",
+        "schema": ref("Precondition"),
+    },
 }
 _ID_OR_KEY: Schema = {
     "name": "id_or_key",
@@ -206,17 +174,10 @@ _ID_OR_KEY: Schema = {
     },
     "examples": {"id": {"value": "1"}, "key": {"value": "loyalty_tier"}},
 }
-_FILE: Schema = {
-    "name": "file",
-    "in": "path",
-    "required": True,
-    "description": "What the page loads.",
-    "schema": {"type": "string", "enum": list(PAGE_FILES)},
-}
 _LIST_PARAMETERS = [
-    _alternatives("source", "Only fields of that origin.", _names(Source)),
-    _alternatives("data_type", "Only fields of that data type.", _names(DataType)),
-    _alternatives("key", "Only the field with that key.", NEW_KEY),
+    _alternatives("source", "Only fields of that origin.", ref("Source")),
+    _alternatives("data_type", "Only fields of that data type.", ref("DataType")),
+    _alternatives("key", "Only the field with that key.", ref("NewKey")),
     _alternatives(
         "integration_id",
         "Only fields that the integration syncs.",
@@ -230,12 +191,9 @@ _LIST_PARAMETERS = [
     ),
     _query(
         "sort",
-        "The order, ties by ascending id; `-` before it: descending. Texts by code points.",
-        {
-            "type": "string",
-            "enum": [sign + key.value for key in SortKey for sign in ("", "-")],
-            "default": SortKey.ID.value,
-        },
+        "The order, `id` if omitted; ties by ascending id. `-` before it: descending. Texts are "
+        "ordered by code points.",
+        {"type": "string", "enum": [sign + key.value for key in SortKey for sign in ("", "-")]},
     ),
     _query(
         "limit",
@@ -250,10 +208,11 @@ _LIST_PARAMETERS = [
 ]
 
 
-def _body(schema: str, *media_types: str, **examples: object) -> Schema:
-    shown = {name: {"value": {"recipient_field": members}} for name, members in examples.items()}
-    content = {"schema": ref(schema), "examples": shown}
-    return {"required": True, "content": dict.fromkeys(media_types or (JSON,), content)}
+def _body(schema: str, *more_media_types: str, **examples: object) -> Schema:
+    """Return a body of that schema, whose examples are shown as JSON."""
+    shown = {name: {"recipient_field": members} for name, members in examples.items()}
+    more = {media_type: {"schema": ref(schema)} for media_type in more_media_types}
+    return {"required": True, "content": {**json_content(schema, **shown), **more}}
 
 
 def _shown(**members: object) -> Schema:
@@ -310,8 +269,8 @@ _LIST_SHOWN = {
 }
 
 
-def _links(source: str) -> Schema:
-    """Where an answered field leads, by its id and by its key."""
+def _links(source: str) -> dict[str, Schema]:
+    """Return the operations on the field at that pointer of a response, by its id and its key."""
     operations = ("get", "update", "replace", "delete")
     return {
         f"{operation}_by_{part}": {
@@ -323,6 +282,9 @@ def _links(source: str) -> Schema:
     }
 
 
+_LINKS = _links("/recipient_field")
+
+
 def _one_field(description: str, *headers: str, **examples: object) -> Schema:
     return answer(
         description,
@@ -330,7 +292,7 @@ def _one_field(description: str, *headers: str, **examples: object) -> Schema:
         "Vary",
         *headers,
         content=json_content("RecipientFieldEnvelope", **examples),
-        links=_links("/recipient_field"),
+        links={name: {"$ref": f"#/components/links/{name}"} for name in _LINKS},
     )
 
 
@@ -354,7 +316,8 @@ _LIST = _field_operation(
         "Every field of the organization, whatever its origin; all of them, unless parameters ask "
         "for some. A page's successor is in `Link`."
     ),
-    parameters=[*_LIST_PARAMETERS, _IF_NONE_MATCH],
+    operationId="list_recipient_fields",
+    parameters=[*_LIST_PARAMETERS, _parameter("IfNoneMatch")],
 )
 _CREATE = _field_operation(
     "Create a field",
@@ -381,7 +344,8 @@ _GET = _field_operation(
         "304": _NOT_MODIFIED,
     },
     *(404,),
-    parameters=[_IF_NONE_MATCH],
+    operationId="get_recipient_field",
+    parameters=[_parameter("IfNoneMatch")],
 )
 _UPDATE = _field_operation(
     "Change a field",
@@ -398,9 +362,9 @@ _UPDATE = _field_operation(
         "Members left out stay; null clears a nullable one (JSON merge patch, inside the "
         "envelope). A change of nothing changes nothing."
     ),
-    parameters=[_IF_MATCH, _UNLESS_MATCH],
+    parameters=[_parameter("IfMatch"), _parameter("UnlessMatch")],
     requestBody=_body(
-        "RecipientFieldChangesEnvelope", JSON, MERGE_PATCH, rename=_TIERS, any_value=_NO_TIERS
+        "RecipientFieldChangesEnvelope", MERGE_PATCH, rename=_TIERS, any_value=_NO_TIERS
     ),
 )
 _REPLACE = _field_operation(
@@ -420,7 +384,7 @@ _REPLACE = _field_operation(
         "free it creates the field, so it can be repeated safely; `If-None-Match: *` creates "
         "only. An unknown id is 404."
     ),
-    parameters=[_IF_MATCH, _UNLESS_MATCH],
+    parameters=[_parameter("IfMatch"), _parameter("UnlessMatch")],
     requestBody=_body("RecipientFieldReplacementEnvelope", newsletter=_NEWSLETTER),
 )
 _DELETE = _field_operation(
@@ -428,37 +392,33 @@ _DELETE = _field_operation(
     {"204": answer("The field is gone. Its key is free at once, its id never returns.", "Vary")},
     *(403, 404, 412),
     operationId="delete_recipient_field",
-    parameters=[_IF_MATCH, _UNLESS_MATCH],
+    parameters=[_parameter("IfMatch"), _parameter("UnlessMatch")],
 )
 
 
-def _kept(description: str, media_types: Iterable[str], *headers: str, **schema: Any) -> Answers:
-    content = {media_type: {"schema": schema} for media_type in media_types}
+def _kept(description: str, media_type: str, *headers: str, **schema: Any) -> Answers:
     return {
-        "200": answer(description, "ETag", *headers, content=content),
+        "200": answer(description, "ETag", *headers, content={media_type: {"schema": schema}}),
         "304": answer("What the client has is current.", "ETag", *headers),
     }
 
 
 _DOCUMENT = _open_operation(
     "This document",
-    _kept("The OpenAPI document.", [JSON], type="object"),
-    parameters=[_IF_NONE_MATCH],
+    _kept("The OpenAPI document.", JSON, type="object"),
+    operationId="get_openapi",
+    parameters=[_parameter("IfNoneMatch")],
 )
 _PAGE = _open_operation(
     "A reference to browse",
-    _kept("The page.", ["text/html"], "Content-Security-Policy", type="string"),
-    parameters=[_IF_NONE_MATCH],
-)
-_PAGE_FILE = _open_operation(
-    "What the reference loads",
-    _kept("The file.", [media_type.partition(";")[0] for media_type in PAGE_FILES.values()]),
-    404,
-    parameters=[_IF_NONE_MATCH],
+    _kept("The page.", "text/html", "Content-Security-Policy", type="string"),
+    operationId="get_docs",
+    parameters=[_parameter("IfNoneMatch")],
 )
 _LIVENESS = _open_operation(
     "Is the process up?",
     {"200": answer("It is.", content=json_content("Health", up={"status": "ok"}))},
+    operationId="get_healthz",
 )
 _READINESS = _open_operation(
     "Does the storage answer?",
@@ -468,4 +428,5 @@ _READINESS = _open_operation(
             content=json_content("Health", ready={"status": "ready"}),
         )
     },
+    operationId="get_readyz",
 )

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-from .media_types import JSON, PROBLEM
+from .media_types import JSON
 from .openapi_schemas import Schema, ref
-from .problems import STATUSES, Problem, problem, render_error, render_problem
+from .problems import STATUSES, Problem, problem, render_error
 
 Answers: TypeAlias = dict[str, Any]
 
@@ -21,7 +21,7 @@ REQUEST_ID = "7f6c1f0e5b0d4d0c8a54f1e6c0a4b1d2"
 
 MEANINGS: Mapping[str, str] = {
     "invalid_json": "the body is not JSON as RFC 8259 has it, or nested deeper than 32",
-    "invalid_parameter": "a query parameter is bad, repeated or unknown, or a header malformed",
+    "invalid_parameter": "a query parameter or header is invalid, or a parameter is unknown",
     "malformed_request": "the HTTP framing can't be trusted; the connection is closed",
     "unauthorized": "the API key is missing, malformed, unknown, expired or revoked",
     "forbidden": "the field is not API-managed, or the key may only read; see `reason`",
@@ -115,26 +115,13 @@ def refusals(statuses: Iterable[int]) -> Answers:
     }
 
 
-def bodiless(answers: Answers) -> Answers:
-    """The same answers as HEAD gets them."""
-    return {
-        status: {k: v for k, v in _resolved(answer).items() if k in {"description", "headers"}}
-        for status, answer in answers.items()
-    }
-
-
 def _name(status: HTTPStatus) -> str:
     return status.phrase.replace(" ", "").replace("-", "")
-
-
-def _resolved(answer: Schema) -> Schema:
-    return RESPONSES[answer["$ref"].rpartition("/")[2]] if "$ref" in answer else answer
 
 
 def _refusal(status: HTTPStatus) -> Schema:
     codes = [code for code, its_status in STATUSES.items() if its_status is status]
     told = {"code": {"enum": codes}}
-    problem_told = {**told, "status": {"const": status.value}}
     examples = [(name, shown) for name, shown in EXAMPLES.items() if shown.status is status]
     refusal = answer(
         f"{status.phrase}: {'; or '.join(f'`{code}`, {MEANINGS[code]}' for code in codes)}.",
@@ -144,13 +131,6 @@ def _refusal(status: HTTPStatus) -> Schema:
                 "schema": {**ref("Error"), "properties": {"error": {"properties": told}}},
                 "examples": {
                     name: {"value": json.loads(render_error(shown, REQUEST_ID))}
-                    for name, shown in examples
-                },
-            },
-            PROBLEM: {
-                "schema": {**ref("Problem"), "properties": problem_told},
-                "examples": {
-                    name: {"value": json.loads(render_problem(shown, REQUEST_ID))}
                     for name, shown in examples
                 },
             },
@@ -187,7 +167,9 @@ _TAKEN = "A recipient field with this key already exists. Choose another key."
 
 EXAMPLES: Mapping[str, Problem] = {
     "invalid_json": problem("invalid_json", "The document is not JSON: line 1, column 21."),
-    "invalid_parameter": problem("invalid_parameter", "limit is a number from 1 to 1,000."),
+    "invalid_parameter": problem(
+        "invalid_parameter", "Invalid value for `limit`: use a number from 1 to 1000."
+    ),
     "malformed_request": problem("malformed_request"),
     "unauthorized": problem("unauthorized"),
     "field_not_api_managed": problem(

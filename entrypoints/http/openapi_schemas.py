@@ -43,9 +43,10 @@ _RFC_3339_PATTERN = (
 )
 
 
-def ref(name: str) -> Schema:
-    """The schema of that name among the components."""
-    return {"$ref": f"#/components/schemas/{name}"}
+def ref(name: str, description: str | None = None) -> Schema:
+    """Return the schema of that name among the components."""
+    reference = {"$ref": f"#/components/schemas/{name}"}
+    return reference if description is None else {**reference, "description": description}
 
 
 def _nullable(schema: Schema) -> Schema:
@@ -86,25 +87,31 @@ _ANY_VALUES: Schema = {
         "type, each listed once."
     ),
 }
+_TAGS_PATTERN = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_PRECONDITION: Schema = {
+    "type": "string",
+    "pattern": rf"^(?:\*|[ \t,]*{_TAGS_PATTERN}(?:[ \t]*,[ \t,]*{_TAGS_PATTERN})*[ \t,]*)$",
+}
 _NUMBER: Schema = {"type": "number", "minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER}
-_LINE: Schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": LINE_PATTERN}
+_LINE: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 255,
+    "pattern": LINE_PATTERN,
+    "description": "One line of text without outer white space.",
+}
 _DATE: Schema = {"type": "string", "format": "date", "pattern": _DATE_PATTERN}
 _RFC_3339: Schema = {"type": "string", "format": "date-time", "pattern": _RFC_3339_PATTERN}
 
 
 def _values_by_type(instant: Schema) -> list[Schema]:
-    """What each data type permits in `allowed_values`."""
-    items = {"text": _LINE, "number": _NUMBER, "date": _DATE, "datetime": instant}
-    permitted: dict[str, Schema] = {
-        name: {**_ANY_VALUES, "items": schema} for name, schema in items.items()
-    }
+    """Return what each data type permits in `allowed_values`."""
+    items = {"text": ref("Line"), "number": _NUMBER, "date": _DATE, "datetime": instant}
+    permitted: dict[str, Schema] = {name: {"items": schema} for name, schema in items.items()}
     permitted["boolean"] = {"type": "null"}
     return [
         {
-            "if": {
-                "properties": {"data_type": {"const": data_type.value}},
-                "required": ["data_type"],
-            },
+            "if": {"properties": {"data_type": {"const": data_type.value}}},
             "then": {"properties": {"allowed_values": permitted[data_type.value]}},
         }
         for data_type in DataType
@@ -116,15 +123,16 @@ _DATA_TYPE: Schema = {
     "enum": [data_type.value for data_type in DataType],
     "description": "What kind of value each recipient has. It never changes.",
 }
-KEY: Schema = {
+_KEY: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": LONGEST_KEY,
     "pattern": KEY_PATTERN,
+    "description": "What machines call the field. It never changes.",
     "examples": ["loyalty_tier"],
 }
-NEW_KEY: Schema = {
-    **KEY,
+_NEW_KEY: Schema = {
+    **_KEY,
     "not": {"anyOf": [{"enum": sorted(RESERVED_KEYS)}, {"pattern": f"^{RESERVED_PREFIX}"}]},
     "description": (
         "What machines call the field: unique in the organization, whatever the origin, and never "
@@ -142,16 +150,21 @@ _NAME: Schema = {
     ),
     "examples": ["Loyalty tier"],
 }
+_SOURCE: Schema = {
+    "type": "string",
+    "enum": [source.value for source in Source],
+    "description": "Where the field came from. Only `api` fields are changed through the API.",
+}
 _WRITABLE: Schema = {
-    "name": _NAME,
-    "allowed_values": _ANY_VALUES,
+    "name": ref("NewName"),
+    "allowed_values": ref("AllowedValues"),
+    # No `default`: openapi-typescript would require the member in requests.
     "insertable": {
         "type": "boolean",
-        "default": True,
-        "description": "Can the field be inserted into content?",
+        "description": "Whether the field can be inserted into content. A new field: `true`.",
     },
-    "custom_insertion_code": _INSERTION_CODE,
-    "custom_value_expression": _VALUE_EXPRESSION,
+    "custom_insertion_code": ref("InsertionCode"),
+    "custom_value_expression": ref("ValueExpression"),
 }
 _ID: Schema = {"type": "integer", "minimum": 1, "maximum": LARGEST_INTEGER}
 _ESP_FIELD_NAME: Schema = {
@@ -162,25 +175,21 @@ _ESP_FIELD_NAME: Schema = {
 }
 _MEMBERS: Schema = {
     "id": {**_ID, "description": "Assigned by the service, never used again."},
-    "name": {**_LINE, "description": "What people call the field. Not unique."},
-    "key": {**KEY, "description": "What machines call the field. It never changes."},
-    "data_type": _DATA_TYPE,
-    "allowed_values": _ANY_VALUES,
+    "name": ref("Line", "What people call the field. Not unique."),
+    "key": ref("Key"),
+    "data_type": ref("DataType"),
+    "allowed_values": ref("AllowedValues"),
     "insertable": _WRITABLE["insertable"],
-    "source": {
-        "type": "string",
-        "enum": [source.value for source in Source],
-        "description": "Where the field came from. Only `api` fields are changed through the API.",
-    },
+    "source": ref("Source"),
     "integration_id": {
         **_nullable(_ID),
         "description": "The integration that syncs the field; non-null exactly for those.",
     },
     "esp_field_name": _ESP_FIELD_NAME,
-    "custom_insertion_code": _INSERTION_CODE,
-    "custom_value_expression": _VALUE_EXPRESSION,
-    "created_at": _INSTANT,
-    "updated_at": {**_INSTANT, "description": "Moves only when something changed, and forward."},
+    "custom_insertion_code": ref("InsertionCode"),
+    "custom_value_expression": ref("ValueExpression"),
+    "created_at": ref("Timestamp"),
+    "updated_at": ref("Timestamp", "Moves only when something changed, and forward."),
 }
 _SYNCED: Schema = {
     "if": {"properties": {"source": {"const": Source.INTEGRATION.value}}},
@@ -228,36 +237,44 @@ _DETAIL: Schema = {
     },
     "required": ["pointer", "code", "message"],
 }
-_TOLD: Schema = {
-    "code": {
+_ERROR_PARTS: Schema = {
+    "ErrorCode": {
         "type": "string",
         "enum": list(STATUSES),
         "description": "What went wrong, for programs. docs/errors.md has each code's cure.",
     },
-    "request_id": {
+    "ErrorRequestId": {
         "type": "string",
         "pattern": "^[A-Za-z0-9._-]{1,64}$",
         "description": "The same as in `X-Request-Id` and in the service's log.",
     },
-    "reason": {
+    "ErrorReason": {
         "type": "string",
         "enum": ["field_not_api_managed", "insufficient_scope"],
         "description": "Why it is forbidden.",
     },
-    "details": {
+    "ErrorDetails": {
         "type": "array",
         "minItems": 1,
         "maxItems": MOST_DETAILS,
         "items": ref("ErrorDetail"),
         "description": f"All violations at once, up to {MOST_DETAILS:,}.",
     },
+    "ErrorDetail": _DETAIL,
+}
+"""What an error object and a problem document have in common."""
+_ERROR_MEMBERS: Schema = {
+    "code": ref("ErrorCode"),
+    "request_id": ref("ErrorRequestId"),
+    "reason": ref("ErrorReason"),
+    "details": ref("ErrorDetails"),
 }
 _ERROR: Schema = _envelope(
     "error",
     {
         "type": "object",
         "properties": {
-            **_TOLD,
+            **_ERROR_MEMBERS,
             "message": {"type": "string", "minLength": 1, "description": "For people."},
         },
         "required": ["code", "message", "request_id"],
@@ -266,24 +283,36 @@ _ERROR: Schema = _envelope(
 )
 _PROBLEM: Schema = {
     "type": "object",
-    "description": "The same refusal as RFC 9457 has it, for who accepts that media type.",
+    "description": "An error in the form of RFC 9457, if `Accept` has `application/problem+json`.",
     "properties": {
         "type": {"type": "string", "minLength": 1},
         "title": {"type": "string", "minLength": 1},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
         "detail": {"type": "string", "minLength": 1},
-        **_TOLD,
+        **_ERROR_MEMBERS,
     },
     "required": ["type", "title", "status", "detail", "code", "request_id"],
 }
 
 SCHEMAS: Schema = {
+    "DataType": _DATA_TYPE,
+    "Source": _SOURCE,
+    "Key": _KEY,
+    "NewKey": _NEW_KEY,
+    "Line": _LINE,
+    "NewName": _NAME,
+    "AllowedValues": _ANY_VALUES,
+    "InsertionCode": _INSERTION_CODE,
+    "ValueExpression": _VALUE_EXPRESSION,
+    "Timestamp": _INSTANT,
+    "Rfc3339Timestamp": _RFC_3339,
+    "Precondition": _PRECONDITION,
     "RecipientField": {
         "type": "object",
         "description": "A recipient field: always all of these members. Tolerate further ones.",
         "properties": _MEMBERS,
         "required": list(_MEMBERS),
-        "allOf": [*_values_by_type(_INSTANT), _SYNCED],
+        "allOf": [*_values_by_type(ref("Timestamp")), _SYNCED],
     },
     "RecipientFieldEnvelope": _envelope("recipient_field", ref("RecipientField")),
     "RecipientFieldList": _envelope(
@@ -294,15 +323,15 @@ SCHEMAS: Schema = {
         "description": "A field to make.",
         "properties": {
             **_WRITABLE,
-            "key": NEW_KEY,
-            "data_type": _DATA_TYPE,
+            "key": ref("NewKey"),
+            "data_type": ref("DataType"),
             "source": {"type": "string", "const": Source.API.value, "readOnly": True},
             "integration_id": {"type": "null", "readOnly": True},
             "esp_field_name": {"type": "null", "readOnly": True},
         },
         "required": ["name", "data_type"],
         "additionalProperties": False,
-        "allOf": _values_by_type(_RFC_3339),
+        "allOf": _values_by_type(ref("Rfc3339Timestamp")),
     },
     "RecipientFieldChanges": {
         "type": "object",
@@ -310,8 +339,8 @@ SCHEMAS: Schema = {
         "properties": {
             **_WRITABLE,
             **_SENT_BACK,
-            "key": {**KEY, "readOnly": True},
-            "data_type": {**_DATA_TYPE, "readOnly": True},
+            "key": {**ref("Key"), "readOnly": True},
+            "data_type": {**ref("DataType"), "readOnly": True},
         },
         "additionalProperties": False,
     },
@@ -324,16 +353,12 @@ SCHEMAS: Schema = {
         "properties": {
             **_WRITABLE,
             **_SENT_BACK,
-            "key": {
-                **NEW_KEY,
-                "readOnly": True,
-                "description": "The one in the path, or left out.",
-            },
-            "data_type": _DATA_TYPE,
+            "key": {**ref("NewKey", "The key in the path, or omitted."), "readOnly": True},
+            "data_type": ref("DataType"),
         },
         "required": ["name", "data_type"],
         "additionalProperties": False,
-        "allOf": _values_by_type(_RFC_3339),
+        "allOf": _values_by_type(ref("Rfc3339Timestamp")),
     },
     "RecipientFieldDraftEnvelope": _closed_envelope("RecipientFieldDraft"),
     "RecipientFieldChangesEnvelope": _closed_envelope("RecipientFieldChanges"),
@@ -344,7 +369,7 @@ SCHEMAS: Schema = {
         "required": ["status"],
     },
     "Error": _ERROR,
-    "ErrorDetail": _DETAIL,
+    **_ERROR_PARTS,
     "Problem": _PROBLEM,
 }
 """What the document's paths refer to, by name."""

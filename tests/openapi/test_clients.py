@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -17,6 +19,8 @@ import requests
 from .live import Live, bearer, live_service
 
 EXECUTABLES = Path(sys.executable).parent
+TYPESCRIPT = Path(__file__).parent / "typescript"
+NPM_FOLDER = Path(__file__).parents[2] / "build" / "typescript"
 
 
 @pytest.fixture(scope="module")
@@ -26,27 +30,76 @@ def live() -> Iterator[Live]:
 
 
 @pytest.fixture
-def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a package that openapi-python-client makes of the document."""
-    document = tmp_path / "openapi.json"
-    with document.open("wb") as file:
+def new_live() -> Iterator[Live]:
+    """A service that no other test writes to."""
+    with live_service("memory:") as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of the document."""
+    path = tmp_path_factory.mktemp("document") / "openapi.json"
+    with path.open("wb") as file:
         subprocess.run([EXECUTABLES / "recipient-fields", "openapi"], stdout=file, check=True)
-    plain = tmp_path / "plain.json"
+    return path
+
+
+@pytest.fixture
+def typescript(document: Path, tmp_path: Path) -> Path:
+    """The folder of `client.js`: `client.ts`, compiled with the types that the document defines."""
+    _found("node")
+    for source in ("package.json", "tsconfig.json", "client.ts"):
+        shutil.copy(TYPESCRIPT / source, tmp_path)
+    packages = _npm_packages()
+    (tmp_path / "node_modules").symlink_to(packages)
+    _run(packages / ".bin" / "openapi-typescript", document, "--output", tmp_path / "api.d.ts")
+    _run(packages / ".bin" / "tsc", "--strict", "--project", tmp_path)
+    return tmp_path
+
+
+def _npm_packages() -> Path:
+    """The folder of the packages in `package.json`, which npm installs if the file has changed."""
+    wanted, installed = TYPESCRIPT / "package.json", NPM_FOLDER / "installed.json"
+    if not installed.exists() or installed.read_bytes() != wanted.read_bytes():
+        NPM_FOLDER.mkdir(parents=True, exist_ok=True)
+        shutil.copy(wanted, NPM_FOLDER)
+        options = ("--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund")
+        _run(_found("npm"), "install", *options, "--prefix", NPM_FOLDER)
+        shutil.copy(wanted, installed)
+    return NPM_FOLDER / "node_modules"
+
+
+def _found(program: str) -> str:
+    """The program's path. The test fails without it."""
+    path = shutil.which(program)
+    if path is None:
+        pytest.fail(f"{program} is missing: install Node.js 20 or later, with npm.", pytrace=False)
+    return path
+
+
+def _run(*command: object) -> str:
+    """What the command prints; the test fails with all of it if the command fails."""
+    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def generated(document: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The name of a package that openapi-python-client makes of the document."""
+    folder = tmp_path_factory.mktemp("generated")
+    plain = folder / "plain.json"
     plain.write_text(json.dumps({"post_hooks": []}))
-    generation = subprocess.run(
-        [
-            *(EXECUTABLES / "openapi-python-client", "generate", "--path", document),
-            *("--output-path", tmp_path / "generated_client", "--meta", "none"),
-            *("--config", plain, "--fail-on-warning"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+    _run(
+        *(EXECUTABLES / "openapi-python-client", "generate", "--path", document),
+        *("--output-path", folder / "generated_client", "--meta", "none"),
+        *("--config", plain, "--fail-on-warning"),
     )
-    assert generation.returncode == 0, generation.stdout
-    monkeypatch.syspath_prepend(tmp_path)
-    invalidate_caches()
-    return "generated_client"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        invalidate_caches()
+        yield "generated_client"
 
 
 def test_a_client_generated_from_the_document_lists_creates_updates_and_deletes(
@@ -58,8 +111,7 @@ def test_a_client_generated_from_the_document_lists_creates_updates_and_deletes(
     models = import_module(f"{generated}.models")
     authenticated = import_module(f"{generated}.client").AuthenticatedClient
     with authenticated(base_url=live.url, token=live.acme) as client:
-        data_type = models.RecipientFieldDraftDataType.NUMBER
-        draft = models.RecipientFieldDraft(name="Shoe size", data_type=data_type)
+        draft = models.RecipientFieldDraft(name="Shoe size", data_type=models.DataType.NUMBER)
         envelope = models.RecipientFieldDraftEnvelope(recipient_field=draft)
         created = operation("create_recipient_field").sync(client=client, body=envelope)
         assert created.recipient_field.key == "shoe_size"
@@ -82,7 +134,80 @@ def test_a_client_generated_from_the_document_lists_creates_updates_and_deletes(
         assert deletion.status_code == 204
 
         refusal = operation("get_recipient_field").sync(client=client, id_or_key="shoe_size")
-        assert refusal.error.code is models.ErrorErrorCode.NOT_FOUND
+        assert refusal.error.code is models.ErrorCode.NOT_FOUND
+
+
+def test_a_generated_python_client_filters_pages_and_handles_errors(
+    generated: str, new_live: Live
+) -> None:
+    models = import_module(f"{generated}.models")
+    authenticated = import_module(f"{generated}.client").AuthenticatedClient
+    listing = import_module(f"{generated}.api.recipient_fields.list_recipient_fields")
+    creation = import_module(f"{generated}.api.recipient_fields.create_recipient_field")
+    sources = [models.Source.API, models.Source.MANUAL]
+    with authenticated(base_url=new_live.url, token=new_live.acme) as client:
+
+        def create(name: str, **members: Any) -> Any:
+            draft = models.RecipientFieldDraft(
+                name=name, data_type=models.DataType.NUMBER, **members
+            )
+            envelope = models.RecipientFieldDraftEnvelope(recipient_field=draft)
+            return creation.sync_detailed(client=client, body=envelope)
+
+        types = [models.DataType.TEXT, models.DataType.NUMBER]
+        filtered = listing.sync(client=client, source=sources, data_type=types)
+        assert [field.key for field in filtered.recipient_fields] == [
+            "loyalty_tier",
+            "preferred_shop",
+        ]
+
+        assert create("Shoe size").parsed.recipient_field.key == "shoe_size"
+
+        taken = create("Shoe size")
+        assert taken.status_code == 409
+        assert taken.parsed.error.code is models.ErrorCode.KEY_ALREADY_EXISTS
+
+        invalid = create(" ", key="Shoe-Size")
+        assert invalid.status_code == 422
+        assert invalid.parsed.error.code is models.ErrorCode.VALIDATION_FAILED
+        assert {(detail.pointer, detail.code.value) for detail in invalid.parsed.error.details} == {
+            ("/recipient_field/name", "blank"),
+            ("/recipient_field/key", "format"),
+        }
+
+        keys: list[str] = []
+        cursor: dict[str, str] = {}
+        while True:
+            page = listing.sync_detailed(client=client, source=sources, limit=1, **cursor)
+            keys += [field.key for field in page.parsed.recipient_fields]
+            if "Link" not in page.headers:
+                break
+            target = urlsplit(requests.utils.parse_header_links(page.headers["Link"])[0]["url"])
+            cursor = {"cursor": parse_qs(target.query)["cursor"][0]}
+        assert keys == ["loyalty_tier", "preferred_shop", "shoe_size"]
+
+
+def test_a_typescript_client_filters_creates_pages_and_handles_errors(
+    typescript: Path, new_live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVICE_URL", new_live.url)
+    monkeypatch.setenv("API_KEY", new_live.acme)
+
+    received = json.loads(_run(_found("node"), typescript / "client.js"))
+
+    (detail,) = received["taken"].pop()
+    assert detail["existing_id"] > 0
+    assert received == {
+        "filtered": ["loyalty_tier", "preferred_shop"],
+        "created": "shoe_size",
+        "taken": [409, "key_already_exists"],
+        "invalid": [
+            422,
+            "validation_failed",
+            [["/recipient_field/name", "blank"], ["/recipient_field/key", "format"]],
+        ],
+        "pages": ["shoe_size", "preferred_shop", "loyalty_tier"],
+    }
 
 
 def test_curl_asks_for_headers_alone(live: Live) -> None:

@@ -24,14 +24,30 @@ from recipient_fields.domain import (
     Source,
 )
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.http.list_parameters import NAMES
-from recipient_fields.entrypoints.http.openapi_answers import EXAMPLES, MEANINGS
-from recipient_fields.entrypoints.http.problems import STATUSES
+from recipient_fields.entrypoints.http.list_parameters import MULTIPLE, NAMES
+from recipient_fields.entrypoints.http.openapi_answers import EXAMPLES, MEANINGS, REQUEST_ID
+from recipient_fields.entrypoints.http.problems import STATUSES, render_problem
 
 from .conftest import FIELDS, Service
 
 FIELD = f"{FIELDS}/{{id_or_key}}"
 METHODS = {"get", "head", "post", "patch", "put", "delete", "options"}
+OPERATIONS = {
+    ("get", FIELDS),
+    ("post", FIELDS),
+    ("get", FIELD),
+    ("patch", FIELD),
+    ("put", FIELD),
+    ("delete", FIELD),
+    ("get", "/openapi.json"),
+    ("get", "/docs"),
+    ("get", "/healthz"),
+    ("get", "/readyz"),
+}
+"""The operations that the size limit of the document was set for."""
+LARGEST_DOCUMENT = 60_000
+LARGEST_ADDITION = 3_000
+"""Bytes per operation that is added to OPERATIONS."""
 
 
 def _values(count: int) -> list[str]:
@@ -44,7 +60,7 @@ def test_it_is_valid_openapi_3_1(contract: dict[str, Any]) -> None:
     assert contract["openapi"].startswith("3.1.")
 
 
-def test_it_has_the_routes_and_methods_of_the_service_and_no_others(
+def test_it_has_every_route_and_method_but_head_options_and_the_files_of_the_page(
     contract: dict[str, Any], service: Service
 ) -> None:
     served = {
@@ -53,8 +69,41 @@ def test_it_has_the_routes_and_methods_of_the_service_and_no_others(
         for method in route.methods
         if not method.internal
     }
+    documented = {(_without_names(path), method) for path, method, _ in operations(contract)}
 
-    assert {(_without_names(p), m) for p, m, _ in operations(contract)} == served
+    assert documented <= served
+    assert served - documented == {
+        *((path, method) for path, _ in served for method in ("head", "options")),
+        ("/docs/{}", "get"),
+    }
+
+
+def test_it_is_small_enough_to_read(service: Service, contract: dict[str, Any]) -> None:
+    added = {(method, path) for path, method, _ in operations(contract)} - OPERATIONS
+    served = service.caller.ask("GET", "/openapi.json").content
+
+    assert len(served) <= LARGEST_DOCUMENT + LARGEST_ADDITION * len(added)
+
+
+def test_no_schema_has_a_default(contract: dict[str, Any]) -> None:
+    assert [part for part in _parts(contract) if "default" in part] == []
+
+
+def test_enumerations_are_shared(contract: dict[str, Any]) -> None:
+    enumerations = [tuple(part["enum"]) for part in _parts(contract) if "enum" in part]
+    shared = [
+        tuple(member.value for member in DataType),
+        tuple(member.value for member in Source),
+        tuple(STATUSES),
+    ]
+
+    assert [enumerations.count(values) for values in shared] == [1, 1, 1]
+
+
+def test_errors_are_shared(contract: dict[str, Any]) -> None:
+    for _, _, operation in operations(contract):
+        for status, answer in operation["responses"].items():
+            assert ("$ref" in answer) is (int(status) >= 400)
 
 
 def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]) -> None:
@@ -95,10 +144,10 @@ def test_every_answer_names_the_headers_that_all_answers_have(contract: dict[str
             ].keys()
 
 
-def test_head_and_bodiless_answers_have_no_content(contract: dict[str, Any]) -> None:
-    for _, method, operation in operations(contract):
+def test_answers_without_a_body_have_no_content(contract: dict[str, Any]) -> None:
+    for _, _, operation in operations(contract):
         for status, answer in operation["responses"].items():
-            bodiless = method == "head" or status in {"204", "304"}
+            bodiless = status in {"204", "304"}
             assert ("content" in _resolved(contract, answer)) is not bodiless
 
 
@@ -110,17 +159,28 @@ def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]) -
 
 
 def test_its_list_parameters_are_those_of_the_service(contract: dict[str, Any]) -> None:
-    parameters = contract["paths"][FIELDS]["get"]["parameters"]
+    parameters = _parameters(contract, FIELDS, "get")
 
-    assert {p["name"] for p in parameters if p["in"] == "query"} == set(NAMES)
+    assert {name for place, name in parameters if place == "query"} == set(NAMES)
+
+
+def test_its_parameters_that_take_several_values_are_those_of_the_service(
+    contract: dict[str, Any],
+) -> None:
+    parameters = _parameters(contract, FIELDS, "get")
+    arrays = {name: p for (_, name), p in parameters.items() if p["schema"].get("type") == "array"}
+
+    assert arrays.keys() == set(MULTIPLE)
+    for parameter in arrays.values():  # The default of generators: one parameter per value.
+        assert parameter.get("style", "form") == "form"
+        assert parameter.get("explode", True) is True
 
 
 def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]) -> None:
     schemas = contract["components"]["schemas"]
-    members = schemas["RecipientField"]["properties"]
 
-    assert members["data_type"]["enum"] == [data_type.value for data_type in DataType]
-    assert members["source"]["enum"] == [source.value for source in Source]
+    assert schemas["DataType"]["enum"] == [data_type.value for data_type in DataType]
+    assert schemas["Source"]["enum"] == [source.value for source in Source]
     assert set(schemas["ErrorDetail"]["properties"]["code"]["enum"]) == {
         "key_already_exists",
         *(rule.value for rule in Rule),
@@ -133,6 +193,9 @@ def test_every_example_fits_its_schema(contract: dict[str, Any]) -> None:
     assert len(seen) > len(EXAMPLES)
     for schema, example in seen:
         _validator(contract, schema).validate(example)
+    for problem in EXAMPLES.values():
+        rendered = json.loads(render_problem(problem, REQUEST_ID))
+        _validator(contract, {"$ref": "#/components/schemas/Problem"}).validate(rendered)
 
 
 @pytest.mark.parametrize(
@@ -219,17 +282,18 @@ def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any
         ("q", "q" * 100, "q" * 101),
         ("sort", "-updated_at", "-color"),
         ("source", "api,manual", "api,"),
+        ("source", ["api", "manual"], ["api", "other"]),
         ("data_type", "datetime", "time"),
         ("key", "no_such_field", "No-such-field"),
         ("integration_id", "1,9999999999999999", "01"),
+        ("integration_id", ["1", "2"], ["1", "x"]),
         ("insertable", "true", "yes"),
     ],
 )
 def test_its_rules_for_parameters_are_those_of_the_service(
     contract: dict[str, Any], service: Service, name: str, fits: Any, breaks: Any
 ) -> None:
-    parameters = contract["paths"][FIELDS]["get"]["parameters"]
-    (schema,) = (p["schema"] for p in parameters if p["name"] == name)
+    schema = _parameters(contract, FIELDS, "get")["query", name]["schema"]
     for value, status in ((fits, 200), (breaks, 400)):
         assert _validator(contract, schema).is_valid(_read(schema, value)) is (status == 200)
         assert service.caller.ask("GET", FIELDS, params={name: value}).status_code == status
@@ -242,8 +306,7 @@ def test_its_rules_for_parameters_are_those_of_the_service(
 def test_its_rules_for_preconditions_are_those_of_the_service(
     contract: dict[str, Any], service: Service, fits: str, breaks: str
 ) -> None:
-    parameters = contract["paths"][FIELD]["delete"]["parameters"]
-    (schema,) = (p["schema"] for p in parameters if p["name"] == "If-Match")
+    schema = _parameters(contract, FIELD, "delete")["header", "If-Match"]["schema"]
     for value, malformed in ((fits, False), (breaks, True)):
         assert _validator(contract, schema).is_valid(value) is not malformed
         answer = service.caller.ask("DELETE", f"{FIELDS}/2", headers={"If-Match": value})
@@ -263,6 +326,28 @@ def operations(contract: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
             yield path, method, item[method]
 
 
+def _parts(document: object) -> Iterator[dict[str, Any]]:
+    """Every object of the document."""
+    if isinstance(document, dict):
+        yield document
+        document = list(document.values())
+    if isinstance(document, list):
+        for part in document:
+            yield from _parts(part)
+
+
+def _parameters(
+    contract: dict[str, Any], path: str, method: str
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """The operation's parameters by place and name."""
+    shared = contract["components"]["parameters"]
+    listed = [
+        shared[parameter["$ref"].rpartition("/")[2]] if "$ref" in parameter else parameter
+        for parameter in contract["paths"][path][method]["parameters"]
+    ]
+    return {(parameter["in"], parameter["name"]): parameter for parameter in listed}
+
+
 def _without_names(path: str) -> str:
     return re.sub(r"{\w+}", "{}", path)
 
@@ -273,7 +358,7 @@ def _refusals(contract: dict[str, Any]) -> dict[int, dict[str, Any]]:
         int(status): contract["components"]["responses"][answer["$ref"].rpartition("/")[2]][
             "content"
         ]
-        for _, method, operation in [
+        for _, _, operation in [
             *operations(contract),
             ("", "", {"responses": {"405": {"$ref": "#/components/responses/MethodNotAllowed"}}}),
         ]
@@ -311,7 +396,8 @@ def _read(schema: dict[str, Any], value: Any) -> Any:
     """A parameter's value as the schema's type has it."""
     match schema:
         case {"type": "array", "items": items}:
-            return [_read(items, item) for item in value.split(",")]
+            sent = value if isinstance(value, list) else value.split(",")
+            return [_read(items, item) for item in sent]
         case {"type": "integer"} if str(value).isdigit() and not str(value).startswith("0"):
             return int(value)
         case {"type": "boolean"}:

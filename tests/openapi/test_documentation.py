@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.entrypoints.http import documentation
-from recipient_fields.entrypoints.http.openapi import PAGE_FILES
+from recipient_fields.entrypoints.http.documentation import PAGE_FILES
 
 from .conftest import Caller, Service
 
@@ -42,6 +42,13 @@ def test_it_is_served_without_a_key_and_kept_until_it_changes(
         assert re.fullmatch("[0-9a-f]{32}", answered.headers["x-request-id"])
     assert answer.headers["content-type"] == media_type
     assert head.headers["content-length"] == str(len(answer.content))
+
+
+@pytest.mark.parametrize("path", [*PAGES, *FILES])
+def test_options_reports_the_methods(stranger: Caller, path: str) -> None:
+    answer = stranger.ask("OPTIONS", path)
+
+    assert (answer.status_code, answer.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
 
 
 def test_openapi_json_is_the_document(stranger: Caller, contract: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 from recipient_fields.entrypoints.http.openapi_answers import EXAMPLES, REQUEST_ID
-from recipient_fields.entrypoints.http.problems import STATUSES
+from recipient_fields.entrypoints.http.problems import render_problem
 
 from .conftest import FIELDS, Service
 
@@ -76,7 +76,7 @@ def test_what_is_shown_of_requests_is_what_is_answered(
 def test_what_is_shown_of_refusals_is_what_is_answered(
     contract: dict[str, Any], new_service: Callable[[], Service], name: str
 ) -> None:
-    code = EXAMPLES[name].code
+    problem = EXAMPLES[name]
     response = next(
         answer
         for answer in contract["components"]["responses"].values()
@@ -90,9 +90,12 @@ def test_what_is_shown_of_refusals_is_what_is_answered(
             continue  # who accepts a problem document does not get this one
         answer = REFUSED[name](new_service(), headers)
 
-        assert answer.status_code == STATUSES[code]
-        assert answer.json == response["content"][media_type]["examples"][name]["value"]
+        assert answer.status_code == problem.status
         assert answer.headers["content-type"] == media_type
+        if media_type == PROBLEM:
+            assert answer.content == render_problem(problem, REQUEST_ID)
+        else:
+            assert answer.json == response["content"][media_type]["examples"][name]["value"]
 
 
 def _examples(described: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+// A program that uses the client of openapi-typescript and openapi-fetch, with their defaults.
+// It prints what it received as JSON; tests/openapi/test_clients.py checks that.
+
+import createClient from "openapi-fetch";
+import type { components, paths } from "./api.js";
+
+declare const process: { env: Record<"SERVICE_URL" | "API_KEY", string> };
+
+type RecipientField = components["schemas"]["RecipientField"];
+
+const FIELDS = "/api/v1/recipient_fields";
+const client = createClient<paths>({
+  baseUrl: process.env.SERVICE_URL,
+  headers: { Authorization: `Bearer ${process.env.API_KEY}` },
+});
+
+async function filtered(): Promise<RecipientField[]> {
+  const { data, error } = await client.GET(FIELDS, {
+    params: { query: { source: ["api", "manual"], data_type: ["text", "number"] } },
+  });
+  if (error) throw new Error(JSON.stringify(error));
+  return data.recipient_fields;
+}
+
+async function create(name: string, key?: string) {
+  return client.POST(FIELDS, { body: { recipient_field: { name, key, data_type: "number" } } });
+}
+
+async function allPages(): Promise<RecipientField[]> {
+  const fields: RecipientField[] = [];
+  let cursor: string | undefined;
+  do {
+    const { data, error, response } = await client.GET(FIELDS, {
+      params: { query: { source: ["api", "manual"], sort: "-id", limit: 1, cursor } },
+    });
+    if (error) throw new Error(JSON.stringify(error));
+    fields.push(...data.recipient_fields);
+    cursor = nextCursor(response);
+  } while (cursor !== undefined);
+  return fields;
+}
+
+function nextCursor(response: Response): string | undefined {
+  const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "");
+  if (next === null) return undefined;
+  return new URL(next[1], response.url).searchParams.get("cursor") ?? undefined;
+}
+
+const keys = (fields: RecipientField[]) => fields.map((field) => field.key);
+
+const before = await filtered();
+const created = await create("Shoe size");
+const taken = await create("Shoe size");
+const invalid = await create(" ", "Shoe-Size");
+
+console.log(
+  JSON.stringify({
+    filtered: keys(before),
+    created: created.data?.recipient_field.key,
+    taken: [taken.response.status, taken.error?.error.code, taken.error?.error.details],
+    invalid: [
+      invalid.response.status,
+      invalid.error?.error.code,
+      invalid.error?.error.details?.map(({ pointer, code }) => [pointer, code]),
+    ],
+    pages: keys(await allPages()),
+  }),
+);
