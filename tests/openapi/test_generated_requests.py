@@ -27,7 +27,7 @@ HOOKS = Path(__file__).parent / "schemathesis_hooks.py"
 REQUESTS = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_REQUESTS", "1"))
 """At least so many a storage, in rounds of new services; `make test-long` asks for 100,000."""
 EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", "15"))
-"""At most so many an operation and phase: 15 make a round of 1,900 requests, 150 of 5,200."""
+"""Maximum per operation and phase. With 15, a round has about 1,200 requests."""
 STORAGES = ("memory", "sqlite", "postgresql")
 PHASES = dict.fromkeys(("examples", "coverage", "fuzzing", "stateful"), "success")
 
