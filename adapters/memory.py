@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from itertools import count
 from threading import RLock
@@ -18,6 +19,7 @@ from recipient_fields.application import (
     IntegrationRepository,
     KeyChange,
     KeySuccession,
+    OrganizationCheck,
     OrganizationRepository,
     PublishedCatalog,
     SyncPlanner,
@@ -40,6 +42,7 @@ from recipient_fields.domain import (
     KeyGrant,
     KeyTaken,
     Organization,
+    OrganizationContents,
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
@@ -57,14 +60,16 @@ class MemoryStorage:
 
     def __init__(self) -> None:
         lock = RLock()
-        organizations = MemoryOrganizationRepository(lock)
+        organizations = _Organizations()
         fields = MemoryFieldRepository(lock, organizations)
-        self.organizations: OrganizationRepository = organizations
-        self.fields: FieldRepository = fields
-        self.integrations: IntegrationRepository = MemoryIntegrationRepository(
-            lock, organizations, fields
+        integrations = MemoryIntegrationRepository(lock, organizations, fields)
+        api_keys = MemoryApiKeyRepository(lock, organizations, fields)
+        self.organizations: OrganizationRepository = MemoryOrganizationRepository(
+            lock, organizations, fields, integrations, api_keys
         )
-        self.api_keys: ApiKeyRepository = MemoryApiKeyRepository(lock, organizations, fields)
+        self.fields: FieldRepository = fields
+        self.integrations: IntegrationRepository = integrations
+        self.api_keys: ApiKeyRepository = api_keys
 
     def check(self) -> None:
         """Memory always answers."""
@@ -73,33 +78,33 @@ class MemoryStorage:
         """Nothing is held."""
 
 
-class MemoryOrganizationRepository:
-    """The organizations, in a dict."""
+class _Organizations:
+    """The organizations, by ascending id. Its users hold the lock."""
 
-    def __init__(self, lock: RLock) -> None:
-        self._lock = lock
+    def __init__(self) -> None:
         self._ids = count(1)
-        self._organizations: dict[OrganizationId, Organization] = {}
+        self._by_id: dict[OrganizationId, Organization] = {}
 
     def all(self) -> tuple[Organization, ...]:
-        """See OrganizationRepository."""
-        with self._lock:
-            return tuple(self._organizations.values())
+        return tuple(self._by_id.values())
 
-    def add(self, name: str, created_at: datetime, /) -> Organization:
-        """See OrganizationRepository."""
-        with self._lock:
-            organization_id = OrganizationId(next(self._ids))
-            organization = Organization(id=organization_id, name=name, created_at=created_at)
-            self._organizations[organization_id] = organization
-            return organization
+    def add(self, name: str, created_at: datetime) -> Organization:
+        organization_id = OrganizationId(next(self._ids))
+        organization = Organization(id=organization_id, name=name, created_at=created_at)
+        self._by_id[organization_id] = organization
+        return organization
 
     def get(self, organization_id: OrganizationId) -> Organization:
-        """The organization; OrganizationNotFound where there is none."""
-        organization = self._organizations.get(organization_id)
+        organization = self._by_id.get(organization_id)
         if organization is None:
             raise OrganizationNotFound
         return organization
+
+    def replace(self, organization: Organization) -> None:
+        self._by_id[organization.id] = organization
+
+    def drop(self, organization_id: OrganizationId) -> None:
+        del self._by_id[organization_id]
 
 
 class _Shelf:
@@ -135,7 +140,7 @@ class _Shelf:
 class MemoryFieldRepository:
     """The fields, a shelf an organization."""
 
-    def __init__(self, lock: RLock, organizations: MemoryOrganizationRepository) -> None:
+    def __init__(self, lock: RLock, organizations: _Organizations) -> None:
         self._lock = lock
         self._organizations = organizations
         self._ids = count(1)
@@ -228,6 +233,10 @@ class MemoryFieldRepository:
             self._add(shelf, organization_id, definition)
         self._shelves[organization_id] = shelf
 
+    def drop_all(self, organization_id: OrganizationId) -> None:
+        """Delete all fields of the organization."""
+        self._shelves.pop(organization_id, None)
+
     def _add(
         self, shelf: _Shelf, organization_id: OrganizationId, definition: FieldDefinition
     ) -> RecipientField:
@@ -255,7 +264,7 @@ class MemoryIntegrationRepository:
     def __init__(
         self,
         lock: RLock,
-        organizations: MemoryOrganizationRepository,
+        organizations: _Organizations,
         fields: MemoryFieldRepository,
     ) -> None:
         self._lock = lock
@@ -273,16 +282,9 @@ class MemoryIntegrationRepository:
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         """See IntegrationRepository."""
-        integration = self.locate(integration_id)
-        if integration.organization_id != organization_id:
-            raise IntegrationNotFound
-        return integration
-
-    def locate(self, integration_id: IntegrationId, /) -> Integration:
-        """See IntegrationRepository."""
         with self._lock:
             integration = self._integrations.get(integration_id)
-        if integration is None:
+        if integration is None or integration.organization_id != organization_id:
             raise IntegrationNotFound
         return integration
 
@@ -338,6 +340,11 @@ class MemoryIntegrationRepository:
             self._integrations[integration_id] = evolve(integration, last_synced_at=at)
             return plan
 
+    def drop_all(self, organization_id: OrganizationId) -> None:
+        """Delete all integrations of the organization."""
+        for integration in self.all(organization_id):
+            del self._integrations[integration.id]
+
 
 class MemoryApiKeyRepository:
     """The API keys, by ascending id and by digest."""
@@ -345,7 +352,7 @@ class MemoryApiKeyRepository:
     def __init__(
         self,
         lock: RLock,
-        organizations: MemoryOrganizationRepository,
+        organizations: _Organizations,
         fields: MemoryFieldRepository,
     ) -> None:
         self._lock = lock
@@ -360,6 +367,14 @@ class MemoryApiKeyRepository:
         with self._lock:
             self._organizations.get(organization_id)
             return tuple(k for k in self._keys.values() if k.organization_id == organization_id)
+
+    def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
+        """See ApiKeyRepository."""
+        with self._lock:
+            key = self._keys.get(key_id)
+        if key is None or key.organization_id != organization_id:
+            raise ApiKeyNotFound
+        return key
 
     def find(self, digest: bytes, /) -> FoundKey | None:
         """See ApiKeyRepository."""
@@ -381,34 +396,95 @@ class MemoryApiKeyRepository:
             self._ids_by_digest[key.digest] = key.id
             return key
 
-    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+    def update(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
+    ) -> ApiKey:
         """See ApiKeyRepository."""
         with self._lock:
-            key = self._get(key_id)
+            key = self.get(organization_id, key_id)
             changed = change(key)
             key = key.ending_like(changed)
             self._keys[key_id] = key
             return key
 
-    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+    def rotate(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
+    ) -> tuple[ApiKey, ApiKey]:
         """See ApiKeyRepository."""
         with self._lock:
-            key = self._get(key_id)
+            key = self.get(organization_id, key_id)
             replaced, grant = succession(key)
             replaced = key.ending_like(replaced)
             successor = self.add(grant)
             self._keys[key_id] = replaced
             return replaced, successor
 
-    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+    def record_use(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
+    ) -> None:
         """See ApiKeyRepository."""
-        with self._lock:
-            key = self._keys.get(key_id)
-            if key is not None and (key.last_used_at is None or key.last_used_at < at):
+        with self._lock, suppress(ApiKeyNotFound):
+            key = self.get(organization_id, key_id)
+            if key.last_used_at is None or key.last_used_at < at:
                 self._keys[key_id] = evolve(key, last_used_at=at)
 
-    def _get(self, key_id: ApiKeyId) -> ApiKey:
-        key = self._keys.get(key_id)
-        if key is None:
-            raise ApiKeyNotFound
-        return key
+    def drop_all(self, organization_id: OrganizationId) -> None:
+        """Delete all API keys of the organization."""
+        for key in self.all(organization_id):
+            del self._ids_by_digest[key.digest], self._keys[key.id]
+
+
+class MemoryOrganizationRepository:
+    """The organizations, which own what the other repositories hold."""
+
+    def __init__(
+        self,
+        lock: RLock,
+        organizations: _Organizations,
+        fields: MemoryFieldRepository,
+        integrations: MemoryIntegrationRepository,
+        api_keys: MemoryApiKeyRepository,
+    ) -> None:
+        self._lock = lock
+        self._organizations = organizations
+        self._fields = fields
+        self._integrations = integrations
+        self._api_keys = api_keys
+
+    def all(self) -> tuple[Organization, ...]:
+        """See OrganizationRepository."""
+        with self._lock:
+            return self._organizations.all()
+
+    def get(self, organization_id: OrganizationId, /) -> Organization:
+        """See OrganizationRepository."""
+        with self._lock:
+            return self._organizations.get(organization_id)
+
+    def add(self, name: str, created_at: datetime, /) -> Organization:
+        """See OrganizationRepository."""
+        with self._lock:
+            return self._organizations.add(name, created_at)
+
+    def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
+        """See OrganizationRepository."""
+        with self._lock:
+            renamed = evolve(self._organizations.get(organization_id), name=name)
+            self._organizations.replace(renamed)
+            return renamed
+
+    def delete(
+        self, organization_id: OrganizationId, check: OrganizationCheck, /
+    ) -> OrganizationContents:
+        """See OrganizationRepository."""
+        with self._lock:
+            contents = OrganizationContents(
+                fields=len(self._fields.all(organization_id).fields),
+                api_keys=len(self._api_keys.all(organization_id)),
+                integrations=len(self._integrations.all(organization_id)),
+            )
+            check(contents)
+            for owned in (self._api_keys, self._integrations, self._fields):
+                owned.drop_all(organization_id)
+            self._organizations.drop(organization_id)
+            return contents

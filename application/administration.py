@@ -15,6 +15,8 @@ from recipient_fields.domain import (
     ApiKeyId,
     KeyGrant,
     Organization,
+    OrganizationChanged,
+    OrganizationContents,
     OrganizationId,
     PlainKey,
     grant_key,
@@ -53,6 +55,34 @@ class AdministrationService:
         """Every organization by ascending id."""
         return self.organizations.all()
 
+    def get_organization(self, organization_id: OrganizationId) -> Organization:
+        """Return the organization. Raises: OrganizationNotFound if it does not exist."""
+        return self.organizations.get(organization_id)
+
+    def rename_organization(self, organization_id: OrganizationId, name: str) -> Organization:
+        """Rename an organization.
+
+        Raises: InvalidOrganization if the name is not one line of 1 to 255 characters,
+        OrganizationNotFound if the organization does not exist.
+        """
+        return self.organizations.rename(organization_id, name)
+
+    def delete_organization(
+        self, organization_id: OrganizationId, *, expected: OrganizationContents | None = None
+    ) -> OrganizationContents:
+        """Delete an organization with all its fields, API keys and integrations.
+
+        Return how many of each were deleted. Its API keys are unknown from the next request on.
+        Raises: OrganizationNotFound if it does not exist, OrganizationChanged if `expected` is
+        given and the contents differ from it.
+        """
+
+        def check(contents: OrganizationContents) -> None:
+            if expected is not None and contents != expected:
+                raise OrganizationChanged
+
+        return self.organizations.delete(organization_id, check)
+
     def issue_key(
         self,
         organization_id: OrganizationId,
@@ -77,27 +107,39 @@ class AdministrationService:
         """The organization's keys by ascending id, whatever their state. OrganizationNotFound."""
         return self.api_keys.all(organization_id)
 
-    def revoke_key(self, key_id: ApiKeyId) -> ApiKey:
-        """End a key; revoking it twice changes nothing. ApiKeyNotFound."""
+    def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
+        """Return the key. Raises: ApiKeyNotFound if the organization has no such key."""
+        return self.api_keys.get(organization_id, key_id)
+
+    def revoke_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
+        """End a key; revoking it twice changes nothing.
+
+        Raises: ApiKeyNotFound if the organization has no such key.
+        """
         at = self.clock()
-        key = self.api_keys.update(key_id, lambda key: key.revoked(at))
+        key = self.api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
             _note("revoked", key)
         return key
 
     def rotate_key(
-        self, key_id: ApiKeyId, *, grace: timedelta = DEFAULT_GRACE
+        self,
+        organization_id: OrganizationId,
+        key_id: ApiKeyId,
+        *,
+        grace: timedelta = DEFAULT_GRACE,
     ) -> tuple[IssuedKey, ApiKey]:
-        """Make a successor of a key, which lives on for `grace`. Returns both, successor first.
+        """Create a successor of a key, which stays valid for `grace`. Return both, successor first.
 
-        InvalidApiKey where `grace` is not 0 to 7 days, ApiKeyNotFound, ApiKeyNotActive.
+        Raises: InvalidApiKey if `grace` is not 0 to 7 days, ApiKeyNotFound if the organization has
+        no such key, ApiKeyNotActive if the key is expired or revoked.
         """
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
             return key.succeeded(plain, at=self.clock(), grace=grace)
 
-        replaced, successor = self.api_keys.rotate(key_id, succession)
+        replaced, successor = self.api_keys.rotate(organization_id, key_id, succession)
         _note("rotated", replaced, successor=successor.id)
         return IssuedKey(successor, plain), replaced
 

@@ -50,10 +50,6 @@ class IntegrationService:
         """One integration of the organization."""
         return self.integrations.get(organization_id, integration_id)
 
-    def locate_integration(self, integration_id: IntegrationId) -> Integration:
-        """The integration of that id, whosever it is: for those who may see all organizations."""
-        return self.integrations.locate(integration_id)
-
     def rename_integration(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str
     ) -> Integration:
@@ -62,16 +58,16 @@ class IntegrationService:
             organization_id, integration_id, lambda integration: integration.renamed(name)
         )
 
-    def remove_integration(
+    def delete_integration(
         self,
         organization_id: OrganizationId,
         integration_id: IntegrationId,
         *,
         expected: Collection[FieldId] | None = None,
     ) -> tuple[RecipientField, ...]:
-        """Remove an integration and its fields, and return those.
+        """Delete an integration and its fields, and return these fields.
 
-        IntegrationChanged unless they are the `expected` ones, where the caller expects any.
+        Raises: IntegrationChanged if `expected` is given and the fields are not these.
         """
 
         def check(fields: Collection[RecipientField]) -> None:

@@ -60,7 +60,7 @@ class StoredKeyValidator:
         if failed_at is not None and timedelta() <= now - failed_at < USE_RECORDED_EVERY:
             return
         try:
-            self.api_keys.record_use(key.id, now)
+            self.api_keys.record_use(key.organization_id, key.id, now)
         except StorageUnavailable as unavailable:
             # A storage that can still be read serves reads; only this note of the use is lost.
             # What can not be written may take a second to say so: no read waits for it again soon.

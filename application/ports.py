@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     IntegrationId,
     KeyGrant,
     Organization,
+    OrganizationContents,
     OrganizationId,
     RecipientField,
     Rejection,
@@ -52,6 +53,9 @@ KeyChange: TypeAlias = Callable[[ApiKey], ApiKey]
 
 KeySuccession: TypeAlias = Callable[[ApiKey], tuple[ApiKey, KeyGrant]]
 """What becomes of an API key, and the grant that follows it. Has no other effect."""
+
+OrganizationCheck: TypeAlias = Callable[[OrganizationContents], None]
+"""Raises if an organization with these contents may not be deleted."""
 
 IntegrationChange: TypeAlias = Callable[[Integration], Integration]
 """What becomes of an integration. Has no other effect."""
@@ -134,13 +138,20 @@ class FieldRepository(Protocol):
 
 
 class ApiKeyRepository(Protocol):
-    """The API keys of all organizations. A digest belongs to one key."""
+    """The API keys of all organizations. A digest belongs to one key.
+
+    A key is addressed by its organization and its id; another organization's key is
+    ApiKeyNotFound.
+    """
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
         """The organization's keys by ascending id, revoked and expired ones too.
 
         OrganizationNotFound where there is no such organization.
         """
+
+    def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
+        """Return the key. Raises: ApiKeyNotFound if the organization has no such key."""
 
     def find(self, digest: bytes, /) -> FoundKey | None:
         """What is known of the key with that SHA-256, whatever its state; None where there is none.
@@ -149,22 +160,35 @@ class ApiKeyRepository(Protocol):
         """
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
-        """Store a new key. OrganizationNotFound where its organization does not exist."""
+        """Store a new key, under an id greater than any the storage has assigned before.
 
-    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
-        """Store the end and the revocation that `change` gives the key, and return it.
-
-        ApiKeyNotFound where there is no such key.
+        Raises: OrganizationNotFound if its organization does not exist.
         """
 
-    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
-        """Store the end and the revocation that `succession` gives the key, and its successor.
+    def update(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
+    ) -> ApiKey:
+        """Store the end and the revocation of the key that `change` returns, and return the key.
 
-        Both or neither. Returns both in that order. ApiKeyNotFound where there is no such key.
+        Raises: ApiKeyNotFound if the organization has no such key.
         """
 
-    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
-        """Move the key's `last_used_at` forward to `at`; nothing where it is later or gone."""
+    def rotate(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
+    ) -> tuple[ApiKey, ApiKey]:
+        """Store the end and the revocation that `succession` returns, and the key's successor.
+
+        Both or neither. Returns both in that order. Raises: ApiKeyNotFound if the organization has
+        no such key.
+        """
+
+    def record_use(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
+    ) -> None:
+        """Move the key's `last_used_at` forward to `at`.
+
+        Do nothing if it is later already, or if the organization has no such key.
+        """
 
 
 class IntegrationRepository(Protocol):
@@ -181,9 +205,6 @@ class IntegrationRepository(Protocol):
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         """The integration; IntegrationNotFound where there is none."""
-
-    def locate(self, integration_id: IntegrationId, /) -> Integration:
-        """The integration, whosever it is; IntegrationNotFound where there is none."""
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
         """Store a new integration, under an id greater than any the storage has given before.
@@ -240,10 +261,30 @@ class OrganizationRepository(Protocol):
     def all(self) -> tuple[Organization, ...]:
         """Every organization by ascending id."""
 
+    def get(self, organization_id: OrganizationId, /) -> Organization:
+        """Return the organization. Raises: OrganizationNotFound if it does not exist."""
+
     def add(self, name: str, created_at: datetime, /) -> Organization:
         """Store a new organization with an empty catalog at `Organization.first_revision`.
 
-        Names need not be unique.
+        Its id is greater than any the storage has assigned before. Names need not be unique.
+        """
+
+    def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
+        """Store the organization's new name, and return the organization.
+
+        Raises: OrganizationNotFound if it does not exist.
+        """
+
+    def delete(
+        self, organization_id: OrganizationId, check: OrganizationCheck, /
+    ) -> OrganizationContents:
+        """Delete the organization and its fields, API keys and integrations, unless `check` raises.
+
+        Return how many of each were deleted. The numbers passed to `check` are the same: nothing is
+        added to the organization or removed from it in between. No id is assigned again. A method
+        that runs at the same time takes effect before the deletion or finds nothing.
+        Raises: OrganizationNotFound if the organization does not exist.
         """
 
 

@@ -33,9 +33,11 @@ from .errors import (
     KeyTaken,
     KeyValidationUnavailable,
     OperationForbidden,
+    OrganizationChanged,
     OrganizationNotFound,
     RecipientFieldsError,
     Rule,
+    StorageNotFound,
     StorageUnavailable,
     VersionConflict,
     Violation,
@@ -71,6 +73,7 @@ from .instants import (
 )
 from .organizations import (
     Organization,
+    OrganizationContents,
     parse_organization_name,
 )
 from .origins import (
@@ -191,6 +194,8 @@ __all__ = [
     "Operation",
     "OperationForbidden",
     "Organization",
+    "OrganizationChanged",
+    "OrganizationContents",
     "OrganizationId",
     "OrganizationNotFound",
     "Origin",
@@ -206,6 +211,7 @@ __all__ = [
     "SortKey",
     "SortValue",
     "Source",
+    "StorageNotFound",
     "StorageUnavailable",
     "Unchanged",
     "ValueExpression",

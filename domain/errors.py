@@ -125,11 +125,18 @@ class OrganizationNotFound(RecipientFieldsError):
         super().__init__("There is no such organization.")
 
 
-class ApiKeyNotFound(RecipientFieldsError):
-    """There is no such API key."""
+class OrganizationChanged(RecipientFieldsError):
+    """The organization's contents differ from those the caller expects."""
 
     def __init__(self) -> None:
-        super().__init__("There is no such API key.")
+        super().__init__("The organization's contents have changed. Read them again and retry.")
+
+
+class ApiKeyNotFound(RecipientFieldsError):
+    """The organization has no such API key. Another organization's key is not found either."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such API key in this organization.")
 
 
 class ApiKeyNotActive(RecipientFieldsError):
@@ -180,6 +187,10 @@ class VersionConflict(RecipientFieldsError):
     ) -> None:
         self.current = current
         super().__init__(message)
+
+
+class StorageNotFound(RecipientFieldsError):
+    """The storage does not exist, and the caller has asked not to create it."""
 
 
 class StorageUnavailable(RecipientFieldsError):

@@ -32,3 +32,12 @@ class Organization:
         So that a storage made anew does not count through revisions that a client still has.
         """
         return epoch_milliseconds(self.created_at)
+
+
+@frozen(kw_only=True)
+class OrganizationContents:
+    """How many fields, API keys and integrations an organization has, in every state."""
+
+    fields: int
+    api_keys: int
+    integrations: int

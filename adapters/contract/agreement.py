@@ -10,7 +10,12 @@ from attrs import evolve, frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from recipient_fields.application import IntegrationCheck, Storage, SyncPlanner
+from recipient_fields.application import (
+    IntegrationCheck,
+    OrganizationCheck,
+    Storage,
+    SyncPlanner,
+)
 from recipient_fields.domain import (
     LONGEST_GRACE,
     ApiKey,
@@ -28,6 +33,8 @@ from recipient_fields.domain import (
     IntegrationId,
     KeyTaken,
     Organization,
+    OrganizationChanged,
+    OrganizationContents,
     OrganizationId,
     PlainKey,
     RecipientField,
@@ -40,7 +47,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-from .examples import NEVER_GIVEN, NOW, a_grant, channel_of, permit_all
+from .examples import NEVER_GIVEN, NOW, a_grant, channel_of, permit_all, permit_any
 from .outcomes import attempt, exact
 from .strategies import (
     changes,
@@ -97,6 +104,9 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
     calls = st.one_of(
         _calls("add_organization", organization_names(), instants()),
         _calls("all_organizations"),
+        _calls("get_organization", ids),
+        _calls("rename_organization", ids, organization_names()),
+        _calls("delete_organization", ids, st.sampled_from((permit_any, _refuse_with_fields))),
         _calls("all_fields", ids),
         _calls("select_fields", ids, queries(keyed=shared)),
         _calls("get_field", ids, references),
@@ -108,12 +118,12 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
         _calls("all_keys", ids),
         _calls("find_key", st.integers(0, 8)),
         _calls("add_key", ids, instants()),
-        _calls("revoke_key", ids, instants()),
-        _calls("rotate_key", ids, instants(), graces),
-        _calls("record_use", ids, instants()),
+        _calls("get_key", ids, ids),
+        _calls("revoke_key", ids, ids, instants()),
+        _calls("rotate_key", ids, ids, instants(), graces),
+        _calls("record_use", ids, ids, instants()),
         _calls("all_integrations", ids),
         _calls("get_integration", ids, ids),
-        _calls("locate_integration", ids),
         _calls("add_integration", ids, integration_drafts()),
         _calls("rename_integration", ids, ids, names()),
         _calls("delete_integration", ids, ids, st.sampled_from((permit_all, _refuse_any))),
@@ -135,6 +145,11 @@ def _calls(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[Call]
 def _refuse_any(fields: tuple[RecipientField, ...]) -> None:
     if fields:
         raise IntegrationChanged
+
+
+def _refuse_with_fields(contents: OrganizationContents) -> None:
+    if contents.fields:
+        raise OrganizationChanged
 
 
 class _Side:
@@ -160,6 +175,17 @@ class _Side:
 
     def add_organization(self, name: str, at: datetime) -> Organization:
         return self._storage.organizations.add(name, at)
+
+    def get_organization(self, which: Nth | int) -> Organization:
+        return self._storage.organizations.get(self._organization_id(which))
+
+    def rename_organization(self, which: Nth | int, name: str) -> Organization:
+        return self._storage.organizations.rename(self._organization_id(which), name)
+
+    def delete_organization(
+        self, which: Nth | int, check: OrganizationCheck
+    ) -> OrganizationContents:
+        return self._storage.organizations.delete(self._organization_id(which), check)
 
     def all_organizations(self) -> tuple[Organization, ...]:
         return self._storage.organizations.all()
@@ -212,26 +238,28 @@ class _Side:
         grant = a_grant(self._organization_id(whose), key=self._next_plain_key(), at=at)
         return self._storage.api_keys.add(grant)
 
-    def revoke_key(self, which: Nth | int, at: datetime) -> ApiKey:
-        return self._storage.api_keys.update(self._key_id(which), lambda key: key.revoked(at))
+    def get_key(self, whose: Nth | int, which: Nth | int) -> ApiKey:
+        return self._storage.api_keys.get(*self._key(whose, which))
 
-    def rotate_key(self, which: Nth | int, at: datetime, grace: timedelta) -> tuple[ApiKey, ApiKey]:
+    def revoke_key(self, whose: Nth | int, which: Nth | int, at: datetime) -> ApiKey:
+        return self._storage.api_keys.update(*self._key(whose, which), lambda key: key.revoked(at))
+
+    def rotate_key(
+        self, whose: Nth | int, which: Nth | int, at: datetime, grace: timedelta
+    ) -> tuple[ApiKey, ApiKey]:
         plain = self._next_plain_key()
         return self._storage.api_keys.rotate(
-            self._key_id(which), lambda key: key.succeeded(plain, at=at, grace=grace)
+            *self._key(whose, which), lambda key: key.succeeded(plain, at=at, grace=grace)
         )
 
-    def record_use(self, which: Nth | int, at: datetime) -> None:
-        self._storage.api_keys.record_use(self._key_id(which), at)
+    def record_use(self, whose: Nth | int, which: Nth | int, at: datetime) -> None:
+        self._storage.api_keys.record_use(*self._key(whose, which), at)
 
     def all_integrations(self, whose: Nth | int) -> tuple[Integration, ...]:
         return self._storage.integrations.all(self._organization_id(whose))
 
     def get_integration(self, whose: Nth | int, which: Nth | int) -> Integration:
         return self._storage.integrations.get(*self._integration(whose, which))
-
-    def locate_integration(self, which: Nth | int) -> Integration:
-        return self._storage.integrations.locate(self._integration(0, which)[1])
 
     def add_integration(self, whose: Nth | int, draft: IntegrationDraft) -> Integration:
         return self._storage.integrations.add(self._organization_id(whose), draft)
@@ -256,8 +284,8 @@ class _Side:
     def _organization_id(self, whose: Nth | int) -> OrganizationId:
         return OrganizationId(_resolved(self._organization_ids, whose))
 
-    def _key_id(self, which: Nth | int) -> ApiKeyId:
-        return ApiKeyId(_resolved(self._key_ids, which))
+    def _key(self, whose: Nth | int, which: Nth | int) -> tuple[OrganizationId, ApiKeyId]:
+        return self._organization_id(whose), ApiKeyId(_resolved(self._key_ids, which))
 
     def _integration(
         self, whose: Nth | int, which: Nth | int

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import pytest
 from attrs import evolve
@@ -24,6 +26,17 @@ from recipient_fields.domain import (
 
 from .examples import INSTANTS, LATER, NEVER_GIVEN, NOW, a_grant, unreachable
 from .outcomes import assert_found, exact
+
+Call: TypeAlias = Callable[[ApiKeyRepository, OrganizationId, ApiKeyId], object]
+
+BY_KEY_ID: dict[str, Call] = {
+    "get": lambda api_keys, whose, which: api_keys.get(whose, which),
+    "update": lambda api_keys, whose, which: api_keys.update(whose, which, unreachable),
+    "rotate": lambda api_keys, whose, which: api_keys.rotate(whose, which, unreachable),
+}
+"""Every method that takes a key's id and raises ApiKeyNotFound."""
+
+by_key_id: pytest.MarkDecorator = pytest.mark.parametrize("call", BY_KEY_ID.values(), ids=BY_KEY_ID)
 
 
 class ApiKeyCases:
@@ -50,6 +63,7 @@ class ApiKeyCases:
         expected = exact(grant.stored(added.id))
         assert exact(added) == expected
         assert_found(api_keys, added)
+        assert exact(api_keys.get(ours, added.id)) == expected
         assert exact(api_keys.all(ours)) == (expected,)
 
     @pytest.mark.parametrize("at", INSTANTS)
@@ -57,8 +71,8 @@ class ApiKeyCases:
         self, api_keys: ApiKeyRepository, ours: OrganizationId, at: datetime
     ) -> None:
         key = api_keys.add(evolve(a_grant(ours), created_at=at, expires_at=at))
-        api_keys.record_use(key.id, at)
-        api_keys.update(key.id, lambda key: key.revoked(at))
+        api_keys.record_use(ours, key.id, at)
+        api_keys.update(ours, key.id, lambda key: key.revoked(at))
         expected = evolve(key, last_used_at=at, revoked_at=at)
         assert_found(api_keys, expected)
         assert exact(api_keys.all(ours)) == (exact(expected),)
@@ -67,8 +81,8 @@ class ApiKeyCases:
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         active, expired, revoked = (api_keys.add(a_grant(ours)) for _ in range(3))
-        expired = api_keys.update(expired.id, lambda key: evolve(key, expires_at=NOW))
-        revoked = api_keys.update(revoked.id, lambda key: key.revoked(NOW))
+        expired = api_keys.update(ours, expired.id, lambda key: evolve(key, expires_at=NOW))
+        revoked = api_keys.update(ours, revoked.id, lambda key: key.revoked(NOW))
         keys = api_keys.all(ours)
         assert [key.id for key in keys] == sorted(key.id for key in keys)
         assert set(keys) == {active, expired, revoked}
@@ -80,11 +94,11 @@ class ApiKeyCases:
         assert api_keys.all(ours) == ()
 
     def test_a_key_is_found_by_its_digest_whatever_its_state(
-        self, api_keys: ApiKeyRepository, key: ApiKey
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         assert_found(api_keys, key)
         for change in (lambda key: evolve(key, expires_at=NOW), lambda key: key.revoked(NOW)):
-            changed = api_keys.update(key.id, change)
+            changed = api_keys.update(ours, key.id, change)
             assert_found(api_keys, changed)
 
     @pytest.mark.usefixtures("key")
@@ -108,23 +122,25 @@ class ApiKeyCases:
     ) -> None:
         other = api_keys.add(a_grant(ours))
         expected = evolve(key, expires_at=None, revoked_at=LATER)
-        assert api_keys.update(key.id, lambda _: expected) == expected
+        assert api_keys.update(ours, key.id, lambda _: expected) == expected
         assert api_keys.all(ours) == (expected, other)
 
-    def test_an_update_stores_nothing_else(self, api_keys: ApiKeyRepository, key: ApiKey) -> None:
+    def test_an_update_stores_nothing_else(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
+    ) -> None:
         expected = evolve(key, revoked_at=LATER)
         changed = evolve(expected, name="Other", access=Access.READ_ONLY, last_used_at=LATER)
-        assert api_keys.update(key.id, lambda _: changed) == expected
+        assert api_keys.update(ours, key.id, lambda _: changed) == expected
         assert_found(api_keys, expected)
 
     def test_an_update_that_raises_stores_nothing(
-        self, api_keys: ApiKeyRepository, key: ApiKey
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         def change(_: ApiKey) -> ApiKey:
             raise ApiKeyNotActive
 
         with pytest.raises(ApiKeyNotActive):
-            api_keys.update(key.id, change)
+            api_keys.update(ours, key.id, change)
         assert_found(api_keys, key)
 
     def test_a_rotation_stores_the_old_key_and_its_successor(
@@ -135,7 +151,7 @@ class ApiKeyCases:
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
             return key.succeeded(plain, at=LATER, grace=timedelta(hours=1))
 
-        replaced, successor = api_keys.rotate(key.id, succession)
+        replaced, successor = api_keys.rotate(ours, key.id, succession)
         ending, grant = succession(key)
         assert exact(replaced) == exact(ending)
         assert exact(successor) == exact(grant.stored(successor.id))
@@ -147,7 +163,7 @@ class ApiKeyCases:
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         renamed = evolve(key, name="Another", revoked_at=LATER)
-        replaced, successor = api_keys.rotate(key.id, lambda _: (renamed, a_grant(ours)))
+        replaced, successor = api_keys.rotate(ours, key.id, lambda _: (renamed, a_grant(ours)))
         assert exact(replaced) == exact(evolve(key, revoked_at=LATER))
         assert set(api_keys.all(ours)) == {replaced, successor}
 
@@ -158,7 +174,7 @@ class ApiKeyCases:
             raise ApiKeyNotActive
 
         with pytest.raises(ApiKeyNotActive):
-            api_keys.rotate(key.id, succession)
+            api_keys.rotate(ours, key.id, succession)
         assert api_keys.all(ours) == (key,)
 
     def test_a_rotation_whose_successor_is_refused_stores_neither(
@@ -166,12 +182,12 @@ class ApiKeyCases:
     ) -> None:
         nobodys = a_grant(OrganizationId(0))
         with pytest.raises(OrganizationNotFound):
-            api_keys.rotate(key.id, lambda key: (key.revoked(NOW), nobodys))
+            api_keys.rotate(ours, key.id, lambda key: (key.revoked(NOW), nobodys))
         assert api_keys.all(ours) == (key,)
         assert api_keys.find(nobodys.digest) is None
 
     def test_a_use_is_recorded_and_only_ever_moves_forward(
-        self, api_keys: ApiKeyRepository, key: ApiKey
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         for at, latest in (
             (LATER, LATER),
@@ -179,24 +195,26 @@ class ApiKeyCases:
             (LATER, LATER),
             (LATER + MILLISECOND, LATER + MILLISECOND),
         ):
-            api_keys.record_use(key.id, at)
+            api_keys.record_use(ours, key.id, at)
             assert_found(api_keys, evolve(key, last_used_at=latest))
 
     def test_a_use_is_recorded_of_that_key_alone(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         other = api_keys.add(a_grant(ours))
-        api_keys.record_use(key.id, NOW)
+        api_keys.record_use(ours, key.id, NOW)
         assert_found(api_keys, other)
 
     def test_an_update_and_a_rotation_keep_the_recorded_use(
-        self, api_keys: ApiKeyRepository, key: ApiKey
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
-        api_keys.record_use(key.id, LATER)
+        api_keys.record_use(ours, key.id, LATER)
         replaced, successor = api_keys.rotate(
-            key.id, lambda key: key.succeeded(PlainKey.generate(), at=LATER, grace=timedelta())
+            ours,
+            key.id,
+            lambda key: key.succeeded(PlainKey.generate(), at=LATER, grace=timedelta()),
         )
-        revoked = api_keys.update(key.id, lambda key: key.revoked(LATER))
+        revoked = api_keys.update(ours, key.id, lambda key: key.revoked(LATER))
         assert {replaced.last_used_at, revoked.last_used_at} == {LATER}
         assert_found(api_keys, revoked)
         assert successor.last_used_at is None
@@ -206,9 +224,8 @@ class ApiKeyCases:
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey, never_given: int
     ) -> None:
         key_id = ApiKeyId(never_given)
-        with pytest.raises(ApiKeyNotFound):
-            api_keys.update(key_id, unreachable)
-        with pytest.raises(ApiKeyNotFound):
-            api_keys.rotate(key_id, unreachable)
-        api_keys.record_use(key_id, LATER)
+        for call in BY_KEY_ID.values():
+            with pytest.raises(ApiKeyNotFound):
+                call(api_keys, ours, key_id)
+        api_keys.record_use(ours, key_id, LATER)
         assert api_keys.all(ours) == (key,)

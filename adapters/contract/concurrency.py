@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from threading import Barrier, Event, Thread
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from attrs import evolve
@@ -28,6 +28,7 @@ from recipient_fields.domain import (
     AllowedValues,
     ApiKey,
     ApiKeyNotActive,
+    ApiKeyNotFound,
     Catalog,
     DataType,
     FieldKey,
@@ -39,7 +40,9 @@ from recipient_fields.domain import (
     FoundKey,
     KeyGrant,
     KeyTaken,
+    OrganizationContents,
     OrganizationId,
+    OrganizationNotFound,
     PlainKey,
     RecipientField,
     VersionConflict,
@@ -56,9 +59,11 @@ from .examples import (
     changing,
     permit,
     permit_all,
+    permit_any,
     renaming,
     reporting,
 )
+from .organizations import assert_gone
 from .outcomes import assert_found, assert_published, attempt, patiently
 
 
@@ -162,6 +167,23 @@ def assert_tells_of(answer: Catalog | PublishedCatalog | FieldPage, catalog: Cat
 def _count(field: RecipientField, member: str) -> int:
     value = getattr(field, member)
     return int(value.values[0] if isinstance(value, AllowedValues) else value)
+
+
+Addition: TypeAlias = Callable[[Storage, ApiKey], object]
+
+ADDITIONS: dict[str, Addition] = {
+    "fields.add": lambda storage, key: storage.fields.add(key.organization_id, a_definition()),
+    "api_keys.add": lambda storage, key: storage.api_keys.add(a_grant(key.organization_id)),
+    "api_keys.rotate": lambda storage, key: storage.api_keys.rotate(
+        key.organization_id,
+        key.id,
+        lambda found: found.succeeded(PlainKey.generate(), at=LATER, grace=timedelta()),
+    ),
+    "integrations.add": lambda storage, key: storage.integrations.add(
+        key.organization_id, an_integration_draft()
+    ),
+}
+"""Every method that adds a row to the organization of an API key."""
 
 
 class ConcurrencyCases:
@@ -291,13 +313,13 @@ class ConcurrencyCases:
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
-        meanwhile = Meanwhile(partial(api_keys.record_use, key.id, LATER), self.moment)
+        meanwhile = Meanwhile(partial(api_keys.record_use, ours, key.id, LATER), self.moment)
 
         def change(found: ApiKey) -> ApiKey:
             meanwhile.happens()
             return found.revoked(LATER)
 
-        api_keys.update(key.id, change)
+        api_keys.update(ours, key.id, change)
         assert meanwhile.outcome() is None
         assert_found(api_keys, evolve(key, last_used_at=LATER, revoked_at=LATER))
 
@@ -389,7 +411,7 @@ class ConcurrencyCases:
         def write() -> None:
             try:
                 for number in range(self.rounds // 2):
-                    api_keys.record_use(key.id, NOW + number * MILLISECOND)
+                    api_keys.record_use(ours, key.id, NOW + number * MILLISECOND)
                     there_were.add(api_keys.find(key.digest))
                     fields.update(ours, field.id, renaming(f"City {number}"))
                     there_were.add(api_keys.find(key.digest))
@@ -414,7 +436,7 @@ class ConcurrencyCases:
         def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
             return found.succeeded(PlainKey.generate(), at=LATER, grace=timedelta())
 
-        outcomes = race(*[partial(api_keys.rotate, key.id, succession)] * self.threads)
+        outcomes = race(*[partial(api_keys.rotate, ours, key.id, succession)] * self.threads)
         (pair,) = (outcome for outcome in outcomes if isinstance(outcome, tuple))
         assert set(api_keys.all(ours)) == set(pair)
         assert [type(outcome) for outcome in outcomes].count(ApiKeyNotActive) == self.threads - 1
@@ -426,9 +448,9 @@ class ConcurrencyCases:
         instants = [NOW + number * MILLISECOND for number in range(self.threads)]
 
         def revoke() -> None:
-            api_keys.update(key.id, lambda found: found.revoked(LATER))
+            api_keys.update(ours, key.id, lambda found: found.revoked(LATER))
 
-        uses = [partial(api_keys.record_use, key.id, at) for at in instants]
+        uses = [partial(api_keys.record_use, ours, key.id, at) for at in instants]
         assert race(*uses, revoke) == [None] * (self.threads + 1)
         assert_found(api_keys, evolve(key, last_used_at=instants[-1], revoked_at=LATER))
 
@@ -624,3 +646,79 @@ class ConcurrencyCases:
         assert isinstance(meanwhile.outcome(), Integration)
         expected = evolve(integration, name="Other", last_synced_at=LATER)
         assert integrations.get(ours, integration.id) == expected
+
+    @pytest.mark.parametrize("addition", ADDITIONS.values(), ids=ADDITIONS)
+    def test_what_is_added_in_the_midst_of_the_deletion_of_its_organization_is_not_kept(
+        self, storage: Storage, ours: OrganizationId, addition: Addition
+    ) -> None:
+        key = storage.api_keys.add(a_grant(ours))
+        meanwhile = Meanwhile(partial(addition, storage, key), self.moment)
+        checked: list[OrganizationContents] = []
+
+        def check(contents: OrganizationContents) -> None:
+            meanwhile.happens()
+            checked.append(contents)
+
+        deleted = storage.organizations.delete(ours, check)
+        assert deleted == checked[-1]
+        outcome = meanwhile.outcome()
+        if isinstance(outcome, Exception):
+            assert type(outcome) in {OrganizationNotFound, ApiKeyNotFound}
+            assert deleted == OrganizationContents(fields=0, api_keys=1, integrations=0)
+        assert_gone(storage, ours)
+
+    @pytest.mark.parametrize("addition", ADDITIONS.values(), ids=ADDITIONS)
+    def test_an_organization_deleted_while_rows_are_added_to_it_is_gone_with_all_of_them(
+        self, storage: Storage, ours: OrganizationId, addition: Addition
+    ) -> None:
+        key = storage.api_keys.add(a_grant(ours))
+        deletion = partial(patiently, storage.organizations.delete, ours, permit_any)
+        adding = partial(patiently, addition, storage, key)
+        *outcomes, deleted = race(*[adding] * self.threads, deletion)
+        assert isinstance(deleted, OrganizationContents)
+        refusals = {type(outcome) for outcome in outcomes if isinstance(outcome, Exception)}
+        assert refusals <= {OrganizationNotFound, ApiKeyNotFound, KeyTaken, ApiKeyNotActive}
+        assert_gone(storage, ours)
+        assert storage.api_keys.find(key.digest) is None
+
+    def test_an_organization_deleted_in_the_midst_of_a_rotation_leaves_no_key(
+        self, storage: Storage, ours: OrganizationId
+    ) -> None:
+        key = storage.api_keys.add(a_grant(ours))
+        plain = PlainKey.generate()
+        deletion = partial(storage.organizations.delete, ours, permit_any)
+        meanwhile = Meanwhile(deletion, self.moment)
+
+        def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
+            meanwhile.happens()
+            return found.succeeded(plain, at=LATER, grace=timedelta())
+
+        rotated = attempt(lambda: storage.api_keys.rotate(ours, key.id, succession))
+        assert isinstance(rotated, tuple | ApiKeyNotFound | OrganizationNotFound)
+        assert isinstance(meanwhile.outcome(), OrganizationContents)
+        assert_gone(storage, ours)
+        assert {storage.api_keys.find(each) for each in (key.digest, plain.digest)} == {None}
+
+    def test_an_organization_deleted_in_the_midst_of_a_run_leaves_nothing(
+        self, storage: Storage, ours: OrganizationId
+    ) -> None:
+        integration = storage.integrations.add(ours, an_integration_draft())
+        deletion = partial(storage.organizations.delete, ours, permit_any)
+        meanwhile = Meanwhile(deletion, self.moment)
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            meanwhile.happens()
+            return reporting(an_esp_field("CITY"))(found, catalog)
+
+        synced = attempt(lambda: storage.integrations.sync(ours, integration.id, planner))
+        assert isinstance(synced, SyncPlan | IntegrationNotFound | OrganizationNotFound)
+        assert isinstance(meanwhile.outcome(), OrganizationContents)
+        assert_gone(storage, ours)
+
+    def test_of_many_deleting_one_organization_exactly_one_succeeds(
+        self, organizations: OrganizationRepository, ours: OrganizationId
+    ) -> None:
+        outcomes = race(*[partial(organizations.delete, ours, permit_any)] * self.threads)
+        kinds = [type(outcome) for outcome in outcomes]
+        assert kinds.count(OrganizationContents) == 1
+        assert kinds.count(OrganizationNotFound) == self.threads - 1

@@ -21,9 +21,11 @@ from .examples import (
     an_integration_draft,
     permit,
     permit_all,
+    permit_any,
     renaming,
     reporting,
 )
+from .organizations import ids_of_new_rows
 from .outcomes import patiently
 
 
@@ -45,7 +47,7 @@ class StorageDurabilityContract:
             field = storage.fields.add(ours, a_definition())
             storage.fields.update(ours, field.id, renaming("Town"))
             key = storage.api_keys.add(a_grant(ours))
-            storage.api_keys.record_use(key.id, LATER)
+            storage.api_keys.record_use(ours, key.id, LATER)
             integration = storage.integrations.add(ours, an_integration_draft())
             storage.integrations.sync(ours, integration.id, reporting(an_esp_field("TOWN")))
             organizations = storage.organizations.all()
@@ -80,6 +82,19 @@ class StorageDurabilityContract:
             storage.integrations.delete(ours, deleted.id, permit_all)
         with opened() as storage:
             assert storage.integrations.add(ours, an_integration_draft()).id > deleted.id
+
+    def test_no_id_of_a_deleted_organization_is_assigned_again(
+        self, opened: Callable[[], AbstractContextManager[Storage]]
+    ) -> None:
+        with opened() as storage:
+            deleted = storage.organizations.add("ACME", NOW).id
+            ids = ids_of_new_rows(storage, deleted)
+            storage.organizations.delete(deleted, permit_any)
+        with opened() as storage:
+            other = storage.organizations.add("ACME", NOW).id
+            assert other > deleted
+            pairs = zip(ids_of_new_rows(storage, other), ids, strict=True)
+            assert all(new > old for new, old in pairs)
 
     def test_two_that_are_open_at_once_see_each_others_changes(
         self, opened: Callable[[], AbstractContextManager[Storage]]

@@ -98,7 +98,6 @@ class IntegrationCases:
         integrations.sync(ours, made.id, reporting(at=at))
         expected = evolve(made, last_synced_at=at)
         assert exact(integrations.get(ours, made.id)) == exact(expected)
-        assert exact(integrations.locate(made.id)) == exact(expected)
         assert exact(integrations.all(ours)) == (exact(expected),)
 
     def test_a_new_organization_has_no_integrations(
@@ -161,15 +160,6 @@ class IntegrationCases:
         assert integrations.all(theirs) == (their_integration,)
         assert fields.all(theirs) == before
 
-    def test_an_integration_is_located_whosever_it_is(
-        self,
-        integrations: IntegrationRepository,
-        integration: Integration,
-        their_integration: Integration,
-    ) -> None:
-        for each in (integration, their_integration):
-            assert exact(integrations.locate(each.id)) == exact(each)
-
     def test_each_organization_lists_its_own_integrations(
         self,
         integrations: IntegrationRepository,
@@ -191,14 +181,6 @@ class IntegrationCases:
     ) -> None:
         with pytest.raises(IntegrationNotFound):
             call(integrations, ours, IntegrationId(never_given))
-
-    @never_given
-    @pytest.mark.usefixtures("integration")
-    def test_an_id_that_was_never_given_locates_nothing(
-        self, integrations: IntegrationRepository, never_given: int
-    ) -> None:
-        with pytest.raises(IntegrationNotFound):
-            integrations.locate(IntegrationId(never_given))
 
     @by_id
     @never_given
@@ -359,8 +341,6 @@ class IntegrationCases:
         integrations.delete(ours, synced.id, permit_all)
         with pytest.raises(IntegrationNotFound):
             call(integrations, ours, synced.id)
-        with pytest.raises(IntegrationNotFound):
-            integrations.locate(synced.id)
         assert integrations.all(ours) == ()
 
     def test_the_keys_of_a_deleted_integrations_fields_are_free_at_once(
@@ -388,6 +368,5 @@ def assert_comes_back(
     expected = exact(draft.stored(added.id, organization_id))
     assert exact(added) == expected
     assert exact(integrations.get(organization_id, added.id)) == expected
-    assert exact(integrations.locate(added.id)) == expected
     assert exact(integrations.all(organization_id)) == (expected,)
     return added

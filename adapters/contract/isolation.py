@@ -9,6 +9,7 @@ import pytest
 
 from recipient_fields.application import ApiKeyRepository, FieldRepository
 from recipient_fields.domain import (
+    ApiKeyNotFound,
     FieldId,
     FieldKey,
     FieldNotFound,
@@ -18,7 +19,9 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
-from .examples import NEVER_GIVEN, a_definition, a_grant, permit, renaming, unreachable
+from .api_keys import BY_KEY_ID, by_key_id
+from .api_keys import Call as KeyCall
+from .examples import NEVER_GIVEN, NOW, a_definition, a_grant, permit, renaming, unreachable
 
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId, FieldReference], object]
 
@@ -107,6 +110,28 @@ class IsolationCases:
         assert api_keys.all(ours) == (our_key,)
         assert api_keys.all(theirs) == (their_key,)
 
+    @by_key_id
+    def test_another_organizations_api_key_is_not_found(
+        self,
+        api_keys: ApiKeyRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        call: KeyCall,
+    ) -> None:
+        their_key = api_keys.add(a_grant(theirs))
+        for _ in range(2):
+            with pytest.raises(ApiKeyNotFound):
+                call(api_keys, ours, their_key.id)
+            api_keys.add(a_grant(ours))  # The result is the same if the organization has a key.
+        assert api_keys.all(theirs) == (their_key,)
+
+    def test_no_use_of_another_organizations_api_key_is_recorded(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, theirs: OrganizationId
+    ) -> None:
+        their_key = api_keys.add(a_grant(theirs))
+        api_keys.record_use(ours, their_key.id, NOW)
+        assert api_keys.all(theirs) == (their_key,)
+
 
 class AbsenceCases:
     """What does not exist is told so, however odd the id that was asked for."""
@@ -163,6 +188,10 @@ class AbsenceCases:
         self, api_keys: ApiKeyRepository, ours: OrganizationId, never_given: int
     ) -> None:
         key = api_keys.add(a_grant(ours))
+        for call in BY_KEY_ID.values():
+            with pytest.raises(ApiKeyNotFound):
+                call(api_keys, OrganizationId(never_given), key.id)
+        api_keys.record_use(OrganizationId(never_given), key.id, NOW)
         with pytest.raises(OrganizationNotFound):
             api_keys.all(OrganizationId(never_given))
         with pytest.raises(OrganizationNotFound):

@@ -2,19 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import TypeAlias
 
 import pytest
+from attrs import evolve
 
-from recipient_fields.application import FieldRepository, OrganizationRepository
-from recipient_fields.domain import Catalog, InvalidOrganization, Organization
+from recipient_fields.application import FieldRepository, OrganizationRepository, Storage
+from recipient_fields.domain import (
+    Catalog,
+    FieldKey,
+    FieldNotFound,
+    InvalidOrganization,
+    Organization,
+    OrganizationContents,
+    OrganizationId,
+    OrganizationNotFound,
+)
 
-from .examples import INSTANTS, LINES, NOW
+from .examples import (
+    INSTANTS,
+    LINES,
+    NEVER_GIVEN,
+    NOW,
+    a_definition,
+    a_grant,
+    an_esp_field,
+    an_integration_draft,
+    permit_any,
+    reporting,
+    unreachable,
+)
+from .fields import REFUSALS
 from .outcomes import exact
+
+Call: TypeAlias = Callable[[OrganizationRepository, OrganizationId], object]
+
+BY_ID: dict[str, Call] = {
+    "get": lambda organizations, which: organizations.get(which),
+    "rename": lambda organizations, which: organizations.rename(which, "Other"),
+    "delete": lambda organizations, which: organizations.delete(which, unreachable),
+}
+"""Every method that takes an organization's id."""
+
+by_id: pytest.MarkDecorator = pytest.mark.parametrize("call", BY_ID.values(), ids=BY_ID)
 
 
 class OrganizationCases:
-    """Making organizations and listing them."""
+    """Adding, listing, renaming and deleting organizations."""
+
+    @pytest.fixture
+    def full(self, storage: Storage, ours: OrganizationId) -> OrganizationContents:
+        """The contents of our organization: two of everything, and a synced field."""
+        for key in ("city", "town"):
+            storage.fields.add(ours, a_definition(key))
+            storage.api_keys.add(a_grant(ours))
+            storage.integrations.add(ours, an_integration_draft())
+        storage.api_keys.update(
+            ours, storage.api_keys.all(ours)[0].id, lambda key: key.revoked(NOW)
+        )
+        synced = storage.integrations.all(ours)[0].id
+        storage.integrations.sync(ours, synced, reporting(an_esp_field("ZIP")))
+        return OrganizationContents(fields=3, api_keys=2, integrations=2)
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
     def test_organization_names_come_back(
@@ -66,3 +116,145 @@ class OrganizationCases:
     ) -> None:
         made = organizations.add("ACME", created_at)
         assert fields.all(made.id) == Catalog(made.id, made.first_revision, ())
+
+    def test_an_organization_is_found_by_its_id(
+        self, organizations: OrganizationRepository, ours: OrganizationId, theirs: OrganizationId
+    ) -> None:
+        by_id = {each.id: exact(each) for each in organizations.all()}
+        for organization_id in (ours, theirs):
+            assert exact(organizations.get(organization_id)) == by_id[organization_id]
+
+    @by_id
+    @pytest.mark.parametrize("never_given", NEVER_GIVEN)
+    @pytest.mark.usefixtures("ours")
+    def test_no_organization_has_an_id_that_was_never_assigned(
+        self, organizations: OrganizationRepository, call: Call, never_given: int
+    ) -> None:
+        before = organizations.all()
+        with pytest.raises(OrganizationNotFound):
+            call(organizations, OrganizationId(never_given))
+        assert organizations.all() == before
+
+    @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
+    @pytest.mark.usefixtures("theirs")
+    def test_a_renaming_stores_the_name_and_nothing_else(
+        self,
+        organizations: OrganizationRepository,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        name: str,
+    ) -> None:
+        fields.add(ours, a_definition())
+        catalog, before = fields.all(ours), {each.id: each for each in organizations.all()}
+        expected = evolve(before[ours], name=name)
+        assert exact(organizations.rename(ours, name)) == exact(expected)
+        after = {**before, ours: expected}
+        assert exact(organizations.all()) == exact(tuple(after.values()))
+        assert fields.all(ours) == catalog
+
+    def test_a_renaming_to_an_invalid_name_stores_nothing(
+        self, organizations: OrganizationRepository, ours: OrganizationId
+    ) -> None:
+        before = organizations.all()
+        for name in ("", " ", "two\nlines", "x" * 256):
+            with pytest.raises(InvalidOrganization):
+                organizations.rename(ours, name)
+        assert organizations.all() == before
+
+    def test_a_deletion_of_an_organization_deletes_what_it_has_and_nothing_of_others(
+        self,
+        storage: Storage,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        full: OrganizationContents,
+    ) -> None:
+        ids_of_new_rows(storage, theirs)
+        before = everything_of(storage, theirs)
+        digests = [key.digest for key in storage.api_keys.all(ours)]
+        passed: list[OrganizationContents] = []
+        others = tuple(each for each in storage.organizations.all() if each.id != ours)
+        assert exact(storage.organizations.delete(ours, passed.append)) == exact(full)
+        assert set(map(exact, passed)) == {exact(full)}
+        assert storage.organizations.all() == others
+        assert_gone(storage, ours)
+        assert [storage.api_keys.find(digest) for digest in digests] == [None, None]
+        assert everything_of(storage, theirs) == before
+        storage.check()
+
+    def test_an_empty_organization_can_be_deleted(
+        self, storage: Storage, ours: OrganizationId
+    ) -> None:
+        empty = OrganizationContents(fields=0, api_keys=0, integrations=0)
+        assert storage.organizations.delete(ours, permit_any) == empty
+        assert_gone(storage, ours)
+
+    @by_id
+    def test_a_deleted_organization_is_not_found(
+        self, organizations: OrganizationRepository, ours: OrganizationId, call: Call
+    ) -> None:
+        organizations.delete(ours, permit_any)
+        with pytest.raises(OrganizationNotFound):
+            call(organizations, ours)
+
+    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
+    def test_a_check_that_raises_keeps_the_organization_and_what_it_has(
+        self,
+        storage: Storage,
+        ours: OrganizationId,
+        full: OrganizationContents,
+        refusal: BaseException,
+    ) -> None:
+        before = everything_of(storage, ours)
+
+        def check(_: OrganizationContents) -> None:
+            raise refusal
+
+        with pytest.raises(type(refusal)) as raised:
+            storage.organizations.delete(ours, check)
+        assert raised.value is refusal
+        assert everything_of(storage, ours) == before
+        assert storage.organizations.delete(ours, permit_any) == full
+
+    def test_no_id_of_a_deleted_organization_is_assigned_again(self, storage: Storage) -> None:
+        deleted = storage.organizations.add("ACME", NOW).id
+        ids = ids_of_new_rows(storage, deleted)
+        storage.organizations.delete(deleted, permit_any)
+        other = storage.organizations.add("ACME", NOW).id
+        assert other > deleted
+        pairs = zip(ids_of_new_rows(storage, other), ids, strict=True)
+        assert all(new > old for new, old in pairs)
+
+
+def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[int, int, int]:
+    """Add a field, an API key and an integration to the organization, and return their ids."""
+    field = storage.fields.add(organization_id, a_definition())
+    key = storage.api_keys.add(a_grant(organization_id))
+    integration = storage.integrations.add(organization_id, an_integration_draft())
+    return field.id, key.id, integration.id
+
+
+def everything_of(storage: Storage, organization_id: OrganizationId) -> tuple[object, ...]:
+    """Return the organization and all that it has."""
+    return (
+        storage.organizations.get(organization_id),
+        storage.fields.all(organization_id),
+        storage.api_keys.all(organization_id),
+        storage.integrations.all(organization_id),
+    )
+
+
+def assert_gone(storage: Storage, organization_id: OrganizationId) -> None:
+    """Assert that the storage knows neither the organization nor anything in it."""
+    for read in (
+        storage.organizations.get,
+        storage.fields.all,
+        storage.fields.publish,
+        storage.api_keys.all,
+        storage.integrations.all,
+    ):
+        with pytest.raises(OrganizationNotFound):
+            read(organization_id)
+    with pytest.raises(FieldNotFound):
+        storage.fields.get(organization_id, FieldKey("city"))
+    with pytest.raises(OrganizationNotFound):
+        storage.fields.add(organization_id, a_definition())

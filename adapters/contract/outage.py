@@ -27,6 +27,7 @@ from .examples import (
     an_integration_draft,
     permit,
     permit_all,
+    permit_any,
     renaming,
     reporting,
 )
@@ -47,11 +48,12 @@ READS: Final[dict[str, Call]] = {
     "fields.get": lambda storage: storage.fields.get(_OURS, _FIELD),
     "fields.get by key": lambda storage: storage.fields.get(_OURS, FieldKey("city")),
     "api_keys.all": lambda storage: storage.api_keys.all(_OURS),
+    "api_keys.get": lambda storage: storage.api_keys.get(_OURS, _KEY),
     "api_keys.find": lambda storage: storage.api_keys.find(bytes(32)),
     "integrations.all": lambda storage: storage.integrations.all(_OURS),
     "integrations.get": lambda storage: storage.integrations.get(_OURS, _INTEGRATION),
-    "integrations.locate": lambda storage: storage.integrations.locate(_INTEGRATION),
     "organizations.all": lambda storage: storage.organizations.all(),
+    "organizations.get": lambda storage: storage.organizations.get(_OURS),
 }
 """A call of every method that only reads."""
 
@@ -60,11 +62,13 @@ WRITES: Final[dict[str, Call]] = {
     "fields.update": lambda storage: storage.fields.update(_OURS, _FIELD, renaming("Town")),
     "fields.delete": lambda storage: storage.fields.delete(_OURS, _FIELD, permit),
     "api_keys.add": lambda storage: storage.api_keys.add(a_grant(_OURS)),
-    "api_keys.update": lambda storage: storage.api_keys.update(_KEY, lambda key: key.revoked(NOW)),
-    "api_keys.rotate": lambda storage: storage.api_keys.rotate(
-        _KEY, lambda key: (key.revoked(NOW), a_grant(key.organization_id))
+    "api_keys.update": lambda storage: storage.api_keys.update(
+        _OURS, _KEY, lambda key: key.revoked(NOW)
     ),
-    "api_keys.record_use": lambda storage: storage.api_keys.record_use(_KEY, LATER),
+    "api_keys.rotate": lambda storage: storage.api_keys.rotate(
+        _OURS, _KEY, lambda key: (key.revoked(NOW), a_grant(key.organization_id))
+    ),
+    "api_keys.record_use": lambda storage: storage.api_keys.record_use(_OURS, _KEY, LATER),
     "integrations.add": lambda storage: storage.integrations.add(_OURS, an_integration_draft()),
     "integrations.update": lambda storage: storage.integrations.update(
         _OURS, _INTEGRATION, lambda integration: integration.renamed("Other list")
@@ -76,6 +80,8 @@ WRITES: Final[dict[str, Call]] = {
         _OURS, _INTEGRATION, permit_all
     ),
     "organizations.add": lambda storage: storage.organizations.add("ACME", NOW),
+    "organizations.rename": lambda storage: storage.organizations.rename(_OURS, "Globex"),
+    "organizations.delete": lambda storage: storage.organizations.delete(_OURS, permit_any),
 }
 """A call of every method that writes."""
 

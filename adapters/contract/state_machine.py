@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import datetime, timedelta
 from typing import ClassVar, Final, TypeAlias
 
@@ -17,6 +17,7 @@ from hypothesis.stateful import (
     initialize,
     invariant,
     multiple,
+    precondition,
     rule,
 )
 
@@ -43,13 +44,15 @@ from recipient_fields.domain import (
     FieldReference,
     KeyGrant,
     KeyTaken,
+    OrganizationContents,
     OrganizationId,
+    OrganizationNotFound,
     PlainKey,
     RecipientField,
     sync_of,
 )
 
-from .examples import NOW, a_definition, a_grant, channel_of
+from .examples import NOW, a_definition, a_grant, channel_of, permit_any
 from .outcomes import assert_found, assert_published, attempt, exact
 from .strategies import OWN_INTEGRATION_IDS, changes, channels, definitions, instants, queries
 
@@ -71,7 +74,7 @@ class Model:
 
     def field(self, organization_id: OrganizationId, reference: FieldReference) -> RecipientField:
         """The field of that id or key; FieldNotFound."""
-        for field in self.fields[organization_id].values():
+        for field in self.fields.get(organization_id, {}).values():
             if reference in (field.id, field.key):
                 return field
         raise FieldNotFound
@@ -83,7 +86,11 @@ class Model:
         limit: int | None,
         field_id: FieldId,
     ) -> RecipientField:
-        """Keep the field under the id a storage gave it; KeyTaken, FieldLimitReached."""
+        """Keep the field under the id that a storage has assigned.
+
+        Raises: OrganizationNotFound, KeyTaken, FieldLimitReached.
+        """
+        self.require(organization_id)
         shelf = self.fields[organization_id]
         for holder in shelf.values():
             if holder.key == definition.key:
@@ -110,24 +117,57 @@ class Model:
         check(field)
         del self.fields[organization_id][field.id]
 
-    def api_key(self, key_id: ApiKeyId) -> ApiKey:
-        """The key of that id; ApiKeyNotFound."""
-        if key_id not in self.api_keys:
-            raise ApiKeyNotFound
+    def add_key(self, grant: KeyGrant, key_id: ApiKeyId) -> ApiKey:
+        """Keep the key under the id that a storage has assigned. Raises: OrganizationNotFound."""
+        self.require(grant.organization_id)
+        self.api_keys[key_id] = grant.stored(key_id)
         return self.api_keys[key_id]
 
-    def update_key(self, key_id: ApiKeyId, change: KeyChange) -> ApiKey:
-        """Keep what the change makes of the key; ApiKeyNotFound."""
-        self.api_keys[key_id] = change(self.api_key(key_id))
+    def api_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
+        """Return the organization's key with this id. Raises: ApiKeyNotFound."""
+        key = self.api_keys.get(key_id)
+        if key is None or key.organization_id != organization_id:
+            raise ApiKeyNotFound
+        return key
+
+    def update_key(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange
+    ) -> ApiKey:
+        """Keep the key that the change returns. Raises: ApiKeyNotFound."""
+        self.api_keys[key_id] = change(self.api_key(organization_id, key_id))
         return self.api_keys[key_id]
 
     def rotate(
-        self, key_id: ApiKeyId, succession: KeySuccession, successor_id: ApiKeyId
+        self,
+        organization_id: OrganizationId,
+        key_id: ApiKeyId,
+        succession: KeySuccession,
+        successor_id: ApiKeyId,
     ) -> tuple[ApiKey, ApiKey]:
-        """Keep the key and its successor under the id a storage gave it; ApiKeyNotFound."""
-        self.api_keys[key_id], grant = succession(self.api_key(key_id))
+        """Keep the key, and its successor under the id that a storage has assigned.
+
+        Raises: ApiKeyNotFound.
+        """
+        self.api_keys[key_id], grant = succession(self.api_key(organization_id, key_id))
         self.api_keys[successor_id] = grant.stored(successor_id)
         return self.api_keys[key_id], self.api_keys[successor_id]
+
+    def delete_organization(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
+        """Forget the organization, its fields and its keys; return the keys.
+
+        Raises: OrganizationNotFound.
+        """
+        self.require(organization_id)
+        del self.fields[organization_id]
+        keys = tuple(k for k in self.api_keys.values() if k.organization_id == organization_id)
+        for key in keys:
+            del self.api_keys[key.id]
+        return keys
+
+    def require(self, organization_id: OrganizationId) -> None:
+        """Raise OrganizationNotFound if the organization does not exist."""
+        if organization_id not in self.fields:
+            raise OrganizationNotFound
 
 
 class StorageMachine(RuleBasedStateMachine):
@@ -198,6 +238,10 @@ class StorageMachine(RuleBasedStateMachine):
     @rule(organization_id=organizations, query=queries(keyed=_SHARED_KEYS))
     def select_fields(self, organization_id: OrganizationId, query: FieldQuery) -> None:
         """Page after page."""
+        if organization_id not in self.model.fields:
+            missing = attempt(lambda: self.storage.fields.select(organization_id, query))
+            assert isinstance(missing, OrganizationNotFound)
+            return
         page = query.select(self.storage.fields.all(organization_id))
         assert exact(self.storage.fields.select(organization_id, query)) == exact(page)
         while page.next is not None:
@@ -259,32 +303,42 @@ class StorageMachine(RuleBasedStateMachine):
         access: Access,
         lifetime: timedelta | None,
         at: datetime,
-    ) -> ApiKeyId:
+    ) -> MultipleResults[ApiKeyId]:
         """It is found by its digest from now on."""
         grant = a_grant(organization_id, access=access, lifetime=lifetime, at=at)
-        key = self.storage.api_keys.add(grant)
-        assert key.id not in self.model.api_keys
-        self.model.api_keys[key.id] = grant.stored(key.id)
-        return key.id
+        added = attempt(lambda: self.storage.api_keys.add(grant))
+        key_id = added.id if isinstance(added, ApiKey) else ApiKeyId(0)
+        assert key_id not in self.model.api_keys
+        assert exact(added) == exact(attempt(lambda: self.model.add_key(grant, key_id)))
+        return multiple(key_id) if key_id else multiple()
 
-    @rule(key_id=key_ids, at=instants())
-    def revoke_key(self, key_id: ApiKeyId, at: datetime) -> None:
+    @rule(organization_id=organizations, key_id=key_ids)
+    def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> None:
+        """Only the organization's own."""
+        found = attempt(lambda: self.storage.api_keys.get(organization_id, key_id))
+        expected = attempt(lambda: self.model.api_key(organization_id, key_id))
+        assert exact(found) == exact(expected)
+
+    @rule(organization_id=organizations, key_id=key_ids, at=instants())
+    def revoke_key(self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime) -> None:
         """The first revocation counts."""
 
         def change(key: ApiKey) -> ApiKey:
             return key.revoked(at)
 
-        revoked = attempt(lambda: self.storage.api_keys.update(key_id, change))
-        assert exact(revoked) == exact(attempt(lambda: self.model.update_key(key_id, change)))
+        revoked = attempt(lambda: self.storage.api_keys.update(organization_id, key_id, change))
+        expected = attempt(lambda: self.model.update_key(organization_id, key_id, change))
+        assert exact(revoked) == exact(expected)
 
     @rule(
         target=key_ids,
+        organization_id=organizations,
         key_id=key_ids,
         at=instants(),
         grace=st.timedeltas(timedelta(), LONGEST_GRACE),
     )
     def rotate_key(
-        self, key_id: ApiKeyId, at: datetime, grace: timedelta
+        self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, grace: timedelta
     ) -> MultipleResults[ApiKeyId]:
         """A key that is no longer active stays as it is."""
         plain = PlainKey.generate()
@@ -292,19 +346,37 @@ class StorageMachine(RuleBasedStateMachine):
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
             return key.succeeded(plain, at=at, grace=grace)
 
-        rotated = attempt(lambda: self.storage.api_keys.rotate(key_id, succession))
+        rotated = attempt(lambda: self.storage.api_keys.rotate(organization_id, key_id, succession))
         successor_id = rotated[1].id if isinstance(rotated, tuple) else ApiKeyId(0)
-        expected = attempt(lambda: self.model.rotate(key_id, succession, successor_id))
+        expected = attempt(
+            lambda: self.model.rotate(organization_id, key_id, succession, successor_id)
+        )
         assert exact(rotated) == exact(expected)
         return multiple(successor_id) if successor_id else multiple()
 
-    @rule(key_id=key_ids, at=instants())
-    def record_use(self, key_id: ApiKeyId, at: datetime) -> None:
-        """Only ever forward; of a key that is gone, not at all."""
-        self.storage.api_keys.record_use(key_id, at)
-        key = self.model.api_keys.get(key_id)
-        if key is not None and (key.last_used_at is None or key.last_used_at < at):
-            self.model.api_keys[key_id] = evolve(key, last_used_at=at)
+    @rule(organization_id=organizations, key_id=key_ids, at=instants())
+    def record_use(self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime) -> None:
+        """Only ever forward; of a key that the organization does not have, not at all."""
+        self.storage.api_keys.record_use(organization_id, key_id, at)
+        with suppress(ApiKeyNotFound):
+            key = self.model.api_key(organization_id, key_id)
+            if key.last_used_at is None or key.last_used_at < at:
+                self.model.api_keys[key_id] = evolve(key, last_used_at=at)
+
+    @precondition(lambda machine: len(machine.model.fields) > 1)
+    @rule(organization_id=organizations)
+    def delete_organization(self, organization_id: OrganizationId) -> None:
+        """One at least remains. The keys of the deleted one are unknown."""
+        shelf = self.model.fields.get(organization_id, {})
+        deleted = attempt(lambda: self.storage.organizations.delete(organization_id, permit_any))
+        keys = attempt(lambda: self.model.delete_organization(organization_id))
+        if isinstance(keys, OrganizationNotFound):
+            assert isinstance(deleted, OrganizationNotFound)
+            return
+        assert isinstance(keys, tuple)
+        contents = OrganizationContents(fields=len(shelf), api_keys=len(keys), integrations=0)
+        assert exact(deleted) == exact(contents)
+        assert [self.storage.api_keys.find(key.digest) for key in keys] == [None] * len(keys)
 
     @invariant()
     def every_catalog_is_as_the_model_says(self) -> None:

@@ -28,6 +28,7 @@ from .columns import (
     optional_milliseconds,
     storable_id,
 )
+from .organizations import keep_organization
 from .statements import Row, Statement
 from .transactions import Transactions
 
@@ -45,7 +46,8 @@ _FIND = Statement(f"""
     FROM api_keys JOIN organizations ON organizations.id = organization_id
     WHERE digest = %(digest)s::bytea
 """)
-_SELECT_FOR_CHANGE = f"{_SELECT} WHERE id = %s FOR NO KEY UPDATE"
+_SELECT_BY_ID = f"{_SELECT} WHERE id = %s AND organization_id = %s"
+_SELECT_FOR_CHANGE = f"{_SELECT_BY_ID} FOR NO KEY UPDATE"
 _SELECT_ALL = f"""
     SELECT api_key.*
     FROM organizations LEFT JOIN (
@@ -58,12 +60,13 @@ _INSERT = """
         organization_id, name, access, digest, display, created_at, expires_at
     )
     SELECT id, %(name)s, %(access)s, %(digest)s, %(display)s, %(created_at)s, %(expires_at)s
-    FROM organizations WHERE id = %(organization_id)s RETURNING id
+    FROM organizations WHERE id = %(organization_id)s FOR KEY SHARE RETURNING id
 """
 _UPDATE = "UPDATE api_keys SET expires_at = %s, revoked_at = %s WHERE id = %s"
 _RECORD_USE = """
     UPDATE api_keys SET last_used_at = %(at)s
-    WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at < %(at)s)
+    WHERE id = %(id)s AND organization_id = %(organization_id)s
+    AND (last_used_at IS NULL OR last_used_at < %(at)s)
 """
 
 _NOTE_SECONDS = 1.0
@@ -84,6 +87,10 @@ class PostgresApiKeyRepository:
             raise OrganizationNotFound
         return tuple(_api_key(row) for row in rows if row[0] is not None)
 
+    def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
+        """See ApiKeyRepository."""
+        return self._database.read(lambda c: _get(c, _SELECT_BY_ID, organization_id, key_id))
+
     def find(self, digest: bytes, /) -> FoundKey | None:
         """See ApiKeyRepository."""
         rows = self._database.ask(_FIND, {"digest": digest})
@@ -93,28 +100,38 @@ class PostgresApiKeyRepository:
         """See ApiKeyRepository."""
         return self._database.write(lambda connection: _add(connection, grant))
 
-    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+    def update(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
+    ) -> ApiKey:
         """See ApiKeyRepository."""
 
         def update(connection: Connection[Any]) -> ApiKey:
-            key = _get_for_change(connection, key_id)
+            key = _get(connection, _SELECT_FOR_CHANGE, organization_id, key_id)
             return _update(connection, key, change(key))
 
         return self._database.write(update)
 
-    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+    def rotate(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
+    ) -> tuple[ApiKey, ApiKey]:
         """See ApiKeyRepository."""
 
         def rotate(connection: Connection[Any]) -> tuple[ApiKey, ApiKey]:
-            key = _get_for_change(connection, key_id)
+            key = _get(connection, _SELECT_FOR_CHANGE, organization_id, key_id)
             replaced, grant = succession(key)
             return _update(connection, key, replaced), _add(connection, grant)
 
-        return self._database.write(rotate)
+        return self._database.write(rotate, first=keep_organization(organization_id))
 
-    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+    def record_use(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
+    ) -> None:
         """See ApiKeyRepository."""
-        values = {"id": storable_id(key_id), "at": whole_milliseconds(at)}
+        values = {
+            "id": storable_id(key_id),
+            "organization_id": storable_id(organization_id),
+            "at": whole_milliseconds(at),
+        }
         self._database.write(
             lambda connection: connection.execute(_RECORD_USE, values), seconds=_NOTE_SECONDS
         )
@@ -135,8 +152,11 @@ def _found(row: Row) -> FoundKey:
     )
 
 
-def _get_for_change(connection: Connection[Any], key_id: ApiKeyId) -> ApiKey:
-    row = connection.execute(_SELECT_FOR_CHANGE, (storable_id(key_id),)).fetchone()
+def _get(
+    connection: Connection[Any], select: str, organization_id: OrganizationId, key_id: ApiKeyId
+) -> ApiKey:
+    ids = (storable_id(key_id), storable_id(organization_id))
+    row = connection.execute(select, ids).fetchone()
     if row is None:
         raise ApiKeyNotFound
     return _api_key(row)

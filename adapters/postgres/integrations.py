@@ -32,8 +32,9 @@ _COLUMNS = (
     " created_at AT TIME ZONE 'UTC' AS created_at,"
     " last_synced_at AT TIME ZONE 'UTC' AS last_synced_at"
 )
-_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM integrations WHERE id = %(id)s"
-_SELECT_OURS = f"{_SELECT_BY_ID} AND organization_id = %(organization_id)s"
+_SELECT_BY_ID = f"""
+    SELECT {_COLUMNS} FROM integrations WHERE id = %(id)s AND organization_id = %(organization_id)s
+"""
 _SELECT_ALL = f"""
     SELECT integration.*
     FROM organizations LEFT JOIN (
@@ -44,7 +45,7 @@ _SELECT_ALL = f"""
 _INSERT = """
     INSERT INTO integrations (organization_id, esp, name, created_at)
     SELECT id, %(esp)s, %(name)s, %(created_at)s
-    FROM organizations WHERE id = %(organization_id)s RETURNING id
+    FROM organizations WHERE id = %(organization_id)s FOR KEY SHARE RETURNING id
 """
 _RENAME = "UPDATE integrations SET name = %(name)s WHERE id = %(id)s"
 _RECORD_SYNC = "UPDATE integrations SET last_synced_at = %(last_synced_at)s WHERE id = %(id)s"
@@ -74,11 +75,6 @@ class PostgresIntegrationRepository:
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         """See IntegrationRepository."""
         return self._database.read(lambda c: _get(c, organization_id, integration_id))
-
-    def locate(self, integration_id: IntegrationId, /) -> Integration:
-        """See IntegrationRepository."""
-        values = {"id": storable_id(integration_id)}
-        return _found(self._database.read(lambda c: c.execute(_SELECT_BY_ID, values).fetchone()))
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
         """See IntegrationRepository."""
@@ -158,10 +154,7 @@ def _get(
         "id": storable_id(integration_id),
         "organization_id": storable_id(organization_id),
     }
-    return _found(connection.execute(_SELECT_OURS, values).fetchone())
-
-
-def _found(row: tuple[Any, ...] | None) -> Integration:
+    row = connection.execute(_SELECT_BY_ID, values).fetchone()
     if row is None:
         raise IntegrationNotFound
     return _integration(row)

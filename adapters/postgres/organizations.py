@@ -8,9 +8,12 @@ from typing import Any
 from attrs import frozen
 from psycopg import Connection
 
+from recipient_fields.application import OrganizationCheck
 from recipient_fields.domain import (
     Organization,
+    OrganizationContents,
     OrganizationId,
+    OrganizationNotFound,
     epoch_milliseconds,
     parse_organization_name,
     whole_milliseconds,
@@ -36,6 +39,14 @@ _SELECT_ALL = f"SELECT {_COLUMNS} FROM organizations ORDER BY id"
 _INSERT = f"""
     INSERT INTO organizations (name, revision, created_at) VALUES (%s, %s, %s) RETURNING {_COLUMNS}
 """
+_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM organizations WHERE id = %(organization_id)s"
+_RENAME = f"""
+    UPDATE organizations SET name = %(name)s WHERE id = %(organization_id)s RETURNING {_COLUMNS}
+"""
+_DELETE_FIELDS = "DELETE FROM recipient_fields WHERE organization_id = %(organization_id)s"
+_DELETE_API_KEYS = "DELETE FROM api_keys WHERE organization_id = %(organization_id)s"
+_DELETE_INTEGRATIONS = "DELETE FROM integrations WHERE organization_id = %(organization_id)s"
+_DELETE = "DELETE FROM organizations WHERE id = %(organization_id)s"
 
 
 @frozen
@@ -49,12 +60,44 @@ class PostgresOrganizationRepository:
         rows = self._database.read(lambda c: c.execute(_SELECT_ALL).fetchall())
         return tuple(_organization(row) for row in rows)
 
+    def get(self, organization_id: OrganizationId, /) -> Organization:
+        """See OrganizationRepository."""
+        values = {"organization_id": storable_id(organization_id)}
+        return _found(self._database.read(lambda c: c.execute(_SELECT_BY_ID, values).fetchone()))
+
     def add(self, name: str, created_at: datetime, /) -> Organization:
         """See OrganizationRepository."""
         revision = epoch_milliseconds(created_at)  # which is Organization.first_revision
         values = (parse_organization_name(name), revision, whole_milliseconds(created_at))
         [row] = self._database.write(lambda c: c.execute(_INSERT, values).fetchall())
         return _organization(row)
+
+    def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
+        """See OrganizationRepository."""
+        values = {
+            "organization_id": storable_id(organization_id),
+            "name": parse_organization_name(name),
+        }
+        return _found(self._database.write(lambda c: c.execute(_RENAME, values).fetchone()))
+
+    def delete(
+        self, organization_id: OrganizationId, check: OrganizationCheck, /
+    ) -> OrganizationContents:
+        """See OrganizationRepository."""
+        values = {"organization_id": storable_id(organization_id)}
+
+        def delete(connection: Connection[Any]) -> OrganizationContents:
+            _found(connection.execute(_SELECT_BY_ID, values).fetchone())
+            deleted = OrganizationContents(
+                fields=connection.execute(_DELETE_FIELDS, values).rowcount,
+                api_keys=connection.execute(_DELETE_API_KEYS, values).rowcount,
+                integrations=connection.execute(_DELETE_INTEGRATIONS, values).rowcount,
+            )
+            check(deleted)
+            connection.execute(_DELETE, values)
+            return deleted
+
+        return self._database.write(delete, first=_lock(organization_id, "UPDATE"))
 
 
 def lock_catalog(organization_id: OrganizationId) -> str:
@@ -63,8 +106,16 @@ def lock_catalog(organization_id: OrganizationId) -> str:
     Whatever changes a field begins with this. So what it has read still holds when it writes, and
     two of them never wait for each other in a circle.
     """
-    identifier = storable_id(organization_id)
-    return f"SELECT FROM organizations WHERE id = {identifier:d} FOR NO KEY UPDATE"
+    return _lock(organization_id, "NO KEY UPDATE")
+
+
+def keep_organization(organization_id: OrganizationId) -> str:
+    """Return the statement that keeps the organization from deletion until its transaction ends.
+
+    A transaction that locks rows of an organization and then adds one begins with this: a deletion
+    locks the organization before its rows, so the two can't deadlock.
+    """
+    return _lock(organization_id, "KEY SHARE")
 
 
 LOCK_CATALOG = Statement(
@@ -75,6 +126,16 @@ LOCK_CATALOG = Statement(
 def move_revision(connection: Connection[Any], organization_id: OrganizationId) -> None:
     """Note that the organization's catalog changes."""
     connection.execute(_MOVE_REVISION, {"organization_id": organization_id})
+
+
+def _lock(organization_id: OrganizationId, strength: str) -> str:
+    return f"SELECT FROM organizations WHERE id = {storable_id(organization_id):d} FOR {strength}"
+
+
+def _found(row: tuple[Any, ...] | None) -> Organization:
+    if row is None:
+        raise OrganizationNotFound
+    return _organization(row)
 
 
 def _organization(row: tuple[Any, ...]) -> Organization:

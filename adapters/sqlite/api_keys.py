@@ -30,7 +30,7 @@ _COLUMNS = (
     " created_at, expires_at, last_used_at, revoked_at"
 )
 _SELECT_ALL = f"SELECT {_COLUMNS} FROM api_keys WHERE organization_id = ? ORDER BY id"
-_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM api_keys WHERE id = ?"
+_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM api_keys WHERE id = ? AND organization_id = ?"
 _FIND = """
     SELECT api_keys.id, organization_id, access, revision, expires_at, revoked_at, last_used_at
     FROM api_keys JOIN organizations ON organizations.id = organization_id WHERE digest = ?
@@ -43,7 +43,8 @@ _INSERT = """
 _UPDATE = "UPDATE api_keys SET expires_at = ?, revoked_at = ? WHERE id = ?"
 _RECORD_USE = """
     UPDATE api_keys SET last_used_at = :at
-    WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :at)
+    WHERE id = :id AND organization_id = :organization_id
+    AND (last_used_at IS NULL OR last_used_at < :at)
 """
 
 
@@ -60,6 +61,11 @@ class SqliteApiKeyRepository:
             rows = connection.execute(_SELECT_ALL, (organization_id,))
             return tuple(_api_key(row) for row in rows)
 
+    def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
+        """See ApiKeyRepository."""
+        with self._database.reading() as connection:
+            return _get(connection, organization_id, key_id)
+
     def find(self, digest: bytes, /) -> FoundKey | None:
         """See ApiKeyRepository."""
         with self._database.reading() as connection:
@@ -71,34 +77,46 @@ class SqliteApiKeyRepository:
         with self._database.writing() as connection:
             return _add(connection, grant)
 
-    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+    def update(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
+    ) -> ApiKey:
         """See ApiKeyRepository."""
         with self._database.writing() as connection:
-            key = _get(connection, key_id)
+            key = _get(connection, organization_id, key_id)
             changed = change(key)
             key = key.ending_like(changed)
             _update(connection, key)
             return key
 
-    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+    def rotate(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
+    ) -> tuple[ApiKey, ApiKey]:
         """See ApiKeyRepository."""
         with self._database.writing() as connection:
-            key = _get(connection, key_id)
+            key = _get(connection, organization_id, key_id)
             replaced, grant = succession(key)
             replaced = key.ending_like(replaced)
             _update(connection, replaced)
             return replaced, _add(connection, grant)
 
-    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+    def record_use(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
+    ) -> None:
         """See ApiKeyRepository."""
+        values = {
+            "id": storable_id(key_id),
+            "organization_id": storable_id(organization_id),
+            "at": epoch_milliseconds(at),
+        }
         with self._database.writing() as connection:
-            connection.execute(
-                _RECORD_USE, {"id": storable_id(key_id), "at": epoch_milliseconds(at)}
-            )
+            connection.execute(_RECORD_USE, values)
 
 
-def _get(connection: sqlite3.Connection, key_id: ApiKeyId) -> ApiKey:
-    row = connection.execute(_SELECT_BY_ID, (storable_id(key_id),)).fetchone()
+def _get(
+    connection: sqlite3.Connection, organization_id: OrganizationId, key_id: ApiKeyId
+) -> ApiKey:
+    ids = (storable_id(key_id), storable_id(organization_id))
+    row = connection.execute(_SELECT_BY_ID, ids).fetchone()
     if row is None:
         raise ApiKeyNotFound
     return _api_key(row)

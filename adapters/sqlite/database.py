@@ -11,7 +11,7 @@ from threading import Lock
 from time import monotonic, sleep
 
 from recipient_fields.application import about_to_wait
-from recipient_fields.domain import StorageUnavailable
+from recipient_fields.domain import StorageNotFound, StorageUnavailable
 
 from .queries import provide_functions
 
@@ -133,9 +133,7 @@ class Database:
                 return self._idle.pop()
         self._require_own_file()  # Else the connection would make a file anew.
         if not self._make and self._find_file() is None:
-            raise StorageUnavailable(
-                f"There is no SQLite file {self._path}. Run recipient-fields migrate to make it."
-            )
+            raise StorageNotFound(f"There is no SQLite file {self._path}.")
         connection = self._connect()
         if self._file is None:
             self._file = self._find_file()

@@ -30,8 +30,7 @@ from .organizations import catalog_revision
 
 _COLUMNS = "id, organization_id, esp, name, created_at, last_synced_at"
 _SELECT_ALL = f"SELECT {_COLUMNS} FROM integrations WHERE organization_id = ? ORDER BY id"
-_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM integrations WHERE id = ?"
-_SELECT_OURS = f"{_SELECT_BY_ID} AND organization_id = ?"
+_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM integrations WHERE id = ? AND organization_id = ?"
 _INSERT = """
     INSERT INTO integrations (organization_id, esp, name, created_at)
     VALUES (?, ?, ?, ?) RETURNING id
@@ -58,11 +57,6 @@ class SqliteIntegrationRepository:
         """See IntegrationRepository."""
         with self._database.reading() as connection:
             return _get(connection, organization_id, integration_id)
-
-    def locate(self, integration_id: IntegrationId, /) -> Integration:
-        """See IntegrationRepository."""
-        with self._database.reading() as connection:
-            return _found(connection.execute(_SELECT_BY_ID, (storable_id(integration_id),)))
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
         """See IntegrationRepository."""
@@ -124,11 +118,7 @@ def _get(
     connection: sqlite3.Connection, organization_id: OrganizationId, integration_id: IntegrationId
 ) -> Integration:
     ids = (storable_id(integration_id), storable_id(organization_id))
-    return _found(connection.execute(_SELECT_OURS, ids))
-
-
-def _found(cursor: sqlite3.Cursor) -> Integration:
-    row = cursor.fetchone()
+    row = connection.execute(_SELECT_BY_ID, ids).fetchone()
     if row is None:
         raise IntegrationNotFound
     return _integration(row)

@@ -8,8 +8,10 @@ from time import time_ns
 
 from attrs import frozen
 
+from recipient_fields.application import OrganizationCheck
 from recipient_fields.domain import (
     Organization,
+    OrganizationContents,
     OrganizationId,
     OrganizationNotFound,
     epoch_milliseconds,
@@ -21,6 +23,18 @@ from ..rows import Reading
 from .columns import storable_id
 from .database import Database
 
+_COLUMNS = "id, name, created_at"
+_SELECT_ALL = f"SELECT {_COLUMNS} FROM organizations ORDER BY id"
+_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM organizations WHERE id = ?"
+_INSERT = f"""
+    INSERT INTO organizations (name, revision, created_at) VALUES (?, ?, ?) RETURNING {_COLUMNS}
+"""
+_RENAME = f"UPDATE organizations SET name = ? WHERE id = ? RETURNING {_COLUMNS}"
+_DELETE_FIELDS = "DELETE FROM recipient_fields WHERE organization_id = ?"
+_DELETE_API_KEYS = "DELETE FROM api_keys WHERE organization_id = ?"
+_DELETE_INTEGRATIONS = "DELETE FROM integrations WHERE organization_id = ?"
+_DELETE = "DELETE FROM organizations WHERE id = ?"
+
 
 @frozen
 class SqliteOrganizationRepository:
@@ -31,19 +45,39 @@ class SqliteOrganizationRepository:
     def all(self) -> tuple[Organization, ...]:
         """See OrganizationRepository."""
         with self._database.reading() as connection:
-            rows = connection.execute("SELECT id, name, created_at FROM organizations ORDER BY id")
-            return tuple(_organization(row) for row in rows)
+            return tuple(_organization(row) for row in connection.execute(_SELECT_ALL))
+
+    def get(self, organization_id: OrganizationId, /) -> Organization:
+        """See OrganizationRepository."""
+        with self._database.reading() as connection:
+            return _found(connection.execute(_SELECT_BY_ID, (storable_id(organization_id),)))
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
         """See OrganizationRepository."""
         with self._database.writing() as connection:
             at = epoch_milliseconds(created_at)  # which is also Organization.first_revision
-            row = connection.execute(
-                "INSERT INTO organizations (name, revision, created_at) VALUES (?, ?, ?)"
-                " RETURNING id, name, created_at",
-                (parse_organization_name(name), at, at),
-            ).fetchone()
-            return _organization(row)
+            return _found(connection.execute(_INSERT, (parse_organization_name(name), at, at)))
+
+    def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
+        """See OrganizationRepository."""
+        values = (parse_organization_name(name), storable_id(organization_id))
+        with self._database.writing() as connection:
+            return _found(connection.execute(_RENAME, values))
+
+    def delete(
+        self, organization_id: OrganizationId, check: OrganizationCheck, /
+    ) -> OrganizationContents:
+        """See OrganizationRepository."""
+        with self._database.writing() as connection:
+            catalog_revision(connection, organization_id)
+            deleted = OrganizationContents(
+                fields=connection.execute(_DELETE_FIELDS, (organization_id,)).rowcount,
+                api_keys=connection.execute(_DELETE_API_KEYS, (organization_id,)).rowcount,
+                integrations=connection.execute(_DELETE_INTEGRATIONS, (organization_id,)).rowcount,
+            )
+            check(deleted)
+            connection.execute(_DELETE, (organization_id,))
+            return deleted
 
 
 def catalog_revision(connection: sqlite3.Connection, organization_id: OrganizationId) -> int:
@@ -66,6 +100,13 @@ def move_revision(connection: sqlite3.Connection, organization_id: OrganizationI
         "UPDATE organizations SET revision = max(revision + 1, ?) WHERE id = ?",
         (time_ns() // 1_000_000, organization_id),
     )
+
+
+def _found(cursor: sqlite3.Cursor) -> Organization:
+    row = cursor.fetchone()
+    if row is None:
+        raise OrganizationNotFound
+    return _organization(row)
 
 
 def _organization(row: tuple[int, str, int]) -> Organization:

@@ -21,11 +21,11 @@ from .organizations import SqliteOrganizationRepository
 
 
 class SqliteStorage:
-    """The repositories of one SQLite file, which is made where there is none.
+    """The repositories of one SQLite file, which is created if it does not exist.
 
-    StorageUnavailable where the file can't be opened or belongs to a newer version, where the
-    SQLite library is older than 3.37, and without `make` where there is no file. Several processes
-    may use the file at once.
+    Several processes may use the file at once. Raises: StorageUnavailable if the file can't be
+    opened or belongs to a newer version, or if the SQLite library is older than 3.37;
+    StorageNotFound if the file does not exist and `make` is false.
     """
 
     def __init__(self, path: Path | str, *, make: bool = True) -> None:

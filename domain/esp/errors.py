@@ -22,7 +22,7 @@ class IntegrationNotFound(RecipientFieldsError):
     """The organization has no such integration. Another organization's is not found either."""
 
     def __init__(self) -> None:
-        super().__init__("There is no such integration.")
+        super().__init__("There is no such integration in this organization.")
 
 
 class SyncOvertaken(RecipientFieldsError):

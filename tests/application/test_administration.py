@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.application import AUDIT
 from recipient_fields.domain import (
@@ -12,9 +13,12 @@ from recipient_fields.domain import (
     ApiKeyId,
     ApiKeyNotActive,
     ApiKeyNotFound,
+    Credential,
     InvalidApiKey,
     InvalidOrganization,
     KeyState,
+    OrganizationChanged,
+    OrganizationContents,
     OrganizationId,
     OrganizationNotFound,
     PlainKey,
@@ -22,6 +26,7 @@ from recipient_fields.domain import (
 )
 
 NOBODY = OrganizationId(404)
+EMPTY = OrganizationContents(fields=0, api_keys=0, integrations=0)
 SECOND, DAY, WEEK = timedelta(seconds=1), timedelta(days=1), timedelta(days=7)
 TICK = timedelta.resolution
 
@@ -46,6 +51,61 @@ class TestOrganizations:
         with pytest.raises(InvalidOrganization):
             administration.create_organization(name)
         assert administration.list_organizations() == ()
+
+    def test_are_found_by_their_id(self, administration, acme, rival):
+        found = [administration.get_organization(each) for each in (acme, rival)]
+        assert tuple(found) == administration.list_organizations()
+
+    def test_can_be_renamed(self, administration, acme, clock):
+        before = administration.get_organization(acme)
+        clock.move(DAY)
+        assert administration.rename_organization(acme, " Globex ") == evolve(before, name="Globex")
+        assert administration.get_organization(acme).name == "Globex"
+
+    @pytest.mark.parametrize("name", ["", " ", "a\nb", "o" * 256])
+    def test_keep_their_name_if_the_new_one_is_invalid(self, name, administration, acme):
+        before = administration.get_organization(acme)
+        with pytest.raises(InvalidOrganization):
+            administration.rename_organization(acme, name)
+        assert administration.get_organization(acme) == before
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda service, whose: service.get_organization(whose),
+            lambda service, whose: service.rename_organization(whose, "Globex"),
+            lambda service, whose: service.delete_organization(whose),
+            lambda service, whose: service.delete_organization(whose, expected=EMPTY),
+        ],
+        ids=["get", "rename", "delete", "delete expecting"],
+    )
+    def test_that_do_not_exist_are_not_found(self, call, administration, acme):
+        with pytest.raises(OrganizationNotFound):
+            call(administration, NOBODY)
+        assert [each.id for each in administration.list_organizations()] == [acme]
+
+
+class TestDeletingAnOrganization:
+    def test_deletes_its_keys_and_leaves_those_of_others(
+        self, issue, administration, validator, acme, rival
+    ):
+        ours, theirs = issue(), administration.issue_key(rival, name="Backend")
+        deleted = administration.delete_organization(acme)
+        assert deleted == evolve(EMPTY, api_keys=1)
+        assert isinstance(validator.validate(ours.plain.reveal()), Rejection)
+        assert isinstance(validator.validate(theirs.plain.reveal()), Credential)
+
+    def test_that_has_what_is_expected_deletes_it(self, issue, administration, acme):
+        issue()
+        expected = evolve(EMPTY, api_keys=1)
+        assert administration.delete_organization(acme, expected=expected) == expected
+        assert administration.list_organizations() == ()
+
+    def test_that_has_more_than_is_expected_deletes_nothing(self, issue, administration, acme):
+        issued = issue()
+        with pytest.raises(OrganizationChanged):
+            administration.delete_organization(acme, expected=EMPTY)
+        assert administration.list_keys(acme) == (issued.api_key,)
 
 
 class TestIssuingAKey:
@@ -94,7 +154,7 @@ class TestIssuingAKey:
 class TestListingKeys:
     def test_shows_them_all_whatever_their_state(self, issue, administration, acme, clock):
         keys = [issue(lifetime=SECOND).api_key, issue().api_key, issue().api_key]
-        revoked = administration.revoke_key(keys[2].id)
+        revoked = administration.revoke_key(acme, keys[2].id)
         clock.move(SECOND)
         listed = administration.list_keys(acme)
         assert listed == (keys[0], keys[1], revoked)
@@ -109,42 +169,68 @@ class TestListingKeys:
             administration.list_keys(NOBODY)
 
 
-class TestRevokingAKey:
-    def test_ends_it_at_once(self, issue, administration, validator, clock):
+class TestFindingAKey:
+    def test_finds_one_of_the_organization(self, issue, administration, acme):
         issued = issue()
-        revoked = administration.revoke_key(issued.api_key.id)
+        assert administration.get_key(acme, issued.api_key.id) == issued.api_key
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda service, whose, which: service.get_key(whose, which),
+            lambda service, whose, which: service.revoke_key(whose, which),
+            lambda service, whose, which: service.rotate_key(whose, which),
+        ],
+        ids=["get", "revoke", "rotate"],
+    )
+    def test_of_another_organization_finds_nothing_and_changes_nothing(
+        self, call, issue, administration, acme, rival
+    ):
+        key = issue().api_key
+        for whose in (rival, NOBODY):
+            with pytest.raises(ApiKeyNotFound):
+                call(administration, whose, key.id)
+        assert administration.list_keys(acme) == (key,)
+
+
+class TestRevokingAKey:
+    def test_ends_it_at_once(self, issue, administration, validator, clock, acme):
+        issued = issue()
+        revoked = administration.revoke_key(acme, issued.api_key.id)
         assert (revoked.revoked_at, revoked.state(clock.now)) == (clock.now, KeyState.REVOKED)
         assert isinstance(validator.validate(issued.plain.reveal()), Rejection)
 
-    def test_twice_changes_nothing(self, issue, administration, clock):
+    def test_twice_changes_nothing(self, issue, administration, clock, acme):
         key_id = issue().api_key.id
-        revoked = administration.revoke_key(key_id)
+        revoked = administration.revoke_key(acme, key_id)
         clock.move(DAY)
-        assert administration.revoke_key(key_id) == revoked
+        assert administration.revoke_key(acme, key_id) == revoked
 
-    def test_leaves_other_keys_alone(self, issue, administration, validator):
+    def test_leaves_other_keys_alone(self, issue, administration, validator, acme):
         revoked, kept = issue(), issue()
-        administration.revoke_key(revoked.api_key.id)
+        administration.revoke_key(acme, revoked.api_key.id)
         assert validator.validate(kept.plain.reveal()) == kept.api_key.found(0).credential
 
-    def test_that_does_not_exist_is_refused(self, administration):
+    def test_that_does_not_exist_is_refused(self, administration, acme):
         with pytest.raises(ApiKeyNotFound):
-            administration.revoke_key(ApiKeyId(404))
+            administration.revoke_key(acme, ApiKeyId(404))
 
 
 class TestRotatingAKey:
     def test_makes_a_successor_of_the_same_kind(self, issue, administration, acme, clock):
         old = issue(access=Access.READ_ONLY, lifetime=30 * DAY).api_key
         clock.move(DAY)
-        successor, _ = administration.rotate_key(old.id)
+        successor, _ = administration.rotate_key(acme, old.id)
         new = successor.api_key
         assert (new.name, new.access, new.organization_id) == (old.name, old.access, acme)
         assert new.expires_at == clock.now + 30 * DAY
         assert new.id != old.id
 
-    def test_leaves_both_keys_valid_for_24_hours(self, issue, administration, validator, clock):
+    def test_leaves_both_keys_valid_for_24_hours(
+        self, issue, administration, validator, clock, acme
+    ):
         old = issue()
-        new, replaced = administration.rotate_key(old.api_key.id)
+        new, replaced = administration.rotate_key(acme, old.api_key.id)
         assert replaced.expires_at == clock.now + DAY
         clock.move(DAY - SECOND)
         assert validator.validate(old.plain.reveal()) == old.api_key.found(0).credential
@@ -153,61 +239,61 @@ class TestRotatingAKey:
         assert validator.validate(new.plain.reveal()) == new.api_key.found(0).credential
 
     def test_stores_what_it_returns(self, issue, administration, acme):
-        new, replaced = administration.rotate_key(issue().api_key.id)
+        new, replaced = administration.rotate_key(acme, issue().api_key.id)
         assert administration.list_keys(acme) == (replaced, new.api_key)
 
-    def test_without_a_grace_ends_the_old_key_at_once(self, issue, administration, validator):
+    def test_without_a_grace_ends_the_old_key_at_once(self, issue, administration, validator, acme):
         old = issue()
-        new, _ = administration.rotate_key(old.api_key.id, grace=timedelta())
+        new, _ = administration.rotate_key(acme, old.api_key.id, grace=timedelta())
         assert isinstance(validator.validate(old.plain.reveal()), Rejection)
         assert validator.validate(new.plain.reveal()) == new.api_key.found(0).credential
 
-    def test_allows_a_grace_of_7_days(self, issue, administration, clock):
-        _, replaced = administration.rotate_key(issue().api_key.id, grace=WEEK)
+    def test_allows_a_grace_of_7_days(self, issue, administration, clock, acme):
+        _, replaced = administration.rotate_key(acme, issue().api_key.id, grace=WEEK)
         assert replaced.expires_at == clock.now + WEEK
 
     @pytest.mark.parametrize("grace", [WEEK + TICK, -TICK, timedelta.max], ids=str)
     def test_allows_no_other_grace(self, grace, issue, administration, acme):
         key = issue().api_key
         with pytest.raises(InvalidApiKey, match="7 days"):
-            administration.rotate_key(key.id, grace=grace)
+            administration.rotate_key(acme, key.id, grace=grace)
         assert administration.list_keys(acme) == (key,)
 
-    def test_does_not_lengthen_the_old_key_s_life(self, issue, administration, clock):
+    def test_does_not_lengthen_the_old_key_s_life(self, issue, administration, clock, acme):
         key = issue(lifetime=SECOND).api_key
-        assert administration.rotate_key(key.id, grace=WEEK)[1] == key
+        assert administration.rotate_key(acme, key.id, grace=WEEK)[1] == key
 
     def test_that_is_revoked_makes_nothing(self, issue, administration, acme):
-        revoked = administration.revoke_key(issue().api_key.id)
+        revoked = administration.revoke_key(acme, issue().api_key.id)
         with pytest.raises(ApiKeyNotActive):
-            administration.rotate_key(revoked.id)
+            administration.rotate_key(acme, revoked.id)
         assert administration.list_keys(acme) == (revoked,)
 
     def test_that_is_expired_makes_nothing(self, issue, administration, acme, clock):
         key = issue(lifetime=SECOND).api_key
         clock.move(SECOND)
         with pytest.raises(ApiKeyNotActive):
-            administration.rotate_key(key.id)
+            administration.rotate_key(acme, key.id)
         assert administration.list_keys(acme) == (key,)
 
-    def test_that_does_not_exist_is_refused(self, administration):
+    def test_that_does_not_exist_is_refused(self, administration, acme):
         with pytest.raises(ApiKeyNotFound):
-            administration.rotate_key(ApiKeyId(404))
+            administration.rotate_key(acme, ApiKeyId(404))
 
-    def test_that_never_ends_gives_one_that_never_ends(self, issue, administration, clock):
+    def test_that_never_ends_gives_one_that_never_ends(self, issue, administration, clock, acme):
         key = issue(lifetime=None).api_key
         clock.move(400 * DAY)
-        successor, replaced = administration.rotate_key(key.id)
+        successor, replaced = administration.rotate_key(acme, key.id)
         assert successor.api_key.expires_at is None
         assert replaced.expires_at == clock.now + DAY
 
     @pytest.mark.parametrize("age", [timedelta(), 400 * DAY], ids=str)
-    def test_can_be_repeated_in_the_grace(self, age, issue, administration, clock, validator):
+    def test_can_be_repeated_in_the_grace(self, age, issue, administration, clock, validator, acme):
         key = issue(lifetime=None).api_key
         clock.move(age)
-        administration.rotate_key(key.id)
+        administration.rotate_key(acme, key.id)
         clock.move(SECOND)
-        successor, _ = administration.rotate_key(key.id)
+        successor, _ = administration.rotate_key(acme, key.id)
         assert validator.validate(successor.plain.reveal()) == successor.api_key.found(0).credential
 
 
@@ -236,15 +322,15 @@ class TestTheAudit:
     def test_tells_of_a_key_that_is_made(self, issue, told):
         assert told(issue().api_key) == [{"act": "created"}]
 
-    def test_tells_of_a_key_that_is_replaced_and_by_which(self, issue, administration, told):
+    def test_tells_of_a_key_that_is_replaced_and_by_which(self, issue, administration, told, acme):
         old = issue().api_key
         told(old)
-        successor, replaced = administration.rotate_key(old.id)
+        successor, replaced = administration.rotate_key(acme, old.id)
         assert told(replaced) == [{"act": "rotated", "successor": successor.api_key.id}]
 
-    def test_tells_once_of_a_key_that_is_revoked(self, issue, administration, told, clock):
-        key = administration.revoke_key(issue().api_key.id)
+    def test_tells_once_of_a_key_that_is_revoked(self, issue, administration, told, clock, acme):
+        key = administration.revoke_key(acme, issue().api_key.id)
         assert told(key)[-1] == {"act": "revoked"}
         clock.move(SECOND)
-        administration.revoke_key(key.id)
+        administration.revoke_key(acme, key.id)
         assert told(key) == []

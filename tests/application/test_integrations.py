@@ -78,11 +78,8 @@ class TestIntegrations:
         assert integrations.list_integrations(acme) == tuple(made)
         assert [each.name for each in made] == ["sendgrid", "braze", "braze"]
 
-    def test_are_had_by_their_organization_and_located_by_anybody(
-        self, integrations, mailchimp, acme, rival
-    ):
+    def test_are_found_by_their_organization_alone(self, integrations, mailchimp, acme, rival):
         assert integrations.get_integration(acme, mailchimp.id) == mailchimp
-        assert integrations.locate_integration(mailchimp.id) == mailchimp
         with pytest.raises(IntegrationNotFound):
             integrations.get_integration(rival, mailchimp.id)
 
@@ -113,12 +110,12 @@ class TestIntegrations:
         [
             lambda service, whose, which: service.get_integration(whose, which),
             lambda service, whose, which: service.rename_integration(whose, which, "Other"),
-            lambda service, whose, which: service.remove_integration(whose, which),
-            lambda service, whose, which: service.remove_integration(whose, which, expected=()),
+            lambda service, whose, which: service.delete_integration(whose, which),
+            lambda service, whose, which: service.delete_integration(whose, which, expected=()),
             lambda service, whose, which: service.sync_fields(whose, which, ()),
             lambda service, whose, which: service.sync_fields(whose, which, (), dry_run=True),
         ],
-        ids=["get", "rename", "remove", "remove expecting", "sync", "dry run"],
+        ids=["get", "rename", "delete", "delete expecting", "sync", "dry run"],
     )
     def test_of_others_and_of_nobody_are_not_found(
         self, call, integrations, mailchimp, acme, rival
@@ -127,11 +124,9 @@ class TestIntegrations:
             with pytest.raises(IntegrationNotFound):
                 call(integrations, whose, which)
         assert integrations.list_integrations(acme) == (mailchimp,)
-        with pytest.raises(IntegrationNotFound):
-            integrations.locate_integration(NOTHING)
 
 
-class TestRemovingAnIntegration:
+class TestDeletingAnIntegration:
     @pytest.fixture
     def fields(self, integrations, mailchimp, acme, catalog, service):
         """Those of the integration; others of the API and of another integration stand beside."""
@@ -145,7 +140,7 @@ class TestRemovingAnIntegration:
         self, integrations, mailchimp, acme, fields, catalog
     ):
         before = catalog().fields
-        assert integrations.remove_integration(acme, mailchimp.id) == fields
+        assert integrations.delete_integration(acme, mailchimp.id) == fields
         assert catalog().fields == before[:2]
         assert [each.name for each in integrations.list_integrations(acme)] == ["Other"]
 
@@ -154,10 +149,10 @@ class TestRemovingAnIntegration:
         self, collection, integrations, mailchimp, acme, fields
     ):
         expected = collection([field.id for field in reversed(fields)])
-        assert integrations.remove_integration(acme, mailchimp.id, expected=expected) == fields
+        assert integrations.delete_integration(acme, mailchimp.id, expected=expected) == fields
 
     def test_of_no_fields_happens_where_none_are_expected(self, integrations, mailchimp, acme):
-        assert integrations.remove_integration(acme, mailchimp.id, expected=()) == ()
+        assert integrations.delete_integration(acme, mailchimp.id, expected=()) == ()
         assert integrations.list_integrations(acme) == ()
 
     @pytest.mark.parametrize(
@@ -175,7 +170,7 @@ class TestRemovingAnIntegration:
     ):
         before = catalog()
         with pytest.raises(IntegrationChanged):
-            integrations.remove_integration(
+            integrations.delete_integration(
                 acme, mailchimp.id, expected=expected([field.id for field in fields])
             )
         assert catalog() == before
@@ -187,7 +182,7 @@ class TestRemovingAnIntegration:
         integrations.sync_fields(acme, mailchimp.id, reported("CITY", "ZIP", "AGE"))
         before = catalog()
         with pytest.raises(IntegrationChanged):
-            integrations.remove_integration(acme, mailchimp.id, expected=[f.id for f in fields])
+            integrations.delete_integration(acme, mailchimp.id, expected=[f.id for f in fields])
         assert catalog() == before
 
 
@@ -292,7 +287,7 @@ class TestARun:
     ):
         def report():
             yield from reported("CITY")
-            integrations.remove_integration(acme, mailchimp.id)
+            integrations.delete_integration(acme, mailchimp.id)
 
         with pytest.raises(IntegrationNotFound):
             integrations.sync_fields(acme, mailchimp.id, report())

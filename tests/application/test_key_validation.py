@@ -35,7 +35,7 @@ class UnwritableApiKeys(MemoryApiKeyRepository):
         super().__init__(*shared)
         self.tried = []
 
-    def record_use(self, key_id, at, /):
+    def record_use(self, organization_id, key_id, at, /):
         self.tried.append(at)
         raise StorageUnavailable("the storage is read-only")
 
@@ -184,9 +184,9 @@ class TestTheUse:
         assert used() == (clock.now if moved else first)
 
     def test_of_a_key_that_is_not_active_is_not_recorded(
-        self, issued, administration, validator, used
+        self, issued, administration, validator, used, acme
     ):
-        administration.revoke_key(issued.api_key.id)
+        administration.revoke_key(acme, issued.api_key.id)
         validator.validate(issued.plain.reveal())
         assert used() is None
 

@@ -127,7 +127,7 @@ def test_a_revoked_key_is_refused_at_once(stand: Stand, bakery: OrganizationId):
     issued = stand.issue(bakery)
     client = stand.client().bearing(issued.plain.reveal())
     assert client.list().status == 200
-    stand.administration.revoke_key(issued.api_key.id)
+    stand.administration.revoke_key(bakery, issued.api_key.id)
     assert client.list().outcome == (401, "unauthorized")
 
 
@@ -147,7 +147,9 @@ def test_a_key_may_never_expire(stand: Stand, bakery: OrganizationId, clock: Clo
 
 def test_a_replaced_key_lives_on_for_its_grace(stand: Stand, bakery: OrganizationId, clock: Clock):
     issued = stand.issue(bakery)
-    successor, _ = stand.administration.rotate_key(issued.api_key.id, grace=timedelta(hours=1))
+    successor, _ = stand.administration.rotate_key(
+        bakery, issued.api_key.id, grace=timedelta(hours=1)
+    )
     old, new = (stand.client().bearing(key.plain.reveal()) for key in (issued, successor))
     assert (old.list().status, new.list().status) == (200, 200)
     clock.move(hours=1)
@@ -158,7 +160,7 @@ def test_revoked_expired_and_unknown_keys_are_answered_alike(
     stand: Stand, bakery: OrganizationId, clock: Clock
 ):
     revoked = stand.issue(bakery)
-    stand.administration.revoke_key(revoked.api_key.id)
+    stand.administration.revoke_key(bakery, revoked.api_key.id)
     expired = stand.issue(bakery, lifetime=timedelta(seconds=1))
     clock.move(seconds=1)
     keys = [revoked.plain.reveal(), expired.plain.reveal(), WELL_FORMED]

@@ -19,8 +19,10 @@ from recipient_fields.domain import (
     InvalidOrganization,
     InvalidQuery,
     KeyRefused,
+    OrganizationChanged,
     OrganizationId,
     RecipientFieldsError,
+    StorageNotFound,
     StorageUnavailable,
 )
 from recipient_fields.domain.esp import (
@@ -96,7 +98,9 @@ ADMINISTRATORS_ONLY = {
     NoFieldSource,
     NoSafeForm,
     NotJson,
+    OrganizationChanged,
     RequestRefused,
+    StorageNotFound,
     SyncOvertaken,
     UnknownKeyValidator,
     UnknownStorage,

@@ -182,7 +182,7 @@ class TestService:
         issued = stand.issue(bakery)
         client = stand.client().bearing(issued.plain.reveal())
         assert client.list().status == client.list().status == 200
-        stand.administration.revoke_key(issued.api_key.id)
+        stand.administration.revoke_key(bakery, issued.api_key.id)
         assert client.list().status == 401
 
     def test_organizations_get_their_own(self, api: Api, brewery: Api, city):

@@ -43,7 +43,7 @@ def test_a_revocation_leaves_other_keys_alone(
 ) -> None:
     other = core.administration.issue_key(acme, name="Other")
 
-    core.administration.revoke_key(other.api_key.id)
+    core.administration.revoke_key(acme, other.api_key.id)
 
     assert service.client(other.plain.reveal())("GET", FIELDS).status == 401
     assert service.client(key)("GET", FIELDS).status == 200

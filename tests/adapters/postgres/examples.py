@@ -15,11 +15,13 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldName,
     KeyGrant,
+    OrganizationContents,
     OrganizationId,
     PlainKey,
     RecipientField,
     grant_key,
 )
+from recipient_fields.domain.esp import Esp, IntegrationDraft
 
 NOW = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
 
@@ -36,6 +38,14 @@ def renaming(name: str) -> FieldChange:
 
 def permit(_: RecipientField) -> None:
     """The check that lets every field go."""
+
+
+def permit_any(_: OrganizationContents) -> None:
+    """Permit the deletion of any organization."""
+
+
+def an_integration_draft() -> IntegrationDraft:
+    return IntegrationDraft(esp=Esp.MAILCHIMP, name="Main list", created_at=NOW)
 
 
 def a_grant(organization_id: OrganizationId) -> KeyGrant:

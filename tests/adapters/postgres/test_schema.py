@@ -14,7 +14,14 @@ from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.adapters.rows import UnreadableRow
 from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
 
-from .examples import a_definition, a_grant, permit, renaming
+from .examples import (
+    a_definition,
+    a_grant,
+    an_integration_draft,
+    permit,
+    permit_any,
+    renaming,
+)
 from .server import PASSWORD, eventually, execute
 
 FIELD = {
@@ -208,7 +215,14 @@ def use_everything(storage: PostgresStorage) -> None:
     storage.fields.delete(organization.id, field.id, permit)
     key = storage.api_keys.add(a_grant(organization.id))
     storage.api_keys.find(key.digest)
-    storage.api_keys.record_use(key.id, key.created_at)
-    storage.api_keys.rotate(key.id, lambda key: (key, a_grant(key.organization_id)))
-    storage.api_keys.update(key.id, lambda key: key.revoked(key.created_at))
+    storage.api_keys.record_use(organization.id, key.id, key.created_at)
+    storage.api_keys.rotate(
+        organization.id, key.id, lambda key: (key, a_grant(key.organization_id))
+    )
+    storage.api_keys.update(organization.id, key.id, lambda key: key.revoked(key.created_at))
+    storage.api_keys.get(organization.id, key.id)
     storage.api_keys.all(organization.id)
+    storage.integrations.add(organization.id, an_integration_draft())
+    storage.organizations.get(organization.id)
+    storage.organizations.rename(organization.id, "Other")
+    storage.organizations.delete(organization.id, permit_any)

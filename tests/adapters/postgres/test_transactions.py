@@ -55,7 +55,7 @@ def test_two_processes_see_each_others_changes_at_once(
     other = PostgresStorage(database)
     try:
         assert other.api_keys.find(key.digest) == key.found(storage.fields.all(ours).revision)
-        storage.api_keys.update(key.id, lambda key: key.revoked(NOW))
+        storage.api_keys.update(ours, key.id, lambda key: key.revoked(NOW))
         found = other.api_keys.find(key.digest)
         assert found is not None
         assert found.revoked_at == NOW

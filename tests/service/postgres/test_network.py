@@ -92,7 +92,7 @@ def test_a_key_that_is_revoked_while_the_service_is_cut_off_is_401_once_it_is_no
     client.fields()
     (stored,) = core.administration.list_keys(acme.id)
     with proxy.swallowing():
-        core.administration.revoke_key(stored.id)
+        core.administration.revoke_key(acme.id, stored.id)
         began = monotonic()
         while monotonic() < began + OUTAGE_SECONDS:
             answer = client("GET", FIELDS)

@@ -47,6 +47,10 @@ class DuckdbApiKeyRepository:
             ours = f"{_SELECT} WHERE organization_id = ? ORDER BY id"
             return tuple(map(_key, connection.execute(ours, [organization_id]).fetchall()))
 
+    def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
+        with self._database.reading() as connection:
+            return _get(connection, organization_id, key_id)
+
     def find(self, digest: bytes, /) -> FoundKey | None:
         with self._database.reading() as connection:
             row = connection.execute(_FIND, [digest]).fetchone()
@@ -56,32 +60,40 @@ class DuckdbApiKeyRepository:
         with self._database.writing() as connection:
             return _add(connection, grant)
 
-    def update(self, key_id: ApiKeyId, change: KeyChange, /) -> ApiKey:
+    def update(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
+    ) -> ApiKey:
         with self._database.writing() as connection:
-            key = _get(connection, key_id)
+            key = _get(connection, organization_id, key_id)
             key = key.ending_like(change(key))
             _store_end(connection, key)
             return key
 
-    def rotate(self, key_id: ApiKeyId, succession: KeySuccession, /) -> tuple[ApiKey, ApiKey]:
+    def rotate(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
+    ) -> tuple[ApiKey, ApiKey]:
         with self._database.writing() as connection:
-            key = _get(connection, key_id)
+            key = _get(connection, organization_id, key_id)
             replaced, grant = succession(key)
             replaced = key.ending_like(replaced)
             _store_end(connection, replaced)
             return replaced, _add(connection, grant)
 
-    def record_use(self, key_id: ApiKeyId, at: datetime, /) -> None:
+    def record_use(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
+    ) -> None:
         with self._database.writing() as connection:
             # `greatest` takes no notice of NULL.
             connection.execute(
-                "UPDATE api_keys SET last_used_at = greatest(last_used_at, ?) WHERE id = ?",
-                [epoch_milliseconds(at), key_id],
+                "UPDATE api_keys SET last_used_at = greatest(last_used_at, ?)"
+                " WHERE id = ? AND organization_id = ?",
+                [epoch_milliseconds(at), key_id, organization_id],
             )
 
 
-def _get(connection: Connection, key_id: ApiKeyId) -> ApiKey:
-    row = connection.execute(f"{_SELECT} WHERE id = ?", [key_id]).fetchone()
+def _get(connection: Connection, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
+    ours = f"{_SELECT} WHERE organization_id = ? AND id = ?"
+    row = connection.execute(ours, [organization_id, key_id]).fetchone()
     if row is None:
         raise ApiKeyNotFound
     return _key(row)

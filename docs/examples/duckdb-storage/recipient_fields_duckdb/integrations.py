@@ -41,10 +41,6 @@ class DuckdbIntegrationRepository:
         with self._database.reading() as connection:
             return _get(connection, organization_id, integration_id)
 
-    def locate(self, integration_id: IntegrationId, /) -> Integration:
-        with self._database.reading() as connection:
-            return _found(connection.execute(f"{_SELECT} WHERE id = ?", [integration_id]))
-
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
         with self._database.writing() as connection:
             current_revision(connection, organization_id)
@@ -113,11 +109,7 @@ def _get(
     connection: Connection, organization_id: OrganizationId, integration_id: IntegrationId
 ) -> Integration:
     ours = f"{_SELECT} WHERE organization_id = ? AND id = ?"
-    return _found(connection.execute(ours, [organization_id, integration_id]))
-
-
-def _found(cursor: Connection) -> Integration:
-    row = cursor.fetchone()
+    row = connection.execute(ours, [organization_id, integration_id]).fetchone()
     if row is None:
         raise IntegrationNotFound
     return _integration(row)

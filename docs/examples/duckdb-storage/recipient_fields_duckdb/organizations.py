@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from datetime import datetime
 from time import time_ns
+from typing import Any
 
 from attrs import frozen
 
+from recipient_fields.application import OrganizationCheck
 from recipient_fields.domain import (
     Organization,
+    OrganizationContents,
     OrganizationId,
     OrganizationNotFound,
     epoch_milliseconds,
+    parse_organization_name,
 )
 
-from .database import Connection, Database, insert, instant, next_id
+from .database import Connection, Database, insert, instant, next_id, update
+
+_SELECT = "SELECT id, name, created_at FROM organizations"
 
 
 @frozen
@@ -25,11 +31,12 @@ class DuckdbOrganizationRepository:
 
     def all(self) -> tuple[Organization, ...]:
         with self._database.reading() as connection:
-            rows = connection.execute("SELECT id, name, created_at FROM organizations ORDER BY id")
-            return tuple(
-                Organization(id=row[0], name=row[1], created_at=instant(row[2]))
-                for row in rows.fetchall()
-            )
+            rows = connection.execute(f"{_SELECT} ORDER BY id").fetchall()
+            return tuple(map(_organization, rows))
+
+    def get(self, organization_id: OrganizationId, /) -> Organization:
+        with self._database.reading() as connection:
+            return _get(connection, organization_id)
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
         with self._database.writing() as connection:
@@ -46,6 +53,27 @@ class DuckdbOrganizationRepository:
             }
             insert(connection, "organizations", row)
             return organization
+
+    def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
+        with self._database.writing() as connection:
+            _get(connection, organization_id)
+            change = {"name": parse_organization_name(name)}
+            update(connection, "organizations", organization_id, change)
+            return _get(connection, organization_id)
+
+    def delete(
+        self, organization_id: OrganizationId, check: OrganizationCheck, /
+    ) -> OrganizationContents:
+        with self._database.writing() as connection:
+            _get(connection, organization_id)
+            deleted = OrganizationContents(
+                fields=_delete_from(connection, "recipient_fields", organization_id),
+                api_keys=_delete_from(connection, "api_keys", organization_id),
+                integrations=_delete_from(connection, "integrations", organization_id),
+            )
+            check(deleted)
+            connection.execute("DELETE FROM organizations WHERE id = ?", [organization_id])
+            return deleted
 
 
 def current_revision(connection: Connection, organization_id: OrganizationId) -> int:
@@ -67,3 +95,21 @@ def move_revision(connection: Connection, organization_id: OrganizationId) -> No
         "UPDATE organizations SET revision = greatest(revision + 1, ?) WHERE id = ?",
         [time_ns() // 1_000_000, organization_id],
     )
+
+
+def _get(connection: Connection, organization_id: OrganizationId) -> Organization:
+    row = connection.execute(f"{_SELECT} WHERE id = ?", [organization_id]).fetchone()
+    if row is None:
+        raise OrganizationNotFound
+    return _organization(row)
+
+
+def _delete_from(connection: Connection, table: str, organization_id: OrganizationId) -> int:
+    """Delete the organization's rows of this table, and return how many there were."""
+    ours = f"DELETE FROM {table} WHERE organization_id = ?"
+    (deleted,) = connection.execute(ours, [organization_id]).fetchone() or (0,)
+    return int(deleted)
+
+
+def _organization(row: tuple[Any, ...]) -> Organization:
+    return Organization(id=row[0], name=row[1], created_at=instant(row[2]))
