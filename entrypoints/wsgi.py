@@ -6,7 +6,6 @@ import os
 import sys
 from wsgiref.types import WSGIApplication
 
-from .cli.main import main
 from .cli.serve import serve
 from .composition import open_core
 from .http.app import create_app
@@ -23,8 +22,8 @@ def application() -> WSGIApplication:
     says of its own host (`--listen`, `--connections`, `--reuse-port`, `--admin-listen`) is the
     other host's to say. Raises what `open_core` raises; click.UsageError for a bad setting.
     """
-    storage = main.make_context("recipient-fields", ["serve"]).params["storage"]
-    settings = serve.make_context("serve", []).params
+    context = serve.make_context("serve", [])
+    storage, settings = context.obj, context.params
     client_addresses = (
         ClientAddresses(settings["trusted_proxies"]) if settings["log_client_address"] else None
     )

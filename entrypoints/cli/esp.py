@@ -10,11 +10,12 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import DIALECTS, Dialect, Esp, derive_snippet
 
 from ..composition import esp_variables
+from .groups import CommandGroup
 from .options import data_type_option, esp_option, json_option, option
 from .output import print_json, print_table
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def esp() -> None:
     """List the email service providers whose dialects are known, and write in them."""
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.domain import IntegrationId, OrganizationId, RecipientField
+from recipient_fields.domain import IntegrationId, RecipientField
 from recipient_fields.domain.esp import (
     ContentNotExportable,
     Obstacle,
@@ -17,8 +17,9 @@ from recipient_fields.domain.esp import (
     insertable_with,
 )
 
-from .options import Identifier, existing, option, organization_option
-from .output import note, print_bytes
+from .options import Identifier, option
+from .output import counted, note, print_bytes
+from .tenants import opened_for, organization_option
 
 _MARK = "\ufeff"
 _MOST_LINES = 100
@@ -34,19 +35,18 @@ _MOST_LINES = 100
 )
 @click.argument("content", type=click.File("rb"), default="-")
 @click.pass_obj
-def export(storage: str, organization: int, integration: int | None, content: BinaryIO) -> None:
+def export(storage: str, organization: str, integration: int | None, content: BinaryIO) -> None:
     """Replace {{recipient.KEY}} in CONTENT by each field's insertion code.
 
     CONTENT is a file in UTF-8, standard input unless given. The result goes to standard output;
     where a placeholder can't be replaced, nothing does, and all of them are told.
     """
     mark, text = _decoded(content.read())
-    organization_id = OrganizationId(organization)
     integration_id = None if integration is None else IntegrationId(integration)
-    with existing(storage) as core:
+    with opened_for(storage, organization) as (core, tenant):
         if integration_id is not None:
-            core.integrations.get_integration(organization_id, integration_id)
-        catalog = core.fields.list_fields(organization_id).fields
+            core.integrations.get_integration(tenant.id, integration_id)
+        catalog = core.fields.list_fields(tenant.id).fields
     for missed in find_near_misses(text):
         note(f"Warning: {_place(missed)}: this is no placeholder, and stays as it is.")
     try:
@@ -57,8 +57,7 @@ def export(storage: str, organization: int, integration: int | None, content: Bi
             {str(field.key): field for field in catalog},
             chosen=integration_id is not None,
         )
-        count = len(refusal.refused)
-        these = "1 placeholder" if count == 1 else f"{count:,} placeholders"
+        these = counted(len(refusal.refused), "placeholder")
         raise click.ClickException(f"Nothing was exported: {these} can't be replaced.") from None
     print_bytes(f"{mark}{exported}".encode())
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -16,7 +18,6 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     InvalidField,
-    OrganizationId,
     RecipientField,
     Unchanged,
     Violations,
@@ -24,16 +25,17 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import SnippetWarning, field_warnings
 
 from ..references import parse_reference
-from ..rendering import render_fields
+from ..rendering import render_fields, to_json
+from .groups import CommandGroup
 from .options import (
-    JsonArray,
+    ValueList,
     data_type_option,
-    existing,
     json_option,
     option,
-    organization_option,
 )
 from .output import note, print_json, print_table
+from .prompts import confirm, yes_option
+from .tenants import opened_for, organization_option
 
 _CLEARABLE = {
     "allowed-values": "allowed_values",
@@ -42,7 +44,10 @@ _CLEARABLE = {
 }
 """What can be emptied, by the names of the options that fill it."""
 
-_ALLOWED_VALUES = "A JSON array of the permitted values; null permits all."
+_ALLOWED_VALUES = "The values it permits: red,green or a JSON array; null permits all."
+_LONGEST_CELL = 40
+"""Of the allowed values, a list shows this many characters: most lists fit into 100 columns."""
+
 _insertion_code_option = option(
     "--insertion-code", help="The whole snippet that replaces the field in exported content."
 )
@@ -51,28 +56,53 @@ _value_expression_option = option(
 )
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def fields() -> None:
-    """List an organization's fields; create, update and delete manual ones."""
+    """List and show an organization's fields; create, update and delete manual ones."""
 
 
 @fields.command("list")
 @organization_option
 @json_option
 @click.pass_obj
-def list_(storage: str, organization: int, *, as_json: bool) -> None:
+def list_(storage: str, organization: str, *, as_json: bool) -> None:
     """List every field, whatever its source."""
-    with existing(storage) as core:
-        catalog = core.fields.list_fields(OrganizationId(organization))
+    with opened_for(storage, organization) as (core, tenant):
+        catalog = core.fields.list_fields(tenant.id)
     if as_json:
         print_json(render_fields(catalog.fields))
     else:
         print_table(
-            ("ID", "KEY", "NAME", "TYPE", "SOURCE"),
+            ("ID", "KEY", "NAME", "TYPE", "SOURCE", "ALLOWED VALUES"),
             [
-                (field.id, field.key, field.name, field.data_type.value, field.origin.source.value)
+                (
+                    field.id,
+                    field.key,
+                    field.name,
+                    field.data_type.value,
+                    field.origin.source.value,
+                    _shortened(field.allowed_values),
+                )
                 for field in catalog.fields
             ],
+        )
+
+
+@fields.command()
+@click.argument("id_or_key")
+@organization_option
+@json_option
+@click.pass_obj
+def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
+    """Show all members of a field."""
+    with opened_for(storage, organization) as (core, tenant):
+        field = core.fields.get_field(tenant.id, parse_reference(id_or_key))
+    if as_json:
+        print_json({"recipient_field": field_document(field)})
+    else:
+        print_table(
+            ("MEMBER", "VALUE"),
+            [(member, _shown(value)) for member, value in field_document(field).items()],
         )
 
 
@@ -81,7 +111,7 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
 @option("--name", required=True, help="What people call the field.")
 @data_type_option(required=True)
 @option("--key", help="What machines call it. Derived from the name unless given.")
-@option("--allowed-values", type=JsonArray(), help=_ALLOWED_VALUES)
+@option("--allowed-values", type=ValueList(), help=_ALLOWED_VALUES)
 @option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
 @_insertion_code_option
 @_value_expression_option
@@ -89,11 +119,11 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
 @click.pass_obj
 def create(
     storage: str,
-    organization: int,
+    organization: str,
     name: str,
     data_type: DataType,
     key: str | None,
-    allowed_values: list[object] | None,
+    allowed_values: list[object] | str | None,
     insertion_code: str | None,
     value_expression: str | None,
     *,
@@ -105,14 +135,13 @@ def create(
         name=name,
         data_type=data_type,
         key=key,
-        allowed_values=allowed_values,
+        allowed_values=_values(allowed_values, data_type),
         insertable=not not_insertable,
         custom_insertion_code=insertion_code,
         custom_value_expression=value_expression,
     )
-    with existing(storage) as core:
-        manual = core.fields.through(ADMINISTRATOR)
-        field = manual.create_field(OrganizationId(organization), draft)
+    with opened_for(storage, organization) as (core, tenant):
+        field = core.fields.through(ADMINISTRATOR).create_field(tenant.id, draft)
     _show(field, "Created", as_json=as_json)
 
 
@@ -120,7 +149,7 @@ def create(
 @click.argument("id_or_key")
 @organization_option
 @option("--name", help="What people call the field.")
-@option("--allowed-values", type=JsonArray(), default=UNCHANGED, help=_ALLOWED_VALUES)
+@option("--allowed-values", type=ValueList(), default=UNCHANGED, help=_ALLOWED_VALUES)
 @option("--insertable/--not-insertable", default=None, help="Can it be inserted into content?")
 @_insertion_code_option
 @_value_expression_option
@@ -135,9 +164,9 @@ def create(
 def update(
     storage: str,
     id_or_key: str,
-    organization: int,
+    organization: str,
     name: str | None,
-    allowed_values: list[object] | Unchanged | None,
+    allowed_values: list[object] | str | Unchanged | None,
     insertion_code: str | None,
     value_expression: str | None,
     clear: Sequence[str],
@@ -153,35 +182,42 @@ def update(
         "custom_value_expression": value_expression,
     }
     changes: dict[str, Any] = {m: value for m, value in given.items() if value is not None}
-    if allowed_values is not UNCHANGED:
+    if not isinstance(allowed_values, Unchanged):
         changes["allowed_values"] = allowed_values
     for emptied in clear:
         if changes.setdefault(_CLEARABLE[emptied], None) is not None:
             raise click.UsageError(f"Give --{emptied} or --clear {emptied}, not both.")
     if not changes:
         raise click.UsageError("Say what to change: give at least one option.")
-    with existing(storage) as core:
-        field = core.fields.through(ADMINISTRATOR).update_field(
-            OrganizationId(organization), parse_reference(id_or_key), FieldChanges(**changes)
-        )
+    with opened_for(storage, organization) as (core, tenant):
+        manual = core.fields.through(ADMINISTRATOR)
+        reference = parse_reference(id_or_key)
+        if isinstance(allowed_values, str):
+            field = manual.get_field(tenant.id, reference)
+            changes["allowed_values"] = _values(allowed_values, field.data_type)
+            reference = field.id
+        field = manual.update_field(tenant.id, reference, FieldChanges(**changes))
     _show(field, "Updated", as_json=as_json)
 
 
 @fields.command()
 @click.argument("id_or_key")
 @organization_option
-@option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@yes_option
 @click.pass_obj
-def delete(storage: str, id_or_key: str, organization: int, *, yes: bool) -> None:
+def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> None:
     """Delete a manual field."""
     reference = parse_reference(id_or_key)
-    with existing(storage) as core:
+    with opened_for(storage, organization) as (core, tenant):
         manual = core.fields.through(ADMINISTRATOR)
-        field = manual.get_field(OrganizationId(organization), reference)
+        field = manual.get_field(tenant.id, reference)
         field.require_deletable(by=ADMINISTRATOR)
         if not yes:
-            click.confirm(f"Delete {field.key}, {field.name}?", abort=True, err=True)
-        manual.delete_field(OrganizationId(organization), field.id)
+            confirm(
+                f"Delete field {field.id}, {field.name}, with the key {field.key},"
+                f" of organization {tenant.id}, {tenant.name}?"
+            )
+        manual.delete_field(tenant.id, field.id)
     note(f"Deleted field {field.id}, {field.name}.")
 
 
@@ -189,10 +225,10 @@ def delete(storage: str, id_or_key: str, organization: int, *, yes: bool) -> Non
 @organization_option
 @json_option
 @click.pass_obj
-def check(storage: str, organization: int, *, as_json: bool) -> None:
+def check(storage: str, organization: str, *, as_json: bool) -> None:
     """Point out insertion codes that look wrong. Nothing is changed or refused."""
-    with existing(storage) as core:
-        catalog = core.fields.list_fields(OrganizationId(organization))
+    with opened_for(storage, organization) as (core, tenant):
+        catalog = core.fields.list_fields(tenant.id)
     doubts = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
     if as_json:
         print_json({"warnings": [_render_doubt(field, warning) for field, warning in doubts]})
@@ -201,6 +237,29 @@ def check(storage: str, organization: int, *, as_json: bool) -> None:
             ("ID", "KEY", "WARNING"),
             [(field.id, field.key, warning.value) for field, warning in doubts],
         )
+
+
+def _values(given: list[object] | str | None, data_type: DataType) -> list[object] | None:
+    """Return a list as it is, and the parts of a comma-separated text as values of the type."""
+    if not isinstance(given, str):
+        return given
+    return [_value(part.strip(), data_type) for part in given.split(",")]
+
+
+def _value(text: str, data_type: DataType) -> object:
+    if data_type is DataType.NUMBER:
+        with suppress(ValueError, RecursionError):
+            return json.loads(text)
+    return text  # If it is no value of the type, AllowedValues reports that.
+
+
+def _shortened(allowed: AllowedValues | None) -> str | None:
+    text = None if allowed is None else ", ".join(map(str, allowed.values))
+    return text and (text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…")
+
+
+def _shown(value: object) -> str | None:
+    return value if isinstance(value, str | None) else to_json(value).decode("utf-8")
 
 
 def _render_doubt(field: RecipientField, warning: SnippetWarning) -> dict[str, object]:

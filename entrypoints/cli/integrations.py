@@ -9,20 +9,23 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, OrganizationId
+from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import Esp, EspRefused, Integration, ReportedField, SyncPlan
 
 from ..composition import Core, given_variables, open_esp_source
 from ..esp_reports import parse_report
 from ..rendering import render_integration, render_sync
 from ..strict_json import parse_json
-from .options import Identifier, esp_option, existing, json_option, option, organization_option
-from .output import note, print_json, print_table
+from .groups import CommandGroup
+from .options import Identifier, esp_option, json_option, option
+from .output import counted, note, print_json, print_table
+from .prompts import confirm, yes_option
+from .tenants import opened_for, organization_option
 
 _PROGRESS_SECONDS = 2.0
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def integrations() -> None:
     """Connect an organization to email service providers, and sync their fields."""
 
@@ -33,12 +36,10 @@ def integrations() -> None:
 @option("--name", required=True, help="What people call the integration.")
 @json_option
 @click.pass_obj
-def create(storage: str, organization: int, esp: Esp, name: str, *, as_json: bool) -> None:
+def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: bool) -> None:
     """Create an integration, which has no fields until it is synced."""
-    with existing(storage) as core:
-        integration = core.integrations.create_integration(
-            OrganizationId(organization), esp=esp, name=name
-        )
+    with opened_for(storage, organization) as (core, tenant):
+        integration = core.integrations.create_integration(tenant.id, esp=esp, name=name)
     _show(integration, "Created", as_json=as_json)
 
 
@@ -46,10 +47,10 @@ def create(storage: str, organization: int, esp: Esp, name: str, *, as_json: boo
 @organization_option
 @json_option
 @click.pass_obj
-def list_(storage: str, organization: int, *, as_json: bool) -> None:
+def list_(storage: str, organization: str, *, as_json: bool) -> None:
     """List an organization's integrations."""
-    with existing(storage) as core:
-        everyone = core.integrations.list_integrations(OrganizationId(organization))
+    with opened_for(storage, organization) as (core, tenant):
+        everyone = core.integrations.list_integrations(tenant.id)
     rendered = [render_integration(integration) for integration in everyone]
     if as_json:
         print_json({"integrations": rendered})
@@ -62,34 +63,39 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
 
 @integrations.command()
 @click.argument("integration_id", type=Identifier())
+@organization_option
 @option("--name", required=True, help="Its new name.")
 @json_option
 @click.pass_obj
-def rename(storage: str, integration_id: int, name: str, *, as_json: bool) -> None:
-    """Give an integration another name."""
-    with existing(storage) as core:
-        found = core.integrations.locate_integration(IntegrationId(integration_id))
-        renamed = core.integrations.rename_integration(found.organization_id, found.id, name)
+def rename(
+    storage: str, integration_id: int, organization: str, name: str, *, as_json: bool
+) -> None:
+    """Rename an integration."""
+    with opened_for(storage, organization) as (core, tenant):
+        renamed = core.integrations.rename_integration(
+            tenant.id, IntegrationId(integration_id), name
+        )
     _show(renamed, "Renamed", as_json=as_json)
 
 
 @integrations.command()
 @click.argument("integration_id", type=Identifier())
-@option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@organization_option
+@yes_option
 @click.pass_obj
-def remove(storage: str, integration_id: int, *, yes: bool) -> None:
-    """Remove an integration and the fields that it synced."""
-    with existing(storage) as core:
-        integration = core.integrations.locate_integration(IntegrationId(integration_id))
-        expected = None if yes else _confirm_removal(core, integration)
-        removed = core.integrations.remove_integration(
-            integration.organization_id, integration.id, expected=expected
-        )
-    note(f"Removed integration {integration.id}, {integration.name}, with {_fields(len(removed))}.")
+def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -> None:
+    """Delete an integration and the fields that it synced."""
+    with opened_for(storage, organization) as (core, tenant):
+        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
+        expected = None if yes else _confirm_deletion(core, tenant, integration)
+        deleted = core.integrations.delete_integration(tenant.id, integration.id, expected=expected)
+    with_fields = f"with {counted(len(deleted), 'field')}"
+    note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
 
 
 @integrations.command()
 @click.argument("integration_id", type=Identifier())
+@organization_option
 @option(
     "--from",
     "report",
@@ -101,19 +107,25 @@ def remove(storage: str, integration_id: int, *, yes: bool) -> None:
 @json_option
 @click.pass_obj
 def sync(
-    storage: str, integration_id: int, report: BinaryIO | None, *, dry_run: bool, as_json: bool
+    storage: str,
+    integration_id: int,
+    organization: str,
+    report: BinaryIO | None,
+    *,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Make an integration's fields equal to what its ESP reports.
 
     The ESP's credentials are read from the environment; `esp list` names the variables.
     """
-    with existing(storage) as core:
-        integration = core.integrations.locate_integration(IntegrationId(integration_id))
+    with opened_for(storage, organization) as (core, tenant):
+        integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
         reported = (
             _asked(integration.esp) if report is None else parse_report(parse_json(report.read()))
         )
         plan = core.integrations.sync_fields(
-            integration.organization_id, integration.id, _counted(reported), dry_run=dry_run
+            tenant.id, integration.id, _counted(reported), dry_run=dry_run
         )
     # Told first: where the report can't be printed, the run has been stored all the same.
     verb = "Would sync" if dry_run else "Synced"
@@ -124,13 +136,17 @@ def sync(
         _show_sync(plan)
 
 
-def _confirm_removal(core: Core, integration: Integration) -> list[FieldId]:
+def _confirm_deletion(
+    core: Core, organization: Organization, integration: Integration
+) -> list[FieldId]:
     query = FieldQuery(integration_ids=frozenset({integration.id}), limit=None)
-    fields = core.fields.find_fields(integration.organization_id, query).fields
-    for field in fields:
-        note(f"{field.key}  {field.name}")
-    question = f"Remove integration {integration.id}, {integration.name}, and its "
-    click.confirm(f"{question}{_fields(len(fields))}?", abort=True, err=True)
+    fields = core.fields.find_fields(organization.id, query).fields
+    confirm(
+        f"Delete integration {integration.id}, {integration.name},"
+        f" of organization {organization.id}, {organization.name},"
+        f" and its {counted(len(fields), 'field')}?",
+        *(f"{field.key}  {field.name}" for field in fields),
+    )
     return [field.id for field in fields]
 
 
@@ -150,7 +166,7 @@ def _counted(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:
         yield field
         if monotonic() - told_at >= _PROGRESS_SECONDS:
             told_at = monotonic()
-            note(f"Read {_fields(count)} so far.")
+            note(f"Read {counted(count, 'field')} so far.")
 
 
 def _show_sync(plan: SyncPlan) -> None:
@@ -169,10 +185,6 @@ def _summary(plan: SyncPlan) -> str:
         f"{len(plan.created)} created, {len(plan.updated)} updated, {len(plan.removed)} removed,"
         f" {plan.unchanged} unchanged, {len(plan.refused)} refused"
     )
-
-
-def _fields(count: int) -> str:
-    return f"{count:,} field{'' if count == 1 else 's'}"
 
 
 def _show(integration: Integration, verb: str, *, as_json: bool) -> None:

@@ -7,22 +7,17 @@ from datetime import datetime, timedelta
 import click
 
 from recipient_fields.application import IssuedKey, system_clock
-from recipient_fields.domain import Access, ApiKey, ApiKeyId, OrganizationId, format_instant
+from recipient_fields.domain import Access, ApiKey, ApiKeyId, Organization, format_instant
 
 from ..logs import audit_trail
-from .options import (
-    Duration,
-    Identifier,
-    Lifetime,
-    existing,
-    json_option,
-    option,
-    organization_option,
-)
+from .groups import CommandGroup
+from .options import Duration, Identifier, Lifetime, json_option, option
 from .output import note, print_json, print_line, print_table
+from .prompts import confirm, yes_option
+from .tenants import opened_for, organization_option
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 @option(
     "--audit-log",
     type=click.Path(dir_okay=False),
@@ -51,7 +46,7 @@ def keys(ctx: click.Context, audit_log: str | None) -> None:
 @click.pass_obj
 def create(
     storage: str,
-    organization: int,
+    organization: str,
     name: str,
     expires_in: timedelta | None,
     *,
@@ -59,9 +54,9 @@ def create(
     as_json: bool,
 ) -> None:
     """Create an API key. The full key is shown this once."""
-    with existing(storage) as core:
+    with opened_for(storage, organization) as (core, tenant):
         issued = core.administration.issue_key(
-            OrganizationId(organization),
+            tenant.id,
             name=name,
             access=Access.READ_ONLY if read_only else Access.READ_WRITE,
             lifetime=expires_in,
@@ -76,13 +71,13 @@ def create(
 @organization_option
 @json_option
 @click.pass_obj
-def list_(storage: str, organization: int, *, as_json: bool) -> None:
+def list_(storage: str, organization: str, *, as_json: bool) -> None:
     """List an organization's API keys, without the keys themselves.
 
     STATE tells which have expired or were revoked, LAST USED AT which were never used.
     """
-    with existing(storage) as core:
-        rows = [_render(key) for key in core.administration.list_keys(OrganizationId(organization))]
+    with opened_for(storage, organization) as (core, tenant):
+        rows = [_render(key) for key in core.administration.list_keys(tenant.id)]
     if as_json:
         print_json({"api_keys": rows})
     else:
@@ -93,12 +88,17 @@ def list_(storage: str, organization: int, *, as_json: bool) -> None:
 
 @keys.command()
 @click.argument("key_id", type=Identifier())
+@organization_option
+@yes_option
 @json_option
 @click.pass_obj
-def revoke(storage: str, key_id: int, *, as_json: bool) -> None:
-    """Revoke an API key: its next request is refused."""
-    with existing(storage) as core:
-        key = core.administration.revoke_key(ApiKeyId(key_id))
+def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
+    """Revoke an API key: its next request is rejected."""
+    with opened_for(storage, organization) as (core, tenant):
+        key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
+        if not yes:
+            confirm(f"Revoke {_described(key, tenant)}?")
+        key = core.administration.revoke_key(tenant.id, key.id)
     if as_json:
         print_json({"api_key": _render(key)})
     else:
@@ -114,16 +114,24 @@ def revoke(storage: str, key_id: int, *, as_json: bool) -> None:
     show_default=True,
     help="How long the old key lives on: 0s to 7d.",
 )
+@organization_option
+@yes_option
 @json_option
 @click.pass_obj
-def rotate(storage: str, key_id: int, grace: timedelta, *, as_json: bool) -> None:
+def rotate(
+    storage: str, key_id: int, organization: str, grace: timedelta, *, yes: bool, as_json: bool
+) -> None:
     """Replace an API key. The full new key is shown this once.
 
     The new key is given the lifetime that the old one has by now, which an earlier rotation has
     shortened: rotate the newest key.
     """
-    with existing(storage) as core:
-        issued, replaced = core.administration.rotate_key(ApiKeyId(key_id), grace=grace)
+    with opened_for(storage, organization) as (core, tenant):
+        key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
+        if not yes:
+            latest = format_instant(system_clock() + grace)
+            confirm(f"Replace {_described(key, tenant)}, and end it by {latest}?")
+        issued, replaced = core.administration.rotate_key(tenant.id, key.id, grace=grace)
     end = _render_instant(replaced.expires_at)
     if as_json:
         document = {"id": replaced.id, "expires_at": end}
@@ -131,6 +139,13 @@ def rotate(storage: str, key_id: int, grace: timedelta, *, as_json: bool) -> Non
     else:
         _show_issued(issued)
         note(f"API key {replaced.id} is valid until {end}.")
+
+
+def _described(key: ApiKey, organization: Organization) -> str:
+    return (
+        f"API key {key.id}, {key.name} ({key.display}),"
+        f" of organization {organization.id}, {organization.name}"
+    )
 
 
 def _show_issued(issued: IssuedKey) -> None:

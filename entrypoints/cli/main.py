@@ -7,16 +7,17 @@ import os
 import click
 from setproctitle import setproctitle
 
-from recipient_fields.domain import RecipientFieldsError, nearest
+from recipient_fields.domain import RecipientFieldsError, StorageNotFound, nearest
 
 from ..composition import VARIABLE_PREFIX, credential_variables, migrate_storage
 from .esp import esp
 from .export import export
 from .fields import fields
+from .groups import STORAGE, CommandGroup
 from .integrations import integrations
 from .keys import keys
 from .openapi import openapi
-from .options import EnvironmentOption, option_variables
+from .options import option_variables
 from .organizations import organizations
 from .output import note
 from .serve import serve
@@ -25,28 +26,32 @@ _TESTS = f"{VARIABLE_PREFIX}TEST_"
 """What the suite reads begins so."""
 
 
-class _Commands(click.Group):
+_FIRST_STEPS = (
+    "Check the path, or create the file with `recipient-fields organizations create NAME`"
+    " or, with demonstration data, `recipient-fields serve --demo`."
+)
+
+
+class _Commands(CommandGroup):
     """Commands whose errors are one clear line and exit code 1."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except StorageNotFound as error:
+            raise click.ClickException(f"{error} {_FIRST_STEPS}") from error
         except RecipientFieldsError as error:
             raise click.ClickException(" ".join(str(error).split())) from error
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--storage",
-    cls=EnvironmentOption,
-    metavar="URL",
-    default="sqlite:recipient-fields.db",
-    show_default=True,
-    help="Where the fields are kept: sqlite:PATH, postgresql://… or memory:.",
+@click.group(
+    cls=_Commands,
+    params=[STORAGE],
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="recipient-fields")
 @click.pass_context
-def main(ctx: click.Context, storage: str) -> None:
+def main(ctx: click.Context) -> None:
     """Keep the recipient fields of many organizations.
 
     Every option can also be set in the environment, as RECIPIENT_FIELDS_ and its name:
@@ -54,7 +59,6 @@ def main(ctx: click.Context, storage: str) -> None:
     """
     # A storage URL on the command line can hold a password; the process list must not show it.
     setproctitle(f"recipient-fields {ctx.invoked_subcommand}")
-    ctx.obj = storage
     _tell_misspelt_variables()
 
 

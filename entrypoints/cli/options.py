@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import click
 
@@ -17,6 +17,7 @@ from recipient_fields.domain import LARGEST_INTEGER, DataType, Unchanged
 from recipient_fields.domain.esp import Esp
 
 from ..composition import VARIABLE_PREFIX, Core, open_core
+from ..references import is_id
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -65,13 +66,20 @@ def _variable(names: Sequence[str]) -> str:
     return f"{VARIABLE_PREFIX}{longest.replace('-', '_').upper()}"
 
 
-class Identifier(click.IntRange):
+class Identifier(click.ParamType[int]):
     """A whole number that can be an id."""
 
     name = "id"
 
-    def __init__(self) -> None:
-        super().__init__(min=1, max=LARGEST_INTEGER)
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the id. A text that can't be one is a usage error."""
+        if isinstance(value, int):
+            return value
+        if not is_id(value) or int(value) > LARGEST_INTEGER:
+            self.fail("Use an id, which is a whole number like 1.", param, ctx)
+        return int(value)
 
 
 class Duration(click.ParamType[timedelta]):
@@ -117,23 +125,28 @@ class OneOf(click.Choice[str]):
         return value if isinstance(value, Enum) else self._kind(super().convert(value, param, ctx))
 
 
-class JsonArray(click.ParamType[list[object] | Unchanged | None]):
-    """A JSON array, or `null`; as a default, UNCHANGED."""
+class ValueList(click.ParamType[list[object] | str | Unchanged | None]):
+    """`red,green`, a JSON array, or `null`; as a default, UNCHANGED."""
 
-    name = "json"
+    name = "values"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[object] | Unchanged | None:
-        """The array; a usage error where the text is none."""
-        if isinstance(value, Unchanged):
+    ) -> list[object] | str | Unchanged | None:
+        """Return a JSON array as a list, `null` as None, and any other text as it is.
+
+        A text that begins like a JSON array and is none is a usage error.
+        """
+        if not isinstance(value, str):
+            return cast("list[object] | Unchanged | None", value)
+        if value.strip() == "null":
+            return None
+        if not value.lstrip().startswith("["):
             return value
         try:
-            array = json.loads(value)
+            array: list[object] = json.loads(value)
         except (ValueError, RecursionError):
-            array = value
-        if array is not None and not isinstance(array, list):
-            self.fail("""Write a JSON array, like '["gold", "silver"]'.""", param, ctx)
+            self.fail("""Use red,green or a JSON array like '["red", "green"]'.""", param, ctx)
         return array
 
 
@@ -142,15 +155,12 @@ def option(*names: str, **settings: Any) -> Option:
     return click.option(*names, cls=EnvironmentOption, **settings)
 
 
-organization_option: Option = option(
-    "--organization",
-    type=Identifier(),
-    required=True,
-    metavar="ID",
-    help="The organization's id.",
-)
 esp_option: Option = option(
-    "--esp", type=OneOf(Esp), required=True, help="The email service provider; see `esp list`."
+    "--esp",
+    type=OneOf(Esp),
+    required=True,
+    metavar="ESP",
+    help="The email service provider: an id that `esp list` shows.",
 )
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import click
 
-from recipient_fields.domain import Organization
+from recipient_fields.domain import Organization, OrganizationContents
 
+from ..composition import Core
+from .groups import CommandGroup
 from .options import existing, json_option, opened
-from .output import note, print_json, print_table
+from .output import counted, note, print_json, print_table
+from .prompts import confirm, yes_option
+from .tenants import opened_for
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def organizations() -> None:
-    """Create and list organizations."""
+    """Create, list, rename and delete organizations."""
 
 
 @organizations.command()
@@ -23,10 +27,7 @@ def create(storage: str, name: str, *, as_json: bool) -> None:
     """Create an organization."""
     with opened(storage) as core:
         organization = core.administration.create_organization(name)
-    if as_json:
-        print_json({"organization": _render(organization)})
-    else:
-        note(f"Created organization {organization.id}, {organization.name}.")
+    _show(organization, "Created", as_json=as_json)
 
 
 @organizations.command("list")
@@ -40,6 +41,58 @@ def list_(storage: str, *, as_json: bool) -> None:
         print_json({"organizations": [_render(organization) for organization in everyone]})
     else:
         print_table(("ID", "NAME"), [(o.id, o.name) for o in everyone])
+
+
+@organizations.command()
+@click.argument("organization", metavar="ID_OR_NAME")
+@click.argument("new_name")
+@json_option
+@click.pass_obj
+def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> None:
+    """Rename an organization."""
+    with opened_for(storage, organization) as (core, tenant):
+        renamed = core.administration.rename_organization(tenant.id, new_name)
+    _show(renamed, "Renamed", as_json=as_json)
+
+
+@organizations.command()
+@click.argument("organization", metavar="ID_OR_NAME")
+@yes_option
+@click.pass_obj
+def delete(storage: str, organization: str, *, yes: bool) -> None:
+    """Delete an organization with all its fields, API keys and integrations.
+
+    The next request with one of its API keys is rejected. No id is assigned again.
+    """
+    with opened_for(storage, organization) as (core, tenant):
+        expected = None if yes else _confirm_deletion(core, tenant)
+        deleted = core.administration.delete_organization(tenant.id, expected=expected)
+    note(f"Deleted {_with_contents(tenant, deleted)}.")
+
+
+def _confirm_deletion(core: Core, organization: Organization) -> OrganizationContents:
+    contents = OrganizationContents(
+        fields=len(core.fields.list_fields(organization.id).fields),
+        api_keys=len(core.administration.list_keys(organization.id)),
+        integrations=len(core.integrations.list_integrations(organization.id)),
+    )
+    confirm(f"Delete {_with_contents(organization, contents)}?")
+    return contents
+
+
+def _with_contents(organization: Organization, contents: OrganizationContents) -> str:
+    return (
+        f"organization {organization.id}, {organization.name},"
+        f" with {counted(contents.fields, 'field')}, {counted(contents.api_keys, 'API key')}"
+        f" and {counted(contents.integrations, 'integration')}"
+    )
+
+
+def _show(organization: Organization, verb: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"organization": _render(organization)})
+    else:
+        note(f"{verb} organization {organization.id}, {organization.name}.")
 
 
 def _render(organization: Organization) -> dict[str, object]:

@@ -19,7 +19,7 @@ def print_json(document: object) -> None:
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Aligned columns on standard output; a dash where there is no value."""
-    cells = [list(titles)] + [["-" if c is None else _cell(str(c)) for c in row] for row in rows]
+    cells = [list(titles)] + [["-" if c is None else one_line(str(c)) for c in row] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
     for row in cells:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -38,12 +38,22 @@ def print_bytes(content: bytes) -> None:
 
 def note(message: str) -> None:
     """A sentence for the person at the terminal, on standard error."""
-    click.echo(_STEERING.sub(_escaped, message), err=True)
+    click.echo(printable(message), err=True)
 
 
-def _cell(text: str) -> str:
-    """The text on one line, with what would steer a terminal as escapes: others choose names."""
-    return _STEERING.sub(_escaped, text).replace("\n", "\\n")
+def printable(text: str) -> str:
+    """Return the text with escapes for what would steer a terminal: others choose names."""
+    return _STEERING.sub(_escaped, text)
+
+
+def one_line(text: str) -> str:
+    """Return the printable text, with an escape for a line feed."""
+    return printable(text).replace("\n", "\\n")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return the number with the noun: `1 field`, `2 fields`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _escaped(character: re.Match[str]) -> str:

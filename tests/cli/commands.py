@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,10 @@ from recipient_fields.entrypoints.cli import main
 from ..secrecy import MORE_THAN_MAY_BE_SHOWN
 
 SCRIPT = Path(sys.executable).with_name("recipient-fields")
+NOT_CONFIRMED = (
+    "This can't be undone and was not confirmed: standard input is not a terminal."
+    " Nothing was changed. To confirm without a question, add --yes."
+)
 HANGS = 60
 """Seconds after which a process is taken to hang."""
 
@@ -71,12 +78,30 @@ class CommandLine:
 
     storage: str
 
-    def __call__(self, *arguments: str | int, typed: str | None = None, **environment: str) -> Run:
+    def __call__(
+        self,
+        *arguments: str | int,
+        typed: str | None = None,
+        answer: str | None = None,
+        **environment: str,
+    ) -> Run:
+        """Run a command. `typed` is a file at its standard input, `answer` a person at it."""
         variables = {"RECIPIENT_FIELDS_STORAGE": self.storage, **environment}
         result = CliRunner().invoke(
-            main, [str(a) for a in arguments], typed, variables, catch_exceptions=False
+            main,
+            [str(a) for a in arguments],
+            typed if answer is None else _Terminal(answer.encode()),
+            variables,
+            catch_exceptions=False,
         )
         return Run(result.exit_code, result.stdout, result.stderr)
+
+
+class _Terminal(BytesIO):
+    """Standard input at which a person answers."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @frozen
@@ -90,6 +115,25 @@ class Script:
         with process:
             out, err = process.communicate(timeout=HANGS)
         return Run(process.returncode, (out or b"").decode("utf-8"), err.decode(errors="replace"))
+
+    def at_a_terminal(self, *arguments: str | int, answer: str) -> tuple[int, str]:
+        """Run the command at a real terminal; return its status and all that it shows there."""
+        ours, theirs = pty.openpty()
+        try:
+            process = self.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
+            os.close(theirs)
+            with process:
+                shown, asked = b"", False
+                with suppress(OSError):  # EIO: the last process has closed the terminal.
+                    while chunk := os.read(ours, 4096):
+                        shown += chunk
+                        if b"[y/N]" in shown and not asked:
+                            asked = True
+                            os.write(ours, answer.encode())
+                status = process.wait(HANGS)
+        finally:
+            os.close(ours)
+        return status, shown.decode("utf-8")
 
     def start(
         self,

@@ -26,6 +26,8 @@ def create(cli: CommandLine, organization: OrganizationId, data_type: str, value
         ("datetime", '["2026-11-20T10:15:00+01:00"]', ["2026-11-20T09:15:00.000Z"]),
         ("text", "null", None),
         ("boolean", "null", None),
+        ("text", " null ", None),
+        ("text", '\n["a"]', ["a"]),
     ],
 )
 def test_a_json_array_is_kept_in_its_order_and_null_permits_all(
@@ -37,20 +39,38 @@ def test_a_json_array_is_kept_in_its_order_and_null_permits_all(
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("data_type", "values", "expected"),
     [
-        *("", "[", "[1,]", "[1] [2]", "['gold']", "gold", "gold,silver"),
-        *('"gold"', "5", "true", "{}", '{"a": 1}', "NaN", "Infinity"),
-        *("\ufeff[]", "\udcff", "\0", "[" * 50_000 + "]" * 50_000, f"[{'1' * 5_000}]"),
+        ("text", "red,green", ["red", "green"]),
+        ("text", " red, light green ,blue", ["red", "light green", "blue"]),
+        ("text", "red", ["red"]),
+        ("text", "5,true,null,{}", ["5", "true", "null", "{}"]),
+        ("text", '"gold",[x]', ['"gold"', "[x]"]),
+        ("number", "3, 1,2.5,-1e3", [3, 1, 2.5, -1000]),
+        ("number", "5", [5]),
+        ("date", "2026-11-20,2026-11-21", ["2026-11-20", "2026-11-21"]),
+        ("datetime", "2026-11-20T10:15:00+01:00", ["2026-11-20T09:15:00.000Z"]),
     ],
+)
+def test_values_between_commas_are_of_the_fields_data_type(
+    cli: CommandLine, acme: OrganizationId, data_type: str, values: str, expected: list[object]
+) -> None:
+    field = create(cli, acme, data_type, values).document()["recipient_field"]
+
+    assert field["allowed_values"] == expected
+
+
+@pytest.mark.parametrize(
+    "values",
+    ["[", "[1,]", "[1] [2]", "['gold']", "[" * 50_000 + "]" * 50_000, f"[{'1' * 5_000}]"],
     ids=lambda text: ascii(text[:12]),
 )
-def test_what_is_no_json_array_is_misuse(
+def test_what_begins_like_a_json_array_and_is_none_is_misuse(
     cli: CommandLine, acme: OrganizationId, values: str
 ) -> None:
     wrong = create(cli, acme, "number", values).misuse()
 
-    assert wrong.startswith("Invalid value for '--allowed-values': Write a JSON array")
+    assert wrong.startswith("Invalid value for '--allowed-values': Use red,green or a JSON array")
 
 
 @pytest.mark.parametrize(
@@ -82,6 +102,23 @@ def test_what_is_no_json_array_is_misuse(
         ("date", '["2026-02-30"]'),
         ("date", "[20261120]"),
         ("datetime", '["2026-11-20"]'),
+        ("text", ""),
+        ("text", "gold,"),
+        ("text", "gold, gold"),
+        ("text", "\0"),
+        ("text", "\udcff"),
+        ("number", "one,2"),
+        ("number", "1,,2"),
+        ("number", "1,null"),
+        ("number", "NaN"),
+        ("number", "Infinity"),
+        ("number", "1e999"),
+        ("number", "true"),
+        ("number", "1,[2]"),
+        ("number", "1," + "[" * 50_000),
+        ("number", "1" * 5_000),
+        ("boolean", "true,false"),
+        ("date", "2026-02-30"),
     ],
     ids=lambda text: ascii(text[:20]),
 )
@@ -111,3 +148,15 @@ def test_an_update_is_judged_by_the_stored_data_type(
     assert cli(*update, "--allowed-values", '["1"]').failure().startswith("allowed_values.0: ")
     updated = cli(*update, "--allowed-values", "[2]").document()["recipient_field"]
     assert updated["allowed_values"] == [2]
+
+
+def test_values_between_commas_are_of_the_stored_data_type_in_an_update(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
+    created = create(cli, acme, "number", "1").document()["recipient_field"]
+
+    for reference in (created["id"], created["key"]):
+        update = ("fields", "update", reference, "--organization", acme, "--json")
+        updated = cli(*update, "--allowed-values", "2, 3.5").document()["recipient_field"]
+        assert updated["allowed_values"] == [2, 3.5]
+        assert "allowed_values.1" in cli(*update, "--allowed-values", "2,x").failure()

@@ -15,6 +15,7 @@ from recipient_fields.domain import OrganizationId, parse_instant
 from ..secrecy import MORE_THAN_MAY_BE_SHOWN
 from .commands import CommandLine, Script
 
+OURS = ("--organization", 1, "--yes")
 CREATE = ("create", "--name", "Backend", "--json", "--organization")
 
 
@@ -37,8 +38,8 @@ def test_every_creation_rotation_and_revocation_is_noted(
     cli: CommandLine, acme: OrganizationId, trail: Path
 ) -> None:
     key = cli("keys", "--audit-log", str(trail), *CREATE, acme).document()["api_key"]["key"]
-    cli("keys", "--audit-log", str(trail), "rotate", 1)
-    cli("keys", "--audit-log", str(trail), "revoke", 1)
+    cli("keys", "--audit-log", str(trail), "rotate", 1, *OURS)
+    cli("keys", "--audit-log", str(trail), "revoke", 1, *OURS)
 
     display = f"{key[:8]}…{key[-4:]}"
     common = {
@@ -67,10 +68,10 @@ def test_what_is_refused_or_changes_nothing_is_not_noted(
     cli: CommandLine, acme: OrganizationId, trail: Path
 ) -> None:
     cli("keys", *CREATE, acme)
-    cli("keys", "revoke", 1)
+    cli("keys", "revoke", 1, *OURS)
 
-    cli("keys", "--audit-log", str(trail), "revoke", 1)
-    cli("keys", "--audit-log", str(trail), "rotate", 1)
+    cli("keys", "--audit-log", str(trail), "revoke", 1, *OURS)
+    cli("keys", "--audit-log", str(trail), "rotate", 1, *OURS)
     cli("keys", "--audit-log", str(trail), "list", "--organization", acme)
 
     assert lines(trail) == []

@@ -19,7 +19,7 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.composition import Core
 from recipient_fields.entrypoints.rendering import to_json
 
-from .commands import CommandLine
+from .commands import NOT_CONFIRMED, CommandLine
 
 NOT_FOUND = "There is no such recipient field in this organization."
 
@@ -56,9 +56,81 @@ def test_list_prints_a_table_to_people(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
     assert cli("fields", "list", "--organization", acme).table() == [
-        "ID  KEY             NAME            TYPE  SOURCE",
-        f"{manual.id:<2}  preferred_shop  Preferred shop  text  manual",
+        "ID  KEY             NAME            TYPE  SOURCE  ALLOWED VALUES",
+        f"{manual.id:<2}  preferred_shop  Preferred shop  text  manual  -",
     ]
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (["gold", "silver"], "gold, silver"),
+        (["two\u202e words", "b"], "two\\u202e words, b"),
+        ([f"{n:04}" for n in range(1_000)], "0000, 0001, 0002, 0003, 0004, 0005, 000…"),
+        (["x" * 40], "x" * 40),
+        (["x" * 41], "x" * 39 + "…"),
+    ],
+    ids=["short", "escaped", "many", "just fits", "too long"],
+)
+def test_list_shows_allowed_values_as_far_as_there_is_room(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField, values: list[str], shown: str
+) -> None:
+    update = ("fields", "update", manual.id, "--organization", acme)
+    assert cli(*update, "--allowed-values", json.dumps(values)).status == 0
+
+    _, row = cli("fields", "list", "--organization", acme).table()
+
+    assert row.endswith(f"  manual  {shown}")
+
+
+def test_show_prints_every_member_as_the_api_renders_it(
+    cli: CommandLine, acme: OrganizationId, manual: RecipientField
+) -> None:
+    for reference in (manual.id, manual.key):
+        shown = cli("fields", "show", reference, "--organization", acme, "--json").document()
+        assert shown == {"recipient_field": rendered(manual)}
+
+
+def test_show_prints_a_table_to_people(cli: CommandLine, acme: OrganizationId) -> None:
+    created = cli(
+        *("fields", "create", "--organization", acme, "--json"),
+        *("--name", "Größe", "--data-type", "number", "--key", "size"),
+        *("--allowed-values", "36,37.5", "--insertion-code", "{{\n}}"),
+    ).document()["recipient_field"]
+
+    assert cli("fields", "show", "size", "--organization", acme).table() == [
+        "MEMBER                   VALUE",
+        "id                       1",
+        "name                     Größe",
+        "key                      size",
+        "data_type                number",
+        "allowed_values           [36,37.5]",
+        "insertable               true",
+        "source                   manual",
+        "integration_id           -",
+        "esp_field_name           -",
+        r"custom_insertion_code    {{\n}}",
+        "custom_value_expression  -",
+        f"created_at               {created['created_at']}",
+        f"updated_at               {created['updated_at']}",
+    ]
+
+
+def test_show_shows_fields_of_every_origin(
+    cli: CommandLine, acme: OrganizationId, foreign: RecipientField
+) -> None:
+    shown = cli("fields", "show", foreign.key, "--organization", acme, "--json").document()
+
+    assert shown == {"recipient_field": rendered(foreign)}
+
+
+def test_delete_does_nothing_if_nobody_can_be_asked(
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
+) -> None:
+    run = cli("fields", "delete", manual.key, "--organization", acme, typed="y\n")
+
+    assert run.failure() == NOT_CONFIRMED
+    assert stored(core, acme) == [rendered(manual)]
 
 
 def test_list_of_another_organization_is_its_own(
@@ -335,7 +407,7 @@ def test_a_field_of_another_origin_is_not_deleted_and_nobody_is_asked(
     foreign: RecipientField,
     options: list[str],
 ) -> None:
-    run = cli("fields", "delete", foreign.key, "--organization", acme, *options, typed="y\n")
+    run = cli("fields", "delete", foreign.key, "--organization", acme, *options, answer="y\n")
 
     assert run.failure() == reason(Operation.DELETE, foreign)
     assert stored(core, acme) == [rendered(foreign)]
@@ -345,9 +417,12 @@ def test_a_field_of_another_origin_is_not_deleted_and_nobody_is_asked(
 def test_delete_asks_and_deletes_where_the_answer_is_yes(
     cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, answer: str
 ) -> None:
-    run = cli("fields", "delete", manual.key, "--organization", acme, typed=answer)
+    run = cli("fields", "delete", manual.key, "--organization", acme, answer=answer)
 
-    assert "Delete preferred_shop, Preferred shop? [y/N]: " in run.told()
+    assert (
+        "Delete field 1, Preferred shop, with the key preferred_shop, of organization 1, Acme?"
+        " [y/N]: "
+    ) in run.told()
     assert run.err.endswith("Deleted field 1, Preferred shop.\n")
     assert run.out == ""
     assert stored(core, acme) == []
@@ -357,7 +432,7 @@ def test_delete_asks_and_deletes_where_the_answer_is_yes(
 def test_delete_keeps_the_field_where_the_answer_is_anything_else(
     cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, answer: str
 ) -> None:
-    run = cli("fields", "delete", manual.key, "--organization", acme, typed=answer)
+    run = cli("fields", "delete", manual.key, "--organization", acme, answer=answer)
 
     assert (run.status, run.out) == (1, "")
     assert run.err.endswith("Aborted!\n")
@@ -389,7 +464,7 @@ def test_delete_does_not_ask_where_it_is_told_yes(
         "\udcff",
     ],
 )
-@pytest.mark.parametrize("command", [["update", "--name", "N"], ["delete", "--yes"]])
+@pytest.mark.parametrize("command", [["show"], ["update", "--name", "N"], ["delete", "--yes"]])
 def test_a_field_that_is_not_there_is_told(
     cli: CommandLine,
     acme: OrganizationId,
@@ -402,7 +477,7 @@ def test_a_field_that_is_not_there_is_told(
     assert run.failure() == NOT_FOUND
 
 
-@pytest.mark.parametrize("command", [["update", "--name", "N"], ["delete", "--yes"]])
+@pytest.mark.parametrize("command", [["show"], ["update", "--name", "N"], ["delete", "--yes"]])
 def test_another_organizations_field_is_not_there(
     cli: CommandLine, core: Core, manual: RecipientField, command: list[str]
 ) -> None:
@@ -420,4 +495,4 @@ def test_an_unknown_organization_is_told(cli: CommandLine, command: list[str]) -
 
     run = cli("fields", *command, "--organization", 12345, "--json")
 
-    assert run.failure() == "There is no such organization."
+    assert run.failure().startswith("There is no organization 12345.")

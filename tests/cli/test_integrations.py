@@ -12,9 +12,10 @@ from recipient_fields.domain import ADMINISTRATOR, DataType, FieldDraft, Integra
 from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration
 from recipient_fields.entrypoints.composition import Core
 
-from .commands import CommandLine, Script
+from .commands import NOT_CONFIRMED, CommandLine, Script
 
 FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
+OURS = ("--organization", 1)
 TIER = {"name": "TIER", "data_type": "text", "allowed_values": ["gold", "silver"]}
 
 
@@ -49,18 +50,18 @@ class TestIntegrations:
         ]
 
     def test_are_renamed(self, cli: CommandLine, audience):
-        renamed = cli("integrations", "rename", audience.id, "--name", "Second", "--json")
+        renamed = cli("integrations", "rename", audience.id, *OURS, "--name", "Second", "--json")
         assert renamed.document()["integration"]["name"] == "Second"
 
     @pytest.mark.parametrize(
         ("arguments", "failure"),
         [
-            (("create", "--organization", 9, "--esp", "braze", "--name", "x"), "no such organ"),
+            (("create", "--organization", 9, "--esp", "braze", "--name", "x"), "no organization 9"),
             (("create", "--organization", 1, "--esp", "braze", "--name", " "), "name: This must"),
-            (("list", "--organization", 9), "no such organization"),
-            (("rename", 9, "--name", "x"), "no such integration"),
-            (("remove", 9, "--yes"), "no such integration"),
-            (("sync", 9, "--from", "-"), "no such integration"),
+            (("list", "--organization", 9), "no organization 9"),
+            (("rename", 9, *OURS, "--name", "x"), "no such integration"),
+            (("delete", 9, *OURS, "--yes"), "no such integration"),
+            (("sync", 9, *OURS, "--from", "-"), "no such integration"),
         ],
     )
     def test_that_can_not_be_are_refused_in_a_line(
@@ -74,19 +75,44 @@ class TestIntegrations:
         )
         assert "'mailchimp'" in run.misuse()
 
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("rename", 1, "--name", "x"),
+            ("delete", 1, "--yes"),
+            ("sync", 1, "--from", "-"),
+        ],
+        ids=lambda command: command[0],
+    )
+    def test_are_changed_for_their_organization_alone(
+        self, cli: CommandLine, core: Core, acme, audience, command
+    ):
+        other = core.administration.create_organization("Globex")
+
+        missing = cli("integrations", *command, typed=report(FNAME)).misuse()
+        theirs = cli("integrations", *command, "--organization", other.id, typed=report(FNAME))
+
+        assert missing.startswith("Missing option '--organization'.")
+        assert theirs.failure() == "There is no such integration in this organization."
+        assert core.integrations.list_integrations(acme) == (audience,)
+        assert core.fields.list_fields(acme).fields == ()
+
     @pytest.mark.parametrize("answer", ["n\n", ""])
-    def test_are_removed_after_a_question_that_names_their_fields(
+    def test_are_deleted_after_a_question_that_names_their_fields(
         self, cli: CommandLine, core: Core, acme, audience, answer
     ):
-        cli("integrations", "sync", audience.id, "--from", "-", typed=report(FNAME, TIER))
-        run = cli("integrations", "remove", audience.id, typed=answer)
+        cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=report(FNAME, TIER))
+        delete = ("integrations", "delete", audience.id, *OURS)
+        run = cli(*delete, answer=answer)
         assert run.status == 1
-        assert "fname  First name\ntier  TIER\n" in run.err
-        assert "Remove integration 1, Main list, and its 2 fields?" in run.err
+        assert run.err.startswith("fname  First name\ntier  TIER\n")
+        question = "Delete integration 1, Main list, of organization 1, Acme, and its 2 fields?"
+        assert question in run.err
+        assert cli(*delete, typed="y\n").failure() == NOT_CONFIRMED
         assert len(core.fields.list_fields(acme).fields) == 2
 
-        told = cli("integrations", "remove", audience.id, typed="y\n").told()
-        assert "Removed integration 1, Main list, with 2 fields." in told
+        told = cli(*delete, answer="y\n").told()
+        assert "Deleted integration 1, Main list, with 2 fields." in told
         assert core.fields.list_fields(acme).fields == ()
         assert core.integrations.list_integrations(acme) == ()
 
@@ -97,7 +123,7 @@ class TestSync:
     ):
         file = tmp_path / "report.json"
         file.write_text(report(FNAME, TIER, {"name": "IF", "data_type": "text"}))
-        run = cli("integrations", "sync", audience.id, "--from", file, "--json")
+        run = cli("integrations", "sync", audience.id, *OURS, "--from", file, "--json")
         assert run.document() == {
             "sync": {
                 "created": ["fname", "tier"],
@@ -113,9 +139,9 @@ class TestSync:
         assert synced.last_synced_at is not None
 
     def test_from_standard_input_as_a_table(self, cli: CommandLine, audience):
-        cli("integrations", "sync", audience.id, "--from", "-", typed=report(FNAME, TIER))
+        cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=report(FNAME, TIER))
         changed = report({**FNAME, "label": "Given name"}, {"name": "AGE", "data_type": "number"})
-        run = cli("integrations", "sync", audience.id, "--from", "-", typed=changed)
+        run = cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=changed)
         assert run.table() == [
             "CHANGE   KEY    ESP FIELD  REASON",
             "created  age    AGE        -",
@@ -128,7 +154,7 @@ class TestSync:
         self, cli: CommandLine, core: Core, acme, audience
     ):
         before = core.fields.list_fields(acme)
-        sync = ("integrations", "sync", audience.id, "--from", "-", "--json")
+        sync = ("integrations", "sync", audience.id, *OURS, "--from", "-", "--json")
         tried = cli(*sync, "--dry-run", typed=report(FNAME, TIER)).document()
         assert core.fields.list_fields(acme) == before
         assert core.integrations.list_integrations(acme) == (audience,)
@@ -154,23 +180,23 @@ class TestSync:
     def test_of_a_malformed_report_says_where_and_changes_nothing(
         self, cli: CommandLine, core: Core, acme, audience, typed, failure
     ):
-        run = cli("integrations", "sync", audience.id, "--from", "-", typed=typed)
+        run = cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=typed)
         assert failure in run.failure()
         assert core.integrations.list_integrations(acme) == (audience,)
 
     def test_tells_at_most_ten_things_that_are_wrong(self, cli: CommandLine, audience):
         wrong = report(*({"name": n, "data_type": "text"} for n in range(5_000)))
-        run = cli("integrations", "sync", audience.id, "--from", "-", typed=wrong)
+        run = cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=wrong)
         assert run.failure().count("This must be a string.") == 10
 
     def test_without_a_file_needs_the_esps_credentials(self, cli: CommandLine, audience):
-        failure = cli("integrations", "sync", audience.id).failure()
+        failure = cli("integrations", "sync", audience.id, *OURS).failure()
         assert "RECIPIENT_FIELDS_MAILCHIMP_API_KEY" in failure
 
     def test_shows_no_name_that_would_steer_the_terminal(self, cli: CommandLine, audience):
         name = "\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e"
         run = cli(
-            *("integrations", "sync", audience.id, "--from", "-"),
+            *("integrations", "sync", audience.id, *OURS, "--from", "-"),
             typed=report({"name": name, "data_type": "text"}),
         )
         (_, refused) = run.table()
@@ -179,11 +205,14 @@ class TestSync:
     def test_with_a_setting_that_can_not_be_sent_names_it(self, cli: CommandLine, audience):
         settings = {"RECIPIENT_FIELDS_MAILCHIMP_API_KEY": "x-us1"}
         settings["RECIPIENT_FIELDS_MAILCHIMP_LIST_ID"] = "\udcff"
-        failure = cli("integrations", "sync", audience.id, **settings).failure()
+        failure = cli("integrations", "sync", audience.id, *OURS, **settings).failure()
         assert failure.startswith("RECIPIENT_FIELDS_MAILCHIMP_LIST_ID: ")
 
     def test_of_a_missing_file_is_misuse(self, cli: CommandLine, audience):
-        assert "nowhere.json" in cli("integrations", "sync", 1, "--from", "nowhere.json").misuse()
+        assert (
+            "nowhere.json"
+            in cli("integrations", "sync", 1, *OURS, "--from", "nowhere.json").misuse()
+        )
 
 
 class TestSnippets:
@@ -269,7 +298,7 @@ class TestRefusalsOfAnEsp:
     def test_name_the_variables_it_was_asked_with(self, cli: CommandLine, audience, settings, told):
         variables = {f"RECIPIENT_FIELDS_MAILCHIMP_{k}": v for k, v in settings.items()}
         run = cli(
-            *("integrations", "sync", audience.id),
+            *("integrations", "sync", audience.id, *OURS),
             RECIPIENT_FIELDS_MAILCHIMP_LIST_ID="list",
             **variables,
         )

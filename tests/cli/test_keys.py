@@ -12,9 +12,10 @@ import pytest
 from recipient_fields.domain import OrganizationId, PlainKey, parse_instant
 from recipient_fields.entrypoints.composition import Core
 
-from .commands import CommandLine
+from .commands import NOT_CONFIRMED, CommandLine
 
 UNKNOWN = 9_007_199_254_740_991
+OURS = ("--organization", 1, "--yes")
 
 
 @pytest.fixture
@@ -207,8 +208,8 @@ def test_list_marks_keys_that_ended_and_keys_that_were_never_used(
     issue = partial(core.administration.issue_key, acme)
     used = issue(name="Used", lifetime=None).plain.reveal()
     core.validator.validate(used)
-    core.administration.revoke_key(issue(name="Revoked").api_key.id)
-    core.administration.rotate_key(issue(name="Replaced").api_key.id, grace=timedelta())
+    core.administration.revoke_key(acme, issue(name="Revoked").api_key.id)
+    core.administration.rotate_key(acme, issue(name="Replaced").api_key.id, grace=timedelta())
 
     _, *rows = (row.split() for row in cli("keys", "list", "--organization", acme).table())
 
@@ -233,7 +234,7 @@ def test_list_shows_one_organizations_keys_only(
 def test_revoke_ends_the_key_and_prints_it_as_list_does(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    revoked = cli("keys", "revoke", created["id"], "--json").document()
+    revoked = cli("keys", "revoke", created["id"], *OURS, "--json").document()
 
     assert revoked == {"api_key": listed(cli, acme)[0]}
     assert revoked["api_key"]["state"] == "revoked"
@@ -241,19 +242,19 @@ def test_revoke_ends_the_key_and_prints_it_as_list_does(
 
 
 def test_revoking_twice_changes_nothing(cli: CommandLine, created: dict[str, Any]) -> None:
-    first = cli("keys", "revoke", created["id"], "--json").document()
+    first = cli("keys", "revoke", created["id"], *OURS, "--json").document()
 
-    assert cli("keys", "revoke", created["id"], "--json").document() == first
+    assert cli("keys", "revoke", created["id"], *OURS, "--json").document() == first
 
 
 def test_revoke_without_json_names_the_key(cli: CommandLine, created: dict[str, Any]) -> None:
-    assert cli("keys", "revoke", created["id"]).told() == "Revoked API key 1, Backend.\n"
+    assert cli("keys", "revoke", created["id"], *OURS).told() == "Revoked API key 1, Backend.\n"
 
 
 def test_rotate_prints_the_successor_and_when_the_old_key_ends(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    rotated = cli("keys", "rotate", created["id"], "--json").document()
+    rotated = cli("keys", "rotate", created["id"], *OURS, "--json").document()
 
     replaced, successor = listed(cli, acme)
     full = rotated["api_key"].pop("key")
@@ -285,7 +286,7 @@ def test_a_replaced_key_lives_on_for_its_grace(
     grace: list[str],
     expected: timedelta,
 ) -> None:
-    cli("keys", "rotate", created["id"], *grace)
+    cli("keys", "rotate", created["id"], *OURS, *grace)
 
     replaced, successor = listed(cli, acme)
     end = parse_instant(replaced["expires_at"])
@@ -296,7 +297,7 @@ def test_a_replaced_key_lives_on_for_its_grace(
 def test_no_grace_ends_the_replaced_key_at_once(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    cli("keys", "rotate", created["id"], "--grace", "0s")
+    cli("keys", "rotate", created["id"], *OURS, "--grace", "0s")
 
     assert [key["state"] for key in listed(cli, acme)] == ["expired", "active"]
 
@@ -304,7 +305,7 @@ def test_no_grace_ends_the_replaced_key_at_once(
 def test_rotate_without_json_prints_the_new_key_alone(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    run = cli("keys", "rotate", created["id"])
+    run = cli("keys", "rotate", created["id"], *OURS)
 
     (key,) = run.table()
     replaced, _ = listed(cli, acme)
@@ -317,7 +318,7 @@ def test_rotate_without_json_prints_the_new_key_alone(
 def test_a_grace_beyond_7_days_is_refused(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any], grace: str
 ) -> None:
-    run = cli("keys", "rotate", created["id"], "--grace", grace)
+    run = cli("keys", "rotate", created["id"], *OURS, "--grace", grace)
 
     assert run.failure() == "grace: A replaced key lives on for 0 seconds to 7 days."
     assert len(listed(cli, acme)) == 1
@@ -325,41 +326,111 @@ def test_a_grace_beyond_7_days_is_refused(
 
 @pytest.mark.parametrize("grace", ["never", "", "1", "-1s"])
 def test_a_grace_is_a_duration(cli: CommandLine, created: dict[str, Any], grace: str) -> None:
-    assert "Write a duration" in cli("keys", "rotate", created["id"], "--grace", grace).misuse()
+    run = cli("keys", "rotate", created["id"], *OURS, "--grace", grace)
+
+    assert "Write a duration" in run.misuse()
 
 
 def test_a_revoked_key_is_not_rotated(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    cli("keys", "revoke", created["id"])
+    cli("keys", "revoke", created["id"], *OURS)
 
-    run = cli("keys", "rotate", created["id"], "--json")
+    run = cli("keys", "rotate", created["id"], *OURS, "--json")
 
     assert run.failure() == "This API key is no longer active. Create a new one instead."
     assert len(listed(cli, acme)) == 1
 
 
-@pytest.mark.parametrize("command", ["revoke", "rotate"])
-def test_an_unknown_key_is_told(cli: CommandLine, command: str) -> None:
-    cli("migrate")
+NO_KEY = "There is no such API key in this organization."
 
-    assert cli("keys", command, UNKNOWN, "--json").failure() == "There is no such API key."
+
+@pytest.mark.usefixtures("acme")
+@pytest.mark.parametrize("command", ["revoke", "rotate"])
+def test_a_key_that_does_not_exist_is_reported(cli: CommandLine, command: str) -> None:
+    assert cli("keys", command, UNKNOWN, *OURS, "--json").failure() == NO_KEY
+
+
+@pytest.mark.parametrize("command", ["revoke", "rotate"])
+def test_another_organizations_key_does_not_exist(
+    cli: CommandLine, acme: OrganizationId, created: dict[str, Any], command: str
+) -> None:
+    other = cli("organizations", "create", "Globex", "--json").document()["organization"]["id"]
+    before = listed(cli, acme)
+
+    run = cli("keys", command, created["id"], "--organization", other, "--yes")
+
+    assert run.failure() == NO_KEY
+    assert listed(cli, acme) == before
+
+
+@pytest.mark.parametrize("command", ["revoke", "rotate"])
+def test_a_change_of_a_key_requires_the_organization(
+    cli: CommandLine, acme: OrganizationId, created: dict[str, Any], command: str
+) -> None:
+    before = listed(cli, acme)
+
+    run = cli("keys", command, created["id"], "--yes")
+
+    assert run.misuse().startswith("Missing option '--organization'.")
+    assert listed(cli, acme) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "question"),
+    [
+        ("revoke", "Revoke API key 1, Backend ({display}), of organization 1, Acme?"),
+        ("rotate", "Replace API key 1, Backend ({display}), of organization 1, Acme, and end it"),
+    ],
+)
+@pytest.mark.parametrize("answer", ["y\n", "n\n", "\n", ""])
+def test_a_key_ends_only_if_the_person_who_is_asked_says_yes(
+    cli: CommandLine,
+    acme: OrganizationId,
+    created: dict[str, Any],
+    command: str,
+    question: str,
+    answer: str,
+) -> None:
+    before = listed(cli, acme)
+
+    run = cli("keys", command, created["id"], "--organization", "Acme", answer=answer)
+
+    assert run.err.startswith(question.format(display=before[0]["display"]))
+    if answer == "y\n":
+        assert run.status == 0
+        assert listed(cli, acme)[0] != before[0]
+    else:
+        assert (run.status, run.out) == (1, "")
+        assert run.err.endswith("Aborted!\n")
+        assert listed(cli, acme) == before
+
+
+@pytest.mark.parametrize("command", ["revoke", "rotate"])
+def test_a_key_does_not_end_if_nobody_can_be_asked(
+    cli: CommandLine, acme: OrganizationId, created: dict[str, Any], command: str
+) -> None:
+    before = listed(cli, acme)
+
+    run = cli("keys", command, created["id"], "--organization", acme, typed="y\n")
+
+    assert run.failure() == NOT_CONFIRMED
+    assert listed(cli, acme) == before
 
 
 @pytest.mark.parametrize("command", ["create", "list"])
-def test_an_unknown_organization_is_told(cli: CommandLine, command: str) -> None:
+def test_an_organization_that_does_not_exist_is_reported(cli: CommandLine, command: str) -> None:
     cli("migrate")
 
     name = ["--name", "K"] if command == "create" else []
 
     run = cli("keys", command, "--organization", UNKNOWN, *name)
 
-    assert run.failure() == "There is no such organization."
+    assert run.failure().startswith(f"There is no organization {UNKNOWN}.")
 
 
 @pytest.mark.parametrize(
-    "text", ["0", "-1", "9007199254740992", "1" * 400, "1.0", "x", "", "\udcff"]
+    "text", ["0", "-1", "01", "9007199254740992", "1" * 400, "1.0", "x", "", "\udcff"]
 )
 def test_what_can_be_no_id_is_misuse(cli: CommandLine, text: str) -> None:
-    assert "--organization" in cli("keys", "list", "--organization", text).misuse()
-    assert "KEY_ID" in cli("keys", "revoke", "--", text).misuse()
+    assert "KEY_ID" in cli("keys", "revoke", *OURS, "--", text).misuse()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import resource
+import subprocess
 from pathlib import Path
 
+import click
 import pytest
 
 from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.composition import Core
 
-from .commands import CommandLine, Script
+from ..docs.reference import commands
+from .commands import NOT_CONFIRMED, CommandLine, Script
 
 
 @pytest.mark.parametrize(
@@ -36,7 +40,6 @@ def test_the_version_is_printed(cli: CommandLine) -> None:
         ["keys", "nosuch"],
         ["keys", "list", "--nosuch"],
         ["organizations", "create", "Acme", "Globex"],
-        ["organizations", "list", "--storage", "memory:"],
     ],
 )
 def test_what_is_no_command_or_option_is_misuse(cli: CommandLine, arguments: list[str]) -> None:
@@ -96,11 +99,45 @@ def test_output_that_can_not_be_written_is_one_clear_line(
     assert run.failure() == "Can't write the output: File too large."
 
 
-def test_nobody_at_the_terminal_means_no(
-    script: Script, core: Core, acme: OrganizationId, manual: RecipientField
+@pytest.mark.parametrize("answer", ["y\n", "n\n"])
+def test_at_a_terminal_the_answer_decides(
+    script: Script, core: Core, acme: OrganizationId, manual: RecipientField, answer: str
 ) -> None:
-    run = script("fields", "delete", manual.key, "--organization", acme)
+    delete = ("fields", "delete", manual.key, "--organization", acme)
 
-    assert (run.status, run.out) == (1, "")
-    assert run.err.endswith("Aborted!\n")
+    status, shown = script.at_a_terminal(*delete, answer=answer)
+
+    confirmed = answer == "y\n"
+    assert "of organization 1, Acme? [y/N]" in shown
+    assert status == (0 if confirmed else 1)
+    assert shown.endswith("Deleted field 1, Preferred shop.\r\n" if confirmed else "Aborted!\r\n")
+    assert len(core.fields.list_fields(acme).fields) == (0 if confirmed else 1)
+
+
+@pytest.mark.parametrize("stdin", [subprocess.DEVNULL, None])
+def test_without_a_terminal_nothing_is_deleted(
+    script: Script, core: Core, acme: OrganizationId, manual: RecipientField, stdin: int | None
+) -> None:
+    """None: standard input is closed."""
+    closing = {"preexec_fn": lambda: os.close(0)} if stdin is None else {}
+
+    run = script("fields", "delete", manual.key, "--organization", acme, stdin=stdin, **closing)
+
+    assert run.failure() == NOT_CONFIRMED
     assert core.fields.get_field(acme, manual.id) == manual
+
+
+@pytest.mark.parametrize("command", [command for command in commands().values() if command.name])
+def test_no_help_is_cut_off(command: click.Command) -> None:
+    """At 80 columns, and without the range of ids."""
+    context = click.Context(command, info_name="recipient-fields", terminal_width=80)
+
+    text = command.get_help(context)
+
+    assert max(map(len, text.splitlines())) <= 80
+    assert "..." not in text.partition("\n")[2]
+    assert "9007199254740991" not in text
+    shown = " ".join(text.split())
+    for below in getattr(command, "commands", {}).values():
+        summary = inspect.cleandoc(below.help or "").partition("\n\n")[0]
+        assert f"{below.name} {' '.join(summary.split())}" in shown

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from ..docs.reference import commands
 from .commands import CommandLine, Script
 
 LIST = ("organizations", "list", "--json")
+OURS = ("--organization", 1)
 
 
 def test_the_default_is_a_file_in_the_working_directory(
@@ -55,22 +57,71 @@ def test_a_command_that_begins_makes_the_file(
     "command",
     [
         LIST,
-        ("keys", "list", "--organization", 1),
-        ("keys", "create", "--organization", 1, "--name", "N"),
-        ("fields", "list", "--organization", 1),
-        ("integrations", "list", "--organization", 1),
-        ("integrations", "sync", 1),
-        ("export", "--organization", 1),
+        ("organizations", "rename", 1, "N"),
+        ("organizations", "delete", 1, "--yes"),
+        ("keys", "list", *OURS),
+        ("keys", "create", *OURS, "--name", "N"),
+        ("keys", "revoke", 1, *OURS, "--yes"),
+        ("fields", "list", *OURS),
+        ("fields", "show", 1, *OURS),
+        ("integrations", "list", *OURS),
+        ("integrations", "sync", 1, *OURS),
+        ("export", *OURS),
     ],
     ids=str,
 )
-def test_a_misspelt_path_is_one_clear_line_and_makes_no_file(
+def test_a_missing_file_is_one_clear_line_with_a_first_step_and_is_not_created(
     cli: CommandLine, file: Path, command: tuple[str | int, ...]
 ) -> None:
     told = cli(*command).failure()
 
-    assert told == f"There is no SQLite file {file}. Run recipient-fields migrate to make it."
+    assert told == (
+        f"There is no SQLite file {file}. Check the path, or create the file with"
+        " `recipient-fields organizations create NAME` or, with demonstration data,"
+        " `recipient-fields serve --demo`."
+    )
     assert list(file.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("variable", [None, "nosuch:"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--storage", "{url}", "organizations", "list", "--json"),
+        ("organizations", "--storage", "{url}", "list", "--json"),
+        ("organizations", "list", "--storage", "{url}", "--json"),
+        ("organizations", "list", "--json", "--storage={url}"),
+        ("--storage", "nosuch:", "organizations", "list", "--json", "--storage", "{url}"),
+        ("--storage", "nosuch:", "organizations", "--storage", "{url}", "list", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_the_storage_can_be_named_before_and_after_a_command_and_the_last_name_counts(
+    cli: CommandLine, file: Path, arguments: tuple[str, ...], variable: str | None
+) -> None:
+    cli("organizations", "create", "Acme")
+
+    run = CommandLine(variable or "memory:")(*(a.format(url=f"sqlite:{file}") for a in arguments))
+
+    assert run.document() == {"organizations": [{"id": 1, "name": "Acme"}]}
+
+
+@pytest.mark.parametrize(
+    "command", [typed for typed, each in commands().items() if not hasattr(each, "commands")]
+)
+def test_every_command_has_the_option_for_the_storage(cli: CommandLine, command: str) -> None:
+    run = cli(*command.split(), "--help")
+
+    assert "--storage URL" in run.out
+
+
+@pytest.mark.parametrize(
+    "command", [("migrate",), ("serve", "--listen", "127.0.0.1:0")], ids=" ".join
+)
+def test_the_storage_behind_these_commands_counts_too(command: tuple[str, ...]) -> None:
+    failure = CommandLine("memory:")(*command, "--storage", "nosuch:").failure()
+
+    assert failure.startswith("There is no storage nosuch:.")
 
 
 def test_an_empty_file_is_a_new_one(cli: CommandLine, file: Path) -> None:

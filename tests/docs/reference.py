@@ -16,6 +16,7 @@ import click
 
 from recipient_fields.domain.esp import DIALECTS
 from recipient_fields.entrypoints.cli import main
+from recipient_fields.entrypoints.cli.groups import STORAGE
 from recipient_fields.entrypoints.composition import esp_variables
 
 PAGES = tuple(Path(__file__).parents[2] / "docs" / name for name in ("cli.md", "settings.md"))
@@ -34,8 +35,13 @@ def commands() -> dict[str, click.Command]:
 
 
 def options(command: click.Command) -> list[click.Option]:
-    """The command's options, but for those that only tell of it."""
-    return [each for each in command.params if isinstance(each, click.Option) and each.envvar]
+    """The command's own options: not `--help`, and not `--storage`, which every command has."""
+    every = () if command is main else (STORAGE,)
+    return [
+        each
+        for each in command.params
+        if isinstance(each, click.Option) and each.envvar and each not in every
+    ]
 
 
 def _below(typed: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:

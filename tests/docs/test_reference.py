@@ -100,6 +100,7 @@ def test_a_page_names_variables_that_are_read(page: Path) -> None:
         ("fields delete loyalty_tier --organization 1 --yes", True),
         ("organisations list", False),
         ("keys make", False),
+        ("keys list --storage memory: --organization 1", True),
         ("keys list --grace 24h", False),
         ("serve --prot 8080", False),
     ],

@@ -1,0 +1,46 @@
+"""Groups of commands, and what all commands in them have in common."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+from click.core import ParameterSource
+
+from .options import EnvironmentOption
+
+
+def _choose_storage(ctx: click.Context, parameter: click.Parameter, url: str) -> None:
+    """Make the URL the context's object, which the commands are passed.
+
+    The default and the variable count at the outermost command alone. If the option is given
+    several times, the last one counts.
+    """
+    given = ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+    if given or ctx.parent is None:
+        ctx.obj = url
+
+
+STORAGE = EnvironmentOption(
+    ["--storage"],
+    metavar="URL",
+    default="sqlite:recipient-fields.db",
+    show_default=True,
+    expose_value=False,
+    callback=_choose_storage,
+    help="Where the fields are kept: sqlite:PATH, postgresql://… or memory:.",
+)
+"""The option of every command, so that it works before and after a command's name."""
+
+
+class CommandGroup(click.Group):
+    """A group whose commands have the option `--storage`.
+
+    Its help shows the first paragraph of each command's help, which click would cut to one line.
+    """
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add the command to the group."""
+        cmd.params.append(STORAGE)
+        cmd.short_help = inspect.cleandoc(cmd.help or "").partition("\n\n")[0]
+        super().add_command(cmd, name)

@@ -1,0 +1,63 @@
+"""The organization that a command acts for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import click
+
+from recipient_fields.domain import (
+    InvalidOrganization,
+    Organization,
+    OrganizationId,
+    OrganizationNotFound,
+    parse_organization_name,
+)
+
+from ..composition import Core
+from ..references import is_id
+from .options import Option, existing, option
+from .output import one_line
+
+organization_option: Option = option(
+    "--organization",
+    required=True,
+    metavar="ID_OR_NAME",
+    help="The organization's id or exact name.",
+)
+
+
+@contextmanager
+def opened_for(storage: str, organization: str) -> Iterator[tuple[Core, Organization]]:
+    """Open the storage for one command, and find the organization with this id or exact name."""
+    with existing(storage) as core:
+        yield core, _find(core, organization)
+
+
+def _find(core: Core, text: str) -> Organization:
+    found = _candidates(core, text)
+    if not found:
+        raise click.ClickException(
+            f"There is no organization {one_line(text)}."
+            " `recipient-fields organizations list` shows their ids and names."
+        )
+    if len(found) > 1:
+        ids = ", ".join(str(each.id) for each in found)
+        raise click.ClickException(
+            f"{len(found)} organizations are called {found[0].name}. Use one of their ids: {ids}."
+        )
+    return found[0]
+
+
+def _candidates(core: Core, text: str) -> list[Organization]:
+    """Digits are always an id, so that no new name can change what a script means."""
+    if text.isdecimal():
+        with suppress(OrganizationNotFound):
+            if is_id(text):
+                return [core.administration.get_organization(OrganizationId(int(text)))]
+        return []
+    with suppress(InvalidOrganization):
+        name = parse_organization_name(text)
+        return [each for each in core.administration.list_organizations() if each.name == name]
+    return []
