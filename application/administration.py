@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from recipient_fields.domain import (
     DEFAULT_GRACE,
@@ -26,7 +26,8 @@ from .clock import system_clock
 from .ports import ApiKeyRepository, Clock, OrganizationRepository
 
 AUDIT = "recipient_fields.audit"
-"""The logger that tells of each API key that is created, rotated or revoked; never of the key."""
+"""The logger of each API key that is created, rotated or revoked, and of each organization that is
+deleted with its keys. No record contains a key."""
 
 _audit = logging.getLogger(AUDIT)
 
@@ -81,7 +82,9 @@ class AdministrationService:
             if expected is not None and contents != expected:
                 raise OrganizationChanged
 
-        return self.organizations.delete(organization_id, check)
+        deleted = self.organizations.delete(organization_id, check)
+        _note("Organization", "deleted", organization=organization_id, **asdict(deleted))
+        return deleted
 
     def issue_key(
         self,
@@ -100,7 +103,7 @@ class AdministrationService:
             plain, organization_id, name=name, access=access, lifetime=lifetime, at=self.clock()
         )
         key = self.api_keys.add(grant)
-        _note("created", key)
+        _note("API key", "created", **_facts(key))
         return IssuedKey(key, plain)
 
     def list_keys(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
@@ -119,7 +122,7 @@ class AdministrationService:
         at = self.clock()
         key = self.api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
-            _note("revoked", key)
+            _note("API key", "revoked", **_facts(key))
         return key
 
     def rotate_key(
@@ -140,17 +143,15 @@ class AdministrationService:
             return key.succeeded(plain, at=self.clock(), grace=grace)
 
         replaced, successor = self.api_keys.rotate(organization_id, key_id, succession)
-        _note("rotated", replaced, successor=successor.id)
+        _note("API key", "rotated", **_facts(replaced), successor=successor.id)
         return IssuedKey(successor, plain), replaced
 
 
-def _note(act: str, key: ApiKey, **more: object) -> None:
-    facts = {
-        "by": "administrator",
-        "organization": key.organization_id,
-        "key_id": key.id,
-        "display": key.display,
-        **more,
-    }
-    told = ", ".join(f"{name} {value}" for name, value in facts.items())
-    _audit.info("API key %s: %s", act, told, extra={"facts": {"act": act, **facts}})
+def _facts(key: ApiKey) -> dict[str, object]:
+    return {"organization": key.organization_id, "key_id": key.id, "display": key.display}
+
+
+def _note(subject: str, act: str, **facts: object) -> None:
+    facts = {"by": "administrator", **facts}
+    text = ", ".join(f"{name} {value}" for name, value in facts.items())
+    _audit.info("%s %s: %s", subject, act, text, extra={"facts": {"act": act, **facts}})

@@ -9,7 +9,7 @@ import click
 from recipient_fields.application import IssuedKey, system_clock
 from recipient_fields.domain import Access, ApiKey, ApiKeyId, Organization, format_instant
 
-from ..logs import audit_trail
+from .audit import audit_log_option
 from .groups import CommandGroup
 from .options import Duration, Identifier, Lifetime, json_option, option
 from .output import note, print_json, print_line, print_table
@@ -18,21 +18,9 @@ from .tenants import opened_for, organization_option
 
 
 @click.group(cls=CommandGroup)
-@option(
-    "--audit-log",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Append a line to this file for each key that is created, revoked or rotated.",
-)
-@click.pass_context
-def keys(ctx: click.Context, audit_log: str | None) -> None:
+@audit_log_option
+def keys() -> None:
     """Create, list, revoke and rotate API keys."""
-    if audit_log is not None:
-        try:
-            ctx.with_resource(audit_trail(audit_log))
-        except OSError as error:
-            message = f"Can't write the audit log {audit_log}: {error.strerror}."
-            raise click.ClickException(message) from error
 
 
 @keys.command()
@@ -107,6 +95,7 @@ def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: 
 
 @keys.command()
 @click.argument("key_id", type=Identifier())
+@organization_option
 @option(
     "--grace",
     type=Duration(),
@@ -114,7 +103,6 @@ def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: 
     show_default=True,
     help="How long the old key lives on: 0s to 7d.",
 )
-@organization_option
 @yes_option
 @json_option
 @click.pass_obj

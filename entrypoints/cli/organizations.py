@@ -7,6 +7,7 @@ import click
 from recipient_fields.domain import Organization, OrganizationContents
 
 from ..composition import Core
+from .audit import audit_log_option
 from .groups import CommandGroup
 from .options import existing, json_option, opened
 from .output import counted, note, print_json, print_table
@@ -15,6 +16,7 @@ from .tenants import opened_for
 
 
 @click.group(cls=CommandGroup)
+@audit_log_option
 def organizations() -> None:
     """Create, list, rename and delete organizations."""
 

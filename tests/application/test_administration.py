@@ -328,6 +328,37 @@ class TestTheAudit:
         successor, replaced = administration.rotate_key(acme, old.id)
         assert told(replaced) == [{"act": "rotated", "successor": successor.api_key.id}]
 
+    def test_has_one_record_for_an_organization_that_is_deleted(
+        self, issue, administration, acme, caplog
+    ):
+        issue()
+        caplog.set_level("INFO", logger=AUDIT)
+        caplog.clear()
+        administration.delete_organization(acme)
+        (record,) = caplog.records
+        assert record.facts == {
+            "act": "deleted",
+            "by": "administrator",
+            "organization": acme,
+            "fields": 0,
+            "api_keys": 1,
+            "integrations": 0,
+        }
+        assert record.getMessage() == (
+            f"Organization deleted: by administrator, organization {acme}, fields 0, api_keys 1,"
+            " integrations 0"
+        )
+
+    def test_has_no_record_for_an_organization_that_is_not_deleted(
+        self, issue, administration, acme, caplog
+    ):
+        issue()
+        caplog.set_level("INFO", logger=AUDIT)
+        caplog.clear()
+        with pytest.raises(OrganizationChanged):
+            administration.delete_organization(acme, expected=EMPTY)
+        assert caplog.records == []
+
     def test_tells_once_of_a_key_that_is_revoked(self, issue, administration, told, clock, acme):
         key = administration.revoke_key(acme, issue().api_key.id)
         assert told(key)[-1] == {"act": "revoked"}

@@ -116,3 +116,15 @@ def test_a_line_of_which_only_a_part_finds_room_is_told_as_well(
     told = run.failure()
     assert told.startswith("The audit log can't be written: No space left on device. What was")
     assert MORE_THAN_MAY_BE_SHOWN.search(told) is None
+
+
+def test_the_deletion_of_an_organization_is_a_line_too(
+    cli: CommandLine, acme: OrganizationId, trail: Path
+) -> None:
+    cli("keys", *CREATE, acme)
+
+    cli("organizations", "--audit-log", str(trail), "delete", "Acme", "--yes")
+
+    (line,) = map(json.loads, trail.read_text("utf-8").splitlines())
+    assert line["event"].startswith("Organization deleted: by administrator, organization 1, ")
+    assert (line["act"], line["organization"], line["api_keys"]) == ("deleted", 1, 1)
