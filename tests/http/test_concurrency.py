@@ -141,3 +141,27 @@ def test_what_is_deleted_while_it_changes_stays_deleted(api: Api, city):
     assert statuses[0] == 204
     assert set(statuses[1:]) <= {200, 404}
     assert api.list().fields == []
+
+
+def test_an_organization_that_is_deleted_while_clients_use_it_ends_as_401_or_404(
+    stand: Stand, api: Api, bakery: OrganizationId, city, brewery: Api
+):
+    def use(n: int) -> Callable[[], set[int]]:
+        return lambda: {
+            answer.status
+            for m in range(10)
+            for answer in (
+                api.put(f"k{n}_{m}", CITY),
+                api.patch("city", {"name": f"City {n}.{m}"}),
+                api.list(),
+            )
+        }
+
+    def delete() -> set[int]:
+        stand.administration.delete_organization(bakery)
+        return set()
+
+    statuses = set[int]().union(*at_once([use(n) for n in range(7)] + [delete]))
+    assert statuses <= {200, 201, 401, 404}
+    assert api.list().status == 401
+    assert brewery.list().status == 200

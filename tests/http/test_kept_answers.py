@@ -185,6 +185,17 @@ class TestService:
         stand.administration.revoke_key(bakery, issued.api_key.id)
         assert client.list().status == 401
 
+    def test_a_key_of_a_deleted_organization_gets_no_cached_response(
+        self, stand: Stand, bakery, brewery: Api, city
+    ):
+        client = stand.bearer(bakery)
+        theirs = brewery.list().content
+        assert client.list().status == client.list().status == 200
+        stand.administration.delete_organization(bakery)
+        assert client.list().outcome == (401, "unauthorized")
+        assert client.post({"name": "Town", "data_type": "text"}).status == 401
+        assert brewery.list().content == theirs
+
     def test_organizations_get_their_own(self, api: Api, brewery: Api, city):
         for _ in range(2):
             assert len(api.list().fields) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
 from time import time_ns
@@ -17,8 +17,11 @@ from psycopg import Connection
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.adapters.postgres.statements import Statement
 from recipient_fields.domain import (
+    ApiKey,
     FieldLimitReached,
+    KeyGrant,
     KeyTaken,
+    OrganizationContents,
     OrganizationId,
     RecipientField,
     StorageUnavailable,
@@ -108,6 +111,31 @@ def test_a_deadlock_is_tried_once_more(
     execute(database, f"ALTER DATABASE {name} RESET ALL")
     assert tries == [field, field]
     assert storage.fields.get(ours, field.id).version == 2
+
+
+def test_a_rotation_and_the_deletion_of_its_organization_meet_without_a_deadlock(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    """After a deadlock, one of the two would run again."""
+    key = storage.api_keys.add(a_grant(ours))
+    runs: list[str] = []
+
+    with ThreadPoolExecutor(1) as threads:
+
+        def delete() -> OrganizationContents:
+            return storage.organizations.delete(ours, lambda _: runs.append("deletion"))
+
+        def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
+            runs.append("rotation")
+            deletions.append(threads.submit(delete))
+            eventually(lambda: blocked(database), within=1)
+            return found, a_grant(ours)
+
+        deletions: list[Future[OrganizationContents]] = []
+        storage.api_keys.rotate(ours, key.id, succession)
+        deleted = deletions[0].result()
+    assert deleted == OrganizationContents(fields=0, api_keys=2, integrations=0)
+    assert runs == ["rotation", "deletion"]
 
 
 def blocked(database: str) -> bool:
