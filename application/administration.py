@@ -23,6 +23,7 @@ from recipient_fields.domain import (
 )
 
 from .clock import system_clock
+from .identifiers import checks_identifiers
 from .ports import ApiKeyRepository, Clock, OrganizationRepository
 
 AUDIT = "recipient_fields.audit"
@@ -34,12 +35,13 @@ _audit = logging.getLogger(AUDIT)
 
 @frozen
 class IssuedKey:
-    """A stored API key together with the full key, for the one time it is shown."""
+    """A stored API key and the full key, whose text `plain.reveal()` returns this one time."""
 
     api_key: ApiKey
     plain: PlainKey
 
 
+@checks_identifiers
 @frozen(kw_only=True)
 class AdministrationService:
     """What administrators do beside editing fields. Every method can raise StorageUnavailable."""

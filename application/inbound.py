@@ -29,6 +29,9 @@ class RecipientFields(Protocol):
     remote service asks for an API key and can also raise KeyRefused, InsufficientAccess and
     KeyValidationUnavailable, in whose case nothing has changed. All methods may be called from
     several threads at once.
+
+    Every method raises TypeError if an object is passed in place of its id, such as an
+    Organization for `organization_id`.
     """
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:

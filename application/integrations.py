@@ -18,9 +18,11 @@ from recipient_fields.domain.esp import (
 )
 
 from .clock import system_clock
+from .identifiers import checks_identifiers
 from .ports import Clock, FieldRepository, IntegrationRepository
 
 
+@checks_identifiers
 @frozen(kw_only=True)
 class IntegrationService:
     """What can be done with an organization's integrations.

@@ -25,6 +25,7 @@ from recipient_fields.domain import (
 )
 
 from .clock import system_clock
+from .identifiers import checks_identifiers
 from .inbound import RecipientFields
 from .ports import Clock, FieldRepository
 from .publication import PublishedCatalog
@@ -33,6 +34,7 @@ DEFAULT_FIELD_LIMIT = 1_000
 """How many API-managed fields an organization may have unless told otherwise."""
 
 
+@checks_identifiers
 @frozen(kw_only=True)
 class RecipientFieldService(RecipientFields):
     """What can be done with an organization's fields through one channel.

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from attrs import evolve
 
 from recipient_fields.application import PublishedCatalog, RecipientFields, published, system_clock
+from recipient_fields.application.identifiers import checks_identifiers
 from recipient_fields.domain import (
     API,
     UNCONDITIONAL,
@@ -57,6 +58,7 @@ _A_FIELD = Asked(FieldNotFound)
 _AN_ORGANIZATION = Asked(OrganizationNotFound)
 
 
+@checks_identifiers
 class RecipientFieldsClient(RecipientFields):
     """What can be done with the fields of the organizations that there are keys for.
 

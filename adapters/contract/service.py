@@ -14,6 +14,7 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     ANY_VERSION,
     API,
+    UNCONDITIONAL,
     AllowedValues,
     Channel,
     DataType,
@@ -172,6 +173,28 @@ class RecipientFieldsContract:
                 custom_value_expression="city",
             ),
         )
+
+    # Identifying
+
+    @pytest.mark.parametrize("call", OF_AN_ORGANIZATION.values(), ids=OF_AN_ORGANIZATION)
+    def test_an_organization_in_place_of_its_id_is_a_type_error(
+        self, service: RecipientFields, storage: Storage, call: Call
+    ) -> None:
+        organization: Any = storage.organizations.add("Ours", NOW)
+        with pytest.raises(TypeError, match=r"organization\.id"):
+            call(service, organization)
+
+    @pytest.mark.parametrize("change", OF_A_FIELD.values(), ids=OF_A_FIELD)
+    def test_a_field_in_place_of_its_id_or_key_is_a_type_error(
+        self, service: RecipientFields, ours: OrganizationId, city: Any, change: Change
+    ) -> None:
+        for call in (
+            lambda: service.get_field(ours, city),
+            lambda: change(service, ours, city, UNCONDITIONAL),
+        ):
+            with pytest.raises(TypeError, match=r"field\.id or field\.key"):
+                call()
+        assert service.list_fields(ours).fields == (city,)
 
     # Creating and reading
 

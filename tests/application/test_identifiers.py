@@ -1,0 +1,117 @@
+"""Every use case requires an id where it expects one, and rejects the object that has the id."""
+
+from __future__ import annotations
+
+from inspect import getmembers, isfunction, signature
+
+import pytest
+
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import (
+    AdministrationService,
+    Core,
+    IntegrationService,
+    RecipientFieldService,
+)
+from recipient_fields.domain import DataType, FieldDraft, FieldReplacement
+from recipient_fields.domain.esp import Esp
+
+SERVICES = {
+    "fields": RecipientFieldService,
+    "integrations": IntegrationService,
+    "administration": AdministrationService,
+}
+IDENTIFIERS = {"OrganizationId", "IntegrationId", "ApiKeyId", "FieldReference"}
+
+
+def parameters() -> list[tuple[str, str, str]]:
+    """Each parameter of each use case that identifies something: service, method, parameter."""
+    return [
+        (attribute, method, name)
+        for attribute, service in SERVICES.items()
+        for method, function in getmembers(service, isfunction)
+        if not method.startswith("_")
+        for name, parameter in signature(function).parameters.items()
+        if parameter.annotation in IDENTIFIERS
+    ]
+
+
+@pytest.fixture
+def core():
+    return Core.over(MemoryStorage())
+
+
+@pytest.fixture
+def owners(core):
+    """What has the id of each parameter."""
+    organization = core.administration.create_organization("Acme")
+    field = core.fields.create_field(
+        organization.id, FieldDraft(name="City", data_type=DataType.TEXT)
+    )
+    return {
+        "organization_id": organization,
+        "integration_id": core.integrations.create_integration(
+            organization.id, esp=Esp.MAILCHIMP, name="Main list"
+        ),
+        "key_id": core.administration.issue_key(organization.id, name="Backend").api_key,
+        "reference": field,
+    }
+
+
+def call(core, owners, service, method, name, value):
+    """Call the method with valid identifiers, except for `value`; other arguments are None."""
+    use_case = getattr(getattr(core, service), method)
+    arguments = {
+        other: owners[other].id if parameter.annotation in IDENTIFIERS else None
+        for other, parameter in signature(use_case).parameters.items()
+        if parameter.default is parameter.empty
+    }
+    return use_case(**{**arguments, name: value})
+
+
+def test_the_services_identify_what_they_are_about() -> None:
+    assert len(parameters()) > 20
+    assert ("fields", "list_fields", "organization_id") in parameters()
+
+
+@pytest.mark.parametrize(("service", "method", "name"), parameters())
+def test_an_object_in_place_of_its_id_is_a_type_error_that_says_so(
+    core, owners, service, method, name
+) -> None:
+    owner = owners[name]
+    with pytest.raises(TypeError) as error:
+        call(core, owners, service, method, name, owner)
+    assert f"{name} must be" in str(error.value)
+    assert f"not {type(owner).__name__}. Pass " in str(error.value)
+
+
+@pytest.mark.parametrize("wrong", [None, 1.0, b"1", "1"], ids=repr)
+def test_an_organization_is_identified_by_an_integer_alone(core, wrong) -> None:
+    with pytest.raises(TypeError) as error:
+        core.fields.list_fields(wrong)
+    assert str(error.value) == (
+        f"organization_id must be an int, not {type(wrong).__name__}. Pass organization.id."
+    )
+
+
+def test_a_field_is_identified_by_its_id_or_its_key(core, owners) -> None:
+    organization, field = owners["organization_id"], owners["reference"]
+    for reference in (field.id, field.key, "city"):
+        assert core.fields.get_field(organization.id, reference) == field
+    replacement = FieldReplacement(name="City", data_type="text")
+    with pytest.raises(TypeError):
+        core.fields.replace_or_create_field(organization.id, field, replacement)
+    with pytest.raises(TypeError) as error:
+        core.fields.get_field(organization.id, field)
+    assert str(error.value) == (
+        "reference must be a field's id or key, not RecipientField. Pass field.id or field.key."
+    )
+
+
+def test_a_rejected_object_changes_nothing(core, owners) -> None:
+    organization = owners["organization_id"]
+    before = core.fields.list_fields(organization.id)
+    for arguments in ((organization, "city"), (organization.id, owners["reference"])):
+        with pytest.raises(TypeError):
+            core.fields.delete_field(*arguments)
+    assert core.fields.list_fields(organization.id) == before
