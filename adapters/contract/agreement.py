@@ -22,6 +22,7 @@ from recipient_fields.domain import (
     ApiKeyId,
     Catalog,
     Channel,
+    DataType,
     FieldChanges,
     FieldDefinition,
     FieldId,
@@ -99,6 +100,7 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
     shared = st.sampled_from((FieldKey("city"), FieldKey("zip_code"), FieldKey("age")))
     references = ids | shared | keys()
     channel = st.none() | channels()
+    changed = st.sampled_from(DataType).flatmap(changes)
     limits = st.none() | st.integers(-1, 3)
     graces = st.timedeltas(timedelta(), LONGEST_GRACE)
     calls = st.one_of(
@@ -112,8 +114,8 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
         _calls("get_field", ids, references),
         _calls("add_field", ids, definitions(keyed=shared), st.none()),
         _calls("add_field", ids, definitions(), limits),
-        _calls("update_field", ids, references, changes(), channel, instants()),
-        _calls("update_field", ids, shared, changes(), channel, instants()),
+        _calls("update_field", ids, references, changed, channel, instants()),
+        _calls("update_field", ids, shared, changed, channel, instants()),
         _calls("delete_field", ids, references, channel),
         _calls("all_keys", ids),
         _calls("find_key", st.integers(0, 8)),

@@ -34,6 +34,7 @@ from recipient_fields.domain import (
     ApiKeyNotFound,
     Catalog,
     Channel,
+    DataType,
     FieldChanges,
     FieldDefinition,
     FieldId,
@@ -252,7 +253,7 @@ class StorageMachine(RuleBasedStateMachine):
     @rule(
         organization_id=organizations,
         reference=_SHARED_KEYS | references,
-        changes=changes(),
+        changes=st.sampled_from(DataType).flatmap(changes),
         channel=st.none() | channels(),
         at=instants(),
     )

@@ -1,4 +1,9 @@
-"""Hypothesis strategies for everything the domain accepts."""
+"""Hypothesis strategies for everything the domain accepts.
+
+Each function returns a strategy whose values the domain accepts as they are. Channels and origins
+share the integrations of `OWN_INTEGRATION_IDS`, so that both an integration's own fields and those
+of another one are generated.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Final, TypeVar
 
+from attrs import evolve
 from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -17,6 +23,7 @@ from recipient_fields.domain import (
     API,
     LARGEST_INTEGER,
     LONGEST_ESP_FIELD_NAME,
+    MILLISECOND,
     UNCHANGED,
     AllowedValues,
     Channel,
@@ -24,12 +31,17 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDefinition,
     FieldDraft,
+    FieldId,
     FieldKey,
     FieldName,
     FieldQuery,
     InsertionCode,
     IntegrationId,
     InvalidInput,
+    Operation,
+    OrganizationId,
+    Origin,
+    RecipientField,
     SortKey,
     Source,
     Unchanged,
@@ -42,6 +54,27 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp, EspField, IntegrationDraft
 
 from .examples import LARGEST_INTEGRATION_ID, reporting
+
+__all__ = [
+    "OWN_INTEGRATION_IDS",
+    "allowed_values",
+    "changes",
+    "channels",
+    "definitions",
+    "drafts",
+    "insertion_codes",
+    "instants",
+    "integration_drafts",
+    "keys",
+    "names",
+    "operations",
+    "organization_names",
+    "origins",
+    "queries",
+    "runs",
+    "stored_fields",
+    "value_expressions",
+]
 
 T = TypeVar("T")
 
@@ -97,6 +130,18 @@ def channels() -> SearchStrategy[Channel]:
     return st.sampled_from(_CHANNELS)
 
 
+def operations() -> SearchStrategy[Operation]:
+    """Reading, creating, updating and deleting."""
+    return st.sampled_from(Operation)
+
+
+def origins() -> SearchStrategy[Origin]:
+    """The origins of the fields that `channels` create; ESP field names are of any text."""
+    return channels().flatmap(
+        lambda channel: st.builds(channel.origin, _esp_field_names_of(channel))
+    )
+
+
 def allowed_values(data_type: DataType, *, most: int = 5) -> SearchStrategy[AllowedValues]:
     """What a field of that data type may permit: none for a boolean, which has no such values."""
     if data_type is DataType.BOOLEAN:
@@ -119,14 +164,14 @@ def drafts(
         insertable=draw(st.booleans()),
         custom_insertion_code=draw(st.none() | insertion_codes()),
         custom_value_expression=draw(st.none() | value_expressions()),
-        esp_field_name=draw(_esp_field_names()) if by.source is Source.INTEGRATION else None,
+        esp_field_name=draw(_esp_field_names_of(by)),
     )
 
 
 def definitions(
-    *, keyed: SearchStrategy[FieldKey] | None = None
+    *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel | None = None
 ) -> SearchStrategy[FieldDefinition]:
-    """Fields of every origin before they are stored."""
+    """Fields before they are stored: of the channel `by`, or else of any of `channels`."""
     return st.one_of(
         [
             st.builds(
@@ -135,9 +180,32 @@ def definitions(
                 by=st.just(channel),
                 at=instants(),
             )
-            for channel in _CHANNELS
+            for channel in (_CHANNELS if by is None else (by,))
         ]
     )
+
+
+@st.composite
+def stored_fields(
+    draw: st.DrawFn,
+    *,
+    keyed: SearchStrategy[FieldKey] | None = None,
+    by: Channel | None = None,
+) -> RecipientField:
+    """Stored fields of any organization, new ones and changed ones.
+
+    They are of the channel `by`, or else of any of `channels`.
+    """
+    ids = st.integers(1, LARGEST_INTEGER)
+    definition = draw(definitions(keyed=keyed, by=by))
+    field = definition.stored(FieldId(draw(ids)), OrganizationId(draw(ids)))
+    times_changed = draw(st.integers(0, 3))
+    if not times_changed:
+        return field
+    updated_at = field.created_at + draw(
+        st.timedeltas(times_changed * MILLISECOND, timedelta(days=1))
+    )
+    return evolve(field, updated_at=updated_at, version=1 + times_changed)
 
 
 def queries(*, keyed: SearchStrategy[FieldKey] | None = None) -> SearchStrategy[FieldQuery]:
@@ -180,13 +248,16 @@ def runs() -> SearchStrategy[SyncPlanner]:
     return st.builds(lambda report, at: reporting(*report, at=at), reports, instants())
 
 
-def changes() -> SearchStrategy[FieldChanges]:
-    """Changes of any members; the allowed values may be those of another data type."""
-    values = st.one_of([allowed_values(data_type) for data_type in _SCALARS])
+def changes(data_type: DataType | None = None) -> SearchStrategy[FieldChanges]:
+    """Changes of any members, which every field accepts through its own channel.
+
+    With a `data_type`, they also restrict the values, as fields of that type accept it.
+    """
+    restrictions = st.none() if data_type is None else st.none() | allowed_values(data_type)
     return st.builds(
         FieldChanges,
         name=_perhaps(names()),
-        allowed_values=_perhaps(st.none() | values.map(lambda allowed: allowed.values)),
+        allowed_values=_perhaps(restrictions.map(lambda each: each and each.values)),
         insertable=_perhaps(st.booleans()),
         custom_insertion_code=_perhaps(st.none() | insertion_codes()),
         custom_value_expression=_perhaps(st.none() | value_expressions()),
@@ -225,8 +296,10 @@ def _instants() -> SearchStrategy[str]:
     return st.datetimes(timezones=st.just(UTC)).map(format_instant)
 
 
-def _esp_field_names() -> SearchStrategy[str]:
-    return _texts(longest=LONGEST_ESP_FIELD_NAME)
+def _esp_field_names_of(channel: Channel) -> SearchStrategy[str | None]:
+    if channel.source is Source.INTEGRATION:
+        return _texts(longest=LONGEST_ESP_FIELD_NAME)
+    return st.none()
 
 
 def _filters(values: SearchStrategy[T]) -> SearchStrategy[frozenset[T] | None]:
