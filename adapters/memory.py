@@ -30,6 +30,7 @@ from recipient_fields.domain import (
     ApiKeyId,
     ApiKeyNotFound,
     Catalog,
+    DigestTaken,
     FieldDefinition,
     FieldId,
     FieldLimitReached,
@@ -390,7 +391,7 @@ class MemoryApiKeyRepository:
         with self._lock:
             self._organizations.get(grant.organization_id)
             if grant.digest in self._ids_by_digest:
-                raise ValueError("a digest belongs to one API key")
+                raise DigestTaken
             key = grant.stored(ApiKeyId(next(self._ids)))
             self._keys[key.id] = key
             self._ids_by_digest[key.digest] = key.id

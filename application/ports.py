@@ -162,7 +162,8 @@ class ApiKeyRepository(Protocol):
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """Store a new key, under an id greater than any the storage has assigned before.
 
-        Raises: OrganizationNotFound if its organization does not exist.
+        Raises: OrganizationNotFound if its organization does not exist; then DigestTaken if a key
+        has the digest, in any organization.
         """
 
     def update(
@@ -179,7 +180,7 @@ class ApiKeyRepository(Protocol):
         """Store the end and the revocation that `succession` returns, and the key's successor.
 
         Both or neither. Returns both in that order. Raises: ApiKeyNotFound if the organization has
-        no such key.
+        no such key, and what `add` raises for the successor.
         """
 
     def record_use(

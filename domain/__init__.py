@@ -21,6 +21,7 @@ from .api_keys import (
 from .errors import (
     ApiKeyNotActive,
     ApiKeyNotFound,
+    DigestTaken,
     FieldLimitReached,
     FieldNotFound,
     InsufficientAccess,
@@ -165,6 +166,7 @@ __all__ = [
     "DataType",
     "Decision",
     "Denied",
+    "DigestTaken",
     "FieldChanges",
     "FieldDefinition",
     "FieldDraft",

@@ -146,6 +146,13 @@ class ApiKeyNotActive(RecipientFieldsError):
         super().__init__("This API key is no longer active. Create a new one instead.")
 
 
+class DigestTaken(RecipientFieldsError):
+    """The storage already has an API key with this digest, in whichever organization."""
+
+    def __init__(self) -> None:
+        super().__init__("This API key is already stored. Generate another one.")
+
+
 class KeyTaken(RecipientFieldsError):
     """The organization already has a field with this key, of whatever origin."""
 

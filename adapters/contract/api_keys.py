@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     ApiKeyId,
     ApiKeyNotActive,
     ApiKeyNotFound,
+    DigestTaken,
     KeyGrant,
     KeyState,
     OrganizationId,
@@ -24,6 +25,7 @@ from recipient_fields.domain import (
     PlainKey,
 )
 
+from .concurrency import race
 from .examples import INSTANTS, LATER, NEVER_GIVEN, NOW, a_grant, unreachable
 from .outcomes import assert_found, exact
 
@@ -109,13 +111,27 @@ class ApiKeyCases:
     def test_a_digest_belongs_to_one_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, theirs: OrganizationId, key: ApiKey
     ) -> None:
-        """With what error a second is refused is the adapter's affair: random keys differ."""
         for whose in (ours, theirs):
-            with pytest.raises(Exception):  # noqa: B017, PT011
+            with pytest.raises(DigestTaken):
                 api_keys.add(evolve(a_grant(whose), digest=key.digest))
         assert_found(api_keys, key)
         assert api_keys.all(ours) == (key,)
         assert api_keys.all(theirs) == ()
+
+    def test_an_unknown_organization_is_reported_before_a_taken_digest(
+        self, api_keys: ApiKeyRepository, key: ApiKey
+    ) -> None:
+        with pytest.raises(OrganizationNotFound):
+            api_keys.add(evolve(a_grant(OrganizationId(0)), digest=key.digest))
+
+    def test_of_two_keys_with_one_digest_that_are_added_at_once_one_is_stored(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId
+    ) -> None:
+        plain = PlainKey.generate()
+        added = race(*[lambda: api_keys.add(a_grant(ours, key=plain))] * 4)
+        stored = [key for key in added if isinstance(key, ApiKey)]
+        assert api_keys.all(ours) == tuple(stored)
+        assert [type(error) for error in added if error not in stored] == [DigestTaken] * 3
 
     def test_an_update_stores_the_end_and_the_revocation(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
@@ -185,6 +201,15 @@ class ApiKeyCases:
             api_keys.rotate(ours, key.id, lambda key: (key.revoked(NOW), nobodys))
         assert api_keys.all(ours) == (key,)
         assert api_keys.find(nobodys.digest) is None
+
+    def test_a_rotation_whose_successor_has_a_taken_digest_stores_neither(
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
+    ) -> None:
+        other = api_keys.add(a_grant(ours))
+        taken = evolve(a_grant(ours), digest=other.digest)
+        with pytest.raises(DigestTaken):
+            api_keys.rotate(key.id, lambda key: (key.revoked(NOW), taken))
+        assert api_keys.all(ours) == (key, other)
 
     def test_a_use_is_recorded_and_only_ever_moves_forward(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey

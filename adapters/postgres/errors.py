@@ -10,6 +10,7 @@ from typing import NoReturn, TypeVar
 import psycopg
 
 from recipient_fields.domain import (
+    DigestTaken,
     InvalidField,
     RecipientFieldsError,
     Rule,
@@ -19,6 +20,9 @@ from recipient_fields.domain import (
 
 KEY_ONCE = "recipient_fields_key_once"
 """The constraint that holds a key to one field of an organization."""
+
+DIGEST_ONCE = "api_keys_digest_once"
+"""The constraint that holds a digest to one API key."""
 
 T = TypeVar("T")
 
@@ -103,10 +107,16 @@ def _translation(error: psycopg.Error) -> RecipientFieldsError | None:
         return StorageUnavailable(f"PostgreSQL: {one_line(error)}") if unanswered else None
     if state.startswith(_UNAVAILABLE) or _takes_a_key(error):
         return StorageUnavailable(f"PostgreSQL: {one_line(error)} ({state})")
+    if _violates(error, DIGEST_ONCE):
+        return DigestTaken()
     if state in _REFUSED:
         return InvalidField([Violation(_REFUSED[state], "PostgreSQL can't store this value.")])
     return None
 
 
 def _takes_a_key(error: psycopg.Error) -> bool:
-    return error.sqlstate == "23505" and error.diag.constraint_name == KEY_ONCE
+    return _violates(error, KEY_ONCE)
+
+
+def _violates(error: psycopg.Error, constraint: str) -> bool:
+    return error.sqlstate == "23505" and error.diag.constraint_name == constraint

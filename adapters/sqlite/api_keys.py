@@ -13,6 +13,7 @@ from recipient_fields.domain import (
     ApiKey,
     ApiKeyId,
     ApiKeyNotFound,
+    DigestTaken,
     FoundKey,
     KeyGrant,
     OrganizationId,
@@ -38,7 +39,7 @@ _FIND = """
 _INSERT = """
     INSERT INTO api_keys (
         organization_id, name, access, digest, display, created_at, expires_at
-    ) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id
+    ) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING RETURNING id
 """
 _UPDATE = "UPDATE api_keys SET expires_at = ?, revoked_at = ? WHERE id = ?"
 _RECORD_USE = """
@@ -124,7 +125,7 @@ def _get(
 
 def _add(connection: sqlite3.Connection, grant: KeyGrant) -> ApiKey:
     catalog_revision(connection, grant.organization_id)
-    (key_id,) = connection.execute(
+    row = connection.execute(
         _INSERT,
         (
             grant.organization_id,
@@ -136,7 +137,9 @@ def _add(connection: sqlite3.Connection, grant: KeyGrant) -> ApiKey:
             optional_milliseconds(grant.expires_at),
         ),
     ).fetchone()
-    return grant.stored(ApiKeyId(key_id))
+    if row is None:
+        raise DigestTaken
+    return grant.stored(ApiKeyId(row[0]))
 
 
 def _update(connection: sqlite3.Connection, key: ApiKey) -> None:

@@ -15,6 +15,7 @@ from recipient_fields.application import MissingExtra
 from recipient_fields.domain import (
     ApiKeyNotActive,
     ApiKeyNotFound,
+    DigestTaken,
     InvalidApiKey,
     InvalidOrganization,
     InvalidQuery,
@@ -86,6 +87,7 @@ ADMINISTRATORS_ONLY = {
     InvalidOrganization,
     InvalidQuery,
     ContentNotExportable,
+    DigestTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,

@@ -13,6 +13,7 @@ from recipient_fields.domain import (
     ApiKey,
     ApiKeyId,
     ApiKeyNotFound,
+    DigestTaken,
     FoundKey,
     KeyGrant,
     OrganizationId,
@@ -101,6 +102,8 @@ def _get(connection: Connection, organization_id: OrganizationId, key_id: ApiKey
 
 def _add(connection: Connection, grant: KeyGrant) -> ApiKey:
     current_revision(connection, grant.organization_id)
+    if connection.execute(_FIND, [grant.digest]).fetchone() is not None:
+        raise DigestTaken
     key_id = ApiKeyId(next_id(connection, "api_key_ids"))
     row = {
         "id": key_id,
