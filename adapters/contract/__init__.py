@@ -10,7 +10,9 @@ Whoever writes a storage subclasses the contracts and says in a fixture what is 
 
     TestMyMachine = machine_for(lambda: closing(MyStorage(...))).TestCase
 
-StorageOutageContract is for what can fail, StorageDurabilityContract for what outlives a process.
+FieldRepositoryContract is the part for a storage whose fields alone are written so far.
+StorageOutageContract is for what can fail, StorageDurabilityContract for what outlives a process,
+StorageUrlContract for URLs that can't be opened.
 RecipientFieldsContract is for whatever offers the use cases themselves, KeyValidatorContract for
 whatever else validates API keys. `strategies` has Hypothesis strategies for everything that the
 domain accepts; `port_calls` are sequences of calls of every method, for `assert_storages_agree`.
@@ -38,13 +40,15 @@ with brought_by("testing", "hypothesis", "pytest"):
     from .outage import READS, WRITES, StorageOutageContract
     from .service import RecipientFieldsContract
     from .state_machine import StorageMachine, machine_for
-    from .storage import StorageContract
+    from .storage import FieldRepositoryContract, StorageContract
+    from .urls import StorageUrlContract
 
 __all__ = [
     "READS",
     "WRITES",
     "Call",
     "EndedKey",
+    "FieldRepositoryContract",
     "KeyValidatorContract",
     "Nth",
     "RecipientFieldsContract",
@@ -52,6 +56,7 @@ __all__ = [
     "StorageDurabilityContract",
     "StorageMachine",
     "StorageOutageContract",
+    "StorageUrlContract",
     "ValidKey",
     "assert_storages_agree",
     "machine_for",

@@ -103,6 +103,10 @@ class IsolationCases:
         fields.delete(our_field.organization_id, FieldKey("city"), permit)
         assert fields.all(their_field.organization_id) == before
 
+
+class ApiKeyIsolationCases:
+    """Each organization has its own API keys."""
+
     def test_each_organization_lists_its_own_api_keys(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
@@ -182,6 +186,10 @@ class AbsenceCases:
             with pytest.raises(OrganizationNotFound):
                 fields.add(OrganizationId(never_given), a_definition(), limit=limit)
         assert fields.all(ours) == before
+
+
+class ApiKeyAbsenceCases:
+    """Without an organization, there are no API keys."""
 
     @never_given
     def test_an_unknown_organization_has_and_gets_no_api_keys(

@@ -124,6 +124,10 @@ class RevisionCases:
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 
+
+class FoundRevisionCases:
+    """A look-up of an API key finds the current revision."""
+
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
     def test_a_key_is_found_with_the_revision_of_its_organizations_catalog(
         self,

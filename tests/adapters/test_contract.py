@@ -15,6 +15,7 @@ from recipient_fields.adapters.contract import (
     WRITES,
     StorageContract,
     StorageOutageContract,
+    StorageUrlContract,
     machine_for,
 )
 from recipient_fields.adapters.contract.examples import INSTANTS, NOW, a_definition
@@ -75,6 +76,52 @@ def test_no_case_hides_another_of_the_same_name() -> None:
             name for cases in contract.__mro__ for name in vars(cases) if name.startswith("test_")
         ]
         assert sorted(set(inherited)) == sorted(inherited)
+
+
+@pytest.mark.parametrize("message", ["", "cannot connect:\nno route"], ids=repr)
+def test_the_contract_finds_a_rejection_that_is_not_one_line(message: str) -> None:
+    def open_storage(_: str) -> Storage:
+        raise StorageUnavailable(message)
+
+    with pytest.raises(AssertionError):
+        StorageUrlContract().test_a_url_that_can_not_be_opened_is_rejected(open_storage, ["mysql:"])
+
+
+def test_the_contract_finds_a_password_in_the_message_of_a_rejection() -> None:
+    def open_storage(url: str) -> Storage:
+        raise StorageUnavailable(f"cannot connect to {url}")
+
+    with pytest.raises(AssertionError):
+        StorageUrlContract().test_a_rejected_url_does_not_show_its_password(
+            open_storage, [f"mysql://alice:{StorageUrlContract.password}@127.0.0.1"]
+        )
+
+
+def test_the_contract_finds_a_password_in_the_cause_of_a_rejection() -> None:
+    def open_storage(url: str) -> Storage:
+        raise StorageUnavailable("no connection") from ValueError(url)
+
+    with pytest.raises(AssertionError):
+        StorageUrlContract().test_a_rejected_url_does_not_show_its_password(
+            open_storage, [f"mysql://alice:{StorageUrlContract.password}@127.0.0.1"]
+        )
+
+
+def test_the_contract_accepts_a_storage_that_opens_its_connection_at_the_first_check() -> None:
+    class Unreachable(MemoryStorage):
+        def check(self) -> None:
+            raise StorageUnavailable("no connection")
+
+    StorageUrlContract().test_a_url_that_can_not_be_opened_is_rejected(
+        lambda _: Unreachable(), ["mysql:"]
+    )
+
+
+def test_the_contract_finds_a_url_that_is_opened_nonetheless() -> None:
+    with pytest.raises(pytest.fail.Exception):
+        StorageUrlContract().test_a_url_that_can_not_be_opened_is_rejected(
+            lambda _: MemoryStorage(), ["mysql:"]
+        )
 
 
 class Faulty:

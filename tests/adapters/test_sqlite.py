@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +16,7 @@ from recipient_fields.adapters.contract import (
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
+    StorageUrlContract,
     assert_storages_agree,
     machine_for,
     port_calls,
@@ -24,6 +25,7 @@ from recipient_fields.adapters.contract.examples import NOW, a_definition
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import Storage
+from recipient_fields.entrypoints.composition import open_storage
 
 
 @contextmanager
@@ -46,6 +48,23 @@ class TestSqliteDurability(StorageDurabilityContract):
     @pytest.fixture
     def opened(self, database: Path) -> Callable[[], AbstractContextManager[Storage]]:
         return lambda: closing(SqliteStorage(database))
+
+
+class TestSqliteUrls(StorageUrlContract):
+    @pytest.fixture
+    def open_storage(self) -> Callable[[str], Storage]:
+        return open_storage
+
+    @pytest.fixture
+    def unopenable_urls(self, tmp_path: Path) -> Collection[str]:
+        text = tmp_path / "text"
+        text.write_text("This is no database.")
+        return [
+            f"sqlite:{tmp_path}",
+            f"sqlite:{tmp_path}/no/such/folder/fields.db",
+            f"sqlite:{text}",
+            f"sqlite:{text}/fields.db",
+        ]
 
 
 def damage(database: Path) -> None:

@@ -26,11 +26,13 @@ from recipient_fields.adapters.contract import (
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
+    StorageUrlContract,
 )
 
 class TestDuckdbStorage(StorageContract): ...
 class TestDuckdbDurability(StorageDurabilityContract): ...
 class TestDuckdbOutage(StorageOutageContract): ...
+class TestDuckdbUrls(StorageUrlContract): ...
 """
 """What the contracts consist of, whoever keeps them."""
 

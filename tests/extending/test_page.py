@@ -8,12 +8,18 @@ from recipient_fields.adapters.contract import (
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
+    StorageUrlContract,
 )
 
 from .conftest import ROOT
 
 PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")
-CONTRACTS = (StorageContract, StorageDurabilityContract, StorageOutageContract)
+CONTRACTS = (
+    StorageContract,
+    StorageDurabilityContract,
+    StorageOutageContract,
+    StorageUrlContract,
+)
 
 
 def test_every_case_that_the_page_names_is_one_of_a_contract() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 
 import pytest
@@ -14,14 +14,17 @@ from recipient_fields.adapters.contract import (
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
+    StorageUrlContract,
     assert_storages_agree,
     machine_for,
     port_calls,
 )
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
+from recipient_fields.application import Storage
+from recipient_fields.entrypoints.composition import open_storage
 
-from .server import EMPTY, execute
+from .server import EMPTY, execute, free_port
 
 
 class TestPostgresStorage(StorageContract):
@@ -35,6 +38,29 @@ class TestPostgresDurability(StorageDurabilityContract):
     @pytest.fixture
     def opened(self, database: str) -> Callable[[], AbstractContextManager[PostgresStorage]]:
         return lambda: closing(PostgresStorage(database))
+
+
+class TestPostgresUrls(StorageUrlContract):
+    @pytest.fixture
+    def open_storage(self) -> Callable[[str], Storage]:
+        return open_storage
+
+    @pytest.fixture
+    def unopenable_urls(self, empty_database: str) -> Collection[str]:
+        user = f"postgresql://alice:{self.password}@"
+        port = free_port()
+        return [
+            f"{user}127.0.0.1:{port}/fields",
+            f"{user}127.0.0.1:{port},127.0.0.1:{port}/fields",
+            f"{user}127.0.0.1:port/fields",
+            f"{user}127.0.0.1/fields?no_such_option=1",
+            f"{user}127.0.0.1:{port}/fields?sslmode=require",
+            f"{user}/fields?host=/no/such/folder",
+            f"{user}[::1/fields",
+            f"postgresql://127.0.0.1:{port}/fields?user=alice&password={self.password}",
+            f"postgresql://alice:{self.password}%ZZ@127.0.0.1:{port}/fields",
+            empty_database,
+        ]
 
 
 class TestServerThatLetsNobodyIn(StorageOutageContract):

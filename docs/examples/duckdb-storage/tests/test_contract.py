@@ -1,6 +1,6 @@
 """The contracts of recipient_fields, kept in DuckDB."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,13 +8,14 @@ from tempfile import TemporaryDirectory
 import duckdb
 import pytest
 from hypothesis import given, settings
-from recipient_fields_duckdb import DuckdbStorage
+from recipient_fields_duckdb import DuckdbStorage, open_storage
 
 from recipient_fields.adapters.contract import (
     Call,
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
+    StorageUrlContract,
     assert_storages_agree,
     machine_for,
     port_calls,
@@ -71,6 +72,21 @@ class TestDuckdbDurability(StorageDurabilityContract):
     def opened(self, tmp_path: Path) -> Callable[[], AbstractContextManager[Storage]]:
         """The same file each time."""
         return lambda: closing(DuckdbStorage(tmp_path / "fields"))
+
+
+class TestDuckdbUrls(StorageUrlContract):
+    """What is reported for URLs that can't be opened."""
+
+    @pytest.fixture
+    def open_storage(self) -> Callable[[str], Storage]:
+        """The function that the entry point names."""
+        return open_storage
+
+    @pytest.fixture
+    def unopenable_urls(self, tmp_path: Path) -> Collection[str]:
+        """No path, a missing folder, and a file of another kind."""
+        (tmp_path / "text").write_text("This is no database.")
+        return ["duckdb:", f"duckdb:{tmp_path}/missing/fields", f"duckdb:{tmp_path}/text"]
 
 
 class TestDuckdbOutage(StorageOutageContract):
