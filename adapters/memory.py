@@ -33,7 +33,6 @@ from recipient_fields.domain import (
     DigestTaken,
     FieldDefinition,
     FieldId,
-    FieldLimitReached,
     FieldNotFound,
     FieldPage,
     FieldQuery,
@@ -41,7 +40,6 @@ from recipient_fields.domain import (
     FoundKey,
     IntegrationId,
     KeyGrant,
-    KeyTaken,
     Organization,
     OrganizationContents,
     OrganizationId,
@@ -54,6 +52,8 @@ from recipient_fields.domain.esp import (
     IntegrationNotFound,
     SyncPlan,
 )
+
+__all__ = ["MemoryStorage"]
 
 
 class MemoryStorage:
@@ -177,14 +177,7 @@ class MemoryFieldRepository:
         """See FieldRepository."""
         with self._lock:
             shelf = self._shelf(organization_id)
-            holder = shelf.find(definition.key)
-            if holder is not None:
-                raise KeyTaken(holder.key, holder.id)
-            source = definition.origin.source
-            if limit is not None and limit <= sum(
-                field.origin.source is source for field in shelf.fields()
-            ):
-                raise FieldLimitReached(limit)
+            self.all(organization_id).require_room(definition, limit=limit)
             return self._add(shelf, organization_id, definition)
 
     def update(

@@ -8,8 +8,10 @@ UnreadableRow.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from attrs import define
 
@@ -32,14 +34,18 @@ from recipient_fields.domain import (
     RecipientField,
     Source,
     ValueExpression,
+    epoch_milliseconds,
+    from_epoch_milliseconds,
 )
 from recipient_fields.domain.esp import Esp, Integration
 
 __all__ = [
     "Reading",
     "UnreadableRow",
+    "field_values",
     "found_key",
     "plain_values",
+    "read_field",
     "stored_field",
     "stored_integration",
     "stored_key",
@@ -126,6 +132,36 @@ def plain_values(definition: FieldDefinition) -> Mapping[str, str | int | None]:
         "custom_insertion_code": definition.custom_insertion_code,
         "custom_value_expression": definition.custom_value_expression,
     }
+
+
+def field_values(field: RecipientField) -> Mapping[str, str | int | None]:
+    """What a row holds of a field, by column: allowed values as JSON, times in milliseconds.
+
+    The columns are in the order in which `read_field` takes them.
+    """
+    allowed = field.allowed_values
+    return {
+        "id": field.id,
+        "organization_id": field.organization_id,
+        **plain_values(field),
+        "version": field.version,
+        "allowed_values": None if allowed is None else json.dumps(allowed.values),
+        "created_at": epoch_milliseconds(field.created_at),
+        "updated_at": epoch_milliseconds(field.updated_at),
+    }
+
+
+def read_field(row: Sequence[Any]) -> RecipientField:
+    """Return the field of a row that holds `field_values`."""
+    *plain, allowed, created_at, updated_at = row
+    with Reading("recipient_fields", row[0]):
+        values: tuple[Any, ...] = (
+            *plain,
+            None if allowed is None else json.loads(allowed),
+            from_epoch_milliseconds(created_at),
+            from_epoch_milliseconds(updated_at),
+        )
+    return stored_field(*values)
 
 
 def stored_key(

@@ -10,7 +10,15 @@ from typing import Final, TypeAlias, TypeVar
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
 
-from .errors import InvalidField, Rule, Violation, Violations
+from .errors import (
+    FieldLimitReached,
+    FieldNotFound,
+    InvalidField,
+    KeyTaken,
+    Rule,
+    Violation,
+    Violations,
+)
 from .identity import FieldId, OrganizationId
 from .instants import MILLISECOND, epoch_milliseconds, format_instant, whole_milliseconds
 from .origins import Channel, Origin
@@ -357,6 +365,26 @@ class Catalog:
     def version_tag(self) -> str:
         """Names this state of this catalog, and no other, even in a storage made anew."""
         return catalog_tag(self.organization_id, self.revision)
+
+    def get(self, reference: FieldReference) -> RecipientField:
+        """Return the field with this id or key. Raises: FieldNotFound if there is none."""
+        for each in self.fields:
+            if reference in (each.id, each.key):
+                return each
+        raise FieldNotFound
+
+    def require_room(self, definition: FieldDefinition, *, limit: int | None = None) -> None:
+        """Check whether this field can be added.
+
+        Raises: KeyTaken if a field has its key, of whatever origin; then FieldLimitReached if
+        `limit` fields have its source.
+        """
+        for each in self.fields:
+            if each.key == definition.key:
+                raise KeyTaken(each.key, each.id)
+        source = definition.origin.source
+        if limit is not None and limit <= sum(each.origin.source is source for each in self.fields):
+            raise FieldLimitReached(limit)
 
 
 def catalog_tag(organization_id: OrganizationId, revision: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
 
 from attrs import frozen
 
@@ -23,17 +22,14 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
     epoch_milliseconds,
-    from_epoch_milliseconds,
 )
 from recipient_fields.domain.esp import SyncPlan
 
-from ..rows import Reading, plain_values, stored_field
+from ..rows import field_values, plain_values, read_field
 from .columns import storable_id
 from .database import Database
 from .organizations import catalog_revision, move_revision
 from .queries import COUNT, bind, select_statement
-
-Row: TypeAlias = tuple[Any, ...]
 
 _COLUMNS = (
     "id, organization_id, name, key, data_type, insertable, source, integration_id,"
@@ -89,7 +85,7 @@ class SqliteFieldRepository:
             revision = catalog_revision(connection, organization_id)
             values = bind(organization_id, query)
             rows = connection.execute(select_statement(_COLUMNS, query), values)
-            fields = [_field(row) for row in rows]
+            fields = [read_field(row) for row in rows]
             (total,) = connection.execute(COUNT, values).fetchone()
             return query.page(organization_id, revision, fields, total)
 
@@ -127,7 +123,7 @@ class SqliteFieldRepository:
             field = _get(connection, organization_id, reference)
             changed = change(field)
             if changed != field:
-                connection.execute(_UPDATE, _changed_values(changed))
+                connection.execute(_UPDATE, field_values(changed))
                 move_revision(connection, organization_id)
             return changed
 
@@ -146,7 +142,7 @@ def select_fields(
 ) -> tuple[RecipientField, ...]:
     """The organization's fields by ascending id."""
     rows = connection.execute(_SELECT_ALL, {"organization_id": organization_id})
-    return tuple(_field(row) for row in rows)
+    return tuple(read_field(row) for row in rows)
 
 
 def delete_fields(
@@ -165,7 +161,7 @@ def apply_plan(
 ) -> None:
     """Store what the plan does to the fields."""
     delete_fields(connection, organization_id, plan.removed)
-    connection.executemany(_UPDATE, map(_changed_values, plan.updated))
+    connection.executemany(_UPDATE, map(field_values, plan.updated))
     for definition in plan.created:
         connection.execute(_INSERT, {"organization_id": organization_id, **_values(definition)})
     if plan.updated or plan.created:
@@ -190,7 +186,7 @@ def _find(
     else:
         cursor = connection.execute(_SELECT_BY_ID, {**values, "id": storable_id(reference)})
     row = cursor.fetchone()
-    return None if row is None else _field(row)
+    return None if row is None else read_field(row)
 
 
 def _values(definition: FieldDefinition) -> Mapping[str, object]:
@@ -200,25 +196,3 @@ def _values(definition: FieldDefinition) -> Mapping[str, object]:
         "allowed_values": None if allowed is None else json.dumps(allowed.values),
         "created_at": epoch_milliseconds(definition.created_at),
     }
-
-
-def _changed_values(field: RecipientField) -> Mapping[str, object]:
-    return {
-        "organization_id": field.organization_id,
-        "id": field.id,
-        **_values(field),
-        "updated_at": epoch_milliseconds(field.updated_at),
-        "version": field.version,
-    }
-
-
-def _field(row: Row) -> RecipientField:
-    *plain, allowed, created_at, updated_at = row
-    with Reading("recipient_fields", row[0]):
-        values: Row = (
-            *plain,
-            None if allowed is None else json.loads(allowed),
-            from_epoch_milliseconds(created_at),
-            from_epoch_milliseconds(updated_at),
-        )
-    return stored_field(*values)

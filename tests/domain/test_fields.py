@@ -22,10 +22,14 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldId,
+    FieldKey,
+    FieldLimitReached,
     FieldName,
+    FieldNotFound,
     FieldReplacement,
     IntegrationId,
     InvalidField,
+    KeyTaken,
     OperationForbidden,
     OrganizationId,
     Precondition,
@@ -529,3 +533,46 @@ class TestAVersionTag:
         one, other = OrganizationId(1), OrganizationId(2)
         catalogs = [Catalog(one, 1, ()), Catalog(one, 2, ()), Catalog(other, 1, ())]
         assert len({catalog.version_tag for catalog in catalogs}) == 3
+
+
+class TestACatalog:
+    @pytest.fixture
+    def catalog(self, make_field):
+        fields = (
+            evolve(make_field(API, name="City"), id=FieldId(3)),
+            evolve(make_field(ADMINISTRATOR, name="Town"), id=FieldId(7)),
+        )
+        return Catalog(OrganizationId(1), 5, fields)
+
+    def test_returns_a_field_by_its_id_and_by_its_key(self, catalog):
+        for field in catalog.fields:
+            assert catalog.get(field.id) is field
+            assert catalog.get(field.key) is field
+
+    @pytest.mark.parametrize("reference", [FieldId(4), FieldId(0), FieldKey("zip")])
+    def test_raises_if_it_has_no_such_field(self, catalog, reference):
+        with pytest.raises(FieldNotFound):
+            catalog.get(reference)
+
+    @pytest.mark.parametrize("holder", [0, 1])
+    def test_has_no_room_for_a_taken_key_of_whatever_origin(self, catalog, make_field, holder):
+        field = catalog.fields[holder]
+        for by in CHANNELS:
+            with pytest.raises(KeyTaken) as taken:
+                catalog.require_room(make_field(by, name="Other", key=field.key), limit=0)
+            assert (taken.value.key, taken.value.existing_id) == (field.key, field.id)
+
+    @pytest.mark.parametrize("by", [API, ADMINISTRATOR])
+    def test_has_room_below_the_limit_of_fields_of_one_source(self, catalog, make_field, by):
+        zip_code = make_field(by, name="Zip")
+        catalog.require_room(zip_code)
+        catalog.require_room(zip_code, limit=2)
+        for limit in (1, 0):
+            with pytest.raises(FieldLimitReached) as reached:
+                catalog.require_room(zip_code, limit=limit)
+            assert reached.value.limit == limit
+
+    def test_counts_no_fields_of_another_source(self, catalog, make_field):
+        catalog.require_room(make_field(SYNC, name="Zip"), limit=1)
+        with pytest.raises(FieldLimitReached):
+            catalog.require_room(make_field(SYNC, name="Zip"), limit=0)

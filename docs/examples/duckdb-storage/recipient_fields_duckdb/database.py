@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import duckdb
 
+from recipient_fields.adapters.driver_errors import unavailable_on
 from recipient_fields.domain import StorageUnavailable, epoch_milliseconds, from_epoch_milliseconds
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
@@ -75,17 +76,14 @@ class Database:
         self._root.close()
 
 
-@contextmanager
-def _translated_errors() -> Iterator[None]:
-    try:
-        yield
-    except (
+def _translated_errors() -> AbstractContextManager[None]:
+    return unavailable_on(
         duckdb.OperationalError,  # the file, the disk, the memory, a lock, a conflict
         duckdb.CatalogException,  # a table is missing
         duckdb.FatalException,  # the database was invalidated by an earlier failure
         duckdb.InternalError,
-    ) as error:
-        raise StorageUnavailable(f"DuckDB: {error}") from error
+        technology="DuckDB",
+    )
 
 
 def next_id(connection: Connection, sequence: str) -> int:

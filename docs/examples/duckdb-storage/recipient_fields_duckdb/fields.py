@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from typing import Any
 
 from attrs import frozen
 
-from recipient_fields.adapters.rows import plain_values, stored_field
+from recipient_fields.adapters.rows import field_values, read_field
 from recipient_fields.application import FieldChange, FieldCheck, PublishedCatalog, published
 from recipient_fields.domain import (
     Catalog,
@@ -22,13 +20,12 @@ from recipient_fields.domain import (
     KeyTaken,
     OrganizationId,
     RecipientField,
-    epoch_milliseconds,
 )
 
-from .database import Connection, Database, insert, instant, next_id, update
+from .database import Connection, Database, insert, next_id, update
 from .organizations import current_revision, move_revision
 
-# In the order of `stored_field`, which makes a field of them.
+# In the order of `field_values`; `read_field` returns the field.
 _SELECT = """
     SELECT id, organization_id, name, key, data_type, insertable, source, integration_id,
         esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,
@@ -104,7 +101,7 @@ def catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
     """The organization's fields by ascending id, with their revision; OrganizationNotFound."""
     revision = current_revision(connection, organization_id)
     rows = connection.execute(f"{_SELECT} ORDER BY id", [organization_id]).fetchall()
-    return Catalog(organization_id, revision, tuple(map(_field, rows)))
+    return Catalog(organization_id, revision, tuple(map(read_field, rows)))
 
 
 def replace_fields(
@@ -140,34 +137,16 @@ def _find(
 ) -> RecipientField | None:
     column = "key" if isinstance(reference, str) else "id"
     row = connection.execute(f"{_SELECT} AND {column} = ?", [organization_id, reference]).fetchone()
-    return None if row is None else _field(row)
+    return None if row is None else read_field(row)
 
 
 def _insert(
     connection: Connection, organization_id: OrganizationId, definition: FieldDefinition
 ) -> RecipientField:
     field = definition.stored(FieldId(next_id(connection, "field_ids")), organization_id)
-    insert(connection, "recipient_fields", _row(field))
+    insert(connection, "recipient_fields", field_values(field))
     return field
 
 
 def _update(connection: Connection, field: RecipientField) -> None:
-    update(connection, "recipient_fields", field.id, _row(field))
-
-
-def _row(field: RecipientField) -> dict[str, object]:
-    allowed = field.allowed_values
-    return {
-        **plain_values(field),
-        "id": field.id,
-        "organization_id": field.organization_id,
-        "allowed_values": None if allowed is None else json.dumps(allowed.values),
-        "created_at": epoch_milliseconds(field.created_at),
-        "updated_at": epoch_milliseconds(field.updated_at),
-        "version": field.version,
-    }
-
-
-def _field(row: tuple[Any, ...]) -> RecipientField:
-    allowed = None if row[12] is None else json.loads(row[12])
-    return stored_field(*row[:12], *(allowed, *map(instant, row[13:])))
+    update(connection, "recipient_fields", field.id, field_values(field))

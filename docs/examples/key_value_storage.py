@@ -1,0 +1,109 @@
+"""A storage to start from: its fields are in a key/value store, all else is still in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, MutableMapping
+from functools import partial
+from threading import RLock
+from time import time_ns
+
+from recipient_fields.adapters.driver_errors import unavailable_on
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.rows import field_values, read_field
+from recipient_fields.application import (
+    FieldChange,
+    FieldCheck,
+    OrganizationRepository,
+    PublishedCatalog,
+    published,
+)
+from recipient_fields.domain import (
+    Catalog,
+    FieldDefinition,
+    FieldId,
+    FieldPage,
+    FieldQuery,
+    FieldReference,
+    OrganizationId,
+    OrganizationNotFound,
+    RecipientField,
+)
+
+# Name the errors that your driver raises.
+_translated = partial(unavailable_on, OSError, technology="Key/value store")
+
+
+class KeyValueStorage(MemoryStorage):
+    """Replace the other repositories one by one, until nothing of MemoryStorage is left."""
+
+    def __init__(self, store: MutableMapping[str, str]) -> None:
+        super().__init__()
+        self.fields = KeyValueFieldRepository(store, self.organizations)
+
+
+class KeyValueFieldRepository:
+    """A FieldRepository. One document holds a catalog, so one write is one transaction."""
+
+    def __init__(self, store: MutableMapping[str, str], owners: OrganizationRepository) -> None:
+        self._store, self._owners, self._lock = store, owners, RLock()
+
+    def all(self, organization_id: OrganizationId, /) -> Catalog:
+        with self._lock, _translated():
+            owners = {each.id: each for each in self._owners.all()}
+            if organization_id not in owners:
+                raise OrganizationNotFound
+            return self._read(organization_id, owners[organization_id].first_revision)
+
+    def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        return published(self.all(organization_id))
+
+    def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
+        return query.select(self.all(organization_id))
+
+    def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
+        with self._lock, _translated():
+            return self._read(organization_id).get(reference)
+
+    def add(
+        self,
+        organization_id: OrganizationId,
+        definition: FieldDefinition,
+        /,
+        *,
+        limit: int | None = None,
+    ) -> RecipientField:
+        with self._lock, _translated():
+            catalog = self.all(organization_id)
+            catalog.require_room(definition, limit=limit)
+            self._store["last id"] = str(int(self._store.get("last id", "0")) + 1)
+            field = definition.stored(FieldId(int(self._store["last id"])), organization_id)
+            self._write(catalog, [*catalog.fields, field])
+            return field
+
+    def update(
+        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+    ) -> RecipientField:
+        with self._lock, _translated():
+            catalog = self._read(organization_id)
+            changed = change(field := catalog.get(reference))
+            if changed != field:
+                self._write(catalog, [changed if f is field else f for f in catalog.fields])
+            return changed
+
+    def delete(
+        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+    ) -> None:
+        with self._lock, _translated():
+            catalog = self._read(organization_id)
+            check(field := catalog.get(reference))
+            self._write(catalog, [f for f in catalog.fields if f is not field])
+
+    def _read(self, organization_id: OrganizationId, empty_at: int = 0) -> Catalog:
+        revision, *rows = json.loads(self._store.get(f"fields/{organization_id}", f"[{empty_at}]"))
+        return Catalog(organization_id, revision, tuple(map(read_field, rows)))
+
+    def _write(self, catalog: Catalog, fields: Iterable[RecipientField]) -> None:
+        revision = max(catalog.revision + 1, time_ns() // 1_000_000)
+        rows = (list(field_values(field).values()) for field in fields)
+        self._store[f"fields/{catalog.organization_id}"] = json.dumps([revision, *rows])

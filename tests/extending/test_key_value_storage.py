@@ -1,0 +1,98 @@
+"""The storage to start from is short, passes the cases of the fields, and uses public names."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recipient_fields.adapters.contract import READS, WRITES
+from recipient_fields.adapters.contract.examples import NOW, a_definition
+from recipient_fields.application import Storage
+from recipient_fields.domain import StorageUnavailable
+
+from .conftest import ROOT
+
+SKELETON = ROOT / "docs" / "examples" / "key_value_storage.py"
+ITS_TEST = SKELETON.with_name(f"test_{SKELETON.name}")
+MOST_LINES = 60
+"""Of code: without blank lines, comments, imports and docstrings."""
+
+
+def test_the_skeleton_passes_the_contract_of_the_fields(tmp_path: Path) -> None:
+    for file in (SKELETON, ITS_TEST):
+        shutil.copy(file, tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", ITS_TEST.name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    passed = re.search(r"^(\d+) passed in", run.stdout, re.MULTILINE)
+    assert passed is not None, run.stdout + run.stderr
+    assert int(passed[1]) > 250
+
+
+def test_the_skeleton_has_at_most_60_lines_of_code() -> None:
+    text = SKELETON.read_text("utf-8")
+    left_out = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    lines = [
+        line
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.startswith("#") and number not in left_out
+    ]
+    assert len(lines) <= MOST_LINES
+
+
+def test_the_skeleton_imports_public_names_only() -> None:
+    imports = [
+        node
+        for file in (SKELETON, ITS_TEST)
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("recipient_fields.")
+    ]
+    assert len(imports) >= 7
+    for node in imports:
+        public = import_module(node.module or "").__all__
+        assert [alias.name for alias in node.names if alias.name not in public] == []
+
+
+class Store(dict[str, str]):
+    """A key/value store that can fail."""
+
+    fails = False
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self.fails:
+            raise OSError("no space left on device")
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize(
+    "call", [each for name, each in {**READS, **WRITES}.items() if name.startswith("fields.")]
+)
+def test_a_failing_store_is_an_unavailable_storage(call: Callable[[Storage], object]) -> None:
+    skeleton = runpy.run_path(str(SKELETON))
+    store = Store()
+    storage: Storage = skeleton["KeyValueStorage"](store)
+    ours = storage.organizations.add("ACME", NOW).id
+    storage.fields.add(ours, a_definition())
+    store.fails = True
+    with pytest.raises(StorageUnavailable, match=r"^Key/value store: no space left on device$"):
+        call(storage)
