@@ -14,7 +14,6 @@ from recipient_fields.domain import (
     Access,
     Credential,
     KeyValidationUnavailable,
-    OrganizationId,
     PlainKey,
     Rejection,
     RejectionReason,
@@ -82,9 +81,9 @@ def test_a_key_is_valid_until_its_end(issued, validator, clock):
 
 
 def test_a_revoked_key_is_rejected_as_such_even_after_its_end(
-    issued, administration, validator, clock
+    issued, administration, validator, clock, acme
 ):
-    administration.revoke_key(issued.api_key.id)
+    administration.revoke_key(acme, issued.api_key.id)
     for _ in range(2):
         rejection = Rejection(RejectionReason.REVOKED, issued.api_key.id)
         assert validator.validate(issued.plain.reveal()) == rejection
@@ -92,7 +91,7 @@ def test_a_revoked_key_is_rejected_as_such_even_after_its_end(
 
 
 def test_every_well_formed_key_that_is_not_valid_takes_the_same_steps(
-    issued, administration, storage, clock
+    issued, administration, storage, clock, acme
 ):
     """So that the duration of a response does not disclose the reason."""
 
@@ -103,13 +102,13 @@ def test_every_well_formed_key_that_is_not_valid_takes_the_same_steps(
             self.steps.append("find")
             return storage.api_keys.find(digest)
 
-        def record_use(self, key_id, at, /):
+        def record_use(self, organization_id, key_id, at, /):
             self.steps.append("record_use")
 
     recorded = Recorded(RLock(), storage.organizations, storage.fields)
     validator = StoredKeyValidator(recorded, clock)
-    revoked = administration.issue_key(OrganizationId(issued.api_key.organization_id), name="R")
-    administration.revoke_key(revoked.api_key.id)
+    revoked = administration.issue_key(acme, name="R")
+    administration.revoke_key(acme, revoked.api_key.id)
     clock.move(90 * DAY)
     for presented in (revoked.plain.reveal(), issued.plain.reveal(), EXAMPLE):
         recorded.steps.clear()

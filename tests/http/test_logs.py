@@ -141,7 +141,7 @@ def rejected(stand: Stand, bakery: OrganizationId) -> dict[str, tuple[str | None
     """For each reason an `Authorization` header, and the id of its key if there is one."""
     expired = stand.issue(bakery, lifetime=timedelta(seconds=1))
     revoked = stand.issue(bakery)
-    stand.administration.revoke_key(revoked.api_key.id)
+    stand.administration.revoke_key(bakery, revoked.api_key.id)
     stand.clock.move(seconds=1)
     return {
         "missing": (None, None),

@@ -60,7 +60,7 @@ def test_the_log_alone_shows_why_a_request_gets_401(
 ) -> None:
     expired = core.administration.issue_key(acme, name="E", lifetime=timedelta(seconds=1))
     revoked = core.administration.issue_key(acme, name="R")
-    core.administration.revoke_key(revoked.api_key.id)
+    core.administration.revoke_key(acme, revoked.api_key.id)
     keys = {
         "malformed": key[:-1],
         "unknown": PlainKey.generate().reveal(),

@@ -71,7 +71,7 @@ class TestStoredKeys(KeyValidatorContract):
         acme = core.administration.create_organization("Acme").id
         expired = core.administration.issue_key(acme, name="E", lifetime=timedelta(seconds=1))
         revoked = core.administration.issue_key(acme, name="R")
-        core.administration.revoke_key(revoked.api_key.id)
+        core.administration.revoke_key(acme, revoked.api_key.id)
         clock.move(1)
         return [
             EndedKey(key.plain.reveal(), Rejection(reason, key.api_key.id))
