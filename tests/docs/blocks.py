@@ -2,8 +2,9 @@
 
 What a block is, its language says:
 
-- `sh` and `python` are run as they are written, in order: all of a page in one empty folder, its
-  shell blocks in one bash with `set -euo pipefail`, its Python blocks in one process.
+- `sh`, `python` and `js` are run as they are written, in order: all of a page in one empty folder,
+  its shell blocks in one bash with `set -euo pipefail`, its Python blocks in one process. Each
+  block of JavaScript is an ES module.
 - `text`, `json` and `http` directly behind such a block show all that it printed: see `printed.py`.
   Elsewhere `json` and `http` are examples.
 - Any other language is configuration or another program's; none at all, a drawing.
@@ -27,7 +28,7 @@ PAGES = (
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 
-RUN = {"sh", "python"}
+RUN = {"sh", "python", "js"}
 SHOWN = {"text", "json", "http"}
 
 _NOT_RUN = re.compile(r"<!-- not run: (.+) -->")

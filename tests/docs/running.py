@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -38,10 +39,21 @@ for path in paths:
     exec(code, namespace)
     print(chr(0x1e), end="", flush=True)
 """
+_NODE = """
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+for await (const path of createInterface({ input: process.stdin })) {
+  await import(pathToFileURL(path));
+  process.stdout.write("\\x1e");
+}
+"""
 _INTERPRETERS = {
     "sh": ("bash", "-c", _BASH),
     "python": (sys.executable, "-W", "error", "-c", _PYTHON),
+    "js": ("node", "--input-type=module", "--eval", _NODE),
 }
+_SUFFIXES = {"js": ".mjs"}
+"""The suffix of the file, if the interpreter requires one."""
 
 
 class BlockFailed(AssertionError):
@@ -97,7 +109,8 @@ class _Session:
 
     def run(self, text: str, block: Block) -> str:
         assert self._process.stdin is not None
-        path = self._blocks / f"{Path(block.page).stem}-{next(self._numbers)}"
+        name = f"{Path(block.page).stem}-{next(self._numbers)}{_SUFFIXES.get(block.language, '')}"
+        path = self._blocks / name
         path.write_text(text, "utf-8")
         self._process.stdin.write(f"{path}\n".encode())
         self._process.stdin.flush()
@@ -122,6 +135,8 @@ def _session(
 ) -> Iterator[_Session]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("RECIPIENT_FIELDS_")}
+    if shutil.which(command[0], path=path) is None:
+        raise BlockFailed(f"The program `{command[0]}` is missing: install it, or correct PATH.")
     blocks = folder.with_name(f"{folder.name}-blocks")
     blocks.mkdir(exist_ok=True)
     with subprocess.Popen(

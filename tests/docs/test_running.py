@@ -41,6 +41,25 @@ def test_blocks_of_a_page_share_a_folder_a_shell_and_a_process(tmp_path: Path) -
     assert run(page, tmp_path / "page") == ["", "", "Ada\n", "Ada\n"]
 
 
+def test_a_block_of_javascript_is_a_module_of_its_own(tmp_path: Path) -> None:
+    page = (
+        fenced("js", "import { cwd } from 'node:process';\nconsole.log(cwd());")
+        + fenced("js", "const cwd = await Promise.resolve('own');\nconsole.log(cwd);")
+        + fenced("sh", "pwd")
+    )
+    folder = f"{tmp_path / 'page'}\n"
+    assert run(page, tmp_path / "page") == [folder, "own\n", folder]
+
+
+def test_a_missing_interpreter_fails_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(BlockFailed, match="`node` is missing"):
+        run(fenced("js", "console.log(1);"), tmp_path / "page")
+
+
 def test_another_output_than_the_one_shown_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="line 8"):
         run(fenced("sh", "echo one") + fenced("text", "two"), tmp_path / "page")
@@ -60,6 +79,9 @@ def test_more_output_than_is_shown_is_noticed(tmp_path: Path) -> None:
         fenced("sh", "echo told; exit 0"),
         fenced("python", "print('told')\n1 / 0"),
         fenced("python", "import sys\nprint('told', flush=True)\nsys.exit()"),
+        fenced("js", "console.log('told');\nthrow new Error();"),
+        fenced("js", "console.log('told');\nawait Promise.reject(new Error());"),
+        fenced("js", "console.log('told');\nprocess.exit();"),
     ],
 )
 def test_a_block_that_fails_or_ends_the_session_fails_the_page(block: str, tmp_path: Path) -> None:
