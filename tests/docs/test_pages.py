@@ -26,7 +26,7 @@ PAGES_THAT_RUN = [page for page, blocks in BLOCKS.items() if any(block.runs for 
 BRIEF = {"README.md"}
 """The pages that don't show all that their blocks print."""
 
-PREPARED = {"docs/http-api.md": "demonstration"}
+PREPARED = {"docs/calling-the-api.md": "demonstration", "docs/http-api.md": "demonstration"}
 """The fixture that a page takes for granted: it says which variables are set."""
 
 
