@@ -241,7 +241,7 @@ _ERROR_PARTS: Schema = {
     "ErrorCode": {
         "type": "string",
         "enum": list(STATUSES),
-        "description": "What went wrong, for programs. docs/errors.md has each code's cure.",
+        "description": "What went wrong, for programs. docs/errors.md#CODE describes each code.",
     },
     "ErrorRequestId": {
         "type": "string",
@@ -285,7 +285,11 @@ _PROBLEM: Schema = {
     "type": "object",
     "description": "An error in the form of RFC 9457, if `Accept` has `application/problem+json`.",
     "properties": {
-        "type": {"type": "string", "minLength": 1},
+        "type": {
+            "type": "string",
+            "minLength": 1,
+            "description": "`urn:recipient-fields:problem:` and the code.",
+        },
         "title": {"type": "string", "minLength": 1},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
         "detail": {"type": "string", "minLength": 1},

@@ -2,35 +2,62 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from recipient_fields.domain import Rule
 from recipient_fields.entrypoints.http.list_parameters import NAMES
-from recipient_fields.entrypoints.http.problems import STATUSES
+from recipient_fields.entrypoints.http.problems import STATUSES, problem, render_problem
 
 DOCS = Path(__file__).parents[2] / "docs"
+ERRORS = (DOCS / "errors.md").read_text("utf-8")
 
-_ROW = re.compile(r"^\| (?:(\d{3}) \| )?`(\w+)` \| (.+) \| (.+) \|$", re.MULTILINE)
+_CODE = re.compile(
+    r"^### `(\w+)`\n\n(?:Status (\d{3})\. )?([^\n].+?)\n\n\*\*What to do:\*\* (.+?)\n(?=\n#|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
-def test_every_error_code_has_its_status_a_cause_and_a_cure() -> None:
-    rows = _rows("Codes")
-
-    assert [(code, int(status)) for status, code, _, _ in rows] == sorted(
+def test_every_error_code_has_a_heading_with_its_status_cause_and_solution() -> None:
+    assert [(code, int(status)) for code, status in _codes("Codes")] == sorted(
         STATUSES.items(), key=lambda item: item[1]
     )
 
 
-def test_every_reason_and_every_detail_has_a_cause_and_a_cure(contract: dict[str, Any]) -> None:
+def test_every_reason_and_every_detail_has_a_heading_with_its_cause_and_solution(
+    contract: dict[str, Any],
+) -> None:
     reasons = contract["components"]["schemas"]["ErrorReason"]["enum"]
 
-    assert [code for _, code, _, _ in _rows("Reasons of `forbidden`")] == reasons
-    assert [code for _, code, _, _ in _rows("Details of `validation_failed`")] == [
-        *(rule.value for rule in Rule),
-        "key_already_exists",
+    assert [code for code, _ in _codes("Reasons of `forbidden`")] == reasons
+    assert [code for code, _ in _codes("Details of `validation_failed`")] == [
+        rule.value for rule in Rule
     ]
+
+
+def test_no_two_headings_of_the_page_have_one_anchor() -> None:
+    headings = re.findall(r"^#+ `?(.+?)`?$", ERRORS, re.MULTILINE)
+    anchors = [heading.lower() for heading in headings]
+
+    assert sorted(set(anchors)) == sorted(anchors)
+
+
+def test_every_heading_of_a_code_has_a_cause_and_a_solution() -> None:
+    assert len(re.findall("^### ", ERRORS, re.MULTILINE)) == len(_CODE.findall(ERRORS))
+
+
+@pytest.mark.parametrize("code", STATUSES)
+def test_the_type_of_a_problem_document_ends_with_the_anchor(code: str) -> None:
+    document = json.loads(render_problem(problem(code, "Message."), "request-1"))
+    prefix, _, anchor = document["type"].rpartition(":")
+
+    assert f"\n### `{anchor}`\n" in ERRORS
+    assert f"`{prefix}:`" in ERRORS
 
 
 def test_the_guide_has_every_request_member_and_parameter(contract: dict[str, Any]) -> None:
@@ -47,8 +74,8 @@ def test_the_guide_has_every_request_member_and_parameter(contract: dict[str, An
     ] == []
 
 
-def _rows(section: str) -> list[tuple[str, str, str, str]]:
-    """Status, code, cause and cure of each row of a section's table."""
-    text = (DOCS / "errors.md").read_text("utf-8").partition(f"## {section}\n")[2]
-    rows: list[tuple[str, str, str, str]] = _ROW.findall(text.partition("\n## ")[0])
-    return rows
+def _codes(section: str) -> Iterator[tuple[str, str]]:
+    """Code and status of each heading in this section that has a cause and a solution."""
+    text = ERRORS.partition(f"## {section}\n")[2]
+    for code, status, _, _ in _CODE.findall(re.split(r"\n(?=## )", text)[0] + "\n"):
+        yield code, status
