@@ -24,7 +24,7 @@ test-all: install ## run the whole test suite, as continuous integration does
 	@echo "About 10 minutes on two cores."
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-test-browser: install ## try the reference at /docs in Debian's chromium, installing it if absent
+test-browser: install ## test /docs and the documentation in Debian's chromium, installing it if absent
 	{ command -v chromium && command -v chromedriver; } >/dev/null || \
 		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
 	$(BIN)/python -m pytest tests/browser

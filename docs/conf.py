@@ -37,7 +37,7 @@ def _aliases() -> Iterator[tuple[str, str]]:
 
 project = "Recipient Fields"
 project_copyright = "the authors of Recipient Fields"
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["examples"]
 nitpicky = True
 # What is not ours is described elsewhere, and building asks no other site.
@@ -66,6 +66,7 @@ toc_object_entries_show_parents = "hide"
 
 _log = logging.getLogger(__name__)
 _ALIAS = re.compile(r"TypeAliasForwardRef\('([^']+)'\)")  # How autodoc writes one inside a type.
+_FILE_NAME = re.compile(r"(?<=\w/)(?=\w+\.\w)")  # Where it begins, in a path with folders.
 _ATTRS_DEFAULT = re.compile(r"attr_dict\['(\w+)'\]\.default")
 
 
@@ -75,6 +76,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", _readable_signature)
     app.connect("missing-reference", _by_public_name)
     app.connect("doctree-read", _require_descriptions)
+    app.connect("doctree-read", _fit_cells)
 
 
 def _own_words(
@@ -132,6 +134,19 @@ def _require_descriptions(_app: Sphinx, doctree: nodes.document) -> None:
     for described in doctree.findall(addnodes.desc):
         if described["objtype"] != "attribute" and not described[-1].children:
             _log.warning("%s is not described", described[0]["fullname"], location=described)
+
+
+def _fit_cells(_app: Sphinx, doctree: nodes.document) -> None:
+    """Mark the table cells that contain sentences, and let paths break before the file's name."""
+    for cell in doctree.findall(nodes.entry):
+        if len(cell.astext().split()) >= 5:
+            cell["classes"].append("sentence")
+        for code in [*cell.findall(nodes.literal)]:
+            folder, *names = _FILE_NAME.split(code.astext())
+            code.clear()
+            code += nodes.Text(folder)
+            for name in names:
+                code += [nodes.raw("", "<wbr>", format="html"), nodes.Text(name)]
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import element_to_be_clickable
 from selenium.webdriver.support.wait import WebDriverWait
@@ -18,36 +18,11 @@ from recipient_fields.entrypoints.http.openapi import document
 
 from ..openapi.live import Live, live_service
 
-CHROMIUM = "/usr/bin/chromium"
-CHROMEDRIVER = "/usr/bin/chromedriver"
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1280,2000",
-)
-
 
 @pytest.fixture
 def live() -> Iterator[Live]:
     with live_service("memory:") as live:
         yield live
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Chrome]:
-    options = ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    with Chrome(options, ChromeService(CHROMEDRIVER)) as browser:
-        yield browser
 
 
 def test_a_key_can_be_entered_and_a_request_tried(

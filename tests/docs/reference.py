@@ -124,7 +124,8 @@ def _default(option: click.Option) -> str:
 
 
 def _code(text: str) -> str:
-    return "`{}`".format(text.replace("|", r"\|"))
+    """Code in a table's cell, which breaks at spaces only: the choices are therefore spaced."""
+    return "`{}`".format(text.replace("|", r" \| "))
 
 
 _PARTS = {

@@ -1,0 +1,50 @@
+"""Debian's Chromium, without a network of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
+CHROMIUM = "/usr/bin/chromium"
+CHROMEDRIVER = "/usr/bin/chromedriver"
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,2000",
+)
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[Chrome]:
+    """A browser that keeps its profile in this folder."""
+    options = ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with Chrome(options, ChromeService(CHROMEDRIVER)) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Chrome]:
+    """A new browser for this test."""
+    with chromium(tmp_path / "profile") as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def shared_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """One browser for all tests of a module."""
+    with chromium(tmp_path_factory.mktemp("browser") / "profile") as browser:
+        yield browser
