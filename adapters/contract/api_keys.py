@@ -208,7 +208,7 @@ class ApiKeyCases:
         other = api_keys.add(a_grant(ours))
         taken = evolve(a_grant(ours), digest=other.digest)
         with pytest.raises(DigestTaken):
-            api_keys.rotate(key.id, lambda key: (key.revoked(NOW), taken))
+            api_keys.rotate(ours, key.id, lambda key: (key.revoked(NOW), taken))
         assert api_keys.all(ours) == (key, other)
 
     def test_a_use_is_recorded_and_only_ever_moves_forward(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, MutableMapping
 from functools import partial
 from threading import RLock
 from time import time_ns
+from typing import TypeAlias
 
 from recipient_fields.adapters.driver_errors import unavailable_on
 from recipient_fields.adapters.memory import MemoryStorage
@@ -26,18 +27,17 @@ from recipient_fields.domain import (
     FieldQuery,
     FieldReference,
     OrganizationId,
-    OrganizationNotFound,
     RecipientField,
 )
 
-# Name the errors that your driver raises.
-_translated = partial(unavailable_on, OSError, technology="Key/value store")
+Store: TypeAlias = MutableMapping[str, str]  # Your driver's client.
+translated = partial(unavailable_on, OSError, technology="Key/value store")  # Its errors.
 
 
 class KeyValueStorage(MemoryStorage):
     """Replace the other repositories one by one, until nothing of MemoryStorage is left."""
 
-    def __init__(self, store: MutableMapping[str, str]) -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__()
         self.fields = KeyValueFieldRepository(store, self.organizations)
 
@@ -45,15 +45,13 @@ class KeyValueStorage(MemoryStorage):
 class KeyValueFieldRepository:
     """A FieldRepository. One document holds a catalog, so one write is one transaction."""
 
-    def __init__(self, store: MutableMapping[str, str], owners: OrganizationRepository) -> None:
-        self._store, self._owners, self._lock = store, owners, RLock()
+    def __init__(self, store: Store, organizations: OrganizationRepository) -> None:
+        self._store, self._organizations, self._lock = store, organizations, RLock()
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
-        with self._lock, _translated():
-            owners = {each.id: each for each in self._owners.all()}
-            if organization_id not in owners:
-                raise OrganizationNotFound
-            return self._read(organization_id, owners[organization_id].first_revision)
+        with self._lock, translated():
+            organization = self._organizations.get(organization_id)
+            return self._read(organization_id, organization.first_revision)
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         return published(self.all(organization_id))
@@ -62,7 +60,7 @@ class KeyValueFieldRepository:
         return query.select(self.all(organization_id))
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        with self._lock, _translated():
+        with self._lock, translated():
             return self._read(organization_id).get(reference)
 
     def add(
@@ -73,7 +71,7 @@ class KeyValueFieldRepository:
         *,
         limit: int | None = None,
     ) -> RecipientField:
-        with self._lock, _translated():
+        with self._lock, translated():
             catalog = self.all(organization_id)
             catalog.require_room(definition, limit=limit)
             self._store["last id"] = str(int(self._store.get("last id", "0")) + 1)
@@ -84,23 +82,25 @@ class KeyValueFieldRepository:
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
     ) -> RecipientField:
-        with self._lock, _translated():
+        with self._lock, translated():
             catalog = self._read(organization_id)
-            changed = change(field := catalog.get(reference))
-            if changed != field:
+            field = catalog.get(reference)
+            if (changed := change(field)) != field:
                 self._write(catalog, [changed if f is field else f for f in catalog.fields])
             return changed
 
     def delete(
         self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
     ) -> None:
-        with self._lock, _translated():
+        with self._lock, translated():
             catalog = self._read(organization_id)
-            check(field := catalog.get(reference))
+            field = catalog.get(reference)
+            check(field)
             self._write(catalog, [f for f in catalog.fields if f is not field])
 
-    def _read(self, organization_id: OrganizationId, empty_at: int = 0) -> Catalog:
-        revision, *rows = json.loads(self._store.get(f"fields/{organization_id}", f"[{empty_at}]"))
+    def _read(self, organization_id: OrganizationId, first_revision: int = 0) -> Catalog:
+        document = self._store.get(f"fields/{organization_id}", f"[{first_revision}]")
+        revision, *rows = json.loads(document)
         return Catalog(organization_id, revision, tuple(map(read_field, rows)))
 
     def _write(self, catalog: Catalog, fields: Iterable[RecipientField]) -> None:
