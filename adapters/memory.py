@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
-from itertools import count
 from threading import RLock
+from typing import TypeVar
 
 from attrs import evolve
 
@@ -20,8 +21,11 @@ from recipient_fields.application import (
     KeyChange,
     KeySuccession,
     OrganizationCheck,
+    OrganizationRecord,
     OrganizationRepository,
     PublishedCatalog,
+    Records,
+    Snapshot,
     SyncPlanner,
     published,
 )
@@ -45,6 +49,7 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
+    StorageNotEmpty,
 )
 from recipient_fields.domain.esp import (
     Integration,
@@ -55,22 +60,24 @@ from recipient_fields.domain.esp import (
 
 __all__ = ["MemoryStorage"]
 
+T = TypeVar("T")
+
 
 class MemoryStorage:
     """A Storage without a file or a server. One lock makes every method one transaction."""
 
     def __init__(self) -> None:
-        lock = RLock()
-        organizations = _Organizations()
-        fields = MemoryFieldRepository(lock, organizations)
-        integrations = MemoryIntegrationRepository(lock, organizations, fields)
-        api_keys = MemoryApiKeyRepository(lock, organizations, fields)
+        lock = self._lock = RLock()
+        self._organizations = _Organizations()
+        self._fields = MemoryFieldRepository(lock, self._organizations)
+        self._integrations = MemoryIntegrationRepository(lock, self._organizations, self._fields)
+        self._api_keys = MemoryApiKeyRepository(lock, self._organizations, self._fields)
         self.organizations: OrganizationRepository = MemoryOrganizationRepository(
-            lock, organizations, fields, integrations, api_keys
+            lock, self._organizations, self._fields, self._integrations, self._api_keys
         )
-        self.fields: FieldRepository = fields
-        self.integrations: IntegrationRepository = integrations
-        self.api_keys: ApiKeyRepository = api_keys
+        self.fields: FieldRepository = self._fields
+        self.integrations: IntegrationRepository = self._integrations
+        self.api_keys: ApiKeyRepository = self._api_keys
 
     def check(self) -> None:
         """Memory always answers."""
@@ -78,19 +85,69 @@ class MemoryStorage:
     def close(self) -> None:
         """Nothing is held."""
 
+    def identity(self) -> Hashable:
+        """Return this object: nothing else shares its data."""
+        return self
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Return the records that are stored at this moment, which never change."""
+        with self._lock:
+            snapshot = Snapshot(
+                organizations=self._organizations.records(self._fields.revision),
+                integrations=self._integrations.records(),
+                api_keys=self._api_keys.records(),
+                fields=self._fields.records(),
+            )
+        yield snapshot
+
+    def store_snapshot(self, snapshot: Snapshot, /) -> None:
+        """Store everything in the snapshot. Other callers wait meanwhile."""
+        with self._lock:
+            if self._organizations.all():
+                raise StorageNotEmpty
+            organizations = tuple(snapshot.organizations)
+            integrations = tuple(snapshot.integrations)
+            api_keys = tuple(snapshot.api_keys)
+            fields = tuple(snapshot.fields)
+            self._integrations.restore(integrations, snapshot.integrations.last_id)
+            self._api_keys.restore(api_keys, snapshot.api_keys.last_id)
+            self._fields.restore(organizations, fields, snapshot.fields.last_id)
+            # Last, because everything else belongs to an organization: if an interrupt comes
+            # before, the storage is still empty.
+            self._organizations.restore(organizations, snapshot.organizations.last_id)
+
+
+class _Ids:
+    """The ids of one kind of records, in ascending order."""
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def assign(self) -> int:
+        self.last += 1
+        return self.last
+
+    def skip_to(self, last: int) -> None:
+        self.last = max(self.last, last)
+
+    def records(self, records: Iterable[T]) -> Records[T]:
+        held = tuple(records)
+        return Records(len(held), self.last, held)
+
 
 class _Organizations:
     """The organizations, by ascending id. Its users hold the lock."""
 
     def __init__(self) -> None:
-        self._ids = count(1)
+        self._ids = _Ids()
         self._by_id: dict[OrganizationId, Organization] = {}
 
     def all(self) -> tuple[Organization, ...]:
         return tuple(self._by_id.values())
 
     def add(self, name: str, created_at: datetime) -> Organization:
-        organization_id = OrganizationId(next(self._ids))
+        organization_id = OrganizationId(self._ids.assign())
         organization = Organization(id=organization_id, name=name, created_at=created_at)
         self._by_id[organization_id] = organization
         return organization
@@ -106,6 +163,16 @@ class _Organizations:
 
     def drop(self, organization_id: OrganizationId) -> None:
         del self._by_id[organization_id]
+
+    def records(self, revision: Callable[[OrganizationId], int]) -> Records[OrganizationRecord]:
+        """Every organization, with the revision of its catalog."""
+        return self._ids.records(OrganizationRecord(each, revision(each.id)) for each in self.all())
+
+    def restore(self, records: Iterable[OrganizationRecord], last_id: int) -> None:
+        """Hold these organizations alone."""
+        organizations = sorted((each.organization for each in records), key=lambda each: each.id)
+        self._ids.skip_to(last_id)
+        self._by_id = {each.id: each for each in organizations}
 
 
 class _Shelf:
@@ -129,8 +196,11 @@ class _Shelf:
             return self._by_key.get(reference)
         return self._by_id.get(reference)
 
-    def put(self, field: RecipientField) -> None:
+    def hold(self, field: RecipientField) -> None:
         self._by_id[field.id] = self._by_key[field.key] = field
+
+    def put(self, field: RecipientField) -> None:
+        self.hold(field)
         self.revision += 1
 
     def drop(self, field: RecipientField) -> None:
@@ -144,7 +214,7 @@ class MemoryFieldRepository:
     def __init__(self, lock: RLock, organizations: _Organizations) -> None:
         self._lock = lock
         self._organizations = organizations
-        self._ids = count(1)
+        self._ids = _Ids()
         self._shelves: dict[OrganizationId, _Shelf] = {}
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
@@ -231,10 +301,29 @@ class MemoryFieldRepository:
         """Delete all fields of the organization."""
         self._shelves.pop(organization_id, None)
 
+    def records(self) -> Records[RecipientField]:
+        """The fields of all organizations."""
+        return self._ids.records(
+            field for shelf in self._shelves.values() for field in shelf.fields()
+        )
+
+    def restore(
+        self,
+        organizations: Iterable[OrganizationRecord],
+        fields: Iterable[RecipientField],
+        last_id: int,
+    ) -> None:
+        """Hold the catalogs of these organizations, with these fields, alone."""
+        shelves = {each.organization.id: _Shelf(each.revision) for each in organizations}
+        for field in sorted(fields, key=lambda each: each.id):
+            shelves[field.organization_id].hold(field)
+        self._ids.skip_to(last_id)
+        self._shelves = shelves
+
     def _add(
         self, shelf: _Shelf, organization_id: OrganizationId, definition: FieldDefinition
     ) -> RecipientField:
-        field = definition.stored(FieldId(next(self._ids)), organization_id)
+        field = definition.stored(FieldId(self._ids.assign()), organization_id)
         shelf.put(field)
         return field
 
@@ -264,7 +353,7 @@ class MemoryIntegrationRepository:
         self._lock = lock
         self._organizations = organizations
         self._fields = fields
-        self._ids = count(1)
+        self._ids = _Ids()
         self._integrations: dict[IntegrationId, Integration] = {}
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
@@ -286,7 +375,7 @@ class MemoryIntegrationRepository:
         """See IntegrationRepository."""
         with self._lock:
             self._organizations.get(organization_id)
-            integration = draft.stored(IntegrationId(next(self._ids)), organization_id)
+            integration = draft.stored(IntegrationId(self._ids.assign()), organization_id)
             self._integrations[integration.id] = integration
             return integration
 
@@ -339,6 +428,15 @@ class MemoryIntegrationRepository:
         for integration in self.all(organization_id):
             del self._integrations[integration.id]
 
+    def records(self) -> Records[Integration]:
+        """The integrations of all organizations."""
+        return self._ids.records(self._integrations.values())
+
+    def restore(self, integrations: Iterable[Integration], last_id: int) -> None:
+        """Hold these integrations alone."""
+        self._ids.skip_to(last_id)
+        self._integrations = {each.id: each for each in sorted(integrations, key=lambda i: i.id)}
+
 
 class MemoryApiKeyRepository:
     """The API keys, by ascending id and by digest."""
@@ -352,7 +450,7 @@ class MemoryApiKeyRepository:
         self._lock = lock
         self._organizations = organizations
         self._fields = fields
-        self._ids = count(1)
+        self._ids = _Ids()
         self._keys: dict[ApiKeyId, ApiKey] = {}
         self._ids_by_digest: dict[bytes, ApiKeyId] = {}
 
@@ -385,7 +483,7 @@ class MemoryApiKeyRepository:
             self._organizations.get(grant.organization_id)
             if grant.digest in self._ids_by_digest:
                 raise DigestTaken
-            key = grant.stored(ApiKeyId(next(self._ids)))
+            key = grant.stored(ApiKeyId(self._ids.assign()))
             self._keys[key.id] = key
             self._ids_by_digest[key.digest] = key.id
             return key
@@ -426,6 +524,16 @@ class MemoryApiKeyRepository:
         """Delete all API keys of the organization."""
         for key in self.all(organization_id):
             del self._ids_by_digest[key.digest], self._keys[key.id]
+
+    def records(self) -> Records[ApiKey]:
+        """The API keys of all organizations."""
+        return self._ids.records(self._keys.values())
+
+    def restore(self, keys: Iterable[ApiKey], last_id: int) -> None:
+        """Hold these API keys alone."""
+        self._ids.skip_to(last_id)
+        self._keys = {key.id: key for key in sorted(keys, key=lambda key: key.id)}
+        self._ids_by_digest = {key.digest: key.id for key in self._keys.values()}
 
 
 class MemoryOrganizationRepository:

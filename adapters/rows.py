@@ -9,12 +9,13 @@ UnreadableRow.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import define
 
+from recipient_fields.application import OrganizationRecord
 from recipient_fields.domain import (
     Access,
     AllowedValues,
@@ -33,6 +34,7 @@ from recipient_fields.domain import (
     Origin,
     RecipientField,
     Source,
+    StorageUnavailable,
     ValueExpression,
     epoch_milliseconds,
     from_epoch_milliseconds,
@@ -42,14 +44,21 @@ from recipient_fields.domain.esp import Esp, Integration
 __all__ = [
     "Reading",
     "UnreadableRow",
+    "api_key_values",
     "field_values",
     "found_key",
+    "integration_values",
+    "map_rows",
+    "organization_values",
     "plain_values",
     "read_field",
     "stored_field",
     "stored_integration",
     "stored_key",
 ]
+
+Row = TypeVar("Row")
+T = TypeVar("T")
 
 
 class UnreadableRow(Exception):
@@ -72,6 +81,19 @@ class Reading:
     def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
         if isinstance(error, (InvalidInput, ValueError, OverflowError, RecursionError)):
             raise UnreadableRow(f"{self._table} {self._row_id}") from error
+
+
+def map_rows(read: Callable[[Row], T], rows: Iterable[Row]) -> Iterator[T]:
+    """Yield what `read` makes of each row, for a copy of the whole storage.
+
+    Raises: StorageUnavailable if a row breaks a rule of the domain. It names table and id.
+    """
+    try:
+        yield from map(read, rows)
+    except UnreadableRow as error:
+        raise StorageUnavailable(
+            f"The row {error} breaks a rule of recipient fields. Correct or delete it."
+        ) from error
 
 
 def stored_field(
@@ -162,6 +184,44 @@ def read_field(row: Sequence[Any]) -> RecipientField:
             from_epoch_milliseconds(updated_at),
         )
     return stored_field(*values)
+
+
+def organization_values(record: OrganizationRecord) -> Mapping[str, object]:
+    """What a row holds of an organization."""
+    return {
+        "id": record.organization.id,
+        "name": record.organization.name,
+        "revision": record.revision,
+        "created_at": record.organization.created_at,
+    }
+
+
+def integration_values(integration: Integration) -> Mapping[str, object]:
+    """What a row holds of an integration."""
+    return {
+        "id": integration.id,
+        "organization_id": integration.organization_id,
+        "esp": integration.esp.value,
+        "name": integration.name,
+        "created_at": integration.created_at,
+        "last_synced_at": integration.last_synced_at,
+    }
+
+
+def api_key_values(key: ApiKey) -> Mapping[str, object]:
+    """What a row holds of an API key."""
+    return {
+        "id": key.id,
+        "organization_id": key.organization_id,
+        "name": key.name,
+        "access": key.access.value,
+        "digest": key.digest,
+        "display": key.display,
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+    }
 
 
 def stored_key(

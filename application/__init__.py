@@ -2,6 +2,7 @@
 
 from .administration import AUDIT, AdministrationService, IssuedKey
 from .clock import system_clock
+from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
 from .core import Core
 from .extras import MissingExtra
 from .inbound import RecipientFields
@@ -25,9 +26,11 @@ from .ports import (
     Pooled,
     Storage,
     SyncPlanner,
+    Transferable,
 )
 from .publication import PublishedCatalog, field_document, published
 from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
+from .snapshots import OrganizationRecord, Records, Snapshot
 from .waits import about_to_wait, when_about_to_wait
 
 __all__ = [
@@ -36,6 +39,9 @@ __all__ = [
     "AdministrationService",
     "ApiKeyRepository",
     "Clock",
+    "CopiedRecords",
+    "CopyFailed",
+    "CopyProgress",
     "Core",
     "EspFieldSource",
     "FieldChange",
@@ -51,15 +57,21 @@ __all__ = [
     "KeyValidator",
     "MissingExtra",
     "OrganizationCheck",
+    "OrganizationRecord",
     "OrganizationRepository",
     "Pooled",
     "PublishedCatalog",
     "RecipientFieldService",
     "RecipientFields",
+    "Records",
+    "Snapshot",
     "Storage",
+    "StorageRole",
     "StoredKeyValidator",
     "SyncPlanner",
+    "Transferable",
     "about_to_wait",
+    "copy_storage",
     "field_document",
     "published",
     "system_clock",

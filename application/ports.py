@@ -8,7 +8,8 @@ several threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -38,6 +39,7 @@ from recipient_fields.domain.esp import (
 )
 
 from .publication import PublishedCatalog
+from .snapshots import Snapshot
 
 Clock: TypeAlias = Callable[[], datetime]
 """Now: aware, UTC, whole milliseconds."""
@@ -321,6 +323,40 @@ class Pooled(Protocol):
 
     def pool_use(self) -> Mapping[str, int]:
         """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
+
+
+@runtime_checkable
+class Transferable(Protocol):
+    """A storage whose whole content can be copied to another storage."""
+
+    def identity(self) -> Hashable:
+        """Return a value that is equal for two storages if and only if they share their data.
+
+        Raises: StorageUnavailable if the storage can't be reached.
+        """
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Return a context manager for the content of the storage at one moment.
+
+        The snapshot contains no change that is committed after the context was entered, and does
+        not block writers. Records are read from the storage as they are iterated over. No deadline
+        limits the whole.
+
+        Raises: StorageUnavailable, also during the iteration, if the storage fails, stops
+        responding, or has a record that breaks a rule of the domain.
+        """
+
+    def store_snapshot(self, snapshot: Snapshot, /) -> None:
+        """Store everything in the snapshot in one transaction. The storage must be empty.
+
+        Ids, revisions and times stay as they are. From then on each new id is greater than the
+        `last_id` of its kind, and than any id that this storage has assigned before. If the
+        iteration over the snapshot raises, nothing is stored and the exception is raised.
+
+        Raises: StorageNotEmpty if the storage has an organization. Of several callers at once,
+        at most one succeeds. StorageUnavailable if the storage fails or stops responding; no
+        deadline limits the whole.
+        """
 
 
 class KeyValidator(Protocol):

@@ -207,6 +207,13 @@ class StorageUnavailable(RecipientFieldsError):
     """
 
 
+class StorageNotEmpty(RecipientFieldsError):
+    """A copy needs an empty storage, and this one has organizations."""
+
+    def __init__(self) -> None:
+        super().__init__("The storage is not empty. Choose one without organizations.")
+
+
 class KeyValidationUnavailable(RecipientFieldsError):
     """Whether the presented key is valid can't be told at the moment."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from recipient_fields.application import (
@@ -39,6 +40,10 @@ _CLIENT_ID, _CLIENT_SECRET, _TOKEN = (
 
 class UnknownStorage(RecipientFieldsError):
     """No adapter opens this storage URL."""
+
+
+class NoBackup(RecipientFieldsError):
+    """The storage is not in a SQLite file."""
 
 
 class UnknownKeyValidator(RecipientFieldsError):
@@ -100,6 +105,31 @@ def open_storage(url: str, *, threads: int = 1, prepare: bool = True, make: bool
         return _open_postgres(url, threads=threads, prepare=prepare)
     opened: Storage = _plugin(STORAGE_GROUP, scheme, UnknownStorage, _NO_STORAGE)(url)
     return opened
+
+
+def open_new_storage(url: str) -> Storage:
+    """The storage of that URL for a copy: a PostgreSQL database without a schema gets it.
+
+    An older schema stays as it is, because an empty storage has none. Raises the same as
+    `open_storage`.
+    """
+    if _split(url)[0] in _POSTGRES:
+        _migrate_new_postgres(url)
+    return open_storage(url)
+
+
+def back_up_storage(url: str, file: Path) -> None:
+    """Write a copy of the SQLite file of that URL to a new file.
+
+    Raises: NoBackup if the storage is not in a SQLite file. BackupFailed, UnknownStorage,
+    StorageNotFound, StorageUnavailable.
+    """
+    scheme, path = _split(url)
+    if scheme in _POSTGRES:
+        raise NoBackup("`backup` is for SQLite. Back up PostgreSQL with pg_dump.")
+    if scheme != "sqlite":
+        raise NoBackup("`backup` is for SQLite. Use the tools of this storage's technology.")
+    _back_up_sqlite(path, file)
 
 
 def storage_kind(url: str) -> str:
@@ -245,11 +275,22 @@ def _open_memory(rest: str) -> Storage:
 def _open_sqlite(path: str, *, make: bool) -> Storage:
     from recipient_fields.adapters.sqlite import SqliteStorage
 
+    _require_sqlite_path(path)
+    return SqliteStorage(path, make=make)
+
+
+def _back_up_sqlite(path: str, file: Path) -> None:
+    from recipient_fields.adapters.sqlite import back_up
+
+    _require_sqlite_path(path)
+    back_up(Path(path), file)
+
+
+def _require_sqlite_path(path: str) -> None:
     if not path or path == ":memory:":
         raise UnknownStorage("Write sqlite:PATH; for a storage without a file, memory:.")
     if path.startswith("//") and not path.startswith("///"):
         raise UnknownStorage("Write sqlite:PATH; what follows two slashes would be a host.")
-    return SqliteStorage(path, make=make)
 
 
 def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:
@@ -262,6 +303,12 @@ def _migrate_postgres(url: str) -> None:
     from recipient_fields.adapters.postgres import migrate
 
     migrate(url)
+
+
+def _migrate_new_postgres(url: str) -> None:
+    from recipient_fields.adapters.postgres import migrate_new
+
+    migrate_new(url)
 
 
 _NO_STORAGE = (

@@ -41,6 +41,7 @@ with brought_by("testing", "hypothesis", "pytest"):
     from .service import RecipientFieldsContract
     from .state_machine import StorageMachine, machine_for
     from .storage import FieldRepositoryContract, StorageContract
+    from .transfer import StorageTransferContract
     from .urls import StorageUrlContract
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "StorageDurabilityContract",
     "StorageMachine",
     "StorageOutageContract",
+    "StorageTransferContract",
     "StorageUrlContract",
     "ValidKey",
     "assert_storages_agree",

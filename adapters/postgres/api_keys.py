@@ -32,12 +32,12 @@ from .organizations import keep_organization
 from .statements import Row, Statement
 from .transactions import Transactions
 
-_COLUMNS = (
+COLUMNS = (
     "id, organization_id, name, access, digest, display,"
     " created_at AT TIME ZONE 'UTC', expires_at AT TIME ZONE 'UTC',"
     " last_used_at AT TIME ZONE 'UTC', revoked_at AT TIME ZONE 'UTC'"
 )
-_SELECT = f"SELECT {_COLUMNS} FROM api_keys"
+_SELECT = f"SELECT {COLUMNS} FROM api_keys"
 _INSTANT = "(extract(epoch FROM {}) * 1000)::bigint::text"
 _FIND = Statement(f"""
     SELECT api_keys.id::text, organization_id::text, access, revision::text,
@@ -85,7 +85,7 @@ class PostgresApiKeyRepository:
         rows = self._database.read(lambda c: c.execute(_SELECT_ALL, values).fetchall())
         if not rows:
             raise OrganizationNotFound
-        return tuple(_api_key(row) for row in rows if row[0] is not None)
+        return tuple(read_api_key(row) for row in rows if row[0] is not None)
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
         """See ApiKeyRepository."""
@@ -159,7 +159,7 @@ def _get(
     row = connection.execute(select, ids).fetchone()
     if row is None:
         raise ApiKeyNotFound
-    return _api_key(row)
+    return read_api_key(row)
 
 
 def _add(connection: Connection[Any], grant: KeyGrant) -> ApiKey:
@@ -194,7 +194,8 @@ def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey
     return changed
 
 
-def _api_key(row: tuple[Any, ...]) -> ApiKey:
+def read_api_key(row: tuple[Any, ...]) -> ApiKey:
+    """The API key that a row of COLUMNS holds."""
     plain, created_at, later = row[:6], row[6], row[7:]
     values: tuple[Any, ...] = (*plain, from_utc(created_at), *map(optional_from_utc, later))
     return stored_key(*values)

@@ -40,6 +40,8 @@ _CONNECT_SECONDS_OF_SEVERAL = 1
 _UNATTENDED_SECONDS = 0.5
 _CANCEL_SECONDS = 0.5
 _SOON_MILLISECONDS = 1
+_SILENCE_SECONDS = 30.0
+"""Long enough for the server to commit a million rows."""
 
 
 class NoAnswer(OperationalError):
@@ -145,6 +147,15 @@ class DeadlineConnection(Connection[TupleRow]):
             with suppress(OperationalError):
                 self.cancel_safe(timeout=_CANCEL_SECONDS)
         self.close()
+
+
+class PatientConnection(DeadlineConnection):
+    """A connection for long work, such as a copy: each round trip has a deadline of its own."""
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """Wait for the generator. Raises: NoAnswer after 30 s without a result."""
+        self.deadline = monotonic() + _SILENCE_SECONDS
+        return super().wait(gen, interval, timeout)
 
 
 def parse_url(url: str) -> Parameters:

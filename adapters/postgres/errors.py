@@ -67,6 +67,15 @@ def translated_errors() -> Iterator[None]:
         _raise_translated(error)
 
 
+@contextmanager
+def every_error_translated() -> Iterator[None]:
+    """Raise StorageUnavailable for any error of the driver in the block, such as a migration."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise StorageUnavailable(f"PostgreSQL: {one_line(error)}") from error
+
+
 def twice(attempt: Callable[[], T]) -> T:
     """What the attempt gives, or where it met another transaction, a second one.
 

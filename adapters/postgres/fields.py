@@ -40,13 +40,13 @@ from .queries import bind, select_statement
 from .statements import Statement, Values
 from .transactions import Transactions
 
-_COLUMNS = (
+COLUMNS = (
     "id, organization_id, name, key, data_type, insertable, source, integration_id,"
     " esp_field_name, custom_insertion_code, custom_value_expression, version,"
     " allowed_values::text AS allowed_values, created_at AT TIME ZONE 'UTC' AS created_at,"
     " updated_at AT TIME ZONE 'UTC' AS updated_at"
 )
-_SELECT = f"SELECT {_COLUMNS} FROM recipient_fields WHERE organization_id = %(organization_id)s"
+_SELECT = f"SELECT {COLUMNS} FROM recipient_fields WHERE organization_id = %(organization_id)s"
 _SELECT_BY_ID = f"{_SELECT} AND id = %(id)s"
 _SELECT_BY_KEY = f"{_SELECT} AND key = %(key)s"
 
@@ -133,7 +133,7 @@ class PostgresFieldRepository:
         if not rows:
             raise OrganizationNotFound
         revision: int = rows[0][0]
-        fields = tuple(_field(row[1:]) for row in rows if row[1] is not None)
+        fields = tuple(read_field(row[1:]) for row in rows if row[1] is not None)
         return Catalog(organization_id, revision, fields)
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
@@ -147,12 +147,12 @@ class PostgresFieldRepository:
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
         """See FieldRepository."""
-        statement, values = select_statement(_COLUMNS, query), bind(organization_id, query)
+        statement, values = select_statement(COLUMNS, query), bind(organization_id, query)
         rows = self._database.read(lambda c: c.execute(statement, values).fetchall())
         if not rows:
             raise OrganizationNotFound
         revision, total = rows[0][:2]
-        fields = [_field(row[2:]) for row in rows if row[2] is not None]
+        fields = [read_field(row[2:]) for row in rows if row[2] is not None]
         return query.page(organization_id, revision, fields, total)
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
@@ -189,7 +189,7 @@ class PostgresFieldRepository:
             field = _get(connection, organization_id, reference)
             changed = change(field)
             if changed != field:
-                connection.execute(f"{MOVE_REVISION} {_UPDATE}", _changed_values(changed))
+                connection.execute(f"{MOVE_REVISION} {_UPDATE}", stored_values(changed))
             return changed
 
         return self._database.write(update, first=lock_catalog(organization_id))
@@ -212,7 +212,7 @@ def select_fields(
 ) -> tuple[RecipientField, ...]:
     """The organization's fields by ascending id."""
     values = {"organization_id": organization_id}
-    return tuple(_field(row) for row in connection.execute(f"{_SELECT} ORDER BY id", values))
+    return tuple(read_field(row) for row in connection.execute(f"{_SELECT} ORDER BY id", values))
 
 
 def delete_fields(
@@ -231,7 +231,7 @@ def apply_plan(
     """Store what the plan does to the fields of the locked catalog."""
     delete_fields(connection, organization_id, plan.removed)
     with connection.cursor() as cursor:
-        cursor.executemany(_UPDATE, map(_changed_values, plan.updated))
+        cursor.executemany(_UPDATE, map(stored_values, plan.updated))
         cursor.executemany(
             _INSERT, ({"organization_id": organization_id, **_values(d)} for d in plan.created)
         )
@@ -250,7 +250,7 @@ def _get(
     row = cursor.fetchone()
     if row is None:
         raise FieldNotFound
-    return _field(row)
+    return read_field(row)
 
 
 def _values(definition: FieldDefinition) -> Values:
@@ -264,7 +264,8 @@ def _values(definition: FieldDefinition) -> Values:
     }
 
 
-def _changed_values(field: RecipientField) -> Values:
+def stored_values(field: RecipientField) -> Values:
+    """What a row holds of the field, by column; times in milliseconds since 1970."""
     return {
         "organization_id": field.organization_id,
         "id": field.id,
@@ -274,7 +275,8 @@ def _changed_values(field: RecipientField) -> Values:
     }
 
 
-def _field(row: tuple[Any, ...]) -> RecipientField:
+def read_field(row: tuple[Any, ...]) -> RecipientField:
+    """The field that a row of COLUMNS holds."""
     *plain, allowed_values, created_at, updated_at = row
     with Reading("recipient_fields", row[0]):
         values: tuple[Any, ...] = (

@@ -18,10 +18,9 @@ from recipient_fields.application import (
     IntegrationRepository,
     OrganizationRepository,
 )
-from recipient_fields.domain import StorageUnavailable
 
 from .api_keys import PostgresApiKeyRepository
-from .errors import one_line, twice
+from .errors import every_error_translated, twice
 from .fields import PostgresFieldRepository
 from .integrations import PostgresIntegrationRepository
 from .limits import ANSWER_SECONDS, CHECK_SECONDS, LOCK_TIMEOUT
@@ -78,10 +77,8 @@ class HostedPostgresStorage:
         All of them or none, in the host's transaction where there is one. StorageUnavailable where
         the server does not permit it, or has the schema of a newer version of this package.
         """
-        try:
+        with every_error_translated():
             return self._database.write(self._migrate, seconds=_MIGRATION_SECONDS)
-        except psycopg.Error as error:
-            raise StorageUnavailable(f"PostgreSQL: {one_line(error)}") from error
 
     def check(self) -> None:
         """StorageUnavailable unless the server answers and has the schema needed."""

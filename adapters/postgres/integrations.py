@@ -27,18 +27,18 @@ from .fields import apply_plan, delete_fields, select_fields
 from .organizations import lock_catalog
 from .transactions import Transactions
 
-_COLUMNS = (
+COLUMNS = (
     "id, organization_id, esp, name,"
     " created_at AT TIME ZONE 'UTC' AS created_at,"
     " last_synced_at AT TIME ZONE 'UTC' AS last_synced_at"
 )
 _SELECT_BY_ID = f"""
-    SELECT {_COLUMNS} FROM integrations WHERE id = %(id)s AND organization_id = %(organization_id)s
+    SELECT {COLUMNS} FROM integrations WHERE id = %(id)s AND organization_id = %(organization_id)s
 """
 _SELECT_ALL = f"""
     SELECT integration.*
     FROM organizations LEFT JOIN (
-        SELECT {_COLUMNS} FROM integrations WHERE organization_id = %(organization_id)s
+        SELECT {COLUMNS} FROM integrations WHERE organization_id = %(organization_id)s
     ) AS integration ON true
     WHERE organizations.id = %(organization_id)s ORDER BY integration.id
 """
@@ -70,7 +70,7 @@ class PostgresIntegrationRepository:
         rows = self._database.read(lambda c: c.execute(_SELECT_ALL, values).fetchall())
         if not rows:
             raise OrganizationNotFound
-        return tuple(_integration(row) for row in rows if row[0] is not None)
+        return tuple(read_integration(row) for row in rows if row[0] is not None)
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         """See IntegrationRepository."""
@@ -157,10 +157,11 @@ def _get(
     row = connection.execute(_SELECT_BY_ID, values).fetchone()
     if row is None:
         raise IntegrationNotFound
-    return _integration(row)
+    return read_integration(row)
 
 
-def _integration(row: tuple[Any, ...]) -> Integration:
+def read_integration(row: tuple[Any, ...]) -> Integration:
+    """The integration that a row of COLUMNS holds."""
     *plain, created_at, last_synced_at = row
     values: tuple[Any, ...] = (*plain, from_utc(created_at), optional_from_utc(last_synced_at))
     return stored_integration(*values)

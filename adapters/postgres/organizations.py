@@ -34,14 +34,14 @@ _MOVE_REVISION = (
 MOVE_REVISION = f"WITH catalog AS ({_MOVE_REVISION})"
 """Goes before a statement that changes one of the organization's fields."""
 
-_COLUMNS = "id, name, created_at AT TIME ZONE 'UTC'"
-_SELECT_ALL = f"SELECT {_COLUMNS} FROM organizations ORDER BY id"
+COLUMNS = "id, name, created_at AT TIME ZONE 'UTC'"
+_SELECT_ALL = f"SELECT {COLUMNS} FROM organizations ORDER BY id"
 _INSERT = f"""
-    INSERT INTO organizations (name, revision, created_at) VALUES (%s, %s, %s) RETURNING {_COLUMNS}
+    INSERT INTO organizations (name, revision, created_at) VALUES (%s, %s, %s) RETURNING {COLUMNS}
 """
-_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM organizations WHERE id = %(organization_id)s"
+_SELECT_BY_ID = f"SELECT {COLUMNS} FROM organizations WHERE id = %(organization_id)s"
 _RENAME = f"""
-    UPDATE organizations SET name = %(name)s WHERE id = %(organization_id)s RETURNING {_COLUMNS}
+    UPDATE organizations SET name = %(name)s WHERE id = %(organization_id)s RETURNING {COLUMNS}
 """
 _DELETE_FIELDS = "DELETE FROM recipient_fields WHERE organization_id = %(organization_id)s"
 _DELETE_API_KEYS = "DELETE FROM api_keys WHERE organization_id = %(organization_id)s"
@@ -58,7 +58,7 @@ class PostgresOrganizationRepository:
     def all(self) -> tuple[Organization, ...]:
         """See OrganizationRepository."""
         rows = self._database.read(lambda c: c.execute(_SELECT_ALL).fetchall())
-        return tuple(_organization(row) for row in rows)
+        return tuple(read_organization(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
         """See OrganizationRepository."""
@@ -70,7 +70,7 @@ class PostgresOrganizationRepository:
         revision = epoch_milliseconds(created_at)  # which is Organization.first_revision
         values = (parse_organization_name(name), revision, whole_milliseconds(created_at))
         [row] = self._database.write(lambda c: c.execute(_INSERT, values).fetchall())
-        return _organization(row)
+        return read_organization(row)
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
         """See OrganizationRepository."""
@@ -135,10 +135,11 @@ def _lock(organization_id: OrganizationId, strength: str) -> str:
 def _found(row: tuple[Any, ...] | None) -> Organization:
     if row is None:
         raise OrganizationNotFound
-    return _organization(row)
+    return read_organization(row)
 
 
-def _organization(row: tuple[Any, ...]) -> Organization:
+def read_organization(row: tuple[Any, ...]) -> Organization:
+    """The organization that a row of COLUMNS holds."""
     organization_id, name, created_at = row
     with Reading("organizations", organization_id):
         return Organization(

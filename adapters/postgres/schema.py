@@ -8,14 +8,19 @@ from importlib.resources import files
 from time import monotonic
 from typing import Any, TypeVar
 
-import psycopg
 from attrs import frozen
 from psycopg import Connection
 
 from recipient_fields.domain import StorageUnavailable
 
-from .connection import DeadlineConnection, Parameters, parse_url, require_compiled_driver
-from .errors import one_line
+from .connection import (
+    DeadlineConnection,
+    Parameters,
+    PatientConnection,
+    parse_url,
+    require_compiled_driver,
+)
+from .errors import every_error_translated
 
 C = TypeVar("C", bound=Connection[Any])
 
@@ -51,8 +56,19 @@ def migrate(url: str) -> int:
     a newer version of this package.
     """
     require_compiled_driver()
-    with _connected(Connection, parse_url(url)) as connection:
+    with connected(Connection, parse_url(url)) as connection:
         return take_steps(connection)
+
+
+def migrate_new(url: str) -> None:
+    """Take all steps in one transaction if the database has none of them; otherwise do nothing.
+
+    Raises: StorageUnavailable if the server can't be reached or does not permit it.
+    """
+    require_compiled_driver()
+    with connected(PatientConnection, parse_url(url)) as connection, connection.transaction():
+        if not _applied(connection):
+            take_steps(connection)
 
 
 def take_steps(connection: Connection[Any]) -> int:
@@ -71,7 +87,7 @@ def take_steps(connection: Connection[Any]) -> int:
 
 def require_current(parameters: Parameters) -> None:
     """StorageUnavailable unless the database has this version's schema, no less and no more."""
-    with _connected(DeadlineConnection, parameters) as connection:
+    with connected(DeadlineConnection, parameters) as connection:
         connection.deadline = monotonic() + _START_SECONDS
         _require_usable(connection)
         _refuse_newer(_applied(connection))
@@ -107,13 +123,13 @@ def _refuse_newer(applied: set[str]) -> None:
 
 
 @contextmanager
-def _connected(kind: type[C], parameters: Parameters) -> Iterator[C]:
+def connected(kind: type[C], parameters: Parameters) -> Iterator[C]:
     """A connection of its own for what happens once; whatever fails is one clear line."""
-    try:
-        with kind.connect(**parameters, autocommit=True, prepare_threshold=None) as connection:
-            yield connection
-    except psycopg.Error as error:
-        raise StorageUnavailable(f"PostgreSQL: {one_line(error)}") from error
+    with (
+        every_error_translated(),
+        kind.connect(**parameters, autocommit=True, prepare_threshold=None) as connection,
+    ):
+        yield connection
 
 
 def _take_next(connection: Connection[Any]) -> int:

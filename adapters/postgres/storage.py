@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from contextlib import AbstractContextManager
+
 from recipient_fields.application import (
     ApiKeyRepository,
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
+    Snapshot,
 )
 
 from .api_keys import PostgresApiKeyRepository
@@ -17,6 +21,7 @@ from .integrations import PostgresIntegrationRepository
 from .limits import CHECK_SECONDS
 from .organizations import PostgresOrganizationRepository
 from .schema import require_current, require_sufficient
+from .transfer import open_snapshot, read_identity, write_snapshot
 
 
 class PostgresStorage:
@@ -33,7 +38,7 @@ class PostgresStorage:
 
     def __init__(self, url: str, *, threads: int = 4, prepare: bool = True) -> None:
         require_compiled_driver()
-        parameters = parse_url(url)
+        self._parameters = parameters = parse_url(url)
         require_current(parameters)
         self._database = Database(parameters, threads=threads, prepare=prepare)
         self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
@@ -48,6 +53,24 @@ class PostgresStorage:
     def pool_use(self) -> dict[str, int]:
         """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
         return self._database.use()
+
+    def identity(self) -> Hashable:
+        """Return what identifies the tables, whichever URL leads to them."""
+        return read_identity(self._parameters)
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Return everything in the database, as one read-only transaction sees it.
+
+        The role needs `SELECT` on the sequences of the tables, which their owner has.
+        """
+        return open_snapshot(self._parameters)
+
+    def store_snapshot(self, snapshot: Snapshot, /) -> None:
+        """Store everything in the snapshot in one transaction.
+
+        The role needs `UPDATE` on the sequences of the tables, which their owner has.
+        """
+        write_snapshot(self._parameters, snapshot)
 
     def close(self) -> None:
         """Close every connection."""

@@ -26,12 +26,12 @@ from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .organizations import catalog_revision
 
-_COLUMNS = (
+COLUMNS = (
     "id, organization_id, name, access, digest, display,"
     " created_at, expires_at, last_used_at, revoked_at"
 )
-_SELECT_ALL = f"SELECT {_COLUMNS} FROM api_keys WHERE organization_id = ? ORDER BY id"
-_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM api_keys WHERE id = ? AND organization_id = ?"
+_SELECT_ALL = f"SELECT {COLUMNS} FROM api_keys WHERE organization_id = ? ORDER BY id"
+_SELECT_BY_ID = f"SELECT {COLUMNS} FROM api_keys WHERE id = ? AND organization_id = ?"
 _FIND = """
     SELECT api_keys.id, organization_id, access, revision, expires_at, revoked_at, last_used_at
     FROM api_keys JOIN organizations ON organizations.id = organization_id WHERE digest = ?
@@ -60,7 +60,7 @@ class SqliteApiKeyRepository:
         with self._database.reading() as connection:
             catalog_revision(connection, organization_id)
             rows = connection.execute(_SELECT_ALL, (organization_id,))
-            return tuple(_api_key(row) for row in rows)
+            return tuple(read_api_key(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
         """See ApiKeyRepository."""
@@ -120,7 +120,7 @@ def _get(
     row = connection.execute(_SELECT_BY_ID, ids).fetchone()
     if row is None:
         raise ApiKeyNotFound
-    return _api_key(row)
+    return read_api_key(row)
 
 
 def _add(connection: sqlite3.Connection, grant: KeyGrant) -> ApiKey:
@@ -154,7 +154,8 @@ def _found(row: tuple[Any, ...]) -> FoundKey:
         return found_key(*row[:4], *map(optional_instant, row[4:]))
 
 
-def _api_key(row: tuple[Any, ...]) -> ApiKey:
+def read_api_key(row: tuple[Any, ...]) -> ApiKey:
+    """The API key that a row of COLUMNS holds."""
     plain, created_at, later = row[:6], row[6], row[7:]
     with Reading("api_keys", row[0]):
         values: tuple[Any, ...] = (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
+from typing import Any
 
 from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageNotFound, StorageUnavailable
@@ -48,6 +49,20 @@ class Database:
         """A connection that alone may write; what it wrote is undone where the block raises."""
         with self._turn(), self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
+
+    def stream(self, connection: sqlite3.Connection, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of the statement, which are read while they are taken.
+
+        What the driver raises is translated here, because another storage may take the rows.
+        """
+        with _translated_errors(self._path):
+            for row in connection.execute(statement):  # noqa: UP028 (would close the cursor)
+                yield row
+
+    def identity(self) -> Hashable:
+        """The device and the number of the file, which all its names share."""
+        with self.reading():
+            return self._file
 
     def migrate(self) -> int:
         """Bring the schema up to date, one transaction a step; returns how many steps it took.

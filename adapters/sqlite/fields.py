@@ -31,12 +31,12 @@ from .database import Database
 from .organizations import catalog_revision, move_revision
 from .queries import COUNT, bind, select_statement
 
-_COLUMNS = (
+COLUMNS = (
     "id, organization_id, name, key, data_type, insertable, source, integration_id,"
     " esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,"
     " created_at, updated_at"
 )
-_SELECT = f"SELECT {_COLUMNS} FROM recipient_fields WHERE organization_id = :organization_id"
+_SELECT = f"SELECT {COLUMNS} FROM recipient_fields WHERE organization_id = :organization_id"
 _SELECT_ALL = f"{_SELECT} ORDER BY id"
 _SELECT_BY_ID = f"{_SELECT} AND id = :id"
 _SELECT_BY_KEY = f"{_SELECT} AND key = :key"
@@ -45,7 +45,7 @@ _COUNT = (
     " WHERE organization_id = :organization_id AND source = :source"
 )
 _INSERT = f"""
-    INSERT INTO recipient_fields ({_COLUMNS}) VALUES (
+    INSERT INTO recipient_fields ({COLUMNS}) VALUES (
         NULL, :organization_id, :name, :key, :data_type, :insertable, :source, :integration_id,
         :esp_field_name, :custom_insertion_code, :custom_value_expression, 1, :allowed_values,
         :created_at, :created_at
@@ -84,7 +84,7 @@ class SqliteFieldRepository:
         with self._database.reading() as connection:
             revision = catalog_revision(connection, organization_id)
             values = bind(organization_id, query)
-            rows = connection.execute(select_statement(_COLUMNS, query), values)
+            rows = connection.execute(select_statement(COLUMNS, query), values)
             fields = [read_field(row) for row in rows]
             (total,) = connection.execute(COUNT, values).fetchone()
             return query.page(organization_id, revision, fields, total)

@@ -28,9 +28,9 @@ from .database import Database
 from .fields import apply_plan, delete_fields, select_fields
 from .organizations import catalog_revision
 
-_COLUMNS = "id, organization_id, esp, name, created_at, last_synced_at"
-_SELECT_ALL = f"SELECT {_COLUMNS} FROM integrations WHERE organization_id = ? ORDER BY id"
-_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM integrations WHERE id = ? AND organization_id = ?"
+COLUMNS = "id, organization_id, esp, name, created_at, last_synced_at"
+_SELECT_ALL = f"SELECT {COLUMNS} FROM integrations WHERE organization_id = ? ORDER BY id"
+_SELECT_BY_ID = f"SELECT {COLUMNS} FROM integrations WHERE id = ? AND organization_id = ?"
 _INSERT = """
     INSERT INTO integrations (organization_id, esp, name, created_at)
     VALUES (?, ?, ?, ?) RETURNING id
@@ -51,7 +51,7 @@ class SqliteIntegrationRepository:
         with self._database.reading() as connection:
             catalog_revision(connection, organization_id)
             rows = connection.execute(_SELECT_ALL, (organization_id,))
-            return tuple(_integration(row) for row in rows)
+            return tuple(read_integration(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         """See IntegrationRepository."""
@@ -121,10 +121,11 @@ def _get(
     row = connection.execute(_SELECT_BY_ID, ids).fetchone()
     if row is None:
         raise IntegrationNotFound
-    return _integration(row)
+    return read_integration(row)
 
 
-def _integration(row: tuple[Any, ...]) -> Integration:
+def read_integration(row: tuple[Any, ...]) -> Integration:
+    """The integration that a row of COLUMNS holds."""
     *plain, created_at, last_synced_at = row
     with Reading("integrations", row[0]):
         values: tuple[Any, ...] = (

@@ -23,13 +23,13 @@ from ..rows import Reading
 from .columns import storable_id
 from .database import Database
 
-_COLUMNS = "id, name, created_at"
-_SELECT_ALL = f"SELECT {_COLUMNS} FROM organizations ORDER BY id"
-_SELECT_BY_ID = f"SELECT {_COLUMNS} FROM organizations WHERE id = ?"
+COLUMNS = "id, name, created_at"
+_SELECT_ALL = f"SELECT {COLUMNS} FROM organizations ORDER BY id"
+_SELECT_BY_ID = f"SELECT {COLUMNS} FROM organizations WHERE id = ?"
 _INSERT = f"""
-    INSERT INTO organizations (name, revision, created_at) VALUES (?, ?, ?) RETURNING {_COLUMNS}
+    INSERT INTO organizations (name, revision, created_at) VALUES (?, ?, ?) RETURNING {COLUMNS}
 """
-_RENAME = f"UPDATE organizations SET name = ? WHERE id = ? RETURNING {_COLUMNS}"
+_RENAME = f"UPDATE organizations SET name = ? WHERE id = ? RETURNING {COLUMNS}"
 _DELETE_FIELDS = "DELETE FROM recipient_fields WHERE organization_id = ?"
 _DELETE_API_KEYS = "DELETE FROM api_keys WHERE organization_id = ?"
 _DELETE_INTEGRATIONS = "DELETE FROM integrations WHERE organization_id = ?"
@@ -45,7 +45,7 @@ class SqliteOrganizationRepository:
     def all(self) -> tuple[Organization, ...]:
         """See OrganizationRepository."""
         with self._database.reading() as connection:
-            return tuple(_organization(row) for row in connection.execute(_SELECT_ALL))
+            return tuple(read_organization(row) for row in connection.execute(_SELECT_ALL))
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
         """See OrganizationRepository."""
@@ -106,10 +106,11 @@ def _found(cursor: sqlite3.Cursor) -> Organization:
     row = cursor.fetchone()
     if row is None:
         raise OrganizationNotFound
-    return _organization(row)
+    return read_organization(row)
 
 
-def _organization(row: tuple[int, str, int]) -> Organization:
+def read_organization(row: tuple[int, str, int]) -> Organization:
+    """The organization that a row of COLUMNS holds."""
     organization_id, name, created_at = row
     with Reading("organizations", organization_id):
         return Organization(

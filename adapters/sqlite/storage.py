@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from recipient_fields.application import (
@@ -10,6 +12,7 @@ from recipient_fields.application import (
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
+    Snapshot,
 )
 from recipient_fields.domain import StorageUnavailable
 
@@ -18,6 +21,7 @@ from .database import OLDEST_SQLITE, Database
 from .fields import SqliteFieldRepository
 from .integrations import SqliteIntegrationRepository
 from .organizations import SqliteOrganizationRepository
+from .transfer import read_snapshot, write_snapshot
 
 
 class SqliteStorage:
@@ -47,6 +51,21 @@ class SqliteStorage:
     def check(self) -> None:
         """StorageUnavailable unless the file answers and has the current schema."""
         self._database.check()
+
+    def identity(self) -> Hashable:
+        """Return the device and the number of the file, which all its names share."""
+        return self._database.identity()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Return the content of the file in one read transaction."""
+        with self._database.reading() as connection:
+            yield read_snapshot(self._database, connection)
+
+    def store_snapshot(self, snapshot: Snapshot, /) -> None:
+        """Store everything in the snapshot in one transaction."""
+        with self._database.writing() as connection:
+            write_snapshot(connection, snapshot)
 
     def close(self) -> None:
         """Close the file."""

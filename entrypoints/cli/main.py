@@ -10,6 +10,8 @@ from setproctitle import setproctitle
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound, nearest
 
 from ..composition import VARIABLE_PREFIX, credential_variables, migrate_storage
+from .backup import backup
+from .copying import copy
 from .esp import esp
 from .export import export
 from .fields import fields
@@ -78,6 +80,8 @@ main.add_command(integrations)
 main.add_command(esp)
 main.add_command(export)
 main.add_command(openapi)
+main.add_command(copy)
+main.add_command(backup)
 
 
 def _tell_misspelt_variables() -> None:

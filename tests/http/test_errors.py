@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.adapters.client import RequestRefused
-from recipient_fields.application import MissingExtra
+from recipient_fields.adapters.sqlite import BackupFailed
+from recipient_fields.application import CopyFailed, MissingExtra
 from recipient_fields.domain import (
     ApiKeyNotActive,
     ApiKeyNotFound,
@@ -23,6 +24,7 @@ from recipient_fields.domain import (
     OrganizationChanged,
     OrganizationId,
     RecipientFieldsError,
+    StorageNotEmpty,
     StorageNotFound,
     StorageUnavailable,
 )
@@ -38,6 +40,7 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.entrypoints.composition import (
     MissingCredentials,
+    NoBackup,
     NoFieldSource,
     UnknownKeyValidator,
     UnknownStorage,
@@ -81,6 +84,8 @@ DOCUMENTED = {
 
 ADMINISTRATORS_ONLY = {
     AuditNotWritten,
+    BackupFailed,
+    CopyFailed,
     ApiKeyNotActive,
     ApiKeyNotFound,
     InvalidApiKey,
@@ -97,11 +102,13 @@ ADMINISTRATORS_ONLY = {
     KeyRefused,
     MissingCredentials,
     MissingExtra,
+    NoBackup,
     NoFieldSource,
     NoSafeForm,
     NotJson,
     OrganizationChanged,
     RequestRefused,
+    StorageNotEmpty,
     StorageNotFound,
     SyncOvertaken,
     UnknownKeyValidator,

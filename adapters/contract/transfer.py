@@ -1,0 +1,330 @@
+"""What a storage does whose whole content can be copied to another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from itertools import cycle
+from typing import Any, TypeVar
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import Records, Snapshot, Storage, Transferable
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    Access,
+    FieldKey,
+    OrganizationId,
+    RecipientField,
+    StorageNotEmpty,
+    sync_of,
+)
+
+from .concurrency import race
+from .examples import (
+    ALLOWED_VALUES,
+    INSTANTS,
+    LATER,
+    LINES,
+    NOW,
+    SNIPPETS,
+    a_definition,
+    a_grant,
+    an_esp_field,
+    an_integration_draft,
+    permit,
+    permit_all,
+    permit_any,
+    renaming,
+    reporting,
+)
+from .outcomes import assert_found, exact
+
+T = TypeVar("T")
+
+
+class StorageTransferContract:
+    """Copies from one Transferable storage to another arrive whole and unchanged, or not at all.
+
+    A subclass says by its fixtures which storages are judged. Both are empty.
+    """
+
+    @pytest.fixture
+    def source(self) -> Iterator[Storage]:
+        """The empty storage to copy from."""
+        raise NotImplementedError(f"{type(self).__name__} needs a fixture `source`")
+
+    @pytest.fixture
+    def target(self) -> Iterator[Storage]:
+        """The empty storage to copy to, which is not the source."""
+        raise NotImplementedError(f"{type(self).__name__} needs a fixture `target`")
+
+    def test_a_copy_has_everything_that_the_source_has(
+        self, source: Storage, target: Storage
+    ) -> None:
+        _fill_with_everything(source)
+        _transfer(source, target)
+        assert _content(target) == _content(source)
+
+    def test_a_copy_of_an_empty_storage_is_empty(self, source: Storage, target: Storage) -> None:
+        _transfer(source, target)
+        assert _content(target) == []
+
+    def test_copied_api_keys_are_found_by_their_digests(
+        self, source: Storage, target: Storage
+    ) -> None:
+        ours = _fill(source)
+        _transfer(source, target)
+        for key in source.api_keys.all(ours):
+            assert_found(target.api_keys, key)
+
+    def test_a_snapshot_counts_its_records_and_includes_deleted_ones_in_the_last_id(
+        self, source: Storage
+    ) -> None:
+        ours = _fill(source)
+        last = source.fields.add(ours, a_definition("last"))
+        source.fields.delete(ours, last.id, permit)
+        with _transferable(source).snapshot() as snapshot:
+            assert snapshot.fields.last_id == last.id
+            counts = [kind.count for kind in _kinds(snapshot)]
+            assert counts == [2, 2, 2, 4]
+            assert counts == [len(tuple(kind)) for kind in _kinds(snapshot)]
+
+    def test_an_empty_storage_has_a_snapshot_without_records(self, source: Storage) -> None:
+        with _transferable(source).snapshot() as snapshot:
+            assert [(kind.count, kind.last_id, tuple(kind)) for kind in _kinds(snapshot)] == [
+                (0, 0, ())
+            ] * 4
+
+    def test_the_ids_of_deleted_records_are_not_assigned_again_by_the_target(
+        self, source: Storage, target: Storage
+    ) -> None:
+        ours = _fill(source)
+        field = source.fields.add(ours, a_definition("last"))
+        source.fields.delete(ours, field.id, permit)
+        integration = source.integrations.add(ours, an_integration_draft())
+        source.integrations.delete(ours, integration.id, permit_all)
+        deleted = source.organizations.add("Deleted", NOW).id
+        key = source.api_keys.add(a_grant(deleted))
+        source.organizations.delete(deleted, permit_any)
+        _transfer(source, target)
+        assert target.fields.add(ours, a_definition("last")).id > field.id
+        assert target.integrations.add(ours, an_integration_draft()).id > integration.id
+        assert target.api_keys.add(a_grant(ours)).id > key.id
+        assert target.organizations.add("New", NOW).id > deleted
+
+    def test_new_ids_in_the_target_are_greater_than_all_of_the_source(
+        self, source: Storage, target: Storage
+    ) -> None:
+        ours = _fill(source)
+        _transfer(source, target)
+        with _transferable(source).snapshot() as snapshot:
+            assert target.organizations.add("New", NOW).id > snapshot.organizations.last_id
+            assert target.fields.add(ours, a_definition("new")).id > snapshot.fields.last_id
+            assert target.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
+            added = target.integrations.add(ours, an_integration_draft())
+            assert added.id > snapshot.integrations.last_id
+
+    def test_ids_that_only_deleted_records_had_are_not_assigned_by_the_target(
+        self, source: Storage, target: Storage
+    ) -> None:
+        ours = source.organizations.add("Ours", NOW).id
+        integration = source.integrations.add(ours, an_integration_draft())
+        source.integrations.delete(ours, integration.id, permit_all)
+        _transfer(source, target)
+        assert target.integrations.add(ours, an_integration_draft()).id > integration.id
+
+    def test_ids_that_the_target_has_assigned_before_are_not_assigned_again(
+        self, source: Storage, target: Storage
+    ) -> None:
+        ours = _fill(source)
+        for _ in range(3):
+            _fill(target)
+        with _transferable(target).snapshot() as before:
+            pass
+        for organization in target.organizations.all():
+            target.organizations.delete(organization.id, permit_any)
+        _transfer(source, target)
+        assert target.organizations.add("New", NOW).id > before.organizations.last_id
+        assert target.fields.add(ours, a_definition("new")).id > before.fields.last_id
+        assert target.api_keys.add(a_grant(ours)).id > before.api_keys.last_id
+        added = target.integrations.add(ours, an_integration_draft())
+        assert added.id > before.integrations.last_id
+
+    def test_the_revision_of_a_copied_catalog_moves_on_from_that_of_the_source(
+        self, source: Storage, target: Storage
+    ) -> None:
+        ours = _fill(source)
+        _transfer(source, target)
+        before = source.fields.all(ours).revision
+        assert target.fields.all(ours).revision == before
+        target.fields.add(ours, a_definition("new"))
+        assert target.fields.all(ours).revision > before
+
+    def test_a_copy_has_the_same_snapshot_as_its_source(
+        self, source: Storage, target: Storage
+    ) -> None:
+        _fill(source)
+        with _transferable(source).snapshot() as snapshot:
+            held = Snapshot(
+                organizations=_held(snapshot.organizations),
+                integrations=_held(snapshot.integrations),
+                api_keys=_held(snapshot.api_keys),
+                fields=_held(snapshot.fields),
+            )
+        _transferable(target).store_snapshot(held)
+        with _transferable(target).snapshot() as snapshot:
+            for copied, original in zip(_kinds(snapshot), _kinds(held), strict=True):
+                assert (copied.count, copied.last_id) == (original.count, original.last_id)
+                assert sorted(map(repr, copied)) == sorted(map(repr, original))
+
+    def test_a_storage_that_has_an_organization_is_left_as_it_is(
+        self, source: Storage, target: Storage
+    ) -> None:
+        _fill(source)
+        theirs = target.organizations.add("Theirs", NOW).id
+        target.fields.add(theirs, a_definition())
+        before = _content(target)
+        with pytest.raises(StorageNotEmpty):
+            _transfer(source, target)
+        assert _content(target) == before
+
+    def test_a_second_copy_is_rejected(self, source: Storage, target: Storage) -> None:
+        _fill(source)
+        _transfer(source, target)
+        before = _content(target)
+        with pytest.raises(StorageNotEmpty):
+            _transfer(source, target)
+        assert _content(target) == before
+
+    def test_of_two_copies_at_once_one_is_stored(self, source: Storage, target: Storage) -> None:
+        _fill(source)
+        outcomes = race(*(partial(_transfer, source, target) for _ in range(2)))
+        assert sorted(map(type, outcomes), key=str) == sorted(
+            (type(None), StorageNotEmpty), key=str
+        )
+        assert _content(target) == _content(source)
+
+    def test_a_copy_whose_source_fails_stores_nothing(
+        self, source: Storage, target: Storage
+    ) -> None:
+        _fill(source)
+        for error in (KeyboardInterrupt, RuntimeError):
+            with _transferable(source).snapshot() as snapshot:
+                broken = evolve(snapshot, fields=_failing(snapshot.fields, error()))
+                with pytest.raises(error):
+                    _transferable(target).store_snapshot(broken)
+            assert _content(target) == []
+        _transfer(source, target)
+        assert _content(target) == _content(source)
+
+    def test_a_snapshot_is_of_one_moment_whatever_is_stored_meanwhile(
+        self, source: Storage, target: Storage
+    ) -> None:
+        ours = _fill(source)
+        before = _content(source)
+        with _transferable(source).snapshot() as snapshot:
+            field = source.fields.all(ours).fields[0]
+            source.fields.update(ours, field.id, renaming("Renamed"))
+            source.fields.add(ours, a_definition("new"))
+            source.organizations.add("New", NOW)
+            source.api_keys.add(a_grant(ours))
+            source.integrations.add(ours, an_integration_draft())
+            _transferable(target).store_snapshot(snapshot)
+        assert _content(target) == before
+
+    def test_a_storage_is_identical_to_itself_alone(self, source: Storage, target: Storage) -> None:
+        assert _transferable(source).identity() == _transferable(source).identity()
+        assert _transferable(source).identity() != _transferable(target).identity()
+
+
+def _transferable(storage: Storage) -> Transferable:
+    assert isinstance(storage, Transferable)
+    return storage
+
+
+def _transfer(source: Storage, target: Storage) -> None:
+    with _transferable(source).snapshot() as snapshot:
+        _transferable(target).store_snapshot(snapshot)
+
+
+def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:
+    return snapshot.organizations, snapshot.integrations, snapshot.api_keys, snapshot.fields
+
+
+def _held(records: Records[T]) -> Records[T]:
+    """The same records, which can be iterated over again and again."""
+    return evolve(records, records=tuple(records))
+
+
+def _fill(storage: Storage) -> OrganizationId:
+    """Store two organizations with a record of each kind; return the first one's id."""
+    ours, theirs = (storage.organizations.add(name, NOW).id for name in ("Ours", "Theirs"))
+    for organization_id in (theirs, ours):
+        integration = storage.integrations.add(organization_id, an_integration_draft())
+        report = reporting(an_esp_field("ZIP", label="Zip"))
+        storage.integrations.sync(organization_id, integration.id, report)
+        storage.fields.add(organization_id, a_definition())
+        storage.api_keys.add(a_grant(organization_id))
+    return ours
+
+
+def _fill_with_everything(storage: Storage) -> None:
+    """Store organizations, fields, integrations and API keys of every kind."""
+    _fill(storage)
+    for name, created_at in zip(LINES.values(), INSTANTS * 2, strict=True):
+        ours = storage.organizations.add(name, created_at).id
+    first, second = (storage.integrations.add(ours, an_integration_draft()) for _ in range(2))
+    report = [an_esp_field(name, label=label) for name, label in LINES.items()]
+    storage.integrations.sync(ours, second.id, reporting(*report))
+    storage.integrations.update(ours, first.id, lambda each: each.renamed("Renamed"))
+    channels = cycle((API, ADMINISTRATOR, sync_of(first.id)))
+    for number, (by, snippet) in enumerate(zip(channels, SNIPPETS.values(), strict=False)):
+        definition = a_definition(f"field_{number}", by=by, custom_insertion_code=snippet)
+        storage.fields.add(ours, definition)
+    storage.fields.update(ours, FieldKey("field_0"), renaming("Renamed"))
+    for number, allowed in enumerate(ALLOWED_VALUES.values()):
+        definition = a_definition(
+            f"allowed_{number}",
+            data_type=allowed.data_type,
+            allowed_values=allowed,
+            insertable=False,
+            custom_value_expression="{{ value }}",
+        )
+        storage.fields.add(ours, definition)
+    used, revoked, _endless = (
+        storage.api_keys.add(a_grant(ours, lifetime=lifetime, access=access))
+        for lifetime, access in (
+            (timedelta(days=1), Access.READ_WRITE),
+            (timedelta(days=2), Access.READ_ONLY),
+            (None, Access.READ_WRITE),
+        )
+    )
+    storage.api_keys.record_use(ours, used.id, LATER)
+    storage.api_keys.update(ours, revoked.id, lambda key: key.revoked(LATER))
+
+
+def _content(storage: Storage) -> list[object]:
+    """Everything in the storage, to the last detail."""
+    return [
+        (
+            exact(organization),
+            exact(storage.fields.all(organization.id)),
+            exact(storage.integrations.all(organization.id)),
+            exact(storage.api_keys.all(organization.id)),
+        )
+        for organization in storage.organizations.all()
+    ]
+
+
+def _failing(records: Records[RecipientField], error: BaseException) -> Records[RecipientField]:
+    """The records, of which the second one can't be read."""
+
+    def read() -> Iterator[RecipientField]:
+        yield next(iter(records))
+        raise error
+
+    return evolve(records, records=read())

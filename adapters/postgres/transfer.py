@@ -1,0 +1,198 @@
+"""Reading everything in a PostgreSQL database for a copy, and storing everything a copy brings.
+
+A copy uses a connection of its own, because the deadlines of other calls would end it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from attrs import frozen
+from psycopg import Connection, IsolationLevel
+from psycopg.errors import InsufficientPrivilege, LockNotAvailable
+from psycopg.sql import SQL
+
+from recipient_fields.application import OrganizationRecord, Records, Snapshot
+from recipient_fields.domain import (
+    ApiKey,
+    RecipientField,
+    StorageNotEmpty,
+    StorageUnavailable,
+)
+from recipient_fields.domain.esp import Integration
+
+from ..rows import api_key_values, integration_values, map_rows, organization_values
+from . import api_keys, fields, integrations, organizations
+from .connection import Parameters, PatientConnection
+from .errors import every_error_translated, one_line
+from .schema import connected
+
+T = TypeVar("T")
+
+Row: TypeAlias = tuple[Any, ...]
+
+_ROWS_PER_FETCH = 1_000
+_ROWS_PER_BATCH = 5_000
+
+# The server must not end a long transaction, whatever its role prefers; but it ends the session
+# of a client that has vanished. `transaction_timeout` exists from PostgreSQL 17 on.
+_SETTINGS = """
+    SELECT set_config(name, value, true) FROM (VALUES
+        ('statement_timeout', '0'), ('transaction_timeout', '0'), ('lock_timeout', '2s'),
+        ('idle_in_transaction_session_timeout', '5min')
+    ) AS wanted (name, value) WHERE name IN (SELECT name FROM pg_settings)
+"""
+# The start of the server and the ids of database and table: the URLs of one database can differ.
+_SELECT_IDENTITY = """
+    SELECT pg_postmaster_start_time()::text, oid::text, 'organizations'::regclass::oid::text
+    FROM pg_database WHERE datname = current_database()
+"""
+# No other copy and no new organization until the transaction ends; readers go on.
+_LOCK = "LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE"
+_HAS_ORGANIZATIONS = "SELECT EXISTS (SELECT FROM organizations)"
+
+
+@frozen
+class _Table(Generic[T]):
+    """A table, and what its rows are in the domain."""
+
+    name: str
+    columns: str
+    """The columns that `read` takes."""
+    read: Callable[[Row], T]
+    values: Callable[[T], Mapping[str, object]]
+    """Return what a row holds, by column."""
+
+    def records(self, connection: Connection[Any]) -> Records[T]:
+        """Return the records, which are read while they are iterated over."""
+        [(count,)] = connection.execute(f"SELECT count(*) FROM {self.name}").fetchall()
+        return Records(
+            count, self._last_id(connection), map_rows(self.read, self._rows(connection))
+        )
+
+    def store(self, connection: Connection[Any], records: Records[T]) -> None:
+        """Store the records under their own ids, and assign greater ones from then on."""
+        rows = map(self.values, records)
+        # In batches, because the server checks the foreign keys at the end of each.
+        while batch := list(islice(rows, _ROWS_PER_BATCH)):
+            statement = f"COPY {self.name} ({', '.join(batch[0])}) FROM STDIN"
+            with connection.cursor() as cursor, cursor.copy(statement) as copy:
+                for values in batch:
+                    copy.write_row(tuple(values.values()))
+        last_id = max(records.last_id, self._last_id(connection))
+        if last_id > 0:
+            connection.execute(
+                "SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", (self.name, last_id)
+            )
+
+    def _rows(self, connection: Connection[Any]) -> Iterator[Row]:
+        # Translated here, because another storage may take the rows.
+        with every_error_translated(), connection.cursor(name=self.name) as cursor:
+            cursor.itersize = _ROWS_PER_FETCH
+            yield from cursor.execute(f"SELECT {self.columns} FROM {self.name}")
+
+    def _last_id(self, connection: Connection[Any]) -> int:
+        """The last id that was assigned, or 0. A sequence is never older than the snapshot."""
+        [(name,)] = connection.execute(
+            "SELECT pg_get_serial_sequence(%s, 'id')", (self.name,)
+        ).fetchall()
+        statement = SQL("SELECT last_value, is_called FROM ") + SQL(name)
+        [(last_value, is_called)] = connection.execute(statement).fetchall()
+        return int(last_value) if is_called else 0
+
+
+def read_identity(parameters: Parameters) -> Hashable:
+    """Return a value that is equal for two URLs if and only if they lead to the same tables."""
+    with _connected(parameters) as connection:
+        [identity] = connection.execute(_SELECT_IDENTITY).fetchall()
+        return identity
+
+
+@contextmanager
+def open_snapshot(parameters: Parameters) -> Iterator[Snapshot]:
+    """Return everything in the database, as one read-only transaction sees it."""
+    with _connected(parameters) as connection:
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        with connection.transaction():
+            connection.execute(_SETTINGS)
+            yield Snapshot(
+                organizations=_ORGANIZATIONS.records(connection),
+                integrations=_INTEGRATIONS.records(connection),
+                api_keys=_API_KEYS.records(connection),
+                fields=_FIELDS.records(connection),
+            )
+
+
+def write_snapshot(parameters: Parameters, snapshot: Snapshot) -> None:
+    """Store everything in the snapshot in one transaction.
+
+    Raises: StorageNotEmpty if the database has an organization. StorageUnavailable if another
+    transaction is about to store one, or if anything else fails.
+    """
+    with _connected(parameters) as connection:
+        # Whatever the role prefers: the check for emptiness must see what was committed before the
+        # transaction got its lock.
+        connection.isolation_level = IsolationLevel.READ_COMMITTED
+        connection.read_only = False
+        with connection.transaction():
+            connection.execute(_SETTINGS)
+            _require_empty(connection)
+            _ORGANIZATIONS.store(connection, snapshot.organizations)
+            _INTEGRATIONS.store(connection, snapshot.integrations)
+            _API_KEYS.store(connection, snapshot.api_keys)
+            _FIELDS.store(connection, snapshot.fields)
+
+
+@contextmanager
+def _connected(parameters: Parameters) -> Iterator[PatientConnection]:
+    with connected(PatientConnection, parameters) as connection:
+        try:
+            yield connection
+        except InsufficientPrivilege as error:
+            raise StorageUnavailable(
+                f"PostgreSQL: {one_line(error)}. Copy as the role that owns the tables."
+            ) from error
+
+
+def _require_empty(connection: Connection[Any]) -> None:
+    try:
+        connection.execute(_LOCK)
+    except LockNotAvailable as error:
+        raise StorageUnavailable(
+            "Another process is storing organizations in it. Try again when that has ended."
+        ) from error
+    [(has_organizations,)] = connection.execute(_HAS_ORGANIZATIONS).fetchall()
+    if has_organizations:
+        raise StorageNotEmpty
+
+
+def _read_organization(row: Row) -> OrganizationRecord:
+    *organization, revision = row
+    return OrganizationRecord(organizations.read_organization(tuple(organization)), revision)
+
+
+def _field_values(field: RecipientField) -> Mapping[str, object]:
+    return {
+        **fields.stored_values(field),
+        "created_at": field.created_at,
+        "updated_at": field.updated_at,
+    }
+
+
+_ORGANIZATIONS = _Table[OrganizationRecord](
+    "organizations",
+    f"{organizations.COLUMNS}, revision",
+    _read_organization,
+    organization_values,
+)
+_INTEGRATIONS = _Table[Integration](
+    "integrations", integrations.COLUMNS, integrations.read_integration, integration_values
+)
+_API_KEYS = _Table[ApiKey]("api_keys", api_keys.COLUMNS, api_keys.read_api_key, api_key_values)
+_FIELDS = _Table[RecipientField](
+    "recipient_fields", fields.COLUMNS, fields.read_field, _field_values
+)

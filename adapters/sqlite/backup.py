@@ -1,0 +1,80 @@
+"""A copy of a SQLite file that is in use, made by SQLite's online backup."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import mkstemp
+
+from recipient_fields.domain import RecipientFieldsError
+
+from .database import Database
+
+_PAGES_PER_STEP = 1_000
+"""4 MB. An interrupt takes effect between two steps."""
+
+
+class BackupFailed(RecipientFieldsError):
+    """The backup can't be written. No file was created or changed."""
+
+
+def back_up(source: Path, backup: Path) -> None:
+    """Write what a SQLite file holds at this moment to a new file, which opens as a storage.
+
+    Other processes can read and write the source meanwhile. The new file gets its name once it is
+    complete and on the disk. Only the file's owner can read it.
+
+    Raises: BackupFailed if the new file exists already or can't be written. StorageNotFound if
+    there is no source. StorageUnavailable if it can't be opened.
+    """
+    if os.path.lexists(backup):
+        raise BackupFailed(f"The file {backup} already exists. Choose another name.")
+    with closing(Database(source, make=False)) as database, database.reading() as connection:
+        # The backup begins again whenever another process has written, and might never end,
+        # unless its transaction sees one state of the file. That transaction begins with a read.
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        try:
+            _write(connection, backup)
+        except FileExistsError:
+            raise BackupFailed(f"The file {backup} already exists. Choose another name.") from None
+        except (OSError, sqlite3.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise BackupFailed(f"Can't back up {source} to {backup}: {reason}.") from error
+
+
+def _write(source: sqlite3.Connection, backup: Path) -> None:
+    with _partial_file(backup) as (partial, descriptor):
+        with closing(sqlite3.connect(partial)) as destination:
+            # A file that is not complete is deleted, so it needs no journal.
+            destination.execute("PRAGMA journal_mode = OFF")
+            destination.execute("PRAGMA synchronous = OFF")
+            source.backup(destination, pages=_PAGES_PER_STEP, progress=_let_interrupts_in)
+        os.fsync(descriptor)
+        os.link(partial, backup)  # Unlike a renaming, this replaces no file.
+    _sync_folder(backup.parent)
+
+
+@contextmanager
+def _partial_file(backup: Path) -> Iterator[tuple[str, int]]:
+    """A new file beside the backup that its owner alone can read, until the block ends."""
+    descriptor, name = mkstemp(".partial", f"{backup.name}.", backup.parent)
+    try:
+        yield name, descriptor
+    finally:
+        os.close(descriptor)
+        Path(name).unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _let_interrupts_in(_status: int, _remaining: int, _total: int) -> None:
+    """Do nothing. Python handles signals when it runs this."""

@@ -1,0 +1,120 @@
+"""Reading everything in a SQLite file for a copy, and storing everything that a copy brings."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from attrs import frozen
+
+from recipient_fields.application import OrganizationRecord, Records, Snapshot
+from recipient_fields.domain import (
+    ApiKey,
+    RecipientField,
+    StorageNotEmpty,
+    epoch_milliseconds,
+)
+from recipient_fields.domain.esp import Integration
+
+from ..rows import (
+    api_key_values,
+    field_values,
+    integration_values,
+    map_rows,
+    organization_values,
+    read_field,
+)
+from . import api_keys, fields, integrations
+from .database import Database
+from .organizations import read_organization
+
+T = TypeVar("T")
+
+Row: TypeAlias = tuple[Any, ...]
+Values: TypeAlias = Mapping[str, object]
+
+_HAS_ORGANIZATIONS = "SELECT EXISTS (SELECT 1 FROM organizations)"
+_SELECT_LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{}'), 0)"
+_SKIP_IDS = "UPDATE sqlite_sequence SET seq = max(seq, :last_id) WHERE name = :table"
+# SQLite adds the row of a table when it assigns the first id.
+_SKIP_FIRST_IDS = """
+    INSERT INTO sqlite_sequence (name, seq) SELECT :table, :last_id
+    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = :table)
+"""
+
+
+@frozen
+class _Table(Generic[T]):
+    """A table, and what its rows are in the domain."""
+
+    name: str
+    columns: str
+    read: Callable[[Row], T]
+    values: Callable[[T], Values]
+    """Return what a row holds, by column."""
+
+    def records(self, database: Database, connection: sqlite3.Connection) -> Records[T]:
+        """Return the records, which are read while they are iterated over."""
+        numbers = f"SELECT count(*), {_SELECT_LAST_ID.format(self.name)} FROM {self.name}"
+        [(count, last_id)] = database.stream(connection, numbers)
+        rows = database.stream(connection, f"SELECT {self.columns} FROM {self.name}")
+        return Records(count, last_id, map_rows(self.read, rows))
+
+    def store(self, connection: sqlite3.Connection, records: Records[T]) -> None:
+        """Store the records under their own ids, and assign greater ones from then on."""
+        columns = self.columns.split(", ")
+        places = ", ".join("?" * len(columns))
+        connection.executemany(
+            f"INSERT INTO {self.name} ({self.columns}) VALUES ({places})",
+            (
+                [_column_value(values[column]) for column in columns]
+                for values in map(self.values, records)
+            ),
+        )
+        counter = {"table": self.name, "last_id": records.last_id}
+        connection.execute(_SKIP_IDS, counter)
+        connection.execute(_SKIP_FIRST_IDS, counter)
+
+
+def read_snapshot(database: Database, connection: sqlite3.Connection) -> Snapshot:
+    """Return everything in the file, as the connection's transaction sees it."""
+    return Snapshot(
+        organizations=_ORGANIZATIONS.records(database, connection),
+        integrations=_INTEGRATIONS.records(database, connection),
+        api_keys=_API_KEYS.records(database, connection),
+        fields=_FIELDS.records(database, connection),
+    )
+
+
+def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
+    """Store everything in the snapshot, in the connection's transaction.
+
+    Raises: StorageNotEmpty if the file has an organization.
+    """
+    if connection.execute(_HAS_ORGANIZATIONS).fetchone()[0]:
+        raise StorageNotEmpty
+    _ORGANIZATIONS.store(connection, snapshot.organizations)
+    _INTEGRATIONS.store(connection, snapshot.integrations)
+    _API_KEYS.store(connection, snapshot.api_keys)
+    _FIELDS.store(connection, snapshot.fields)
+
+
+def _read_organization(row: Row) -> OrganizationRecord:
+    *organization, revision = row
+    return OrganizationRecord(read_organization(tuple(organization)), revision)
+
+
+def _column_value(value: object) -> object:
+    return epoch_milliseconds(value) if isinstance(value, datetime) else value
+
+
+_ORGANIZATIONS = _Table[OrganizationRecord](
+    "organizations", "id, name, created_at, revision", _read_organization, organization_values
+)
+_INTEGRATIONS = _Table[Integration](
+    "integrations", integrations.COLUMNS, integrations.read_integration, integration_values
+)
+_API_KEYS = _Table[ApiKey]("api_keys", api_keys.COLUMNS, api_keys.read_api_key, api_key_values)
+_FIELDS = _Table[RecipientField]("recipient_fields", fields.COLUMNS, read_field, field_values)

@@ -1,0 +1,48 @@
+"""The whole content of a storage at one moment, for a copy to another storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+from attrs import frozen
+
+from recipient_fields.domain import ApiKey, Organization, RecipientField
+from recipient_fields.domain.esp import Integration
+
+T = TypeVar("T")
+
+
+@frozen
+class OrganizationRecord:
+    """An organization and the revision of its catalog."""
+
+    organization: Organization
+    revision: int
+
+
+@frozen
+class Records(Generic[T]):
+    """All records of one kind, in any order. They can be iterated over once."""
+
+    count: int
+    """The number of records."""
+    last_id: int
+    """The greatest id that the storage has assigned, including deleted records; 0 if none."""
+    _records: Iterable[T]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._records)
+
+
+@frozen(kw_only=True)
+class Snapshot:
+    """The content of a storage at one moment.
+
+    Iterate over the records while the snapshot is open: a storage may read them as they are taken.
+    """
+
+    organizations: Records[OrganizationRecord]
+    integrations: Records[Integration]
+    api_keys: Records[ApiKey]
+    fields: Records[RecipientField]

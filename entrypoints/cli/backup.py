@@ -1,0 +1,22 @@
+"""`recipient-fields backup`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..composition import back_up_storage
+from .output import note
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_obj
+def backup(storage: str, file: Path) -> None:
+    """Write a copy of the SQLite storage to FILE, also while a service uses it.
+
+    FILE must not exist. It is complete once it has this name.
+    """
+    back_up_storage(storage, file)
+    note(f"Wrote {file}: {file.stat().st_size:,} bytes.")

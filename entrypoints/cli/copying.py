@@ -1,0 +1,74 @@
+"""`recipient-fields copy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from time import monotonic
+
+import click
+
+from recipient_fields.application import (
+    CopyFailed,
+    Storage,
+    StorageRole,
+    copy_storage,
+)
+from recipient_fields.domain import RecipientFieldsError, StorageNotFound
+
+from ..composition import open_new_storage, open_storage
+from .options import option
+from .output import counted, note
+
+_SECONDS_PER_LINE = 2.0
+
+
+@click.command()
+@option(
+    "--to",
+    required=True,
+    metavar="URL",
+    help="The empty storage to copy to: postgresql://… or sqlite:PATH.",
+)
+@click.pass_obj
+def copy(storage: str, to: str) -> None:
+    """Copy everything from the storage to another, empty one.
+
+    Ids, revisions and times stay the same. Either everything is stored or nothing. Stop the
+    services on both storages first: what they store while the copy runs is not copied.
+    """
+    began = monotonic()
+    with (
+        _opened("source", lambda: open_storage(storage, make=False)) as source,
+        _opened("target", lambda: open_new_storage(to)) as target,
+    ):
+        copied = copy_storage(source, target, on_progress=_Progress())
+    note(
+        f"Copied {counted(copied.organizations, 'organization')},"
+        f" {counted(copied.integrations, 'integration')}, {counted(copied.api_keys, 'API key')}"
+        f" and {counted(copied.fields, 'field')} in {monotonic() - began:.1f} s."
+    )
+
+
+class _Progress:
+    """Prints a line every two seconds."""
+
+    def __init__(self) -> None:
+        self._next = monotonic() + _SECONDS_PER_LINE
+
+    def __call__(self, kind: str, number: int, count: int) -> None:
+        if monotonic() >= self._next:
+            note(f"Copying {kind}: {number:,} of {count:,}.")
+            self._next = monotonic() + _SECONDS_PER_LINE
+
+
+@contextmanager
+def _opened(role: StorageRole, opener: Callable[[], Storage]) -> Iterator[Storage]:
+    try:
+        storage = opener()
+    except StorageNotFound as error:
+        raise CopyFailed(role, f"{error} Check the path.") from error
+    except RecipientFieldsError as error:
+        raise CopyFailed(role, error) from error
+    with closing(storage):
+        yield storage

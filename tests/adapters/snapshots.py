@@ -1,0 +1,32 @@
+"""Snapshots of any size that are in no storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from recipient_fields.adapters.contract.examples import NOW, a_definition
+from recipient_fields.application import OrganizationRecord, Records, Snapshot
+from recipient_fields.domain import FieldId, Organization, OrganizationId, RecipientField
+
+OURS = OrganizationId(1)
+
+
+def nothing(_: int) -> None:
+    """Do nothing before a field is read."""
+
+
+def snapshot_of(count: int, before: Callable[[int], None] = nothing) -> Snapshot:
+    """One organization with so many fields; `before` is called with the number of each."""
+
+    def fields() -> Iterator[RecipientField]:
+        for number in range(1, count + 1):
+            before(number)
+            yield a_definition(f"field_{number}").stored(FieldId(number), OURS)
+
+    organization = Organization(id=OURS, name="ACME", created_at=NOW)
+    return Snapshot(
+        organizations=Records(1, 1, [OrganizationRecord(organization, 7)]),
+        integrations=Records(0, 0, []),
+        api_keys=Records(0, 0, []),
+        fields=Records(count, count, fields()),
+    )

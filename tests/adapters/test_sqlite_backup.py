@@ -1,0 +1,201 @@
+"""Backups of a SQLite file that is in use."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from resource import RLIMIT_FSIZE, getrlimit, setrlimit
+
+import pytest
+
+from recipient_fields.adapters.contract.examples import a_definition
+from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up, backup
+from recipient_fields.domain import StorageNotFound, StorageUnavailable
+
+from .snapshots import OURS, snapshot_of
+
+WRITE_UNTIL_KILLED = """
+import sys
+from itertools import count
+from recipient_fields.adapters.contract.examples import a_definition
+from recipient_fields.adapters.sqlite import SqliteStorage
+storage = SqliteStorage(sys.argv[1])
+for number in count():
+    print(storage.fields.add(1, a_definition(f"new_{number}")).id, flush=True)
+"""
+BACK_UP_AND_BE_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from recipient_fields.adapters.sqlite import back_up, backup
+backup._PAGES_PER_STEP = 1
+backup._let_interrupts_in = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+back_up(*map(Path, sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def storage(database: Path) -> Iterator[SqliteStorage]:
+    """A storage that is open, with 100 fields."""
+    with closing(SqliteStorage(database)) as storage:
+        storage.store_snapshot(snapshot_of(100))
+        yield storage
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Where the backup goes: a folder that holds nothing else."""
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    return folder / "fields.backup"
+
+
+def between_steps(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Back up page by page, and act after each."""
+    monkeypatch.setattr(backup, "_PAGES_PER_STEP", 1)
+    monkeypatch.setattr(backup, "_let_interrupts_in", lambda *_: act())
+
+
+def test_a_backup_opens_as_a_storage_with_everything(
+    storage: SqliteStorage, database: Path, copy: Path
+) -> None:
+    back_up(database, copy)
+    assert list(copy.parent.iterdir()) == [copy]
+    with closing(SqliteStorage(copy)) as restored:
+        restored.check()
+        assert restored.fields.all(OURS) == storage.fields.all(OURS)
+        assert restored.fields.add(OURS, a_definition()).id == 101
+
+
+def test_a_backup_is_one_sound_file_that_its_owner_alone_can_read(
+    storage: SqliteStorage, database: Path, copy: Path
+) -> None:
+    back_up(database, copy)
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    with closing(sqlite3.connect(f"{copy.as_uri()}?immutable=1", uri=True)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_a_backup_ends_though_the_file_changes_between_all_of_its_steps(
+    storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = storage.fields.all(OURS)
+    added = []
+
+    def write() -> None:
+        added.append(storage.fields.add(OURS, a_definition(f"new_{len(added)}")))
+
+    between_steps(monkeypatch, write)
+    back_up(database, copy)
+    assert len(added) > 10
+    assert len(storage.fields.all(OURS).fields) == 100 + len(added)
+    with closing(SqliteStorage(copy)) as restored:
+        assert restored.fields.all(OURS) == before
+
+
+def test_a_backup_made_while_another_process_writes_holds_what_was_acknowledged(
+    storage: SqliteStorage, database: Path, copy: Path
+) -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITE_UNTIL_KILLED, str(database)], stdout=subprocess.PIPE, text=True
+    )
+    with writer:
+        acknowledged = [int(writer.stdout.readline()) for _ in range(20)]
+        back_up(database, copy)
+        acknowledged_since = int(writer.stdout.readline())
+        writer.kill()
+    with closing(SqliteStorage(copy)) as restored:
+        ids = [field.id for field in restored.fields.all(OURS).fields]
+    assert ids == [*range(1, len(ids) + 1)]
+    assert ids[-1] >= acknowledged[-1]
+    assert acknowledged_since > acknowledged[-1]
+
+
+@pytest.mark.parametrize("taken", ["file", "folder", "dangling link"])
+def test_an_existing_file_is_left_as_it_is(
+    storage: SqliteStorage, database: Path, copy: Path, taken: str
+) -> None:
+    match taken:
+        case "file":
+            copy.write_text("precious")
+        case "folder":
+            copy.mkdir()
+        case _:
+            copy.symlink_to("nowhere")
+    before = os.lstat(copy)
+    with pytest.raises(BackupFailed, match="already exists"):
+        back_up(database, copy)
+    assert os.lstat(copy) == before
+    assert list(copy.parent.iterdir()) == [copy]
+
+
+def test_a_file_that_is_created_during_the_backup_is_left_as_it_is(
+    storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    between_steps(monkeypatch, lambda: copy.write_text("precious") and None)
+    with pytest.raises(BackupFailed, match="already exists"):
+        back_up(database, copy)
+    assert copy.read_text() == "precious"
+    assert list(copy.parent.iterdir()) == [copy]
+
+
+def test_an_interrupted_backup_leaves_no_file(
+    storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    between_steps(monkeypatch, lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        back_up(database, copy)
+    assert list(copy.parent.iterdir()) == []
+    storage.fields.add(OURS, a_definition())
+
+
+def test_a_killed_backup_leaves_no_file_of_that_name_and_can_be_repeated(
+    storage: SqliteStorage, database: Path, copy: Path
+) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", BACK_UP_AND_BE_KILLED, str(database), str(copy)], check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert not copy.exists()
+    assert all(left.name.endswith(".partial") for left in copy.parent.iterdir())
+    back_up(database, copy)
+    with closing(SqliteStorage(copy)) as restored:
+        assert restored.fields.all(OURS) == storage.fields.all(OURS)
+
+
+def test_a_full_disk_is_an_error_and_leaves_no_file(
+    storage: SqliteStorage, database: Path, copy: Path
+) -> None:
+    limits = getrlimit(RLIMIT_FSIZE)
+    setrlimit(RLIMIT_FSIZE, (8_192, limits[1]))
+    try:
+        with pytest.raises(BackupFailed, match=f"Can't back up {database} to {copy}: "):
+            back_up(database, copy)
+    finally:
+        setrlimit(RLIMIT_FSIZE, limits)
+    assert list(copy.parent.iterdir()) == []
+
+
+def test_a_missing_folder_is_an_error(storage: SqliteStorage, database: Path, copy: Path) -> None:
+    with pytest.raises(BackupFailed, match="No such file or directory"):
+        back_up(database, copy.parent / "missing" / "fields.backup")
+
+
+def test_a_missing_source_is_an_error_and_makes_no_file(database: Path, copy: Path) -> None:
+    with pytest.raises(StorageNotFound, match="There is no SQLite file"):
+        back_up(database, copy)
+    assert not database.exists()
+    assert not copy.exists()
+
+
+def test_a_source_that_is_no_database_is_an_error(database: Path, copy: Path) -> None:
+    database.write_text("no database" * 1_000)
+    with pytest.raises(StorageUnavailable, match="file is not a database"):
+        back_up(database, copy)
+    assert list(copy.parent.iterdir()) == []

@@ -1,0 +1,54 @@
+"""Copies between all storages that are Transferable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.adapters.contract import StorageTransferContract
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.application import Storage
+
+from .postgres.server import EMPTY, execute, new_database
+
+TECHNOLOGIES = ("memory", "sqlite", "postgres")
+
+
+@pytest.fixture(scope="module")
+def databases(server_url: str) -> Iterator[dict[str, str]]:
+    """A migrated database for each role."""
+    with ExitStack() as stack:
+        urls = {}
+        for role in ("source", "target"):
+            urls[role] = stack.enter_context(new_database(server_url))
+            migrate(urls[role])
+        yield urls
+
+
+def empty_storage(
+    technology: str, role: str, folder: Path, request: pytest.FixtureRequest
+) -> AbstractContextManager[Storage]:
+    if technology == "memory":
+        return closing(MemoryStorage())
+    if technology == "sqlite":
+        return closing(SqliteStorage(folder / f"{role}.db"))
+    url = request.getfixturevalue("databases")[role]
+    execute(url, EMPTY)
+    return closing(PostgresStorage(url))
+
+
+class TestTransfer(StorageTransferContract):
+    @pytest.fixture(params=TECHNOLOGIES)
+    def source(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
+        with empty_storage(request.param, "source", tmp_path, request) as storage:
+            yield storage
+
+    @pytest.fixture(params=TECHNOLOGIES)
+    def target(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
+        with empty_storage(request.param, "target", tmp_path, request) as storage:
+            yield storage

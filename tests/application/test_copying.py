@@ -1,0 +1,139 @@
+"""Copying a storage: which of the two is blamed, and what is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.adapters.contract.examples import NOW, a_definition, a_grant
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import (
+    CopiedRecords,
+    CopyFailed,
+    Records,
+    Snapshot,
+    Storage,
+    copy_storage,
+)
+from recipient_fields.domain import StorageUnavailable
+
+
+class NotTransferable:
+    """A storage that is only what every storage must be."""
+
+    def __init__(self) -> None:
+        storage = MemoryStorage()
+        self.organizations = storage.organizations
+        self.fields = storage.fields
+        self.integrations = storage.integrations
+        self.api_keys = storage.api_keys
+
+    def check(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Failing(MemoryStorage):
+    """A storage that fails when it is reached, read at first, read later or written."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__()
+        self.at = at
+
+    def identity(self):
+        self._fail_at("identity")
+        return super().identity()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        self._fail_at("snapshot")
+        with super().snapshot() as snapshot:
+            yield evolve(snapshot, fields=evolve(snapshot.fields, records=self._fields_read()))
+
+    def store_snapshot(self, snapshot, /) -> None:
+        self._fail_at("store_snapshot")
+        super().store_snapshot(snapshot)
+
+    def _fields_read(self):
+        self._fail_at("fields")
+        return
+        yield
+
+    def _fail_at(self, step: str) -> None:
+        if step == self.at:
+            raise StorageUnavailable(f"broken at {step}")
+
+
+@pytest.fixture
+def source() -> MemoryStorage:
+    storage = MemoryStorage()
+    for name in ("Ours", "Theirs"):
+        ours = storage.organizations.add(name, NOW).id
+        storage.fields.add(ours, a_definition())
+        storage.api_keys.add(a_grant(ours))
+    storage.fields.add(ours, a_definition("age"))
+    return storage
+
+
+def test_a_copy_reports_how_many_records_it_has_stored(source: MemoryStorage) -> None:
+    copied = copy_storage(source, MemoryStorage())
+    assert copied == CopiedRecords(organizations=2, integrations=0, api_keys=2, fields=3)
+
+
+def test_a_copy_reports_its_progress_record_by_record(source: MemoryStorage) -> None:
+    progress: list[tuple[str, int, int]] = []
+    copy_storage(source, MemoryStorage(), on_progress=lambda *each: progress.append(each))
+    assert progress == [
+        ("organizations", 1, 2),
+        ("organizations", 2, 2),
+        ("API keys", 1, 2),
+        ("API keys", 2, 2),
+        ("fields", 1, 3),
+        ("fields", 2, 3),
+        ("fields", 3, 3),
+    ]
+
+
+def test_a_storage_is_not_copied_to_itself(source: MemoryStorage) -> None:
+    for storage in (source, MemoryStorage()):
+        with pytest.raises(CopyFailed, match="Target storage: It is the source storage") as failed:
+            copy_storage(storage, storage)
+        assert failed.value.role == "target"
+
+
+def test_a_storage_that_does_not_support_copying_is_named(source: MemoryStorage) -> None:
+    other: Storage = NotTransferable()
+    for role, storages in {"source": (other, source), "target": (source, other)}.items():
+        with pytest.raises(CopyFailed, match="adapter does not support copying") as failed:
+            copy_storage(*storages)
+        assert failed.value.role == role
+
+
+def test_a_target_that_is_not_empty_is_named(source: MemoryStorage) -> None:
+    with pytest.raises(CopyFailed, match="Target storage: The storage is not empty"):
+        copy_storage(MemoryStorage(), source)
+
+
+@pytest.mark.parametrize("step", ["identity", "snapshot", "fields"])
+def test_a_source_that_fails_is_named_and_nothing_is_stored(step: str) -> None:
+    target = MemoryStorage()
+    failing = Failing(step)
+    failing.organizations.add("Ours", NOW)
+    with pytest.raises(CopyFailed, match=f"Source storage: broken at {step}") as failed:
+        copy_storage(failing, target)
+    assert failed.value.role == "source"
+    assert target.organizations.all() == ()
+
+
+@pytest.mark.parametrize("step", ["identity", "store_snapshot"])
+def test_a_target_that_fails_is_named(source: MemoryStorage, step: str) -> None:
+    with pytest.raises(CopyFailed, match=f"Target storage: broken at {step}") as failed:
+        copy_storage(source, Failing(step))
+    assert failed.value.role == "target"
+
+
+def test_records_are_iterated_over_in_the_order_in_which_they_were_given() -> None:
+    assert list(Records(3, 9, [3, 1, 2])) == [3, 1, 2]

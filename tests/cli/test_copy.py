@@ -1,0 +1,192 @@
+"""`copy`: everything goes to another storage, or one clear line says why nothing does."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from recipient_fields.adapters.postgres import migrate
+from recipient_fields.domain import OrganizationId, RecipientField
+from recipient_fields.entrypoints.cli import copying
+from recipient_fields.entrypoints.composition import Core, open_core
+
+from ..adapters.postgres.server import eventually, execute, new_database
+from .commands import CommandLine, Script
+
+EMPTY = {"organizations": []}
+LIST = ("organizations", "list", "--json")
+
+
+@pytest.fixture
+def other(file: Path) -> str:
+    """The URL of a SQLite file that does not exist yet."""
+    return f"sqlite:{file.parent / 'other.db'}"
+
+
+@pytest.fixture
+def database(server_url: str) -> Iterator[str]:
+    """An empty database without a schema."""
+    with new_database(server_url) as url:
+        yield url
+
+
+def test_everything_is_copied_and_counted(
+    cli: CommandLine, core: Core, foreign: RecipientField, manual: RecipientField, other: str
+) -> None:
+    key = core.administration.issue_key(manual.organization_id, name="CI")
+    run = cli("copy", "--to", other)
+
+    assert run.out == ""
+    counts = "1 organization, 0 integrations, 1 API key and 2 fields"
+    assert re.fullmatch(rf"Copied {counts} in [0-9.]+ s\.\n", run.told())
+    copied = open_core(other, make=False)
+    assert copied.fields.list_fields(manual.organization_id) == core.fields.list_fields(
+        manual.organization_id
+    )
+    assert copied.validator.validate(key.plain.reveal()) is not None
+    copied.storage.close()
+
+
+def test_a_postgresql_database_without_a_schema_becomes_the_storage(
+    cli: CommandLine, manual: RecipientField, database: str
+) -> None:
+    cli("copy", "--to", database).told()
+
+    assert CommandLine(database)(*LIST).document() == cli(*LIST).document()
+
+
+def test_a_copy_back_has_the_same_content(
+    cli: CommandLine, manual: RecipientField, database: str, other: str
+) -> None:
+    cli("copy", "--to", database).told()
+    CommandLine(database)("copy", "--to", other).told()
+
+    fields = ("fields", "list", "--organization", 1, "--json")
+    assert CommandLine(other)(*fields).document() == cli(*fields).document()
+
+
+def test_the_target_can_be_set_in_the_environment(
+    cli: CommandLine, manual: RecipientField, other: str
+) -> None:
+    cli("copy", RECIPIENT_FIELDS_TO=other).told()
+
+    assert CommandLine(other)(*LIST).document() == cli(*LIST).document()
+
+
+def test_progress_goes_to_standard_error(
+    cli: CommandLine, manual: RecipientField, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "_SECONDS_PER_LINE", 0)
+    run = cli("copy", "--to", other)
+
+    assert run.told().splitlines()[:2] == [
+        "Copying organizations: 1 of 1.",
+        "Copying fields: 1 of 1.",
+    ]
+    assert run.out == ""
+
+
+def test_a_short_copy_prints_one_line(cli: CommandLine, manual: RecipientField, other: str) -> None:
+    assert len(cli("copy", "--to", other).told().splitlines()) == 1
+
+
+def test_a_target_that_is_not_empty_is_one_clear_line(
+    cli: CommandLine, acme: OrganizationId, other: str
+) -> None:
+    CommandLine(other)("organizations", "create", "Globex")
+    before = CommandLine(other)(*LIST).document()
+
+    assert cli("copy", "--to", other).failure() == (
+        "Target storage: The storage is not empty. Choose one without organizations."
+    )
+    assert CommandLine(other)(*LIST).document() == before
+
+
+@pytest.mark.parametrize("way", ["same path", "relative path", "link"])
+def test_the_source_as_target_is_one_clear_line(
+    cli: CommandLine, acme: OrganizationId, file: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    (file.parent / "link.db").symlink_to(file)
+    path = {"same path": str(file), "relative path": file.name, "link": "link.db"}[way]
+
+    assert cli("copy", "--to", f"sqlite:{path}").failure() == (
+        "Target storage: It is the source storage itself. Choose another one."
+    )
+
+
+def test_a_missing_source_is_one_clear_line_and_makes_no_file(
+    cli: CommandLine, file: Path, other: str
+) -> None:
+    told = cli("copy", "--to", other).failure()
+
+    assert told == f"Source storage: There is no SQLite file {file}. Check the path."
+    assert list(file.parent.iterdir()) == []
+
+
+def test_a_target_that_can_not_be_opened_is_one_clear_line(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
+    for url, told in {
+        "nosuch:x": "Target storage: There is no storage nosuch:.",
+        "postgresql://user:hunter2@127.0.0.1:1/x": "Target storage: PostgreSQL: connection",
+        "sqlite:/proc/x.db": "Target storage: SQLite: unable to open database file: /proc/x.db",
+    }.items():
+        failure = cli("copy", "--to", url).failure()
+        assert failure.startswith(told)
+        assert "hunter2" not in failure
+
+
+def test_a_target_whose_schema_is_behind_is_one_clear_line(
+    cli: CommandLine, acme: OrganizationId, database: str
+) -> None:
+    migrate(database)
+    execute(database, "DELETE FROM schema_migrations WHERE name LIKE '0002%'")
+
+    assert cli("copy", "--to", database).failure() == (
+        "Target storage: The PostgreSQL schema is behind this version."
+        " Run recipient-fields migrate."
+    )
+
+
+@contextmanager
+def blocked(script: Script, database: str) -> Iterator[object]:
+    """A copy to the database that waits for the lock of its fields."""
+    migrate(database)
+    with psycopg.connect(database) as other:
+        other.execute("LOCK TABLE recipient_fields IN SHARE MODE")
+        with script.start("copy", "--to", database) as process:
+            waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+            eventually(lambda: execute(database, waiting), within=30)
+            yield process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_copy_that_is_ended_stores_nothing_and_can_be_repeated(
+    script: Script, manual: RecipientField, database: str, number: signal.Signals
+) -> None:
+    with blocked(script, database) as process:
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=10)
+
+    assert process.returncode != 0
+    assert out == b""
+    assert CommandLine(database)(*LIST).document() == EMPTY
+    script("copy", "--to", database).told()
+    assert CommandLine(database)(*LIST).document() == script(*LIST).document()
+
+
+def test_a_copy_to_a_locked_table_is_one_clear_line(
+    script: Script, manual: RecipientField, database: str
+) -> None:
+    with blocked(script, database) as process:
+        out, err = process.communicate(timeout=30)
+
+    assert (process.returncode, out) == (1, b"")
+    assert err == b"Error: Target storage: PostgreSQL: canceling statement due to lock timeout\n"
