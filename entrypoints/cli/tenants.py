@@ -51,7 +51,10 @@ def _find(core: Core, text: str) -> Organization:
 
 
 def _candidates(core: Core, text: str) -> list[Organization]:
-    """Digits are always an id, so that no new name can change what a script means."""
+    """Return the organization with this id, or all with this name.
+
+    Digits are always an id, so that no new name can change what a script means.
+    """
     if text.isdecimal():
         with suppress(OrganizationNotFound):
             if is_id(text):
