@@ -101,6 +101,7 @@ def test_a_copy_button_copies_the_command_without_its_output(
 ) -> None:
     blocks = blocks_of(page, (ROOT / "docs" / f"{page}.md").read_text("utf-8"))
     shared_browser.get(f"{documentation}/{page}.html")
+    shared_browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
     buttons = shared_browser.find_elements(By.CSS_SELECTOR, "article button.copybtn")
 
     visible = [button.value_of_css_property("display") != "none" for button in buttons]
@@ -138,12 +139,10 @@ def _found(pages: Pages, what: str) -> Mapping[str, list[str]]:
 
 def _copied(browser: Chrome, button: WebElement) -> str:
     """What can be pasted after a click on the button."""
-    instantly = "arguments[0].scrollIntoView({behavior: 'instant', block: 'center'})"
-    browser.execute_script(instantly, button)
     button.click()
     box = browser.execute_script(
         "const box = document.body.appendChild(document.createElement('textarea'));"
-        "box.focus({preventScroll: true}); return box"
+        "box.style = 'position: fixed; top: 0'; box.focus(); return box"
     )
     ActionChains(browser).key_down(Keys.CONTROL).send_keys("v").key_up(Keys.CONTROL).perform()
     pasted: str = box.get_property("value")
