@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.domain import OrganizationId, RecipientField
+from recipient_fields.domain import Credential, OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import copying
 from recipient_fields.entrypoints.composition import Core, open_core
 
@@ -49,7 +49,7 @@ def test_everything_is_copied_and_counted(
     assert copied.fields.list_fields(manual.organization_id) == core.fields.list_fields(
         manual.organization_id
     )
-    assert copied.validator.validate(key.plain.reveal()) is not None
+    assert isinstance(copied.validator.validate(key.plain.reveal()), Credential)
     copied.storage.close()
 
 
