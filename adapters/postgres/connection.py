@@ -152,6 +152,8 @@ class DeadlineConnection(Connection[TupleRow]):
 class PatientConnection(DeadlineConnection):
     """A connection for long work, such as a copy: each round trip has a deadline of its own."""
 
+    deadline: float | None = None
+
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """Wait for the generator. Raises: NoAnswer after 30 s without a result."""
         self.deadline = monotonic() + _SILENCE_SECONDS
