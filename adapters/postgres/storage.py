@@ -21,7 +21,7 @@ from .integrations import PostgresIntegrationRepository
 from .limits import CHECK_SECONDS
 from .organizations import PostgresOrganizationRepository
 from .schema import require_current, require_sufficient
-from .transfer import open_snapshot, read_identity, write_snapshot
+from .transfer import Transfer
 
 
 class PostgresStorage:
@@ -38,9 +38,10 @@ class PostgresStorage:
 
     def __init__(self, url: str, *, threads: int = 4, prepare: bool = True) -> None:
         require_compiled_driver()
-        self._parameters = parameters = parse_url(url)
+        parameters = parse_url(url)
         require_current(parameters)
         self._database = Database(parameters, threads=threads, prepare=prepare)
+        self._transfer = Transfer(parameters)
         self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
         self.fields: FieldRepository = PostgresFieldRepository(self._database)
         self.integrations: IntegrationRepository = PostgresIntegrationRepository(self._database)
@@ -56,21 +57,21 @@ class PostgresStorage:
 
     def identity(self) -> Hashable:
         """Return what identifies the tables, whichever URL leads to them."""
-        return read_identity(self._parameters)
+        return self._transfer.identity()
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return everything in the database, as one read-only transaction sees it.
 
         The role needs `SELECT` on the sequences of the tables, which their owner has.
         """
-        return open_snapshot(self._parameters)
+        return self._transfer.snapshot()
 
     def store_snapshot(self, snapshot: Snapshot, /) -> None:
         """Store everything in the snapshot in one transaction.
 
         The role needs `UPDATE` on the sequences of the tables, which their owner has.
         """
-        write_snapshot(self._parameters, snapshot)
+        self._transfer.store(snapshot)
 
     def close(self) -> None:
         """Close every connection."""

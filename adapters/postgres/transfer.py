@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 from psycopg import Connection, IsolationLevel
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from psycopg.sql import SQL
@@ -104,58 +104,61 @@ class _Table(Generic[T]):
         return int(last_value) if is_called else 0
 
 
-def read_identity(parameters: Parameters) -> Hashable:
-    """Return a value that is equal for two URLs if and only if they lead to the same tables."""
-    with _connected(parameters) as connection:
-        [identity] = connection.execute(_SELECT_IDENTITY).fetchall()
-        return identity
+@frozen
+class Transfer:
+    """Copies to and from one database."""
 
+    _parameters: Parameters = field(repr=False)  # They can contain a password.
 
-@contextmanager
-def open_snapshot(parameters: Parameters) -> Iterator[Snapshot]:
-    """Return everything in the database, as one read-only transaction sees it."""
-    with _connected(parameters) as connection:
-        connection.isolation_level = IsolationLevel.REPEATABLE_READ
-        connection.read_only = True
-        with connection.transaction():
-            connection.execute(_SETTINGS)
-            yield Snapshot(
-                organizations=_ORGANIZATIONS.records(connection),
-                integrations=_INTEGRATIONS.records(connection),
-                api_keys=_API_KEYS.records(connection),
-                fields=_FIELDS.records(connection),
-            )
+    def identity(self) -> Hashable:
+        """Return a value that is equal for two URLs if and only if they lead to the same tables."""
+        with self._connected() as connection:
+            [identity] = connection.execute(_SELECT_IDENTITY).fetchall()
+            return identity
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Return everything in the database, as one read-only transaction sees it."""
+        with self._connected() as connection:
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+            connection.read_only = True
+            with connection.transaction():
+                connection.execute(_SETTINGS)
+                yield Snapshot(
+                    organizations=_ORGANIZATIONS.records(connection),
+                    integrations=_INTEGRATIONS.records(connection),
+                    api_keys=_API_KEYS.records(connection),
+                    fields=_FIELDS.records(connection),
+                )
 
-def write_snapshot(parameters: Parameters, snapshot: Snapshot) -> None:
-    """Store everything in the snapshot in one transaction.
+    def store(self, snapshot: Snapshot) -> None:
+        """Store everything in the snapshot in one transaction.
 
-    Raises: StorageNotEmpty if the database has an organization. StorageUnavailable if another
-    transaction is about to store one, or if anything else fails.
-    """
-    with _connected(parameters) as connection:
-        # Whatever the role prefers: the check for emptiness must see what was committed before the
-        # transaction got its lock.
-        connection.isolation_level = IsolationLevel.READ_COMMITTED
-        connection.read_only = False
-        with connection.transaction():
-            connection.execute(_SETTINGS)
-            _require_empty(connection)
-            _ORGANIZATIONS.store(connection, snapshot.organizations)
-            _INTEGRATIONS.store(connection, snapshot.integrations)
-            _API_KEYS.store(connection, snapshot.api_keys)
-            _FIELDS.store(connection, snapshot.fields)
+        Raises: StorageNotEmpty if the database has an organization. StorageUnavailable if another
+        transaction is about to store one, or if anything else fails.
+        """
+        with self._connected() as connection:
+            # Whatever the role prefers: the check for emptiness must see what was committed
+            # before the transaction got its lock.
+            connection.isolation_level = IsolationLevel.READ_COMMITTED
+            connection.read_only = False
+            with connection.transaction():
+                connection.execute(_SETTINGS)
+                _require_empty(connection)
+                _ORGANIZATIONS.store(connection, snapshot.organizations)
+                _INTEGRATIONS.store(connection, snapshot.integrations)
+                _API_KEYS.store(connection, snapshot.api_keys)
+                _FIELDS.store(connection, snapshot.fields)
 
-
-@contextmanager
-def _connected(parameters: Parameters) -> Iterator[PatientConnection]:
-    with connected(PatientConnection, parameters) as connection:
-        try:
-            yield connection
-        except InsufficientPrivilege as error:
-            raise StorageUnavailable(
-                f"PostgreSQL: {one_line(error)}. Copy as the role that owns the tables."
-            ) from error
+    @contextmanager
+    def _connected(self) -> Iterator[PatientConnection]:
+        with connected(PatientConnection, self._parameters) as connection:
+            try:
+                yield connection
+            except InsufficientPrivilege as error:
+                raise StorageUnavailable(
+                    f"PostgreSQL: {one_line(error)}. Copy as the role that owns the tables."
+                ) from error
 
 
 def _require_empty(connection: Connection[Any]) -> None:
@@ -175,11 +178,11 @@ def _read_organization(row: Row) -> OrganizationRecord:
     return OrganizationRecord(organizations.read_organization(tuple(organization)), revision)
 
 
-def _field_values(field: RecipientField) -> Mapping[str, object]:
+def _field_values(stored: RecipientField) -> Mapping[str, object]:
     return {
-        **fields.stored_values(field),
-        "created_at": field.created_at,
-        "updated_at": field.updated_at,
+        **fields.stored_values(stored),
+        "created_at": stored.created_at,
+        "updated_at": stored.updated_at,
     }
 
 
