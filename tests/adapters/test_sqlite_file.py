@@ -22,7 +22,13 @@ from recipient_fields.adapters.contract.examples import (
 )
 from recipient_fields.adapters.rows import UnreadableRow
 from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.domain import FieldKey, OrganizationId, RecipientField, StorageUnavailable
+from recipient_fields.domain import (
+    FieldKey,
+    OrganizationId,
+    RecipientField,
+    StorageNotFound,
+    StorageUnavailable,
+)
 
 OURS = OrganizationId(1)
 CITY = FieldKey("city")
@@ -370,7 +376,7 @@ def test_a_relative_path_stays_where_it_was_opened(
 def test_a_storage_that_is_not_to_be_made_is_refused_and_makes_no_file(tmp_path: Path) -> None:
     database = tmp_path / "100% caf\udce9?#.db"
 
-    with pytest.raises(StorageUnavailable, match="There is no SQLite file"):
+    with pytest.raises(StorageNotFound, match="There is no SQLite file"):
         SqliteStorage(database, make=False)
     assert list(tmp_path.iterdir()) == []
 
