@@ -34,6 +34,8 @@ RESERVED_KEYS = frozenset((
 RESERVED_PREFIX = "sys_"
 
 _KEY = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+_OTHER_LETTER = re.compile(r"[^\W\0-\x7f]")
+"""A letter, digit or other number outside of ASCII."""
 
 
 class DataType(Enum):
@@ -83,16 +85,19 @@ class FieldKey(str):
 
     @classmethod
     def derived_from(cls, name: str) -> Self:
-        """The key a name suggests; InvalidField where it suggests none that is allowed.
+        """Return the key that `derived_key` makes of the name.
 
-        Never suffixed: deriving the key of one name twice gives one key, so that repeating a
-        request can't make a second field.
+        It has no suffix: the same name always gives the same key, so a repeated request can't make
+        a second field. Raises InvalidField if no key can be derived from the name, or only a
+        reserved one.
         """
         key = derived_key(name)
         if not key:
-            raise InvalidField(
-                [Violation(Rule.REQUIRED, "No key can be derived from this name. Send a key.")]
+            message = (
+                "A key can be derived only from letters a-z and digits 0-9, with or without"
+                " accents. Send a key, such as `loyalty_tier`."
             )
+            raise InvalidField([Violation(Rule.REQUIRED, message)])
         return cls(key)
 
 
@@ -136,17 +141,27 @@ class AllowedValues:
 
 
 def derived_key(name: str) -> str:
-    """The key form of a name: `Größe (cm)` becomes `gro_e_cm`; empty where nothing is left."""
-    letters = name if name.isascii() else _without_marks(name)
-    key = re.sub(r"[^a-z0-9]+", "_", letters.lower()).strip("_")
+    """Return the key form of a name: `Größe (cm)` becomes `grosse_cm`.
+
+    It is empty if the name has no letter or digit, or one without a form in a-z and 0-9: a key
+    without it would mislead (`st_rrelse` for `Størrelse`).
+    """
+    letters = name.lower() if name.isascii() else _folded(name)
+    if _OTHER_LETTER.search(letters) is not None:
+        return ""
+    key = re.sub(r"[^a-z0-9]+", "_", letters).strip("_")
     if key[:1].isdigit():
         key = "f_" + key
     return key[:LONGEST_KEY].rstrip("_")
 
 
-def _without_marks(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+def _folded(text: str) -> str:
+    """Return the text in lower case, decomposed for compatibility, without marks.
+
+    It is folded twice because decomposition makes capitals (`™` becomes `TM`).
+    """
+    folded = unicodedata.normalize("NFKD", text.casefold()).casefold()
+    return "".join(c for c in folded if unicodedata.category(c) != "Mn")
 
 
 def required_text(given: object) -> str:

@@ -9,11 +9,19 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
-from ..errors import InvalidField, InvalidInput, Rule, Violation, Violations
+from ..errors import InvalidField, InvalidInput, Violations
 from ..fields import FieldDefinition, FieldDraft, RecipientField
 from ..identity import IntegrationId
 from ..text import storable
-from ..values import LONGEST_KEY, AllowedValues, DataType, FieldKey, FieldName, derived_key
+from ..values import (
+    LONGEST_KEY,
+    RESERVED_PREFIX,
+    AllowedValues,
+    DataType,
+    FieldKey,
+    FieldName,
+    derived_key,
+)
 from .dialects import DIALECTS
 from .errors import SyncOvertaken
 from .integrations import Integration
@@ -65,7 +73,11 @@ class SyncPlan:
 
 @frozen
 class _Wanted:
-    """A field that the ESP has: what it shall be, and the keys that a new one may take."""
+    """A field that the ESP has: what it shall be, and the keys that a new one may take, if any.
+
+    The definition's own key is never used: a stored field keeps its key, a new one takes one of
+    `keys`.
+    """
 
     definition: FieldDefinition
     keys: tuple[FieldKey, ...]
@@ -74,6 +86,8 @@ class _Wanted:
     def esp_name(self) -> str | None:
         return self.definition.origin.esp_field_name
 
+
+_ANY_KEY = FieldKey("any")
 
 _Pair: TypeAlias = tuple[_Wanted, RecipientField | None]
 """What is wanted, and the stored field that becomes it."""
@@ -95,7 +109,7 @@ class SyncRun:
         """What a run of the integration that begins at that time wants.
 
         A field is refused where its dialect has no safe form for it, where it breaks the rules of a
-        recipient field, where its name gives no key, and where it was reported before.
+        recipient field, and where it was reported before.
         """
         wanted: dict[object, _Wanted] = {}
         refused, repeated = [], []
@@ -122,12 +136,13 @@ class SyncRun:
         fields = tuple(catalog)
         stored = integration.own(fields)
         staying = {each.name for each in self._refused}
-        clashes = tuple(_clashes(integration, stored, self._wanted, staying))
+        wanted, keyless = _with_keys(self._wanted, stored)
+        clashes = tuple(_clashes(integration, stored, wanted, staying))
         clashing = {each.name for each in clashes}
         staying |= clashing
-        free = [each for each in self._wanted if each.esp_name not in clashing]
+        free = [each for each in wanted if each.esp_name not in clashing]
         pairs = _paired(free, stored, staying)
-        refused = [*self._refused, *self._repeated, *clashes]
+        refused = [*self._refused, *self._repeated, *keyless, *clashes]
 
         gone = []
         if not DIALECTS[integration.esp].listing_is_sample:
@@ -138,21 +153,21 @@ class SyncRun:
                 if each.id not in kept and each.origin.esp_field_name not in staying
             ]
         revised = [
-            (before, before.resynced(wanted.definition, by=integration.channel, at=self._at))
-            for wanted, before in pairs
+            (before, before.resynced(each.definition, by=integration.channel, at=self._at))
+            for each, before in pairs
             if before is not None
         ]
         updated = tuple(after for before, after in revised if after is not before)
 
         taken = {each.key for each in fields} - {each.key for each in gone}
         created = []
-        for wanted in (each for each, before in pairs if before is None):
-            key = next((key for key in wanted.keys if key not in taken), None)
+        for new in (each for each, before in pairs if before is None):
+            key = next((key for key in new.keys if key not in taken), None)
             if key is None:
-                refused.append(RefusedField(str(wanted.esp_name), _keys_taken(wanted.keys)))
+                refused.append(RefusedField(str(new.esp_name), _no_key_left(new.keys)))
             else:
                 taken.add(key)
-                created.append(evolve(wanted.definition, key=key))
+                created.append(evolve(new.definition, key=key))
         return SyncPlan(
             integration=integration.synced(self._at),
             created=tuple(created),
@@ -169,8 +184,13 @@ def _reason(invalid: InvalidInput) -> str:
     return str(InvalidInput(at_name))
 
 
-def _keys_taken(keys: Iterable[FieldKey]) -> str:
-    return f"Other fields have the keys that this name gives: {', '.join(keys)}."
+def _no_key_left(keys: Sequence[FieldKey]) -> str:
+    if keys:
+        return f"Other fields have the keys that this name gives: {', '.join(keys)}."
+    return (
+        "No key can be derived from this name. Rename the field in the ESP: use letters a-z and"
+        f" digits 0-9, with or without accents, and do not begin with {RESERVED_PREFIX}."
+    )
 
 
 def _want(reported: EspField, integration: Integration, at: datetime) -> _Wanted:
@@ -181,9 +201,6 @@ def _want(reported: EspField, integration: Integration, at: datetime) -> _Wanted
         data_type=reported.data_type,
         standard=reported.standard,
     )
-    keys = tuple(_keys(reported.name, integration.id))
-    if not keys:
-        raise InvalidField([Violation(Rule.FORMAT, "No key can be derived from this name.")])
     violations = Violations()
     allowed = None
     with violations.under("allowed_values"):
@@ -195,13 +212,14 @@ def _want(reported: EspField, integration: Integration, at: datetime) -> _Wanted
         raise InvalidField(violations)
     draft = FieldDraft(
         name=name,
-        key=keys[0],
+        key=_ANY_KEY,
         data_type=reported.data_type,
         allowed_values=allowed,
         custom_insertion_code=snippet.insertion_code,
         custom_value_expression=snippet.value_expression,
         esp_field_name=reported.name,
     )
+    keys = tuple(_keys(reported.name, integration.id))
     return _Wanted(draft.defined(by=integration.channel, at=at), keys)
 
 
@@ -213,6 +231,20 @@ def _keys(name: str, integration_id: IntegrationId) -> Iterator[FieldKey]:
     for text in (derived, shortened + suffix):
         with suppress(InvalidField):
             yield FieldKey(text)
+
+
+def _with_keys(
+    wanted: Iterable[_Wanted], stored: Iterable[RecipientField]
+) -> tuple[list[_Wanted], list[RefusedField]]:
+    """Split off the new fields that can have no key, so that they hold no variable either."""
+    stored_names = {field.origin.esp_field_name for field in stored}
+    able, refused = [], []
+    for each in wanted:
+        if each.keys or each.esp_name in stored_names:
+            able.append(each)
+        else:
+            refused.append(RefusedField(str(each.esp_name), _no_key_left(())))
+    return able, refused
 
 
 def _identity(field: FieldDefinition) -> tuple[object, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,7 @@ from recipient_fields.domain import (
     DataType,
     FieldChanges,
     FieldDraft,
+    FieldKey,
     InvalidField,
     RecipientField,
     Unchanged,
@@ -110,11 +112,12 @@ def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> N
 @organization_option
 @option("--name", required=True, help="What people call the field.")
 @data_type_option(required=True)
-@option("--key", help="What machines call it. Derived from the name unless given.")
+@option("--key", help="What machines call it; it never changes. Derived from the name by default.")
 @option("--allowed-values", type=ValueList(), help=_ALLOWED_VALUES)
 @option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
 @_insertion_code_option
 @_value_expression_option
+@yes_option
 @json_option
 @click.pass_obj
 def create(
@@ -128,9 +131,14 @@ def create(
     value_expression: str | None,
     *,
     not_insertable: bool,
+    yes: bool,
     as_json: bool,
 ) -> None:
-    """Create a manual field."""
+    """Create a manual field.
+
+    Without --key, the command prints the key that it derives from the name, on standard error,
+    before it creates the field. On a terminal, it then prompts for confirmation.
+    """
     draft = _draft(
         name=name,
         data_type=data_type,
@@ -141,6 +149,8 @@ def create(
         custom_value_expression=value_expression,
     )
     with opened_for(storage, organization) as (core, tenant):
+        if key is None:
+            _show_derived_key(draft.key, prompt=not yes)
         field = core.fields.through(ADMINISTRATOR).create_field(tenant.id, draft)
     _show(field, "Created", as_json=as_json)
 
@@ -282,6 +292,12 @@ def _draft(
         raise InvalidField(violations)
     given = {member: value for member, value in members.items() if value is not None}
     return FieldDraft(data_type=data_type, allowed_values=permitted, **given)
+
+
+def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:
+    note(f"The key will be {key}. It can't be changed later; use --key to choose another.")
+    if prompt and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        click.confirm("Create the field?", default=True, abort=True, err=True)
 
 
 def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:

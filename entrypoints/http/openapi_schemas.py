@@ -136,8 +136,9 @@ _NEW_KEY: Schema = {
     "not": {"anyOf": [{"enum": sorted(RESERVED_KEYS)}, {"pattern": f"^{RESERVED_PREFIX}"}]},
     "description": (
         "What machines call the field: unique in the organization, whatever the origin, and never "
-        "changed. Left out on create, it is derived from the name; a name that yields none needs "
-        "a key."
+        "changed. If a create omits it, the service derives it from the name: `Größe (cm)` becomes "
+        "`grosse_cm`. A key is required if the name has letters or digits that have no form in a-z "
+        "and 0-9 (`日本`, `Størrelse`), or none at all."
     ),
 }
 _NAME: Schema = {

@@ -42,7 +42,7 @@ def test_a_document_has_the_13_members(size):
     assert list(field_document(size).items()) == [
         ("id", 5),
         ("name", "Größe"),
-        ("key", "gro_e"),
+        ("key", "grosse"),
         ("data_type", "number"),
         ("allowed_values", (1, 2.5)),
         ("insertable", False),

@@ -127,7 +127,7 @@ class Script:
                 with suppress(OSError):  # EIO: the last process has closed the terminal.
                     while chunk := os.read(ours, 4096):
                         shown += chunk
-                        if b"[y/N]" in shown and not asked:
+                        if b"[y/n]" in shown.lower() and not asked:
                             asked = True
                             os.write(ours, answer.encode())
                 status = process.wait(HANGS)

@@ -19,7 +19,7 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.composition import Core
 from recipient_fields.entrypoints.rendering import to_json
 
-from .commands import NOT_CONFIRMED, CommandLine
+from .commands import NOT_CONFIRMED, CommandLine, Script
 
 NOT_FOUND = "There is no such recipient field in this organization."
 
@@ -191,8 +191,78 @@ def test_create_needs_a_name_and_a_data_type_only(
 def test_create_without_json_tells_id_and_key(cli: CommandLine, acme: OrganizationId) -> None:
     run = cli("fields", "create", "--organization", acme, "--name", "Shop", "--data-type", "text")
 
-    assert run.told() == "Created field 1, Shop, with the key shop.\n"
+    assert run.told() == (
+        "The key will be shop. It can't be changed later; use --key to choose another.\n"
+        "Created field 1, Shop, with the key shop.\n"
+    )
     assert run.out == ""
+
+
+def test_create_shows_no_key_that_was_given(cli: CommandLine, acme: OrganizationId) -> None:
+    arguments = ("--organization", acme, "--name", "Größe", "--key", "size", "--data-type", "text")
+
+    assert cli("fields", "create", *arguments).told() == (
+        "Created field 1, Größe, with the key size.\n"
+    )
+
+
+def test_create_shows_the_derived_key_on_standard_error_beside_json(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
+    arguments = ("--organization", acme, "--name", "Größe", "--data-type", "text", "--json")
+
+    run = cli("fields", "create", *arguments)
+
+    assert run.document()["recipient_field"]["key"] == "grosse"
+    assert run.told().startswith("The key will be grosse. ")
+
+
+SHOWN = "The key will be grosse. It can't be changed later; use --key to choose another."
+ASKED = "Create the field? [Y/n]"
+
+
+@pytest.mark.parametrize(
+    ("typed", "options", "status", "keys", "told"),
+    [
+        ("\n", [], 0, ["grosse"], [SHOWN, ASKED, "Created"]),
+        ("y\n", [], 0, ["grosse"], [SHOWN, ASKED, "Created"]),
+        ("n\n", [], 1, [], [SHOWN, ASKED]),
+        ("\x04", [], 1, [], [SHOWN, ASKED]),
+        ("", ["--yes"], 0, ["grosse"], [SHOWN, "Created"]),
+        ("", ["--key", "size"], 0, ["size"], ["Created"]),
+    ],
+    ids=["Enter", "y", "n", "end of input", "--yes", "--key"],
+)
+def test_create_on_a_terminal_prompts_for_confirmation_of_a_derived_key_only(
+    script: Script,
+    core: Core,
+    acme: OrganizationId,
+    typed: str,
+    options: list[str],
+    status: int,
+    keys: list[str],
+    told: list[str],
+) -> None:
+    arguments = ("--organization", acme, "--name", "Größe", "--data-type", "text", *options)
+    ended, shown = script.at_a_terminal("fields", "create", *arguments, answer=typed)
+
+    assert (ended, [field["key"] for field in stored(core, acme)]) == (status, keys)
+    assert (
+        sorted((each for each in (SHOWN, ASKED, "Created") if each in shown), key=shown.index)
+        == told
+    )
+
+
+@pytest.mark.parametrize("name", ["Цена", "Størrelse", "---"])
+def test_create_asks_for_a_key_if_none_can_be_derived(
+    cli: CommandLine, acme: OrganizationId, name: str
+) -> None:
+    arguments = ("--organization", acme, "--name", name, "--data-type", "text")
+
+    assert cli("fields", "create", *arguments).failure() == (
+        "key: A key can be derived only from letters a-z and digits 0-9, with or without accents."
+        " Send a key, such as `loyalty_tier`."
+    )
 
 
 def test_a_taken_key_is_told(
@@ -488,7 +558,9 @@ def test_another_organizations_field_is_not_there(
 
 
 @pytest.mark.parametrize(
-    "command", [["list"], ["create", "--name", "N", "--data-type", "text"]], ids=["list", "create"]
+    "command",
+    [["list"], ["create", "--name", "N", "--key", "n", "--data-type", "text"]],
+    ids=["list", "create"],
 )
 def test_an_unknown_organization_is_told(cli: CommandLine, command: list[str]) -> None:
     cli("migrate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 
 import pytest
@@ -106,22 +107,24 @@ def test_a_key_is_what_the_contract_says_or_refused(text):
     ("name", "key"),
     [
         ("First name", "first_name"),
-        ("Größe (cm)", "gro_e_cm"),
+        ("Größe (cm)", "grosse_cm"),
+        ("GRÖẞE", "grosse"),
         ("  -- E-Mail -- ", "e_mail"),
         ("Ångström Ünit", "angstrom_unit"),
         ("İstanbul", "istanbul"),
         ("2nd address", "f_2nd_address"),
         ("№ ²", "no_2"),
         ("ﬁeld", "field"),
+        ("Brand™ \u210c \U0001d4e3 Ⓐ", "brandtm_h_t_a"),
+        ("Ⅷ ½ m²", "viii_1_2_m2"),
         ("\uff26\uff55\uff4c\uff4c", "full"),
         ("line\u2028two", "line_two"),
-        ("price_€", "price"),
+        ("price_€ 🚀 up", "price_up"),
+        ("O\u2019Neill", "o_neill"),
+        ("soft\u00adhyphen", "soft_hyphen"),
         ("n" * 70, "n" * 63),
         ("n" * 62 + " tail", "n" * 62),
         ("1" * 70, "f_" + "1" * 61),
-        ("日本", ""),
-        ("\u0301\u0302", ""),
-        ("١٢", ""),
         ("a\u20ddb", "a_b"),
     ],
 )
@@ -129,10 +132,36 @@ def test_a_name_suggests_a_key(name, key):
     assert derived_key(name) == key
 
 
-@pytest.mark.parametrize("name", ["日本", "\u0301", "---", "🚀", "\ud800"], ids=ascii)
-def test_a_name_that_suggests_no_key_asks_for_one(name, refused):
+NO_LETTERS = ["", "---", "🚀", "\u0301\u0302", "\ud800", "\u200d"]
+OTHER_LETTERS = [
+    "日本",
+    "Цена",
+    "Tier 日本",
+    "Ελλάδα",
+    "µm",
+    "Preis ٣",
+    "قيمة",
+    "ราคา",
+    "❸",
+    "k\u0345",
+]
+LATIN_LETTERS = ["Størrelse", "Łódź", "Đại", "Straße æ", "Þór", "k\u0131z", "Hawai\u02bbi", "ŉ"]
+
+
+@pytest.mark.parametrize("name", [*NO_LETTERS, *OTHER_LETTERS, *LATIN_LETTERS], ids=ascii)
+def test_a_name_without_letters_or_with_others_than_a_to_z_requires_a_key(name, refused):
+    assert derived_key(name) == ""
     with refused("required"):
         FieldKey.derived_from(name)
+
+
+def test_the_message_says_what_a_key_can_be_derived_from_and_what_to_do():
+    with pytest.raises(InvalidField) as invalid:
+        FieldKey.derived_from("Цена")
+    assert str(invalid.value) == (
+        "A key can be derived only from letters a-z and digits 0-9, with or without accents."
+        " Send a key, such as `loyalty_tier`."
+    )
 
 
 @pytest.mark.parametrize("name", ["ID", "Type", "éndif", "Sys tem", "sys_1", "Or!"])
@@ -161,6 +190,27 @@ def test_deriving_is_idempotent(name):
 @given(ANY_TEXT)
 def test_a_name_suggests_the_same_key_composed_or_not(name):
     assert derived_key(unicodedata.normalize("NFD", name)) == derived_key(name)
+
+
+@given(st.text("aAzZ09_ -'.", max_size=80))
+def test_a_name_in_ascii_suggests_its_letters_and_digits(name):
+    words = "_".join(re.findall("[a-z0-9]+", name.lower()))
+    prefixed = f"f_{words}" if words[:1].isdigit() else words
+    assert derived_key(name) == prefixed[:63].rstrip("_")
+
+
+def test_no_letter_or_digit_of_unicode_is_dropped():
+    for character in map(chr, range(sys.maxunicode + 1)):
+        if unicodedata.category(character) in {"Cn", "Co", "Cs"}:
+            continue
+        key = derived_key(f"x{character}x")
+        assert key == derived_key(f"x{unicodedata.normalize('NFD', character)}x")
+        assert re.fullmatch(r"(x[a-z0-9_]*x)?", key)
+        if key in {"x_x", "xx"}:
+            decomposed = unicodedata.normalize("NFKD", character)
+            assert not any(part.isalnum() for part in decomposed)
+        if key == "":
+            assert not character.isascii()
 
 
 @given(NEARLY_KEYS)

@@ -46,6 +46,10 @@ SEVEN, EIGHT = IntegrationId(7), IntegrationId(8)
 SAMPLED = {Esp.KLAVIYO, Esp.CUSTOMER_IO}
 TWICE = "The ESP reports this field twice."
 KEYS_TAKEN = "Other fields have the keys that this name gives: first_name, first_name_7."
+NO_KEY = (
+    "No key can be derived from this name. Rename the field in the ESP: use letters a-z and digits"
+    " 0-9, with or without accents, and do not begin with sys_."
+)
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 
 
@@ -259,7 +263,7 @@ class TestTheKeyOfANewField:
     @pytest.mark.parametrize(
         ("esp", "name", "key"),
         [
-            (Esp.SALESFORCE, "Größe (cm)", "gro_e_cm"),
+            (Esp.SALESFORCE, "Größe (cm)", "grosse_cm"),
             (Esp.MAILCHIMP, "MMERGE5", "mmerge5"),
             (Esp.ITERABLE, "1st order", "f_1st_order"),
             (Esp.ITERABLE, "address.city", "address_city"),
@@ -274,14 +278,44 @@ class TestTheKeyOfANewField:
         account.sync(name)
         assert account.keys == {name: key}
 
-    @pytest.mark.parametrize("name", ["日本", "№", "!", "sys_admin", "$sys_1", "sys", "_"])
-    def test_is_refused_where_its_name_gives_none(self, name):
+    @pytest.mark.parametrize(
+        "name", ["日本", "Цена 5", "Størrelse", "!", "sys_admin", "$sys_1", "_"]
+    )
+    def test_is_refused_if_its_name_has_none(self, name):
         account = Account(Esp.KLAVIYO)
         plan = account.sync(name)
-        if name in {"№", "sys"}:
-            assert account.keys == {name: {"№": "no", "sys": "sys"}[name]}
-        else:
-            assert refusals(plan) == {name: "No key can be derived from this name."}
+        assert refusals(plan) == {name: NO_KEY}
+        assert changes(plan) == ((), (), ())
+
+    @pytest.mark.parametrize(("name", "key"), [("№", "no"), ("sys", "sys")])
+    def test_is_not_refused_if_its_name_only_looks_like_having_none(self, name, key):
+        account = Account(Esp.KLAVIYO)
+        account.sync(name)
+        assert account.keys == {name: key}
+
+    @pytest.mark.parametrize(
+        ("name", "stored_key"),
+        [("Größe", "gro_e"), ("Tier 日本", "tier"), ("Størrelse", "st_rrelse")],
+    )
+    def test_that_an_earlier_version_derived_in_another_way_stays(self, name, stored_key):
+        stored = another(stored_key, sync_of(SEVEN))
+        stored = evolve(stored, origin=evolve(stored.origin, esp_field_name=name))
+        account = Account(Esp.KLAVIYO, stored)
+
+        plan = account.sync(reported(name, label="New label"))
+        again = account.sync(reported(name, label="New label"))
+
+        assert (plan.created, plan.removed, plan.refused) == ((), (), ())
+        assert [(field.id, field.key, field.name) for field in account.catalog] == [
+            (stored.id, stored_key, "New label")
+        ]
+        assert (changes(again), again.refused) == (((), (), ()), ())
+
+    def test_can_not_be_derived_and_holds_no_variable_that_another_field_may_have(self):
+        account = Account(Esp.SALESFORCE)
+        plan = account.sync("Gr\u00f8e", "Gr\u00f1e")
+        assert refusals(plan) == {"Gr\u00f8e": NO_KEY}
+        assert account.keys == {"Gr\u00f1e": "grne"}
 
     def test_that_is_taken_has_our_id_at_its_end_for_good(self):
         account = Account(Esp.HUBSPOT, another("city"))
