@@ -11,6 +11,15 @@ LONGEST_LINE = 255
 LONGEST_FORM = 4 * LONGEST_LINE
 """The most code points of what composes or folds to such a line: U+1F82 is four in NFD."""
 
+_LONG_RUN = 32
+"""Marks; the time to put fewer in order does not matter."""
+_LONG_RUN_OF_MARKS = re.compile(rb"[^\0]{%d,}" % _LONG_RUN)
+_UNTAKEN_MARKS = re.compile(rb"[^\0]{3}([^\0]+)")
+"""Both are searched in a text's canonical combining classes, of which those of marks are not 0.
+A character is composed of at most four, so it takes at most three of the marks that follow it."""
+_DECOMPOSED_TO_MARKS = "\u0f73\u0f75\u0f81"
+"""The only characters of class 0 whose canonical decomposition begins with a mark."""
+
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _NOT_OF_A_LINE = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Unicode's categories Cc and Cs, and its separators of lines and paragraphs."""
@@ -66,10 +75,35 @@ def normalized(text: str) -> str:
 
 
 def composed(text: str) -> str:
-    """The text in Unicode NFC; as it is where no form of it could be short enough for a line.
+    """Return the text in Unicode NFC, or not normalized if no form of it fits into a line.
 
-    Composing takes time quadratic in the length: a megabyte of combining marks takes minutes.
+    `normalize` takes quadratic time in the length of a run of unordered combining marks: a megabyte
+    of them takes minutes. So long runs are put in order before.
     """
     if len(text) > LONGEST_FORM:
         return text
+    if len(text) > _LONG_RUN and not unicodedata.is_normalized("NFD", text):
+        for character in _DECOMPOSED_TO_MARKS:
+            text = text.replace(character, unicodedata.normalize("NFD", character))
+        classes = bytes(map(unicodedata.combining, text))
+        if _fewest_marks(classes) > LONGEST_LINE:
+            return text
+        text = _with_ordered_marks(text, classes)
     return unicodedata.normalize("NFC", text)
+
+
+def _fewest_marks(classes: bytes) -> int:
+    """Return how many marks remain at least if each character before marks takes three of them."""
+    runs = _UNTAKEN_MARKS.findall(classes)
+    return sum(map(len, runs))
+
+
+def _with_ordered_marks(text: str, classes: bytes) -> str:
+    """Return the text with its long runs of marks in canonical order, which is equivalent."""
+    parts: list[str] = []
+    end = 0
+    for run in _LONG_RUN_OF_MARKS.finditer(classes):
+        marks = text[run.start() : run.end()]
+        parts += text[end : run.start()], *sorted(marks, key=unicodedata.combining)
+        end = run.end()
+    return "".join([*parts, text[end:]])

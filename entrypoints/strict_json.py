@@ -14,23 +14,42 @@ DEEPEST_NESTING = 32
 _LONGEST_NUMBER = 400
 """Digits; a double has at most 309 before the point."""
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-"""Also one that never ends: looking for its end once for each quote in it would take minutes."""
-_BRACKET = re.compile(rb"[\[\]{}]")
+_TOKEN = re.compile(
+    rb"""
+        [\s,:]*+
+        (?:
+            (?P<opening> [\[{] )
+            | (?P<closing> [\]}] )
+            | (?P<scalar> "(?:[^"\\]++|\\.)*+"? | [^\s,:"\[\]{}]++ )
+            | \Z
+        )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""A bracket, string, number or word, after its separators.
+
+It matches at every position, whatever the bytes: if it failed at some, a search would try the next
+position, and take quadratic time.
+"""
 
 
 class NotJson(RecipientFieldsError):
     """The bytes are no JSON document that we read; the message says why, and repeats none of it."""
 
 
-def parse_json(document: bytes) -> object:
-    """The document's value; NotJson where it is none.
+class TooManyValues(RecipientFieldsError):
+    """The document has more member names and values than its reader accepts."""
+
+
+def parse_json(document: bytes, *, most_values: float = math.inf) -> object:
+    """Return the document's value.
 
     Beyond the grammar (RFC 8259): no duplicate members, no NaN or Infinity, no number beyond a
-    double, no byte order mark, UTF-8 only, and at most 32 levels, counted before anything recurses.
+    double, no byte order mark, UTF-8 only, and at most 32 levels. Raises NotJson if the document
+    breaks one of these rules, and TooManyValues if it has more than `most_values` member names and
+    values, at all levels together.
     """
-    if _nesting(document) > DEEPEST_NESTING:
-        raise NotJson(f"The JSON document is nested deeper than {DEEPEST_NESTING} levels.")
+    _check_limits(document, most_values)
     try:
         text = document.decode("utf-8")
     except UnicodeDecodeError:
@@ -44,14 +63,26 @@ def parse_json(document: bytes) -> object:
         raise NotJson(message) from None
 
 
-def _nesting(document: bytes) -> int:
-    if document.count(b"[") + document.count(b"{") <= DEEPEST_NESTING:
-        return 0
-    depth = deepest = 0
-    for bracket in _BRACKET.finditer(_STRING.sub(b"", document)):
-        depth += 1 if bracket[0] in b"[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+def _check_limits(document: bytes, most_values: float) -> None:
+    """Check depth and number of values in one pass, which ends when either limit is exceeded.
+
+    The parser recurses, and a value costs it a hundred times as much as a byte of a text. The pass
+    may misread what follows an error of the grammar: the parser stops at that error.
+    """
+    depth = values = 0
+    for token in _TOKEN.finditer(document):
+        kind = token.lastgroup
+        if kind == "closing":
+            depth -= 1
+            if depth < 0:
+                return
+        elif kind is not None:
+            depth += kind == "opening"
+            if depth > DEEPEST_NESTING:
+                raise NotJson(f"The JSON document is nested deeper than {DEEPEST_NESTING} levels.")
+            values += 1
+            if values > most_values:
+                raise TooManyValues
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

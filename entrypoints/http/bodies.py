@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import falcon
 
-from ..strict_json import NotJson, parse_json
+from recipient_fields.domain import MOST_ALLOWED_VALUES, Rule, Violation
+
+from ..strict_json import NotJson, TooManyValues, parse_json
 from .problems import Refused
 
 LARGEST_BODY = 1024 * 1024
 
+MOST_VALUES = 10_000
+"""Member names and values of one body, ten times as many as a valid one can have."""
+
 
 def read_json(req: falcon.Request) -> object:
-    """The request's JSON document, at most 1 MiB; see `parse_json`."""
+    """Return the value of the request's JSON document: at most 1 MiB and `MOST_VALUES` values."""
     body = req.bounded_stream.read(LARGEST_BODY + 1)
     if len(body) > LARGEST_BODY:
         raise Refused("payload_too_large")
     try:
-        return parse_json(body)
+        return parse_json(body, most_values=MOST_VALUES)
+    except TooManyValues:
+        message = (
+            f"The body has more than {MOST_VALUES:,} names and values. "
+            f"Send one field, with at most {MOST_ALLOWED_VALUES:,} allowed values."
+        )
+        violation = Violation(Rule.TOO_MANY_ITEMS, message)
+        raise Refused("validation_failed", violations=[violation]) from None
     except NotJson as malformed:
         raise Refused("invalid_json", str(malformed)) from None

@@ -7,6 +7,7 @@ A document that breaks rules is Refused as `validation_failed`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeAlias
 
 from recipient_fields.domain import (
@@ -32,7 +33,7 @@ from recipient_fields.domain import (
     unstorable,
 )
 
-from .problems import Refused
+from .problems import MOST_DETAILS, Refused
 
 Parser: TypeAlias = Callable[[object], object]
 
@@ -82,7 +83,8 @@ class _Body:
     """The members of the `recipient_field` envelope, and all that is wrong with the document."""
 
     def __init__(self, document: object, required: Iterable[str] = ()) -> None:
-        self.problems = Violations(_bad_characters(document, ()))
+        # More would not fit into a response.
+        self.problems = Violations(islice(_bad_characters(document, ()), MOST_DETAILS))
         self._tainted = {problem.path for problem in self.problems}
         self.members = self._open(document, required)
 
@@ -166,7 +168,7 @@ class _Body:
 
 
 def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Violation]:
-    """The texts that can't be stored, member names included, wherever they are."""
+    """Yield a violation for each text that can't be stored, one for all names of an object."""
     if isinstance(value, str):
         violation = unstorable(value)
         if violation is not None:
@@ -175,12 +177,13 @@ def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Viol
         for index, item in enumerate(value):
             yield from _bad_characters(item, (*path, index))
     elif isinstance(value, dict):
+        violations = {name: unstorable(name) for name in value}
+        bad = next(filter(None, violations.values()), None)
+        if bad is not None:
+            yield bad.under(*path)
         for name, member in value.items():
-            violation = unstorable(name)
-            if violation is None:
+            if violations[name] is None:
                 yield from _bad_characters(member, (*path, name))
-            else:
-                yield violation.under(*path)
 
 
 def _list(value: object) -> list[object]:

@@ -11,6 +11,7 @@ import click
 from attrs import evolve
 
 from ..adapters.postgres.server import PostgresServer
+from .bodies import bodies
 from .clients import bundled, usual_client
 from .goals import goals
 from .growth import growth
@@ -19,7 +20,7 @@ from .processes import processes
 from .start import start
 from .writers import writers
 
-PARTS = {part.__name__: part for part in (goals, processes, writers, start, growth)}
+PARTS = {part.__name__: part for part in (goals, processes, writers, start, growth, bodies)}
 
 
 @click.command()

@@ -50,7 +50,7 @@ from recipient_fields.entrypoints.composition import (
 from recipient_fields.entrypoints.esp_reports import InvalidReport
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.logs import AuditNotWritten
-from recipient_fields.entrypoints.strict_json import NotJson
+from recipient_fields.entrypoints.strict_json import NotJson, TooManyValues
 
 from ..adapters.postgres.server import execute
 from .api import FIELDS, Api, enveloped
@@ -111,13 +111,15 @@ ADMINISTRATORS_ONLY = {
     StorageNotEmpty,
     StorageNotFound,
     SyncOvertaken,
+    TooManyValues,
     UnknownKeyValidator,
     UnknownStorage,
     UnusableCredentials,
     UnusableSettings,
 }
 """What no request through the API can raise: it is for administrators, operators, exports and the
-users of a client, or, as NotJson and InvalidQuery, refused where the request is read."""
+users of a client, or, as NotJson, TooManyValues and InvalidQuery, refused where the
+request is read."""
 
 BODY = enveloped({"name": "Town", "data_type": "text"})
 REQUESTS = [

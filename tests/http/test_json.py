@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from recipient_fields.entrypoints.http.bodies import MOST_VALUES
+from recipient_fields.entrypoints.strict_json import parse_json
+
 from .api import FIELDS, MEGABYTE, Api, enveloped
+from .hostile_bodies import HOSTILE
 
 STORAGES = ("memory",)  # What these tests try happens before anything is stored.
 
@@ -140,3 +147,82 @@ def test_a_megabyte_of_combining_marks_is_refused(api: Api):
         "/recipient_field/allowed_values/0: too_long",
         "/recipient_field/name: too_long",
     ]
+
+
+MOST_LINES = 400_000
+"""Lines of Python that a request may take. A line takes about 0.1 µs, and more if it calls C."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_megabyte_of_anything_is_handled_in_few_steps(api: Api, name: str):
+    body = HOSTILE[name]()
+    assert 0.9 * MEGABYTE < len(body) <= MEGABYTE
+    lines = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    traced = sys.gettrace()
+    sys.settrace(count)
+    try:
+        answer = api.send("POST", FIELDS, body, content_type="application/json")
+    finally:
+        sys.settrace(traced)
+    assert answer.status in {201, 400, 422}
+    assert lines < MOST_LINES
+
+
+def of_size(unit: bytes, count: int, size: int) -> bytes:
+    """A body of that many names and values, most of them in units of `count`."""
+    units, zeros = divmod(size - 9, count)
+    values = b", ".join([unit] * units + [b"0"] * zeros)
+    members = b'"name": "City", "data_type": "text", "other": [' + values + b"]"
+    return b'{"recipient_field": {' + members + b"}} "
+
+
+@pytest.mark.parametrize(
+    ("unit", "count"),
+    [
+        (b"-1.5e+3", 1),
+        (b"null", 1),
+        (b'""', 1),
+        (rb'",:[]{}\\\", \u0022 x"', 1),
+        (b"[ ]", 1),
+        (b"[[[]]]", 3),
+        (b'{"a" : 0}', 3),
+        (b'{"a": "b", "c": [true]}', 6),
+    ],
+)
+def test_a_body_has_at_most_10_000_names_and_values(api: Api, unit: bytes, count: int):
+    most = api.send("POST", FIELDS, of_size(unit, count, MOST_VALUES))
+    assert most.violations == ["/recipient_field/other: unknown_field"]
+
+    more = api.send("POST", FIELDS, of_size(unit, count, MOST_VALUES + 1))
+    assert more.violations == [": too_many_items"]
+    assert more.error["details"][0]["message"] == (
+        "The body has more than 10,000 names and values."
+        " Send one field, with at most 1,000 allowed values."
+    )
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
+def test_9_000_allowed_values_are_too_many_where_they_are(api: Api, city, method: str):
+    path = FIELDS if method == "POST" else CITY_PATH
+    answer = api.send(method, path, enveloped({**CITY, "allowed_values": ["a"] * 9_000}))
+    assert answer.violations == ["/recipient_field/allowed_values: too_many_items"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
+def test_more_values_than_are_read_are_refused_by_every_method(api: Api, city, method: str):
+    before = api.state()
+    path = FIELDS if method == "POST" else CITY_PATH
+    answer = api.send(method, path, enveloped({**CITY, "allowed_values": ["a"] * 100_000}))
+    assert answer.violations == [": too_many_items"]
+    assert api.state() == before
+
+
+def test_a_document_that_is_no_body_has_as_many_values_as_it_likes():
+    """Reports of sync runs, which administrators read from files, are larger than any body."""
+    assert parse_json(b"[" + b"0," * 20_000 + b"0]") == [0] * 20_001
