@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,8 @@ def test_the_request_after_a_revocation_is_refused(
     client = service.client(issued.plain.reveal())
     assert client("GET", FIELDS).status == 200
 
-    assert script("keys", "revoke", issued.api_key.id).status == 0
+    end = ("keys", "revoke", issued.api_key.id, "--organization", issued.api_key.organization_id)
+    assert script(*end, "--yes").status == 0
 
     answer = client("GET", FIELDS)
     assert answer.status == 401
@@ -68,10 +70,19 @@ def test_a_key_is_good_until_the_moment_it_expires_and_not_after(
     assert datetime.now(UTC) >= expires_at
 
 
+def rotate(script: Script, issued: IssuedKey, grace: str) -> dict[str, Any]:
+    """Rotate the key on the command line and return what it prints."""
+    key = issued.api_key
+    which = (key.id, "--organization", key.organization_id)
+    rotated = script("keys", "rotate", *which, "--grace", grace, "--yes", "--json")
+    document: dict[str, Any] = rotated.document()
+    return document
+
+
 def test_a_rotated_key_lives_on_for_its_grace_beside_its_successor(
     service: Service, script: Script, issued: IssuedKey, key: str
 ) -> None:
-    rotated = script("keys", "rotate", issued.api_key.id, "--grace", "1h", "--json").document()
+    rotated = rotate(script, issued, "1h")
 
     assert service.client(key)("GET", FIELDS).status == 200
     assert service.client(rotated["api_key"]["key"])("GET", FIELDS).status == 200
@@ -80,7 +91,7 @@ def test_a_rotated_key_lives_on_for_its_grace_beside_its_successor(
 def test_a_key_rotated_without_grace_is_refused_at_once(
     service: Service, script: Script, issued: IssuedKey, key: str
 ) -> None:
-    rotated = script("keys", "rotate", issued.api_key.id, "--grace", "0s", "--json").document()
+    rotated = rotate(script, issued, "0s")
 
     assert service.client(key)("GET", FIELDS).status == 401
     assert service.client(rotated["api_key"]["key"])("GET", FIELDS).status == 200

@@ -27,7 +27,8 @@ def test_a_key_revoked_while_two_services_run_is_refused_by_both(
 ) -> None:
     assert [service.client(key)("GET", FIELDS).status for service in services] == [200, 200]
 
-    script("keys", "revoke", issued.api_key.id)
+    organization = issued.api_key.organization_id
+    script("keys", "revoke", issued.api_key.id, "--organization", organization, "--yes")
 
     assert [service.client(key)("GET", FIELDS).status for service in services] == [401, 401]
 

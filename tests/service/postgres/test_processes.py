@@ -43,7 +43,10 @@ def test_a_key_revoked_through_one_is_refused_by_the_other_at_its_next_request(
     assert ask(one, key)[0] == ask(other, key)[0] == 200
     (stored,) = core.administration.list_keys(acme.id)
     subprocess.run(
-        [COMMAND, "--storage", database, "keys", "revoke", str(stored.id)],
+        [
+            *(COMMAND, "--storage", database, "keys", "revoke", str(stored.id)),
+            *("--organization", str(acme.id), "--yes"),
+        ],
         check=True,
         capture_output=True,
     )
