@@ -17,6 +17,7 @@ from .framing import FramedRequest, Refusal
 from .gate import HIDDEN_KEY, choose_request_id, shown_request_id
 from .media_types import JSON, PROBLEM, favours_problem
 from .problems import problem, render_error, render_problem
+from .request_queue import may_write
 
 REQUEST_SECONDS = 10.0
 """From a request's first byte to its last."""
@@ -165,6 +166,8 @@ class Connection(HTTPChannel):
 
     queued_at: float = 0.0
     """When its first request began to wait for a worker."""
+    occupies_write: bool = False
+    """Does its first request count as one of the writes under way?"""
     request_began: float = 0.0
     """When the request that is being received began, or could be read on."""
 
@@ -220,6 +223,12 @@ class Connection(HTTPChannel):
         self.server.poll.remove(self._fileno)
         super().del_channel(map)
 
+    @property
+    def writes(self) -> bool:
+        """Whether the application may change something for its first request."""
+        request = self.requests[0]
+        return not request.error and may_write(request.command)
+
     def has_sent_nothing(self) -> bool:
         """Is there also nothing that could be read and was not yet?"""
         try:
@@ -244,7 +253,12 @@ class Connection(HTTPChannel):
         if monotonic() - self.queued_at > LONGEST_WAIT and not request.error:
             request.error = Refusal("overloaded")
         self._answer_due = None
-        super().service()
+        occupied_write, self.occupies_write = self.occupies_write, False
+        try:
+            super().service()
+        finally:
+            if occupied_write:
+                self.server.task_dispatcher.end_write()
         self.request_began = monotonic()  # It may not have been read meanwhile.
         if self.writable() or not self.server.poll.reads(self):
             self.server.attend_to(self)

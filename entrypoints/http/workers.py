@@ -14,6 +14,7 @@ from waitress.task import ThreadedTaskDispatcher
 from recipient_fields.application import when_about_to_wait
 
 from .connections import LONGEST_WAIT, Connection
+from .request_queue import RequestQueue
 
 _LOOK_SECONDS = 0.005
 """How often it is looked whether the one who leads has been away since the last time."""
@@ -33,6 +34,8 @@ class Workers(ThreadedTaskDispatcher):
     could lead answers nothing, so that there is always one to poll.
 
     This is the pattern Leader/Followers (Schmidt and others, 2000), but for lending.
+
+    At least one thread is left to reads, if there are several: see `RequestQueue`.
     """
 
     queue: Any
@@ -50,6 +53,7 @@ class Workers(ThreadedTaskDispatcher):
         what is read must be answered there.
         """
         super().__init__()
+        self.queue = RequestQueue(most_writes=max(threads - 1, 1))
         self._turn = turn
         self._followers = 0
         self._answering = 0
@@ -80,10 +84,13 @@ class Workers(ThreadedTaskDispatcher):
         """Take out whatever waited for too long."""
         due = monotonic() - LONGEST_WAIT
         with self.lock:
-            overdue = []
-            while self.queue and self.queue[0].queued_at < due:
-                overdue.append(self.queue.popleft())
+            overdue: list[Connection] = self.queue.take_older(due)
         return overdue
+
+    def end_write(self) -> None:
+        """Let another write begin; the thread whose own has ended looks for it next."""
+        with self.lock:
+            self.queue.end_write()
 
     def lead_until(self, ended: Callable[[], bool]) -> None:
         """Have one of the threads lead until `ended`; then the caller does, and they only answer.

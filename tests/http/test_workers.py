@@ -74,6 +74,7 @@ class Task:
     """A request that takes a while, or fails, and may ask for another to be answered."""
 
     queued_at = 0.0
+    writes = False
 
     def __init__(self, office: Office, more: int) -> None:
         self._office = office
@@ -165,7 +166,7 @@ def test_whoever_has_lent_the_lead_does_not_get_it_back_in_the_end() -> None:
 
     turns = Mock()
     answering = Workers(turns, 1)
-    answering.add_task(Mock(service=service))
+    answering.add_task(Mock(service=service, writes=False))
     with leading(answering):
         assert begun.wait(HANGS)
     turns.reset_mock()
@@ -210,7 +211,7 @@ def test_a_follower_that_wakes_late_leaves_the_answering_to_who_leads_again(
 
     def turn(_seconds: float) -> None:
         for service in next(brought, []):
-            answering.add_task(Mock(service=service))
+            answering.add_task(Mock(service=service, writes=False))
         time.sleep(0.001)
 
     answering = Workers(turn, 1)

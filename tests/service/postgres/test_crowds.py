@@ -1,0 +1,239 @@
+"""More clients than threads while PostgreSQL fails: everyone else is still served in time.
+
+Figures are logged: `pytest --log-cli-level=INFO`. RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS says how
+long an outage lasts.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from threading import Event, Thread
+from time import monotonic, sleep
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from attrs import frozen
+
+from recipient_fields.domain import Organization
+from recipient_fields.entrypoints.composition import Core
+
+from ...adapters.postgres.server import PostgresServer
+from ..conftest import watched
+from ..service import FIELDS, Service
+from .load import LONGEST_ANSWER
+from .test_outages import OUTAGE_SECONDS
+
+THREADS = 4
+CLIENTS = 40
+PAUSE = 0.25
+"""Seconds between two requests of one client, so that forty leave the machine half idle."""
+KNOWN = 1.2
+"""Seconds after which an outage is known. No 503 takes longer."""
+RECOVERY = 1.5
+WRITERS = 8
+
+LIVENESS, MISTYPED_KEY, READINESS, LIST = "/healthz", "mistyped key", "/readyz", "list"
+READ, WRITE = "read", "write"
+
+_log = logging.getLogger(__name__)
+
+
+@frozen
+class Response:
+    """One response: what was requested, when, how many seconds it took, and its status."""
+
+    kind: str
+    began: float
+    seconds: float
+    status: int
+
+
+class Crowd:
+    """Clients that repeat their requests until the block ends, each over its own connection."""
+
+    def __init__(self, url: str) -> None:
+        self.responses: list[Response] = []
+        self._address = urlsplit(url).netloc
+        self._ending = Event()
+        self._numbers = count(1)
+        self._threads: list[Thread] = []
+
+    def add(
+        self, kind: str, path: str, key: str | None = None, *, method: str = "GET", number: int = 1
+    ) -> None:
+        """Add clients. With POST they create fields."""
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        if method == "POST":
+            headers["Content-Type"] = "application/json"
+        self._threads += [
+            Thread(target=self._repeat, args=(kind, method, path, headers)) for _ in range(number)
+        ]
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        for thread in self._threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._ending.set()
+            for thread in self._threads:
+                thread.join()
+
+    def between(self, begin: float, end: float, *kinds: str) -> list[Response]:
+        """The responses to requests of these kinds, or of all, that began in that time."""
+        return [
+            each
+            for each in self.responses
+            if begin <= each.began < end and (not kinds or each.kind in kinds)
+        ]
+
+    def _repeat(self, kind: str, method: str, path: str, headers: Mapping[str, str]) -> None:
+        connection = http.client.HTTPConnection(self._address, timeout=20)
+        while not self._ending.is_set():
+            field = {"name": "City", "key": f"city_{next(self._numbers)}", "data_type": "text"}
+            body = json.dumps({"recipient_field": field}) if method == "POST" else None
+            began = monotonic()
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            response.read()
+            self.responses.append(Response(kind, began, monotonic() - began, response.status))
+            sleep(PAUSE)
+        connection.close()
+
+
+def figures(responses: list[Response]) -> tuple[int, float, float, float]:
+    """How many, and their median, 95th percentile and maximum in seconds."""
+    seconds = sorted(each.seconds for each in responses)
+    return len(seconds), seconds[len(seconds) // 2], seconds[len(seconds) * 95 // 100], seconds[-1]
+
+
+def stop(server: PostgresServer) -> None:
+    server.stop("immediate")
+
+
+@pytest.fixture
+def service(database: str) -> Iterator[Service]:
+    with watched(Service(database, "--threads", str(THREADS))) as service:
+        yield service
+
+
+@pytest.mark.parametrize(
+    ("fail", "recover"),
+    [(stop, PostgresServer.start), (PostgresServer.freeze, PostgresServer.thaw)],
+    ids=["stopped", "frozen"],
+)
+def test_an_outage_is_known_within_a_second_and_then_costs_nobody_a_wait(
+    server: PostgresServer,
+    service: Service,
+    key: str,
+    fail: Callable[[PostgresServer], None],
+    recover: Callable[[PostgresServer], None],
+) -> None:
+    crowd = Crowd(service.url)
+    crowd.add(LIST, FIELDS, key, number=CLIENTS)
+    crowd.add(LIVENESS, LIVENESS)
+    crowd.add(MISTYPED_KEY, FIELDS, "rfk_mistyped")
+    crowd.add(READINESS, READINESS)
+    with crowd.running():
+        sleep(1)
+        began = monotonic()
+        fail(server)
+        sleep(KNOWN + OUTAGE_SECONDS)
+        ending = monotonic()
+        recover(server)
+        recovered = monotonic()
+        sleep(RECOVERY + 1)
+
+    during = (began + KNOWN, ending - KNOWN)
+    for name, responses in {
+        "before": crowd.between(0, began - 0.1),
+        "lists, until it is known": crowd.between(began, began + KNOWN, LIST),
+        "the rest, until it is known": crowd.between(
+            began, began + KNOWN, LIVENESS, MISTYPED_KEY, READINESS
+        ),
+        "lists, once it is known": crowd.between(*during, LIST),
+        "liveness, once it is known": crowd.between(*during, LIVENESS),
+        "a mistyped key, once it is known": crowd.between(*during, MISTYPED_KEY),
+        "readiness, once it is known": crowd.between(*during, READINESS),
+    }.items():
+        _log.info("%s: %d, median %.3f s, p95 %.3f s, longest %.3f s", name, *figures(responses))
+    successes = [each for each in crowd.between(ending, ending + 9, LIST) if each.status == 200]
+    first = min(each.began + each.seconds for each in successes) - recovered
+    _log.info("first success %.2f s after the return", first)
+
+    assert {each.status for each in crowd.between(0, began - 0.1, LIST)} == {200}
+    assert max(each.seconds for each in crowd.responses if each.status == 503) < 1.2
+    assert {each.status for each in crowd.between(*during, LIST, READINESS)} == {503}
+    assert {each.status for each in crowd.between(*during, LIVENESS)} == {200}
+    assert {each.status for each in crowd.between(*during, MISTYPED_KEY)} == {401}
+    _, median, _, _ = figures(crowd.between(*during, LIVENESS, MISTYPED_KEY))
+    assert median < 0.05
+    _, _, _, longest = figures(crowd.between(*during, READINESS))
+    assert longest < 0.5
+    late = crowd.between(recovered + RECOVERY, monotonic(), LIST, READINESS)
+    assert {each.status for each in late} == {200}
+    require_two_lines(service)
+
+
+def require_two_lines(service: Service) -> None:
+    """The log has one line when the outage begins and one when it ends.
+
+    Beyond that it warns of requests that failed before the outage was known, and of nothing else.
+    """
+    warnings = [line for line in service.log if line["level"] not in {"info", "debug"}]
+    begin, end = (line for line in warnings if line["logger"].endswith("circuit_breaker"))
+    others = [line for line in warnings if line not in (begin, end)]
+    assert {line["logger"] for line in others} <= {"recipient_fields.entrypoints.http.app"}
+    assert len(others) <= THREADS
+    failed = {
+        line["request_id"]
+        for line in service.requests
+        if line["status"] == 503 and line["route"] != READINESS
+    }
+    known_later = {each for each in failed if any(each in line["event"] for line in others)}
+    assert end["rejected"] == len(failed - known_later)
+    assert end["seconds"] == pytest.approx(KNOWN + OUTAGE_SECONDS, abs=2)
+    assert "psycopg.pool" not in service.told
+
+
+@pytest.fixture
+def others_key(core: Core) -> str:
+    """A key of another organization."""
+    other = core.administration.create_organization("Other")
+    return core.administration.issue_key(other.id, name="Test").plain.reveal()
+
+
+def test_an_organization_that_is_locked_slows_no_read_of_another(
+    service: Service, database: str, acme: Organization, key: str, others_key: str
+) -> None:
+    assert service.client(others_key).create(name="City").status == 201
+    crowd = Crowd(service.url)
+    crowd.add(WRITE, FIELDS, key, method="POST", number=WRITERS)
+    for path in (FIELDS, f"{FIELDS}/city", f"{FIELDS}?q=city"):
+        crowd.add(READ, path, others_key)
+    with crowd.running():
+        sleep(1)
+        with psycopg.connect(database) as locker:
+            locker.execute("SELECT FROM organizations WHERE id = %s FOR UPDATE", (acme.id,))
+            locked = monotonic()
+            sleep(3 + OUTAGE_SECONDS)
+            unlocked = monotonic()
+        sleep(RECOVERY)
+
+    reads, writes = (crowd.between(locked, unlocked - 1, kind) for kind in (READ, WRITE))
+    _log.info("reads: %d, median %.3f s, p95 %.3f s, longest %.3f s", *figures(reads))
+    _log.info("writes: %d, median %.3f s, p95 %.3f s, longest %.3f s", *figures(writes))
+    assert {each.status for each in reads} == {200}
+    assert 503 in {each.status for each in writes} <= {201, 503}
+    _, median, _, _ = figures(reads)
+    assert median < 0.05
+    assert max(each.seconds for each in writes) < LONGEST_ANSWER
+    late = crowd.between(unlocked + RECOVERY - 0.5, monotonic())
+    assert {(each.kind, each.status) for each in late} == {(READ, 200), (WRITE, 201)}
