@@ -250,11 +250,13 @@ class IntegrationRepository(Protocol):
     ) -> SyncPlan:
         """Store what `planner` makes of the integration and its organization's fields by id.
 
-        No change of the fields happens between what `planner` is given and what is stored, and
-        nobody sees a part of it. What is removed frees its keys for what is created; that gets ids
-        greater than any before, in the order of the plan. Of the integration, `last_synced_at` is
-        stored; where the plan changes no field, that alone, and the revision stays. Nothing is
-        stored where `planner` raises. IntegrationNotFound where there is no such integration.
+        No change of the fields or the integration happens between what `planner` receives and what
+        is stored, and no caller sees a part of it. A storage may therefore call `planner` several
+        times, each time with the newest state; the result of the last call is stored and returned.
+        What is removed frees its keys for what is created; that gets ids greater than any before,
+        in the order of the plan. Of the integration, `last_synced_at` is stored; if the plan
+        changes no field, that alone, and the revision stays. Nothing is stored if `planner` raises.
+        Raises: IntegrationNotFound if there is no such integration.
         """
 
 

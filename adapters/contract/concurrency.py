@@ -722,3 +722,24 @@ class ConcurrencyCases:
         kinds = [type(outcome) for outcome in outcomes]
         assert kinds.count(OrganizationContents) == 1
         assert kinds.count(OrganizationNotFound) == self.threads - 1
+
+    def test_a_run_that_is_overtaken_whenever_it_is_planned_is_stored_in_the_end(
+        self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        overtaking: list[Meanwhile] = []
+        planned: list[SyncPlan] = []
+
+        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+            definition = a_definition(f"town_{len(overtaking)}")
+            overtaking.append(Meanwhile(partial(fields.add, ours, definition), self.moment))
+            overtaking[-1].happens()
+            planned.append(reporting(an_esp_field("CITY"))(found, catalog))
+            return planned[-1]
+
+        plan = integrations.sync(ours, integration.id, planner)
+        assert plan is planned[-1]
+        added = [each.outcome() for each in overtaking]
+        stored = fields.all(ours).fields
+        assert [field for field in stored if field.origin.integration_id is None] == added
+        assert names_of(stored, integration) == [("CITY", "CITY")]

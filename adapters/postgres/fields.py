@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from json import JSONEncoder
 from typing import Any
 
 from attrs import frozen
@@ -71,18 +73,40 @@ _PUBLISH = Statement(f"""
     WHERE organizations.id = %(organization_id)s::bigint GROUP BY organizations.id
 """)
 _AT = "to_timestamp({} / 1000.0)"
+_TYPES = {
+    "name": "text",
+    "folded_name": "text",
+    "key": "text",
+    "data_type": "text",
+    "allowed_values": "text",
+    "insertable": "boolean",
+    "source": "text",
+    "integration_id": "bigint",
+    "esp_field_name": "text",
+    "folded_esp_field_name": "text",
+    "custom_insertion_code": "text",
+    "custom_value_expression": "text",
+    "created_at": "bigint",
+}
+"""The type of each member of `_values`."""
 _INSERT = f"""
     INSERT INTO recipient_fields (
         organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
         integration_id, esp_field_name, folded_esp_field_name, custom_insertion_code,
         custom_value_expression, created_at, updated_at, version
     ) SELECT
-        %(organization_id)s::bigint, %(name)s::text, %(folded_name)s::text, %(key)s::text,
-        %(data_type)s::text, %(allowed_values)s::text::json, %(insertable)s::boolean,
-        %(source)s::text, %(integration_id)s::bigint, %(esp_field_name)s::text,
-        %(folded_esp_field_name)s::text, %(custom_insertion_code)s::text,
-        %(custom_value_expression)s::text, {_AT.format("%(created_at)s::bigint")},
-        {_AT.format("%(created_at)s::bigint")}, 1
+        %(organization_id)s::bigint, name, folded_name, key, data_type, allowed_values::json,
+        insertable, source, integration_id, esp_field_name, folded_esp_field_name,
+        custom_insertion_code, custom_value_expression, {_AT.format("created_at")},
+        {_AT.format("created_at")}, 1
+"""
+_ONE = ", ".join(f"%({name})s::{kind} AS {name}" for name, kind in _TYPES.items())
+# Rows are sent as one JSON document: one statement stores a thousand of them.
+_MEMBERS = ", ".join(f"{name} {kind}" for name, kind in _TYPES.items())
+_INSERT_ALL = f"""
+    {_INSERT} FROM ROWS FROM (json_to_recordset(%(fields)s::json) AS ({_MEMBERS}))
+        WITH ORDINALITY AS field ({", ".join(_TYPES)}, place)
+    ORDER BY place
 """
 # Who has the key, and the new field's id unless the key is taken or the limit reached. The lock is
 # held, so all of it is of one moment.
@@ -100,24 +124,32 @@ _ADD = Statement(f"""
         )
         RETURNING id
     ), added AS (
-        {_INSERT} FROM catalog RETURNING id
+        {_INSERT} FROM catalog, (SELECT {_ONE}) AS field RETURNING id
     )
     SELECT (SELECT id::text FROM holder), (SELECT id::text FROM added)
     FROM organizations WHERE id = %(organization_id)s::bigint
 """)
 _UPDATE = f"""
-    UPDATE recipient_fields SET
-        name = %(name)s, folded_name = %(folded_name)s, data_type = %(data_type)s,
-        allowed_values = %(allowed_values)s::text::json, insertable = %(insertable)s,
-        custom_insertion_code = %(custom_insertion_code)s,
-        custom_value_expression = %(custom_value_expression)s,
-        updated_at = {_AT.format("%(updated_at)s::bigint")}, version = %(version)s
-    WHERE organization_id = %(organization_id)s AND id = %(id)s
+    UPDATE recipient_fields AS field SET
+        name = changed.name, folded_name = changed.folded_name, data_type = changed.data_type,
+        allowed_values = changed.allowed_values::json, insertable = changed.insertable,
+        custom_insertion_code = changed.custom_insertion_code,
+        custom_value_expression = changed.custom_value_expression,
+        updated_at = {_AT.format("changed.updated_at")}, version = changed.version
+    FROM json_to_recordset(%(fields)s::json) AS changed (
+        {_MEMBERS}, id bigint, updated_at bigint, version bigint
+    )
+    WHERE organization_id = %(organization_id)s AND field.id = changed.id
 """
 _DELETE = """
     DELETE FROM recipient_fields
     WHERE organization_id = %(organization_id)s AND id = ANY(%(ids)s)
 """
+
+_ROWS_AT_ONCE = 1_000
+"""So that no statement comes near a `statement_timeout`."""
+
+_json = JSONEncoder(check_circular=False).encode
 
 
 @frozen
@@ -128,13 +160,7 @@ class PostgresFieldRepository:
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
         """See FieldRepository."""
-        values = {"organization_id": storable_id(organization_id)}
-        rows = self._database.read(lambda c: c.execute(_SELECT_ALL, values).fetchall())
-        if not rows:
-            raise OrganizationNotFound
-        revision: int = rows[0][0]
-        fields = tuple(read_field(row[1:]) for row in rows if row[1] is not None)
-        return Catalog(organization_id, revision, fields)
+        return self._database.read(lambda c: select_catalog(c, organization_id))
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         """See FieldRepository."""
@@ -189,7 +215,8 @@ class PostgresFieldRepository:
             field = _get(connection, organization_id, reference)
             changed = change(field)
             if changed != field:
-                connection.execute(f"{MOVE_REVISION} {_UPDATE}", stored_values(changed))
+                values = {"organization_id": organization_id, "fields": _json([stored_values(changed)])}
+                connection.execute(f"{MOVE_REVISION} {_UPDATE}", values)
             return changed
 
         return self._database.write(update, first=lock_catalog(organization_id))
@@ -207,12 +234,18 @@ class PostgresFieldRepository:
         self._database.write(delete, first=lock_catalog(organization_id))
 
 
-def select_fields(
-    connection: Connection[Any], organization_id: OrganizationId
-) -> tuple[RecipientField, ...]:
-    """The organization's fields by ascending id."""
-    values = {"organization_id": organization_id}
-    return tuple(read_field(row) for row in connection.execute(f"{_SELECT} ORDER BY id", values))
+def select_catalog(connection: Connection[Any], organization_id: OrganizationId) -> Catalog:
+    """Return the organization's fields by ascending id, with the revision they belong to.
+
+    Raises OrganizationNotFound if the organization does not exist.
+    """
+    values = {"organization_id": storable_id(organization_id)}
+    rows = connection.execute(_SELECT_ALL, values).fetchall()
+    if not rows:
+        raise OrganizationNotFound
+    revision: int = rows[0][0]
+    fields = tuple(read_field(row[1:]) for row in rows if row[1] is not None)
+    return Catalog(organization_id, revision, fields)
 
 
 def delete_fields(
@@ -225,18 +258,36 @@ def delete_fields(
         connection.execute(f"{MOVE_REVISION} {_DELETE}", values)
 
 
-def apply_plan(
-    connection: Connection[Any], organization_id: OrganizationId, plan: SyncPlan
-) -> None:
-    """Store what the plan does to the fields of the locked catalog."""
-    delete_fields(connection, organization_id, plan.removed)
-    with connection.cursor() as cursor:
-        cursor.executemany(_UPDATE, map(stored_values, plan.updated))
-        cursor.executemany(
-            _INSERT, ({"organization_id": organization_id, **_values(d)} for d in plan.created)
-        )
-    if plan.updated or plan.created:
-        move_revision(connection, organization_id)
+@frozen
+class PlannedRows:
+    """What a plan does to the fields of a catalog, ready to be sent while the catalog is locked."""
+
+    removed: tuple[RecipientField, ...]
+    updates: tuple[str, ...]
+    inserts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plan: SyncPlan) -> PlannedRows:
+        """Make the rows of the plan."""
+        updates, inserts = map(stored_values, plan.updated), map(_values, plan.created)
+        return cls(tuple(plan.removed), tuple(_batches(updates)), tuple(_batches(inserts)))
+
+    def store(self, connection: Connection[Any], organization_id: OrganizationId) -> None:
+        """Store it in the locked catalog."""
+        delete_fields(connection, organization_id, self.removed)
+        values = {"organization_id": organization_id}
+        for statement, batches in ((_UPDATE, self.updates), (_INSERT_ALL, self.inserts)):
+            for fields in batches:
+                connection.execute(statement, {**values, "fields": fields})
+        if self.updates or self.inserts:
+            move_revision(connection, organization_id)
+
+
+def _batches(rows: Iterable[Values]) -> Iterator[str]:
+    """The rows as JSON documents of limited size."""
+    remaining = iter(rows)
+    while batch := list(islice(remaining, _ROWS_AT_ONCE)):
+        yield _json(batch)
 
 
 def _get(

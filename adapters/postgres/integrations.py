@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import frozen
 from psycopg import Connection
 
 from recipient_fields.application import IntegrationChange, IntegrationCheck, SyncPlanner
 from recipient_fields.domain import (
+    Catalog,
     IntegrationId,
     OrganizationId,
     OrganizationNotFound,
@@ -23,9 +24,11 @@ from recipient_fields.domain.esp import (
 
 from ..rows import stored_integration
 from .columns import from_utc, optional_from_utc, optional_milliseconds, storable_id
-from .fields import apply_plan, delete_fields, select_fields
-from .organizations import lock_catalog
-from .transactions import Transactions
+from .fields import PlannedRows, delete_fields, select_catalog
+from .organizations import lock_catalog, select_revision
+from .transactions import Transactions, Work
+
+T = TypeVar("T")
 
 COLUMNS = (
     "id, organization_id, esp, name,"
@@ -53,6 +56,9 @@ _DELETE = "DELETE FROM integrations WHERE id = %(id)s"
 
 _SYNC_SECONDS = 60.0
 """A run stores thousands of fields at once, and nobody's request waits for it to return."""
+_PLANS_WITHOUT_LOCK = 3
+"""To plan for thousands of fields takes longer than to store the plan, and other writers would wait
+for the lock. After so many plans that others overtook, the next one is made under it."""
 
 
 @frozen
@@ -117,7 +123,7 @@ class PostgresIntegrationRepository:
 
         def delete(connection: Connection[Any]) -> tuple[RecipientField, ...]:
             integration = _get(connection, organization_id, integration_id)
-            fields = integration.own(select_fields(connection, organization_id))
+            fields = integration.own(select_catalog(connection, organization_id).fields)
             check(fields)
             delete_fields(connection, organization_id, fields)
             connection.execute(_DELETE, {"id": integration.id})
@@ -133,18 +139,58 @@ class PostgresIntegrationRepository:
         /,
     ) -> SyncPlan:
         """See IntegrationRepository."""
+        for _ in range(_PLANS_WITHOUT_LOCK):
+            plan = self._sync_unless_changed(organization_id, integration_id, planner)
+            if plan is not None:
+                return plan
 
         def sync(connection: Connection[Any]) -> SyncPlan:
-            integration = _get(connection, organization_id, integration_id)
-            plan = planner(integration, select_fields(connection, organization_id))
-            apply_plan(connection, organization_id, plan)
-            at = optional_milliseconds(plan.integration.last_synced_at)
-            connection.execute(_RECORD_SYNC, {"id": integration.id, "last_synced_at": at})
+            integration, catalog = _get_with_catalog(connection, organization_id, integration_id)
+            plan = planner(integration, catalog.fields)
+            _store(connection, plan, PlannedRows.of(plan))
             return plan
 
-        return self._database.write(
-            sync, first=lock_catalog(organization_id), seconds=_SYNC_SECONDS
+        return self._write_locked(organization_id, sync)
+
+    def _sync_unless_changed(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, planner: SyncPlanner
+    ) -> SyncPlan | None:
+        """Plan without the lock. Return None if what was planned for had changed under the lock."""
+        integration, catalog = self._database.read(
+            lambda c: _get_with_catalog(c, organization_id, integration_id), seconds=_SYNC_SECONDS
         )
+        plan = planner(integration, catalog.fields)
+        rows = PlannedRows.of(plan)
+
+        def store(connection: Connection[Any]) -> SyncPlan | None:
+            if (
+                _get(connection, organization_id, integration_id) != integration
+                or select_revision(connection, organization_id) != catalog.revision
+            ):
+                return None
+            _store(connection, plan, rows)
+            return plan
+
+        return self._write_locked(organization_id, store)
+
+    def _write_locked(self, organization_id: OrganizationId, work: Work[T]) -> T:
+        return self._database.write(
+            work, first=lock_catalog(organization_id), seconds=_SYNC_SECONDS
+        )
+
+
+def _store(connection: Connection[Any], plan: SyncPlan, rows: PlannedRows) -> None:
+    integration = plan.integration
+    rows.store(connection, integration.organization_id)
+    at = optional_milliseconds(integration.last_synced_at)
+    connection.execute(_RECORD_SYNC, {"id": integration.id, "last_synced_at": at})
+
+
+def _get_with_catalog(
+    connection: Connection[Any], organization_id: OrganizationId, integration_id: IntegrationId
+) -> tuple[Integration, Catalog]:
+    integration = _get(connection, organization_id, integration_id)
+    return integration, select_catalog(connection, organization_id)
 
 
 def _get(

@@ -36,6 +36,7 @@ MOVE_REVISION = f"WITH catalog AS ({_MOVE_REVISION})"
 
 COLUMNS = "id, name, created_at AT TIME ZONE 'UTC'"
 _SELECT_ALL = f"SELECT {COLUMNS} FROM organizations ORDER BY id"
+_SELECT_REVISION = "SELECT revision FROM organizations WHERE id = %(id)s"
 _INSERT = f"""
     INSERT INTO organizations (name, revision, created_at) VALUES (%s, %s, %s) RETURNING {COLUMNS}
 """
@@ -121,6 +122,12 @@ def keep_organization(organization_id: OrganizationId) -> str:
 LOCK_CATALOG = Statement(
     "SELECT FROM organizations WHERE id = %(organization_id)s::bigint FOR NO KEY UPDATE"
 )
+
+
+def select_revision(connection: Connection[Any], organization_id: OrganizationId) -> int | None:
+    """Return the revision of the organization's catalog, or None if there is no organization."""
+    row = connection.execute(_SELECT_REVISION, {"id": storable_id(organization_id)}).fetchone()
+    return None if row is None else row[0]
 
 
 def move_revision(connection: Connection[Any], organization_id: OrganizationId) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 from time import sleep
 
@@ -25,7 +26,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
     sync_of,
 )
-from recipient_fields.domain.esp import Esp, EspField, Integration
+from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan, SyncRun
 
 from .examples import NOW, a_definition
 from .server import eventually, execute
@@ -137,7 +138,7 @@ def test_a_process_killed_before_any_statement_of_a_run_changes_nothing(
         assert (process.returncode, printed) == (-signal.SIGKILL, "")
         eventually(lambda: not others(database), within=5)
         assert (storage.fields.all(ours), storage.integrations.all(ours)) == before
-    assert statement > 10, "BEGIN, lock, three reads, four writes, COMMIT"
+    assert statement > 10, "three reads, BEGIN and lock, two reads, five writes, COMMIT"
     after = storage.fields.all(ours)
     assert shape(after.fields) == (31, {"New"}, {1, 2})
     assert after.revision > before[0].revision
@@ -179,6 +180,58 @@ def test_a_process_killed_at_any_moment_of_a_run_leaves_all_or_nothing(
     run(storage, integration, "Last", 0, FIELDS)
     count, labels, _ = shape(storage.fields.all(ours).fields)
     assert (count, labels) == (FIELDS + 1, {"Last"})
+
+
+def test_a_run_locks_the_catalog_only_after_it_is_planned(
+    storage: PostgresStorage, ours: OrganizationId, integration: Integration
+) -> None:
+    overtaking = []
+
+    def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        if not overtaking:  # Under the lock, this would wait for a second and fail.
+            overtaking.append(storage.fields.add(ours, a_definition("town")))
+        return SyncRun.read(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
+
+    storage.integrations.sync(ours, integration.id, planner)
+    stored = storage.fields.all(ours).fields
+    assert overtaking[0] in stored
+    assert shape(stored) == (32, {"New"}, {1})
+
+
+@pytest.mark.parametrize("overtaken", range(5))
+def test_a_run_is_planned_again_if_it_is_overtaken_and_in_the_end_under_the_lock(
+    storage: PostgresStorage, ours: OrganizationId, integration: Integration, overtaken: int
+) -> None:
+    received: list[int] = []
+
+    def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        received.append(len(catalog))
+        if len(received) <= overtaken:
+            with suppress(StorageUnavailable):
+                storage.fields.add(ours, a_definition(f"town_{len(received)}"))
+        return SyncRun.read(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
+
+    storage.integrations.sync(ours, integration.id, planner)
+    assert received == list(range(1, 2 + min(overtaken, 3)))
+    assert shape(storage.fields.all(ours).fields) == (received[-1] + 30, {"New"}, {1})
+
+
+def test_a_run_is_planned_again_if_another_run_that_changes_no_field_overtakes_it(
+    storage: PostgresStorage, ours: OrganizationId, integration: Integration
+) -> None:
+    run(storage, integration, "Old", 0, 30)
+    received: list[Integration] = []
+
+    def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
+        received.append(found)
+        if len(received) == 1:
+            run(storage, integration, "Old", 0, 30)
+        at = found.last_synced_at or NOW
+        return SyncRun.read(found, a_report("New", 0, 30), at=at).plan(found, catalog)
+
+    storage.integrations.sync(ours, integration.id, planner)
+    assert len(received) == 2
+    assert storage.integrations.get(ours, integration.id) == received[1]
 
 
 def test_readers_see_the_catalog_before_a_long_run_or_after_it(
