@@ -203,8 +203,13 @@ class StorageNotFound(RecipientFieldsError):
 class StorageUnavailable(RecipientFieldsError):
     """The storage failed or did not answer in time.
 
-    A change may have happened, whole, where only the answer was lost.
+    A change may have happened, whole, where only the answer was lost. `logged` is true if the
+    storage has logged the outage, so that callers need not log each request that it fails.
     """
+
+    def __init__(self, message: str = "", *, logged: bool = False) -> None:
+        super().__init__(message)
+        self.logged = logged
 
 
 class StorageNotEmpty(RecipientFieldsError):

@@ -225,6 +225,8 @@ def start_log(level: str, style: str, stream: TextIO) -> Batches:
     libraries = "warning" if level == "info" else level
     logging.basicConfig(level=libraries.upper(), handlers=[handler])
     logging.getLogger("psycopg").setLevel(libraries.upper())  # Else it chooses for itself.
+    # In an outage it would warn of every attempt. The storage logs the outage itself.
+    logging.getLogger("psycopg.pool").setLevel("DEBUG" if level == "debug" else "ERROR")
     logging.getLogger("recipient_fields").setLevel(level.upper())
     logging.getLogger(AUDIT).setLevel("INFO")
     return handler

@@ -22,9 +22,12 @@ from psycopg import (
 from psycopg.abc import PQGen, PQGenConn
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import RowFactory, TupleRow, tuple_row
+from psycopg.waiting import Ready
 
 from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageUnavailable
+
+from .circuit_breaker import CircuitBreaker, CircuitOpen
 
 T = TypeVar("T")
 
@@ -42,6 +45,8 @@ _CANCEL_SECONDS = 0.5
 _SOON_MILLISECONDS = 1
 _SILENCE_SECONDS = 30.0
 """Long enough for the server to commit a million rows."""
+_GLANCE_SECONDS = 0.05
+"""How often a wait for the server looks at the circuit breaker. A first response takes less."""
 
 
 class NoAnswer(OperationalError):
@@ -57,6 +62,9 @@ class DeadlineConnection(Connection[TupleRow]):
     """
 
     deadline: float | None = None
+    breaker: CircuitBreaker | None = None
+    """Ends each wait once the server is known not to respond; None on connections that find out
+    whether it does."""
 
     def __init__(self, pgconn: pq.abc.PGconn, row_factory: RowFactory[Any] = tuple_row) -> None:
         super().__init__(pgconn, row_factory)
@@ -70,6 +78,9 @@ class DeadlineConnection(Connection[TupleRow]):
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """See Connection; NoAnswer where the deadline passes, and an interrupt ends it as well."""
         about_to_wait()
+        if self.breaker is not None:
+            interval = _GLANCE_SECONDS
+            gen = self._watched(gen, self.breaker)
         try:
             return waiting.wait(
                 gen, self.pgconn.socket, interval, self._left if timeout is None else timeout
@@ -93,7 +104,7 @@ class DeadlineConnection(Connection[TupleRow]):
             happened = poll.poll(_SOON_MILLISECONDS) if soon else []
             if not happened:
                 about_to_wait()
-                happened = poll.poll(ceil(self._left * 1_000))
+                happened = self._poll_until_deadline()
         except (KeyboardInterrupt, SystemExit):
             self._abandon()
             raise
@@ -133,6 +144,41 @@ class DeadlineConnection(Connection[TupleRow]):
             return True
         self._poll.modify(self.pgconn.socket, select.POLLIN)
         return bool(self._poll.poll(0))
+
+    def _poll_until_deadline(self) -> list[tuple[int, int]]:
+        while self.breaker is not None and self._left > _GLANCE_SECONDS:
+            happened = self._poll.poll(ceil(_GLANCE_SECONDS * 1_000))
+            if happened:
+                return happened
+            self._glance(self.breaker)
+        return self._poll.poll(ceil(self._left * 1_000))
+
+    def _watched(self, gen: PQGen[T], breaker: CircuitBreaker) -> PQGen[T]:
+        """The same steps, given up once the server is known not to respond."""
+        heard = False
+        try:
+            awaited = next(gen)
+            while True:
+                ready = yield awaited
+                if ready:
+                    heard = heard or bool(ready & Ready.R)
+                else:
+                    self._glance(breaker)
+                awaited = gen.send(ready)
+        except StopIteration as done:
+            if heard:
+                breaker.record_response()
+            result: T = done.value
+            return result
+
+    def _glance(self, breaker: CircuitBreaker) -> None:
+        """Look at the circuit breaker, because the server has not responded for a while."""
+        try:
+            breaker.require()
+        except CircuitOpen:
+            self.close()  # To cancel the statement would take another wait.
+            raise
+        breaker.request_check()
 
     @property
     def _left(self) -> float:

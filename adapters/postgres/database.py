@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event, Thread
 from time import monotonic
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from psycopg.conninfo import make_conninfo
 from psycopg.errors import InvalidSqlStatementName, ReadOnlySqlTransaction
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
+from recipient_fields.domain import StorageUnavailable
+
+from .circuit_breaker import CircuitBreaker
 from .connection import DeadlineConnection, Parameters
 from .errors import twice
+from .keeper import Keeper
 from .limits import ANSWER_SECONDS, LOCK_TIMEOUT
 from .statements import Asked, Row, Statement, Values, ask, ask_in_transaction, roll_back
 from .transactions import Work
@@ -23,8 +26,9 @@ _OurWork: TypeAlias = Callable[[DeadlineConnection], T]
 """Work that may use what our connections have beyond others."""
 
 _POOL_SECONDS = 1.0
-_KEEPER_SECONDS = 1.0
-_SPARE_CONNECTIONS = 2  # for the readiness check, and for one that is being replaced
+_GLANCE_SECONDS = 0.05
+"""How often a wait for a connection looks at the circuit breaker."""
+_SPARE_CONNECTIONS = 1  # for the readiness check
 _PREPARE_AFTER = 5
 
 # For a session of ours, whatever its role or database prefers.
@@ -47,29 +51,37 @@ class Database:
     """
 
     def __init__(self, parameters: Parameters, *, threads: int, prepare: bool) -> None:
+        url = make_conninfo("", **parameters)
+        options: dict[str, Any] = {
+            "autocommit": True,
+            "prepare_threshold": _PREPARE_AFTER if prepare else None,
+        }
+        self._breaker = CircuitBreaker()
         self._pool = ConnectionPool(
-            make_conninfo("", **parameters),
+            url,
             connection_class=DeadlineConnection,
-            kwargs={
-                "autocommit": True,
-                "prepare_threshold": _PREPARE_AFTER if prepare else None,
-            },
+            kwargs=options,
             name="recipient-fields",
             min_size=1,
-            configure=_set_up,
+            configure=self._set_up,
             max_size=threads + _SPARE_CONNECTIONS,
             max_waiting=0,  # A limit here wedges the pool for ever once an outage fills the queue.
             timeout=_POOL_SECONDS,
             reconnect_timeout=1.0,
             open=True,
         )
-        self._closing = Event()
-        self._keeper = Thread(target=self._keep, name="recipient-fields-keeper", daemon=True)
-        self._keeper.start()
+        self._keeper = Keeper(
+            self._breaker, lambda: DeadlineConnection.connect(url, **options), self._pool.check
+        )
 
     def read(self, work: Work[T], *, seconds: float = ANSWER_SECONDS) -> T:
         """What the work finds; each of its statements sees a state of its own."""
         return self._twice(work, seconds)
+
+    def check(self, work: Work[T], *, seconds: float) -> T:
+        """As `read`, but not counted among the requests that an outage rejects."""
+        deadline = monotonic() + seconds
+        return twice(lambda: self._once(work, deadline))
 
     def ask(self, statement: Statement, values: Values) -> list[Row]:
         """The rows of a statement that only reads."""
@@ -114,13 +126,17 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; one that is in use closes when it is given back."""
-        self._closing.set()
-        self._keeper.join(_KEEPER_SECONDS)
+        self._keeper.close()
         self._pool.close(timeout=1.0)
 
     def _twice(self, work: _OurWork[T], seconds: float) -> T:
         deadline = monotonic() + seconds
-        return twice(lambda: self._once(work, deadline))
+        try:
+            return twice(lambda: self._once(work, deadline))
+        except StorageUnavailable as unavailable:
+            if unavailable.logged:
+                self._breaker.record_rejection()
+            raise
 
     def _once(self, work: _OurWork[T], deadline: float) -> T:
         connection = self._take(deadline)
@@ -139,22 +155,21 @@ class Database:
 
     def _take(self, deadline: float) -> DeadlineConnection:
         deadline = min(deadline, monotonic() + _POOL_SECONDS)
-        while True:
-            connection = self._pool.getconn(deadline - monotonic())
+        while (left := deadline - monotonic()) > 0:
+            self._breaker.require()
+            try:
+                connection = self._pool.getconn(min(left, _GLANCE_SECONDS))
+            except PoolTimeout:
+                self._breaker.request_check()
+                continue
             if not connection.has_gone():
                 return connection
             connection.close()
             self._pool.putconn(connection)
+        raise PoolTimeout("no connection was free in time")
 
-    def _keep(self) -> None:
-        """Check the idle connections each second, and open one where an outage left none.
-
-        While a server is frozen the check holds on to them, so that callers are refused at once.
-        """
-        while not self._closing.wait(_KEEPER_SECONDS):
-            self._pool.check()
-
-
-def _set_up(connection: DeadlineConnection) -> None:
-    if not connection.shared:
-        connection.execute(_SETTINGS, prepare=False)
+    def _set_up(self, connection: DeadlineConnection) -> None:
+        if not connection.shared:
+            connection.execute(_SETTINGS, prepare=False)
+            self._breaker.record_response()
+        connection.breaker = self._breaker

@@ -18,6 +18,8 @@ from recipient_fields.domain import (
     Violation,
 )
 
+from .circuit_breaker import CircuitOpen
+
 KEY_ONCE = "recipient_fields_key_once"
 """The constraint that holds a key to one field of an organization."""
 
@@ -112,8 +114,10 @@ def _raise_translated(error: psycopg.Error) -> NoReturn:
 def _translation(error: psycopg.Error) -> RecipientFieldsError | None:
     state = error.sqlstate
     if state is None:
-        unanswered = isinstance(error, psycopg.OperationalError)
-        return StorageUnavailable(f"PostgreSQL: {one_line(error)}") if unanswered else None
+        if not isinstance(error, psycopg.OperationalError):
+            return None
+        logged = isinstance(error, CircuitOpen)
+        return StorageUnavailable(f"PostgreSQL: {one_line(error)}", logged=logged)
     if state.startswith(_UNAVAILABLE) or _takes_a_key(error):
         return StorageUnavailable(f"PostgreSQL: {one_line(error)} ({state})")
     if _violates(error, DIGEST_ONCE):

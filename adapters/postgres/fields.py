@@ -215,7 +215,10 @@ class PostgresFieldRepository:
             field = _get(connection, organization_id, reference)
             changed = change(field)
             if changed != field:
-                values = {"organization_id": organization_id, "fields": _json([stored_values(changed)])}
+                values = {
+                    "organization_id": organization_id,
+                    "fields": _json([stored_values(changed)]),
+                }
                 connection.execute(f"{MOVE_REVISION} {_UPDATE}", values)
             return changed
 

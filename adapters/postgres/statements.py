@@ -156,6 +156,8 @@ def _exchange(
     except BaseException:
         connection.close()
         raise
+    if connection.breaker is not None:
+        connection.breaker.record_response()
     return results
 
 

@@ -49,7 +49,7 @@ class PostgresStorage:
 
     def check(self) -> None:
         """StorageUnavailable unless the server answers within 500 ms and has the schema needed."""
-        self._database.read(require_sufficient, seconds=CHECK_SECONDS)
+        self._database.check(require_sufficient, seconds=CHECK_SECONDS)
 
     def pool_use(self) -> dict[str, int]:
         """How many connections are `open` and `in_use`, and how many callers are `waiting`."""

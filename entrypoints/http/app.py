@@ -10,7 +10,7 @@ import falcon
 from falcon.routing import CompiledRouter
 
 from recipient_fields.application import KeyValidator, RecipientFieldService
-from recipient_fields.domain import RecipientFieldsError
+from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
 from .documentation import (
     ContractDocument,
@@ -83,9 +83,17 @@ def _answer_core(
 ) -> None:
     req.context.error = error
     answered = problem_of(error)
-    if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not _is_logged(error):
         _log.warning("request %s: %s", logged_request_id(req), error)
     _answer(req, resp, answered)
+
+
+def _is_logged(error: BaseException | None) -> bool:
+    """Return whether the storage has logged the outage that caused this error."""
+    if error is None:
+        return False
+    logged = isinstance(error, StorageUnavailable) and error.logged
+    return logged or _is_logged(error.__cause__)
 
 
 def _answer_refused(

@@ -125,6 +125,15 @@ class PostgresServer:
         )
         os.kill(int(str(pid)), signal.SIGKILL)
 
+    def session_ids(self) -> list[int]:
+        """Return the processes of all client sessions."""
+        rows = execute(
+            self.url(),
+            "SELECT pid FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        )
+        return [int(str(pid)) for (pid,) in rows]
+
     def accepts(self) -> bool:
         """Does it let a client in now?"""
         try:

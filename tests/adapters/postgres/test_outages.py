@@ -7,17 +7,22 @@ timeout pass, longer ones show that recovery does not depend on the length.
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from threading import Thread
 from time import monotonic, sleep
 
+import psutil
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.adapters.contract.outcomes import attempt
+from recipient_fields.adapters.postgres import PostgresStorage, circuit_breaker, migrate
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, parse_url
+from recipient_fields.adapters.postgres.statements import Statement
 from recipient_fields.domain import OrganizationId, StorageUnavailable
 
 from .examples import NOW, a_definition
@@ -93,12 +98,12 @@ def test_a_frozen_server_is_given_up_and_served_from_again_when_it_thaws(
     with Load(storage, ours) as load:
         server.freeze()
         frozen = monotonic()
-        sleep(LONGEST_ANSWER + OUTAGE_SECONDS)
+        sleep(1 + OUTAGE_SECONDS)
         server.thaw()
         thawed = monotonic()
         sleep(2.5)
     load.require_outage_of_503s()
-    load.require_quick_refusals_between(frozen + LONGEST_ANSWER, thawed - 1.2)
+    load.require_quick_refusals_between(frozen, thawed)
     load.require_service_since(thawed)
     load.require_nothing_lost()
 
@@ -219,6 +224,127 @@ def test_of_several_servers_one_that_says_nothing_is_passed_over_within_a_second
             began = monotonic()
             DeadlineConnection.connect(make_conninfo("", **parse_url(parameters))).close()
             assert seconds <= monotonic() - began < seconds + 0.5
+
+
+def test_a_single_session_that_freezes_is_no_outage(
+    server: PostgresServer,
+    storage: PostgresStorage,
+    ours: OrganizationId,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Neither one that requests use, nor the one over which the server is checked."""
+    with Load(storage, ours) as load:
+        sleep(1.5)
+        frozen = [psutil.Process(session) for session in server.session_ids()]
+        for session in frozen:
+            session.suspend()
+            sleep(1)
+            session.resume()
+        sleep(1)
+    load.require_outage_of_503s()
+    assert len(frozen) >= 3
+    assert len(load.errors) <= 2 * len(frozen)
+    assert outage_lines(caplog) == []
+
+
+def test_sessions_that_are_terminated_are_no_outage(
+    server: PostgresServer,
+    storage: PostgresStorage,
+    ours: OrganizationId,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Load(storage, ours) as load:
+        for _ in range(3):
+            server.terminate_backends()
+            sleep(0.5)
+    load.require_outage_of_503s()
+    assert outage_lines(caplog) == []
+
+
+def test_slow_statements_and_locks_are_no_outage_even_if_they_use_up_the_pool(
+    database: str, ours: OrganizationId, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = PostgresStorage(database, threads=2)
+    slow = Statement("SELECT pg_sleep(1.5)::text")
+    outcomes: list[object] = []
+
+    def ask() -> None:
+        outcomes.append(attempt(lambda: storage._database.ask(slow, {})))
+
+    def write() -> None:
+        outcomes.append(attempt(lambda: storage.fields.add(ours, a_definition())))
+
+    with psycopg.connect(database) as locker:
+        locker.execute("SELECT FROM organizations FOR UPDATE")
+        threads = [Thread(target=call) for call in (ask, ask, write)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    refused = [each for each in outcomes if isinstance(each, StorageUnavailable)]
+    assert [str(each) for each in refused] == [
+        "PostgreSQL: canceling statement due to lock timeout (55P03)"
+    ]
+    assert outcomes.count([("",)]) == 2
+    assert outage_lines(caplog) == []
+    storage.close()
+
+
+def test_an_outage_is_two_lines_of_the_log_and_the_second_counts_the_rejected_requests(
+    server: PostgresServer,
+    storage: PostgresStorage,
+    ours: OrganizationId,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    counted: list[StorageUnavailable] = []
+
+    def is_rejected() -> bool:
+        outcome = attempt(lambda: storage.fields.all(ours))
+        if isinstance(outcome, StorageUnavailable) and outcome.logged:
+            counted.append(outcome)
+        return isinstance(outcome, StorageUnavailable)
+
+    server.stop("immediate")
+    try:
+        eventually(lambda: is_rejected() and counted, within=5)
+        for _ in range(10):
+            assert is_rejected()
+            with pytest.raises(StorageUnavailable):
+                storage.check()
+    finally:
+        server.start()
+    eventually(lambda: not is_rejected(), within=1.5)
+    begin, end = outage_lines(caplog)
+    assert begin.startswith("PostgreSQL does not respond (")
+    assert begin.endswith("Connection refused). Requests are rejected until it does.")
+    number = re.fullmatch(
+        r"PostgreSQL responds again after \d+\.\d s\. (\d+) requests were rejected\.", end
+    )
+    assert number is not None, end
+    assert int(number[1]) == len(counted) > 10
+
+
+def test_a_request_that_an_outage_rejects_takes_no_time(
+    server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    server.freeze()
+    try:
+        began = monotonic()
+        with pytest.raises(StorageUnavailable, match="does not respond"):
+            storage.fields.all(ours)
+        assert monotonic() - began < 1.2
+        for _ in range(100):
+            began = monotonic()
+            with pytest.raises(StorageUnavailable, match="does not respond"):
+                storage.fields.all(ours)
+            assert monotonic() - began < 0.2
+    finally:
+        server.thaw()
+
+
+def outage_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the log says of outages."""
+    return [each.getMessage() for each in caplog.records if each.name == circuit_breaker.__name__]
 
 
 def test_a_failover_is_followed(server: PostgresServer) -> None:

@@ -24,9 +24,10 @@ from .test_outages import OUTAGE_SECONDS
 
 pytestmark = pytest.mark.slow
 
-NOTICED = 4.0
-"""Seconds after which refusals are quick."""
-QUICK = 1.2
+NOTICED = 1.2
+"""Seconds after which an outage is known."""
+QUICK = 0.5
+"""Seconds that a rejection takes at most from then on."""
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_a_network_that_swallows_everything_makes_no_answer_late(
             sleep(NOTICED + OUTAGE_SECONDS)
             back = monotonic()
         sleep(2.5)
-    load.require_an_outage_of_503s()
+    load.require_an_outage_of_503s(within=NOTICED)
     load.require_quick_refusals_between(lost + NOTICED, back - QUICK, within=QUICK)
     load.require_service_since(back)
     load.require_nothing_lost()

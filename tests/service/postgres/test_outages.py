@@ -73,7 +73,7 @@ def test_clients_are_told_to_retry_and_lose_nothing(
         eventually(server.accepts, within=10)
         accepting = monotonic()
         sleep(2.5)
-    load.require_an_outage_of_503s()
+    load.require_an_outage_of_503s(within=1.2)
     load.require_service_since(accepting)
     load.require_nothing_lost()
 

@@ -1,0 +1,127 @@
+"""Reject requests at once while the server is known not to respond."""
+
+from __future__ import annotations
+
+import logging
+from threading import Event, Lock
+from time import monotonic
+
+from psycopg import OperationalError
+
+PATIENCE_SECONDS = 0.7
+"""How long a check may stay without any response. With the time until a check begins and the time
+until all who wait notice, every rejection comes within 1.2 s."""
+
+_NO_RESPONSE = "no response"
+
+_log = logging.getLogger(__name__)
+
+
+class CircuitOpen(OperationalError):
+    """The server is known not to respond, so it was not asked, or is no longer waited for."""
+
+
+class CircuitBreaker:
+    """Opens if a check of the server gets no response, and closes when the server responds.
+
+    While any connection gets responses it stays closed, so neither a slow statement nor a lost
+    connection opens it. It writes one line to the log when it opens and one when it closes. All
+    methods may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._check_began: float | None = None
+        """When the first check began of those without a response."""
+        self._checking = False
+        self._last_response = 0.0
+        self._reason = _NO_RESPONSE
+        self._opened: float | None = None
+        """Since when there was no response, while the circuit is open."""
+        self._rejected = 0
+        self._check_requested = Event()
+
+    def allow(self) -> bool:
+        """Return whether the server may be asked."""
+        began = self._check_began
+        if began is None:
+            return True
+        since = max(began, self._last_response)
+        if monotonic() - since < PATIENCE_SECONDS:
+            return True
+        if self._opened is None:
+            self._open(since)
+        return False
+
+    def require(self) -> None:
+        """Raise CircuitOpen unless the server may be asked."""
+        if not self.allow():
+            raise CircuitOpen(f"the server does not respond: {self._reason}")
+
+    def begin_check(self) -> None:
+        """Note that the server is asked for something that it can answer at once."""
+        self._checking = True
+        if self._check_began is None:
+            self._check_began = monotonic()
+
+    def record_failure(self, reason: str) -> None:
+        """Note why the check failed. Another one should follow."""
+        self._checking = False
+        self._reason = reason
+
+    def record_success(self) -> None:
+        """Note that the check was answered."""
+        self._checking = False
+        self.record_response()
+
+    def record_response(self) -> None:
+        """Note that the server has responded to anything.
+
+        This makes up for a check that has failed. One that is under way has all its time again.
+        """
+        self._last_response = monotonic()
+        if not self._checking:
+            self._check_began = None
+        if self._opened is not None:
+            self._close()
+
+    def record_rejection(self) -> None:
+        """Count a request that was rejected because the circuit is open."""
+        with self._lock:
+            self._rejected += 1
+
+    def request_check(self) -> None:
+        """Have the server checked soon, because a request has waited for a while."""
+        self._check_requested.set()
+
+    def wait_for_request(self, seconds: float) -> None:
+        """Wait for so many seconds, or until a check is requested."""
+        self._check_requested.wait(seconds)
+        self._check_requested.clear()
+
+    def _open(self, since: float) -> None:
+        with self._lock:
+            if self._opened is not None:
+                return
+            self._opened = since
+            self._rejected = 0
+        _log.warning(
+            "PostgreSQL does not respond (%s). Requests are rejected until it does.",
+            self._reason,
+            extra={"facts": {"reason": self._reason}},
+        )
+
+    def _close(self) -> None:
+        with self._lock:
+            if self._opened is None:
+                return
+            seconds = round(monotonic() - self._opened, 1)
+            rejected = self._rejected
+            self._opened = None
+            self._reason = _NO_RESPONSE
+        _log.warning(
+            "PostgreSQL responds again after %s s. %d requests were rejected.",
+            seconds,
+            rejected,
+            extra={"facts": {"seconds": seconds, "rejected": rejected}},
+        )

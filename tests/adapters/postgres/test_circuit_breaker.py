@@ -1,0 +1,91 @@
+"""When requests are rejected without asking the server."""
+
+from __future__ import annotations
+
+from time import monotonic, sleep
+
+import pytest
+
+from recipient_fields.adapters.postgres import circuit_breaker
+from recipient_fields.adapters.postgres.circuit_breaker import CircuitBreaker, CircuitOpen
+
+PATIENCE = 0.2
+
+
+@pytest.fixture
+def breaker(monkeypatch: pytest.MonkeyPatch) -> CircuitBreaker:
+    monkeypatch.setattr(circuit_breaker, "PATIENCE_SECONDS", PATIENCE)
+    return CircuitBreaker()
+
+
+def test_without_a_check_it_stays_closed(breaker: CircuitBreaker) -> None:
+    sleep(PATIENCE)
+    assert breaker.allow()
+
+
+def test_a_check_without_a_response_opens_it_and_a_response_closes_it(
+    breaker: CircuitBreaker,
+) -> None:
+    breaker.begin_check()
+    assert breaker.allow()
+    sleep(PATIENCE)
+    assert not breaker.allow()
+    with pytest.raises(CircuitOpen, match="the server does not respond: no response"):
+        breaker.require()
+    breaker.record_success()
+    breaker.require()
+    sleep(PATIENCE)
+    breaker.require()
+
+
+def test_failures_open_it_only_after_a_while_and_the_last_one_is_the_reason(
+    breaker: CircuitBreaker,
+) -> None:
+    began = monotonic()
+    while monotonic() < began + PATIENCE / 2:
+        breaker.begin_check()
+        breaker.record_failure("refused")
+        assert breaker.allow()
+    sleep(PATIENCE / 2)
+    with pytest.raises(CircuitOpen, match="the server does not respond: refused"):
+        breaker.require()
+
+
+def test_a_response_to_a_request_makes_up_for_a_check_that_failed(breaker: CircuitBreaker) -> None:
+    breaker.begin_check()
+    breaker.record_failure("refused")
+    breaker.record_response()
+    sleep(PATIENCE)
+    assert breaker.allow()
+
+
+def test_a_response_during_a_check_gives_the_check_all_its_time_again(
+    breaker: CircuitBreaker,
+) -> None:
+    breaker.begin_check()
+    sleep(PATIENCE * 0.75)
+    breaker.record_response()
+    sleep(PATIENCE * 0.5)
+    assert breaker.allow()
+    sleep(PATIENCE * 0.5)
+    assert not breaker.allow()
+
+
+def test_each_outage_is_two_lines_of_the_log(
+    breaker: CircuitBreaker, caplog: pytest.LogCaptureFixture
+) -> None:
+    for rejected in (3, 0):
+        breaker.begin_check()
+        breaker.record_failure("refused")
+        sleep(PATIENCE)
+        for _ in range(5):
+            assert not breaker.allow()
+        for _ in range(rejected):
+            breaker.record_rejection()
+        for _ in range(3):
+            breaker.record_success()
+    begin = "PostgreSQL does not respond (refused). Requests are rejected until it does."
+    end = "PostgreSQL responds again after 0.2 s. {} requests were rejected."
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == [begin, end.format(3), begin, end.format(0)]
+    assert [record.facts["rejected"] for record in caplog.records[1::2]] == [3, 0]  # type: ignore[attr-defined]
