@@ -29,6 +29,8 @@ from ..service import FIELDS, Service
 from .load import LONGEST_ANSWER
 from .test_outages import OUTAGE_SECONDS
 
+pytestmark = pytest.mark.slow
+
 THREADS = 4
 CLIENTS = 40
 PAUSE = 0.25
