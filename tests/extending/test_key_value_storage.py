@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import runpy
 import shutil
@@ -24,23 +25,40 @@ from .conftest import ROOT
 
 SKELETON = ROOT / "docs" / "examples" / "key_value_storage.py"
 ITS_TEST = SKELETON.with_name(f"test_{SKELETON.name}")
+PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")
 MOST_LINES = 60
 """Of code: without blank lines, comments, imports and docstrings."""
 
 
-def test_the_skeleton_passes_the_contract_of_the_fields(tmp_path: Path) -> None:
-    for file in (SKELETON, ITS_TEST):
-        shutil.copy(file, tmp_path)
+@pytest.mark.parametrize("place", ["where it is", "in another folder"])
+def test_the_skeleton_passes_the_contract_of_the_fields(place: str, tmp_path: Path) -> None:
+    folder = SKELETON.parent if place == "where it is" else tmp_path
+    if folder == tmp_path:
+        for file in (SKELETON, ITS_TEST):
+            shutil.copy(file, folder)
     run = subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", ITS_TEST.name],
-        cwd=tmp_path,
+        [*_command_on_the_page(), "-q", "-p", "no:cacheprovider"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path / "hypothesis"),
+        },
         capture_output=True,
         text=True,
         check=False,
     )
-    passed = re.search(r"^(\d+) passed in", run.stdout, re.MULTILINE)
+    passed = re.search(r"^=*\s*(\d+) passed in", run.stdout, re.MULTILINE)
     assert passed is not None, run.stdout + run.stderr
     assert int(passed[1]) > 250
+
+
+def _command_on_the_page() -> list[str]:
+    """Return the command that the page shows for the skeleton's test."""
+    found = re.search(rf"^(?:python -m )?pytest .*{ITS_TEST.name}$", PAGE, re.MULTILINE)
+    assert found is not None
+    program, *arguments = found[0].split()
+    return [str(Path(sys.executable).with_name(program)), *arguments]
 
 
 def test_the_skeleton_has_at_most_60_lines_of_code() -> None:
