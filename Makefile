@@ -7,7 +7,7 @@ LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-annotate --no-header
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
 
-.PHONY: help install serve check docs test test-all test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show these lines
@@ -93,6 +93,8 @@ sbom:           ## write build/sbom.json: what an installation consists of (Cycl
 
 clean:          ## remove everything the other targets made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis recipient-fields.db*
+
+runtime: $(VENV)/runtime ## install the package and what the service needs into .venv
 
 install: $(VENV)/installed ## install the package and its tools into .venv
 

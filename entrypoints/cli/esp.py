@@ -48,7 +48,7 @@ def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
 @esp.command()
 @esp_option
 @click.argument("name")
-@data_type_option(default=DataType.TEXT)
+@data_type_option(default="text", show_default=True)
 @option("--standard", is_flag=True, help="The field is one of the ESP's own.")
 @option("--default", help="What stands in for a missing value.")
 @json_option

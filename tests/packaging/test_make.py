@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from importlib.metadata import requires
@@ -27,8 +28,12 @@ def commands(clone: Path, target: str) -> str:
     ).stdout
 
 
-def test_serve_installs_no_development_tools(clone: Path) -> None:
-    assert "requirements-dev.txt" not in commands(clone, "serve")
+def test_serve_and_the_tutorial_install_no_development_tools(clone: Path) -> None:
+    tutorial = re.search(r"^make (\w+)$", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.M)
+    assert tutorial is not None
+    for target in ("serve", tutorial[1]):
+        assert "--requirement requirements.txt" in commands(clone, target)
+        assert "requirements-dev.txt" not in commands(clone, target)
     assert "requirements-dev.txt" in commands(clone, "test")
 
 
