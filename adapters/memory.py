@@ -461,7 +461,7 @@ class MemoryApiKeyRepository:
             return tuple(k for k in self._keys.values() if k.organization_id == organization_id)
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
-        """See ApiKeyRepository."""
+        """Return the organization's API key."""
         with self._lock:
             key = self._keys.get(key_id)
         if key is None or key.organization_id != organization_id:
@@ -554,22 +554,22 @@ class MemoryOrganizationRepository:
         self._api_keys = api_keys
 
     def all(self) -> tuple[Organization, ...]:
-        """See OrganizationRepository."""
+        """Return every organization by ascending id."""
         with self._lock:
             return self._organizations.all()
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        """See OrganizationRepository."""
+        """Return the organization."""
         with self._lock:
             return self._organizations.get(organization_id)
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
-        """See OrganizationRepository."""
+        """Store a new organization, and return it."""
         with self._lock:
             return self._organizations.add(name, created_at)
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
-        """See OrganizationRepository."""
+        """Store the organization's new name, and return the organization."""
         with self._lock:
             renamed = evolve(self._organizations.get(organization_id), name=name)
             self._organizations.replace(renamed)
@@ -578,7 +578,7 @@ class MemoryOrganizationRepository:
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        """See OrganizationRepository."""
+        """Delete the organization with everything it has, unless `check` raises."""
         with self._lock:
             contents = OrganizationContents(
                 fields=len(self._fields.all(organization_id).fields),

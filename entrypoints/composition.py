@@ -29,7 +29,7 @@ STORED_KEYS = "stored:"
 """The URL that means the keys which the storage holds."""
 
 VARIABLE_PREFIX = "RECIPIENT_FIELDS_"
-"""What the name of every environment variable of ours begins with."""
+"""The prefix of the name of every environment variable that Recipient Fields reads."""
 
 _POSTGRES = {"postgres", "postgresql"}
 _INTROSPECTION = {"introspection+https", "introspection+http"}
@@ -133,7 +133,7 @@ def back_up_storage(url: str, file: Path) -> None:
 
 
 def storage_kind(url: str) -> str:
-    """Return what a log may show of the storage's URL: the rest can contain a password."""
+    """Return the kind of the storage, for logs: other parts of its URL can contain a password."""
     scheme, _ = _split(url)
     return "postgresql" if scheme in _POSTGRES else scheme
 
@@ -202,7 +202,7 @@ def open_esp_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
 
 
 def given_variables(esp: Esp, environment: Mapping[str, str]) -> Mapping[str, str]:
-    """Those of the ESP's variables that hold more than white space, with what they hold."""
+    """Return the values of the ESP's variables that are set to more than white space."""
     required, optional = esp_variables(esp)
     variables = (*required.values(), *optional.values())
     given = {variable: environment.get(variable, "").strip() for variable in variables}

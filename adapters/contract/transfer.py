@@ -122,11 +122,7 @@ class StorageTransferContract:
         ours = _fill(source)
         _transfer(source, target)
         with _transferable(source).snapshot() as snapshot:
-            assert target.organizations.add("New", NOW).id > snapshot.organizations.last_id
-            assert target.fields.add(ours, a_definition("new")).id > snapshot.fields.last_id
-            assert target.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
-            added = target.integrations.add(ours, an_integration_draft())
-            assert added.id > snapshot.integrations.last_id
+            _assert_new_ids_are_greater(target, ours, snapshot)
 
     def test_ids_that_only_deleted_records_had_are_not_assigned_by_the_target(
         self, source: Storage, target: Storage
@@ -148,11 +144,7 @@ class StorageTransferContract:
         for organization in target.organizations.all():
             target.organizations.delete(organization.id, permit_any)
         _transfer(source, target)
-        assert target.organizations.add("New", NOW).id > before.organizations.last_id
-        assert target.fields.add(ours, a_definition("new")).id > before.fields.last_id
-        assert target.api_keys.add(a_grant(ours)).id > before.api_keys.last_id
-        added = target.integrations.add(ours, an_integration_draft())
-        assert added.id > before.integrations.last_id
+        _assert_new_ids_are_greater(target, ours, before)
 
     def test_the_revision_of_a_copied_catalog_moves_on_from_that_of_the_source(
         self, source: Storage, target: Storage
@@ -249,6 +241,15 @@ def _transferable(storage: Storage) -> Transferable:
 def _transfer(source: Storage, target: Storage) -> None:
     with _transferable(source).snapshot() as snapshot:
         _transferable(target).store_snapshot(snapshot)
+
+
+def _assert_new_ids_are_greater(target: Storage, ours: OrganizationId, snapshot: Snapshot) -> None:
+    """Add a record of each kind, and compare its id with the last one of the snapshot."""
+    assert target.organizations.add("New", NOW).id > snapshot.organizations.last_id
+    assert target.fields.add(ours, a_definition("new")).id > snapshot.fields.last_id
+    assert target.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
+    integration = target.integrations.add(ours, an_integration_draft())
+    assert integration.id > snapshot.integrations.last_id
 
 
 def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:

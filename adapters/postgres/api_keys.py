@@ -88,7 +88,7 @@ class PostgresApiKeyRepository:
         return tuple(read_api_key(row) for row in rows if row[0] is not None)
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
-        """See ApiKeyRepository."""
+        """Return the organization's API key."""
         return self._database.read(lambda c: _get(c, _SELECT_BY_ID, organization_id, key_id))
 
     def find(self, digest: bytes, /) -> FoundKey | None:

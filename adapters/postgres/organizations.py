@@ -62,7 +62,7 @@ class PostgresOrganizationRepository:
         return tuple(read_organization(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        """See OrganizationRepository."""
+        """Return the organization."""
         values = {"organization_id": storable_id(organization_id)}
         return _found(self._database.read(lambda c: c.execute(_SELECT_BY_ID, values).fetchone()))
 
@@ -74,7 +74,7 @@ class PostgresOrganizationRepository:
         return read_organization(row)
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
-        """See OrganizationRepository."""
+        """Store the organization's new name, and return the organization."""
         values = {
             "organization_id": storable_id(organization_id),
             "name": parse_organization_name(name),
@@ -84,7 +84,7 @@ class PostgresOrganizationRepository:
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        """See OrganizationRepository."""
+        """Delete the organization with everything it has, unless `check` raises."""
         values = {"organization_id": storable_id(organization_id)}
 
         def delete(connection: Connection[Any]) -> OrganizationContents:

@@ -89,7 +89,7 @@ class _Table(Generic[T]):
             )
 
     def _rows(self, connection: Connection[Any]) -> Iterator[Row]:
-        # Translated here, because another storage may take the rows.
+        # Errors are translated here, because another storage may iterate over the rows.
         with every_error_translated(), connection.cursor(name=self.name) as cursor:
             cursor.itersize = _ROWS_PER_FETCH
             yield from cursor.execute(f"SELECT {self.columns} FROM {self.name}")

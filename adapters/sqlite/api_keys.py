@@ -63,7 +63,7 @@ class SqliteApiKeyRepository:
             return tuple(read_api_key(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
-        """See ApiKeyRepository."""
+        """Return the organization's API key."""
         with self._database.reading() as connection:
             return _get(connection, organization_id, key_id)
 

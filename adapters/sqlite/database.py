@@ -51,9 +51,9 @@ class Database:
             yield connection
 
     def stream(self, connection: sqlite3.Connection, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of the statement, which are read while they are taken.
+        """Yield the rows of the statement, which are read while they are iterated over.
 
-        What the driver raises is translated here, because another storage may take the rows.
+        The driver's errors are translated here, because another storage may iterate over the rows.
         """
         with _translated_errors(self._path):
             for row in connection.execute(statement):  # noqa: UP028 (would close the cursor)

@@ -48,7 +48,7 @@ class SqliteOrganizationRepository:
             return tuple(read_organization(row) for row in connection.execute(_SELECT_ALL))
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        """See OrganizationRepository."""
+        """Return the organization."""
         with self._database.reading() as connection:
             return _found(connection.execute(_SELECT_BY_ID, (storable_id(organization_id),)))
 
@@ -59,7 +59,7 @@ class SqliteOrganizationRepository:
             return _found(connection.execute(_INSERT, (parse_organization_name(name), at, at)))
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
-        """See OrganizationRepository."""
+        """Store the organization's new name, and return the organization."""
         values = (parse_organization_name(name), storable_id(organization_id))
         with self._database.writing() as connection:
             return _found(connection.execute(_RENAME, values))
@@ -67,7 +67,7 @@ class SqliteOrganizationRepository:
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        """See OrganizationRepository."""
+        """Delete the organization with everything it has, unless `check` raises."""
         with self._database.writing() as connection:
             catalog_revision(connection, organization_id)
             deleted = OrganizationContents(

@@ -1,4 +1,4 @@
-"""The audit log of the commands that create or end API keys."""
+"""The audit log of the commands that create or end API keys, or delete organizations."""
 
 from __future__ import annotations
 

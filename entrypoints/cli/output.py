@@ -42,7 +42,7 @@ def note(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text with escapes for what would steer a terminal: others choose names."""
+    """Return the text with escapes for characters that control a terminal: a name can have them."""
     return _STEERING.sub(_escaped, text)
 
 

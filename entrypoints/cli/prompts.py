@@ -1,4 +1,4 @@
-"""Questions before what can't be undone."""
+"""Confirmation of actions that can't be undone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ yes_option: Option = option("--yes", is_flag=True, help="Act without asking for 
 def confirm(question: str, *listed: str) -> None:
     """Abort the command unless the person at the terminal says yes to the question.
 
-    `listed`: what the question is about, one line each, shown before it.
+    The lines of `listed` are shown before the question.
     """
     if sys.stdin is None or not sys.stdin.isatty():  # None if it was closed
         raise click.ClickException(

@@ -179,7 +179,7 @@ class Mebibytes(click.IntRange):
     default=(),
     metavar="NETWORKS",
     help="With --log-client-address: the networks of the proxies whose X-Forwarded-For or Forwarded"
-    " header is believed, such as 10.0.0.0/8,::1.",
+    " header is trusted, such as 10.0.0.0/8,::1.",
 )
 @option("--migrate", is_flag=True, help="Bring the storage's schema up to date first.")
 @option("--demo", is_flag=True, help="Fill an empty storage with demonstration data.")
