@@ -21,7 +21,7 @@ from .keys import keys
 from .openapi import openapi
 from .options import option_variables
 from .organizations import organizations
-from .output import note
+from .output import note, printable
 from .serve import serve
 
 _TESTS = f"{VARIABLE_PREFIX}TEST_"
@@ -41,9 +41,9 @@ class _Commands(CommandGroup):
         try:
             return super().invoke(ctx)
         except StorageNotFound as error:
-            raise click.ClickException(f"{error} {_FIRST_STEPS}") from error
+            raise click.ClickException(printable(f"{error} {_FIRST_STEPS}")) from error
         except RecipientFieldsError as error:
-            raise click.ClickException(" ".join(str(error).split())) from error
+            raise click.ClickException(printable(" ".join(str(error).split()))) from error
 
 
 @click.group(

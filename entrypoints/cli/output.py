@@ -9,7 +9,8 @@ import click
 
 from ..rendering import to_json
 
-_STEERING = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_STEERING = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters except a line feed, line and paragraph separators, and bidi controls."""
 
 
 def print_json(document: object) -> None:

@@ -18,7 +18,7 @@ from recipient_fields.domain import (
 from ..composition import Core
 from ..references import is_id
 from .options import Option, existing, option
-from .output import one_line
+from .output import one_line, printable
 
 organization_option: Option = option(
     "--organization",
@@ -45,7 +45,8 @@ def _find(core: Core, text: str) -> Organization:
     if len(found) > 1:
         ids = ", ".join(str(each.id) for each in found)
         raise click.ClickException(
-            f"{len(found)} organizations are called {found[0].name}. Use one of their ids: {ids}."
+            f"{len(found)} organizations are called {printable(found[0].name)}."
+            f" Use one of their ids: {ids}."
         )
     return found[0]
 
@@ -53,8 +54,10 @@ def _find(core: Core, text: str) -> Organization:
 def _candidates(core: Core, text: str) -> list[Organization]:
     """Return the organization with this id, or all with this name.
 
-    Digits are always an id, so that no new name can change what a script means.
+    Digits are always an id, also with white space around them, which a name can't have. So no new
+    name can change what a script means.
     """
+    text = text.strip()
     if text.isdecimal():
         with suppress(OrganizationNotFound):
             if is_id(text):

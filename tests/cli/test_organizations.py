@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -245,3 +246,29 @@ def test_a_name_of_several_organizations_is_rejected_with_their_ids(cli: Command
     for command in (("keys", "list", "--organization"), ("organizations", "delete", "--yes")):
         failure = cli(*command, "Acme").failure()
         assert failure == "2 organizations are called Acme. Use one of their ids: 1, 3."
+
+
+def test_digits_are_an_id_also_with_white_space_around_them(cli: CommandLine) -> None:
+    for name in ("Acme", "1", "3"):
+        cli("organizations", "create", name)
+
+    assert cli("organizations", "rename", " 1 ", "Ours").told() == "Renamed organization 1, Ours.\n"
+    assert "Renamed organization 3, " in cli("organizations", "rename", "3\n", "Theirs").told()
+    assert cli("keys", "list", "--organization", " 4").failure().startswith("There is no")
+
+
+def test_a_name_that_would_steer_the_terminal_is_escaped_in_errors(cli: CommandLine) -> None:
+    for _ in range(2):
+        cli("organizations", "create", "Acme\u202ecod\u200f.\u061c")
+
+    failure = cli("keys", "list", "--organization", "Acme\u202ecod\u200f.\u061c").failure()
+    assert failure == (
+        r"2 organizations are called Acme\u202ecod\u200f.\u061c. Use one of their ids: 1, 2."
+    )
+
+
+def test_a_path_that_would_steer_the_terminal_is_escaped_in_errors(file: Path) -> None:
+    missing = CommandLine(f"sqlite:{file.parent}/\x1b[31m.db")
+
+    assert r"/\x1b[31m.db." in missing("organizations", "list").failure()
+    assert r"/\x1b[31m.db." in missing("copy", "--to", "memory:").failure()
