@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 import click
@@ -61,6 +62,9 @@ def main(ctx: click.Context) -> None:
     """
     # A storage URL on the command line can hold a password; the process list must not show it.
     setproctitle(f"recipient-fields {ctx.invoked_subcommand}")
+    # A command reports its errors itself. Without any handler, Python would print what the driver
+    # logs; `serve` has a log that shows it.
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     _tell_misspelt_variables()
 
 

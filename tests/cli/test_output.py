@@ -6,6 +6,7 @@ import inspect
 import os
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -141,3 +142,16 @@ def test_no_help_is_cut_off(command: click.Command) -> None:
     for below in getattr(command, "commands", {}).values():
         summary = inspect.cleandoc(below.help or "").partition("\n\n")[0]
         assert f"{below.name} {' '.join(summary.split())}" in shown
+
+
+def test_what_the_driver_of_postgresql_logs_is_not_printed_beside_the_error() -> None:
+    program = """
+import logging
+from recipient_fields.entrypoints.cli import main
+main(["openapi"], standalone_mode=False)
+for name in ("psycopg", "psycopg.pool"):
+    logging.getLogger(name).warning("error ignored terminating <psycopg.Copy [BAD] at 0x7f51>")
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+
+    assert run.stderr == b""
