@@ -197,6 +197,10 @@ class _Shelf:
         return self._by_id.get(reference)
 
     def hold(self, field: RecipientField) -> None:
+        holder = self._by_key.get(field.key)
+        if holder is not None and holder.id != field.id:
+            # A change returned another field than it was given. A key must have one field.
+            del self._by_id[holder.id]
         self._by_id[field.id] = self._by_key[field.key] = field
 
     def put(self, field: RecipientField) -> None:
