@@ -164,8 +164,8 @@ class SyncCases:
     ) -> None:
         klaviyo = integrations.add(ours, an_integration_draft(Esp.KLAVIYO))
         plain = [
-            an_esp_field(f"x {number} {name}"[:255], data_type=allowed.data_type)
-            for number, name in enumerate(LINES.values())
+            an_esp_field(f"x {number}", label=label, data_type=allowed.data_type)
+            for number, label in enumerate(LINES.values())
         ]
         restricted = [evolve(each, allowed_values=allowed.values) for each in plain]
         plans = []
