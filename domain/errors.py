@@ -67,7 +67,7 @@ class InvalidInput(RecipientFieldsError):
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations: tuple[Violation, ...] = tuple(violations)
-        super().__init__("; ".join(_sentence(violation) for violation in self.violations))
+        super().__init__(" ".join(_sentence(violation) for violation in self.violations))
 
 
 class Violations(list[Violation]):

@@ -98,7 +98,7 @@ def test_what_an_error_says_of_itself_is_sentences(error):
 
 def test_every_violation_is_in_the_message():
     invalid = InvalidField([Violation(Rule.EMPTY, "One.", ("a", 1)), Violation(Rule.TYPE, "Two.")])
-    assert str(invalid) == "a.1: One.; Two."
+    assert str(invalid) == "a.1: One. Two."
     assert [v.rule for v in invalid.violations] == [Rule.EMPTY, Rule.TYPE]
 
 
