@@ -29,6 +29,7 @@ from recipient_fields.domain import (
     PlainKey,
     RecipientFieldsError,
     Rule,
+    StorageUnavailable,
     ValueExpression,
     VersionConflict,
     Violation,
@@ -65,7 +66,9 @@ CORE_S_OWN_WORDS = sorted(
     (
         e
         for e in leaves(RecipientFieldsError)
-        if "__init__" in vars(e) and e.__module__ in CORE_S_ERRORS
+        if "__init__" in vars(e)
+        and e.__module__ in CORE_S_ERRORS
+        and e is not StorageUnavailable  # Its callers write the message.
     ),
     key=lambda error: error.__name__,
 )
