@@ -11,6 +11,8 @@ from psycopg import OperationalError
 PATIENCE_SECONDS = 0.7
 """How long a check may stay without any response. With the time until a check begins and the time
 until all who wait notice, every rejection comes within 1.2 s."""
+GLANCE_SECONDS = 0.05
+"""How often a wait looks at the circuit breaker. Most responses take less."""
 
 _NO_RESPONSE = "no response"
 

@@ -27,7 +27,7 @@ from psycopg.waiting import Ready
 from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageUnavailable
 
-from .circuit_breaker import CircuitBreaker, CircuitOpen
+from .circuit_breaker import GLANCE_SECONDS, CircuitBreaker, CircuitOpen
 
 T = TypeVar("T")
 
@@ -45,8 +45,6 @@ _CANCEL_SECONDS = 0.5
 _SOON_MILLISECONDS = 1
 _SILENCE_SECONDS = 30.0
 """Long enough for the server to commit a million rows."""
-_GLANCE_SECONDS = 0.05
-"""How often a wait for the server looks at the circuit breaker. A first response takes less."""
 
 
 class NoAnswer(OperationalError):
@@ -79,7 +77,7 @@ class DeadlineConnection(Connection[TupleRow]):
         """See Connection; NoAnswer where the deadline passes, and an interrupt ends it as well."""
         about_to_wait()
         if self.breaker is not None:
-            interval = _GLANCE_SECONDS
+            interval = GLANCE_SECONDS
             gen = self._watched(gen, self.breaker)
         try:
             return waiting.wait(
@@ -146,8 +144,8 @@ class DeadlineConnection(Connection[TupleRow]):
         return bool(self._poll.poll(0))
 
     def _poll_until_deadline(self) -> list[tuple[int, int]]:
-        while self.breaker is not None and self._left > _GLANCE_SECONDS:
-            happened = self._poll.poll(ceil(_GLANCE_SECONDS * 1_000))
+        while self.breaker is not None and self._left > GLANCE_SECONDS:
+            happened = self._poll.poll(ceil(GLANCE_SECONDS * 1_000))
             if happened:
                 return happened
             self._glance(self.breaker)

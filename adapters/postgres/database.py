@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recipient_fields.domain import StorageUnavailable
 
-from .circuit_breaker import CircuitBreaker
+from .circuit_breaker import GLANCE_SECONDS, CircuitBreaker
 from .connection import DeadlineConnection, Parameters
 from .errors import twice
 from .keeper import Keeper
@@ -26,8 +26,6 @@ _OurWork: TypeAlias = Callable[[DeadlineConnection], T]
 """Work that may use what our connections have beyond others."""
 
 _POOL_SECONDS = 1.0
-_GLANCE_SECONDS = 0.05
-"""How often a wait for a connection looks at the circuit breaker."""
 _SPARE_CONNECTIONS = 1  # for the readiness check
 _PREPARE_AFTER = 5
 
@@ -76,20 +74,19 @@ class Database:
 
     def read(self, work: Work[T], *, seconds: float = ANSWER_SECONDS) -> T:
         """What the work finds; each of its statements sees a state of its own."""
-        return self._twice(work, seconds)
+        return self._counted(work, seconds)
 
     def check(self, work: Work[T], *, seconds: float) -> T:
-        """As `read`, but not counted among the requests that an outage rejects."""
-        deadline = monotonic() + seconds
-        return twice(lambda: self._once(work, deadline))
+        """Do the same as `read`, but don't count it among the requests that an outage rejects."""
+        return self._twice(work, seconds)
 
     def ask(self, statement: Statement, values: Values) -> list[Row]:
         """The rows of a statement that only reads."""
-        return self._twice(lambda connection: ask(connection, statement, values), ANSWER_SECONDS)
+        return self._counted(lambda connection: ask(connection, statement, values), ANSWER_SECONDS)
 
     def ask_in_transaction(self, *asked: Asked) -> list[list[Row]]:
         """The rows of each of these statements, which take effect together or not at all."""
-        return self._twice(
+        return self._counted(
             lambda connection: ask_in_transaction(connection, *asked), ANSWER_SECONDS
         )
 
@@ -113,7 +110,7 @@ class Database:
                 raise
             return result
 
-        return self._twice(transaction, seconds)
+        return self._counted(transaction, seconds)
 
     def use(self) -> dict[str, int]:
         """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
@@ -129,14 +126,17 @@ class Database:
         self._keeper.close()
         self._pool.close(timeout=1.0)
 
-    def _twice(self, work: _OurWork[T], seconds: float) -> T:
-        deadline = monotonic() + seconds
+    def _counted(self, work: _OurWork[T], seconds: float) -> T:
         try:
-            return twice(lambda: self._once(work, deadline))
+            return self._twice(work, seconds)
         except StorageUnavailable as unavailable:
             if unavailable.logged:
                 self._breaker.record_rejection()
             raise
+
+    def _twice(self, work: _OurWork[T], seconds: float) -> T:
+        deadline = monotonic() + seconds
+        return twice(lambda: self._once(work, deadline))
 
     def _once(self, work: _OurWork[T], deadline: float) -> T:
         connection = self._take(deadline)
@@ -158,7 +158,7 @@ class Database:
         while (left := deadline - monotonic()) > 0:
             self._breaker.require()
             try:
-                connection = self._pool.getconn(min(left, _GLANCE_SECONDS))
+                connection = self._pool.getconn(min(left, GLANCE_SECONDS))
             except PoolTimeout:
                 self._breaker.request_check()
                 continue

@@ -147,7 +147,7 @@ class PostgresIntegrationRepository:
         def sync(connection: Connection[Any]) -> SyncPlan:
             integration, catalog = _get_with_catalog(connection, organization_id, integration_id)
             plan = planner(integration, catalog.fields)
-            _store(connection, plan, PlannedRows.of(plan))
+            _store(connection, integration, plan, PlannedRows.of(plan))
             return plan
 
         return self._write_locked(organization_id, sync)
@@ -168,7 +168,7 @@ class PostgresIntegrationRepository:
                 or select_revision(connection, organization_id) != catalog.revision
             ):
                 return None
-            _store(connection, plan, rows)
+            _store(connection, integration, plan, rows)
             return plan
 
         return self._write_locked(organization_id, store)
@@ -179,10 +179,12 @@ class PostgresIntegrationRepository:
         )
 
 
-def _store(connection: Connection[Any], plan: SyncPlan, rows: PlannedRows) -> None:
-    integration = plan.integration
+def _store(
+    connection: Connection[Any], integration: Integration, plan: SyncPlan, rows: PlannedRows
+) -> None:
+    """Store the rows of the plan for this integration, whose catalog is locked."""
     rows.store(connection, integration.organization_id)
-    at = optional_milliseconds(integration.last_synced_at)
+    at = optional_milliseconds(plan.integration.last_synced_at)
     connection.execute(_RECORD_SYNC, {"id": integration.id, "last_synced_at": at})
 
 

@@ -334,7 +334,10 @@ def test_a_key_is_not_logged_wherever_a_client_puts_it(api: Api, log: Log):
 @contextmanager
 def nobody_listening() -> Iterator[None]:
     """As in a new process; afterwards everybody logs as before."""
-    loggers = [logging.getLogger(name) for name in (None, "psycopg", "recipient_fields", AUDIT)]
+    loggers = [
+        logging.getLogger(name)
+        for name in (None, "psycopg", "psycopg.pool", "recipient_fields", AUDIT)
+    ]
     before = [(logger.handlers[:], logger.level) for logger in loggers]
     loggers[0].handlers.clear()
     yield

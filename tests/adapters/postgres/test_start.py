@@ -149,5 +149,5 @@ def test_an_outage_does_not_log_the_password(
             server.start()
             storage.close()
     shown = [caplog.text, str(raised.value), repr(storage), repr(vars(storage))]
-    assert "error connecting" in caplog.text
+    assert "PostgreSQL does not respond" in caplog.text
     assert PASSWORD not in "".join(shown)
