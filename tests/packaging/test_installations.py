@@ -151,12 +151,11 @@ def service(serving: Environment) -> Iterator[str]:
     assert process.stderr is not None
     with process:
         try:
-            (url,) = next(
-                found
+            yield next(
+                found[0]
                 for line in process.stderr
-                if (found := re.findall(r"http://127\.0\.0\.1:\d+", line))
+                if (found := re.search(r"http://127\.0\.0\.1:\d+", line))
             )
-            yield url
         finally:
             process.terminate()
             process.communicate(timeout=HANGS)
