@@ -58,7 +58,7 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
     changing = database.add_tenants(_CHANGING, fields=100)
     creating = database.add_tenants(CONNECTIONS, fields=100)
     unknown = Tenant(0, PlainKey.generate().reveal())
-    tag = ask(url, read_list(hundred)).headers["Etag"]
+    tag = ask(url, read_list(hundred)).headers["ETag"]
 
     @contextmanager
     def emptied() -> Iterator[None]:
