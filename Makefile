@@ -17,11 +17,11 @@ serve: $(VENV)/runtime ## start the service with demonstration data on 127.0.0.1
 	$(BIN)/recipient-fields serve --demo
 
 test: install   ## run the test suite without its slowest parts
-	@echo "About 4 minutes on two cores. \`make test-all\` also runs the slow tests."
+	@echo "About 5 minutes on two cores. \`make test-all\` also runs the slow tests."
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
 
 test-all: install ## run the whole test suite, as continuous integration does
-	@echo "About 10 minutes on two cores."
+	@echo "About 12 minutes on two cores."
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 test-browser: install ## test /docs and the documentation in Debian's chromium, installing it if absent

@@ -13,6 +13,8 @@ from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import Storage
 
+pytestmark = pytest.mark.slow
+
 FIELDS = 3
 
 COPY_AND_BE_KILLED = """

@@ -23,6 +23,8 @@ from recipient_fields.domain import StorageUnavailable
 
 from .conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 SKELETON = ROOT / "docs" / "examples" / "key_value_storage.py"
 ITS_TEST = SKELETON.with_name(f"test_{SKELETON.name}")
 PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")

@@ -6,7 +6,11 @@ import os
 import random
 from itertools import islice
 
+import pytest
+
 from .streams import as_read, disagreement, streams
+
+pytestmark = pytest.mark.slow
 
 SEED = int(os.environ.get("RECIPIENT_FIELDS_FRAMING_SEED", "1"))
 STREAMS = int(os.environ.get("RECIPIENT_FIELDS_FRAMING_STREAMS", "4000"))

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from .api import FIELDS, Api
 
+pytestmark = pytest.mark.slow
+
 thoroughly = settings(
     deadline=None,
     max_examples=100,

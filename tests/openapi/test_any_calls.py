@@ -27,6 +27,8 @@ from recipient_fields.entrypoints.http.app import create_app
 
 from .conftest import FIELDS, Caller
 
+pytestmark = pytest.mark.slow
+
 KEYS = ("loyalty_tier", "preferred_shop", "first_name", "shoe_size")
 
 values = {

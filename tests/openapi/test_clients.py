@@ -18,6 +18,8 @@ import requests
 
 from .live import Live, bearer, live_service
 
+pytestmark = pytest.mark.slow
+
 EXECUTABLES = Path(sys.executable).parent
 TYPESCRIPT = Path(__file__).parent / "typescript"
 NPM_FOLDER = Path(__file__).parents[2] / "build" / "typescript"

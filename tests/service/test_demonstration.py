@@ -17,6 +17,8 @@ from ..cli.commands import HANGS, Script
 from .conftest import new_file
 from .service import Client, Service
 
+pytestmark = pytest.mark.slow
+
 
 def pasted(command: str) -> int:
     """The status that the command prints first in a shell."""

@@ -23,6 +23,8 @@ from ..cli.commands import HANGS
 from .service import FIELDS, Answer, Service, eventually
 from .test_other_hosts import asked, hosted
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[2] / "docs" / "key-validators.md").read_text("utf-8")
 CREDENTIALS = {
     "RECIPIENT_FIELDS_INTROSPECTION_CLIENT_ID": CLIENT,

@@ -22,6 +22,8 @@ from ..cli.commands import HANGS, SCRIPT, Script
 from .service import Client, Service, eventually
 from .test_admin import THREADS, all_workers_busy
 
+pytestmark = pytest.mark.slow
+
 LOGGER = "recipient_fields.service"
 
 

@@ -14,6 +14,8 @@ from ..cli.commands import HANGS, Script
 from .load import requests_at
 from .service import FIELDS, Service
 
+pytestmark = pytest.mark.slow
+
 RESTARTS = int(os.environ.get("RECIPIENT_FIELDS_TEST_RESTARTS", "1"))
 RATE = int(os.environ.get("RECIPIENT_FIELDS_TEST_RESTARTS_RATE", "100"))
 

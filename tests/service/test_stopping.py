@@ -21,6 +21,8 @@ import pytest
 from ..cli.commands import HANGS, SCRIPT, Script
 from .service import FIELDS, Service
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
 def test_an_idle_service_ends_at_once_and_in_peace(

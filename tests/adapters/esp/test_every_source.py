@@ -32,6 +32,8 @@ from recipient_fields.domain.esp import (
 from .accounts import ACCOUNTS, QUICK, SECRET, TOKEN, Account
 from .server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
 
+pytestmark = pytest.mark.slow
+
 Staging = Callable[[Play], Stage]
 
 BY_HEADER = [account for account in ACCOUNTS if account.esp is not Esp.SALESFORCE]

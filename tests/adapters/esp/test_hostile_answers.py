@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -21,6 +22,8 @@ from recipient_fields.domain.esp import (
 
 from .accounts import ACCOUNTS, Account
 from .server import Played, staged
+
+pytestmark = pytest.mark.slow
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 PATIENCE = settings(deadline=None, suppress_health_check=list(HealthCheck))

@@ -103,6 +103,7 @@ the_pool_may_be_random = pytest.mark.filterwarnings(
 
 
 @the_pool_may_be_random
+@pytest.mark.slow
 def test_any_sequence_of_calls_is_answered_as_the_model_says(shared_database: str) -> None:
     machine = machine_for(lambda: closing(PostgresStorage(shared_database)))
     run_state_machine_as_test(machine, settings=settings(max_examples=30, deadline=None))
@@ -111,6 +112,7 @@ def test_any_sequence_of_calls_is_answered_as_the_model_says(shared_database: st
 @the_pool_may_be_random
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=port_calls())
+@pytest.mark.slow
 def test_postgresql_agrees_with_memory_step_by_step(
     storage: PostgresStorage, shared_database: str, calls: Sequence[Call]
 ) -> None:

@@ -28,6 +28,8 @@ from .examples import NOW, a_definition, permit, renaming
 from .server import execute, new_database
 from .test_contract import close_to_everyone
 
+pytestmark = pytest.mark.slow
+
 
 class Host:
     """Connects each thread once, in a way that suits itself and not us."""
@@ -93,7 +95,6 @@ def crowded_database(server_url: str) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.slow
 class TestHostedStorage(StorageContract):
     """The host has tastes of its own, and keeps our tables apart from its own."""
 

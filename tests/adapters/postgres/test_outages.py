@@ -29,6 +29,8 @@ from .examples import NOW, a_definition
 from .load import Load
 from .server import PostgresServer, eventually, execute, new_database
 
+pytestmark = pytest.mark.slow
+
 OUTAGE_SECONDS = float(os.environ.get("RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS", "2"))
 LONGEST_ANSWER = 3.0
 

@@ -26,6 +26,8 @@ from recipient_fields.domain import StorageNotEmpty, StorageUnavailable
 from ..snapshots import OURS, nothing, snapshot_of
 from .server import PASSWORD, PostgresServer, eventually, execute, new_database
 
+pytestmark = pytest.mark.slow
+
 MANY = 3_000
 """Fields that need several round trips to be read."""
 

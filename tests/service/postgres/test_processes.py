@@ -19,6 +19,8 @@ from ...adapters.postgres.server import PASSWORD
 from .conftest import COMMAND
 from .load import FIELDS
 
+pytestmark = pytest.mark.slow
+
 
 def ask(
     url: str, key: str, method: str = "GET", path: str = FIELDS, members: object = None
