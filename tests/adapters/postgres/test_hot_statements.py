@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
 from decimal import Decimal
 from select import POLLIN, POLLOUT
 from time import monotonic
@@ -90,6 +92,9 @@ def test_answers_that_came_while_the_rest_was_sent_are_not_waited_for(
     busy: list[int] = []
     with DeadlineConnection.connect(database, autocommit=True) as connection:
         connection.deadline = monotonic() + 20
+        with socket.socket(fileno=os.dup(connection.pgconn.socket)) as small:
+            # So that the text never fits, however fast the server takes it.
+            small.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
         wait_for = connection.wait_for
 
         def send_and_wait_for(events: int, *, soon: bool = False) -> int:
