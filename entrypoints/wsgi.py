@@ -10,9 +10,9 @@ from .cli.serve import serve
 from .composition import open_core
 from .http.app import create_app
 from .http.client_addresses import ClientAddresses
-from .http.observation import RequestLog
 from .http.readiness import TimedCheck
-from .logs import start_log
+from .http.request_log import RequestLog
+from .server.log import start_log
 
 
 def application() -> WSGIApplication:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..logs import audit_trail
+from ..server.log import audit_trail
 from .options import Option, option
 
 

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from ..http.openapi import document
+from ..http.openapi.document import document
 from .output import print_line
 
 

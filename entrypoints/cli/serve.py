@@ -19,15 +19,15 @@ import click
 from recipient_fields.application import DEFAULT_FIELD_LIMIT, Pooled
 
 from ..composition import STORED_KEYS, Core, migrate_storage, storage_kind
-from ..demo import create_demonstration, curl_commands
-from ..http.addresses import authority
 from ..http.app import MOST_KEPT_BYTES, create_app
 from ..http.client_addresses import ClientAddresses, Network
-from ..http.documentation import REFERENCE_PATH
-from ..http.observation import RequestLog
+from ..http.openapi.reference_page import REFERENCE_PATH
 from ..http.readiness import ContinualCheck, TimedCheck
-from ..http.server import MOST_CONNECTIONS, Server, TooFewFiles
-from ..logs import FORMATS, LEVELS, Batches, is_readable, start_log
+from ..http.request_log import RequestLog
+from ..server.addresses import authority
+from ..server.log import FORMATS, LEVELS, Batches, is_readable, start_log
+from ..server.server import MOST_CONNECTIONS, Server, TooFewFiles
+from .demo import create_demonstration, curl_commands
 from .options import opened, option
 from .output import note
 
@@ -319,7 +319,7 @@ def _administered(
     if address is None or metrics is None:
         yield None
         return
-    from ..http.admin import AdminListener, create_admin_app
+    from ..server.admin import AdminListener, create_admin_app
 
     metrics.watch_server(server)
     if isinstance(core.storage, Pooled):

@@ -12,19 +12,19 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import KeyValidator, RecipientFieldService
 from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
-from .documentation import (
+from .media_types import JSON, PROBLEM, prefers_problem
+from .openapi.reference_page import (
     ContractDocument,
     ReferenceFile,
     ReferencePage,
     send_browsers_to_reference,
 )
-from .gate import Gate, logged_request_id, request_id
-from .kept_answers import KeptAnswers
-from .media_types import JSON, PROBLEM, prefers_problem
-from .observation import DEFAULT_REQUEST_LOG, Observation, Observer, RequestLog
 from .problems import CODES, Problem, Refused, problem, problem_of, render_error, render_problem
 from .readiness import TimedCheck
+from .request_guard import Gate, logged_request_id, request_id
+from .request_log import DEFAULT_REQUEST_LOG, Observation, Observer, RequestLog
 from .resources import FieldCollection, FieldItem, Liveness, Readiness
+from .response_cache import KeptAnswers
 
 MOST_KEPT_BYTES = 64 * 1024 * 1024
 """Of answers to reads: the lists of a thousand organizations with a hundred fields each."""

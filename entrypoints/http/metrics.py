@@ -21,8 +21,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from .methods import Resource
-from .observation import method_of, route_of
+from .request_log import method_of, route_of
+from .resource import Resource
 
 with brought_by("http", "prometheus_client"):
     from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector

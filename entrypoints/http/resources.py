@@ -13,13 +13,13 @@ from recipient_fields.domain import FieldKey
 
 from ..references import is_key, parse_reference
 from ..rendering import to_json
-from .answers import Answer, catalog_answer, field_answer, give, give_created, page_answer
 from .bodies import read_json
 from .documents import parse_changes, parse_draft, parse_replacement
-from .gate import credential, parameters, precondition
-from .kept_answers import KeptAnswers
 from .list_parameters import MULTIPLE, NAMES, parse_query
-from .methods import Resource
+from .request_guard import credential, parameters, precondition
+from .resource import Resource
+from .response_cache import KeptAnswers
+from .responses import Answer, catalog_answer, field_answer, give, give_created, page_answer
 
 
 @frozen

@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import element_to_be_clickable
 from selenium.webdriver.support.wait import WebDriverWait
 
-from recipient_fields.entrypoints.http.openapi import document
+from recipient_fields.entrypoints.http.openapi.document import document
 
 from ..openapi.live import Live, live_service
 

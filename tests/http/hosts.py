@@ -15,8 +15,8 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 from attrs import frozen
 
 from recipient_fields.application import about_to_wait
-from recipient_fields.entrypoints.http.addresses import listen
-from recipient_fields.entrypoints.http.listener import Listener
+from recipient_fields.entrypoints.server.addresses import listen
+from recipient_fields.entrypoints.server.listener import Listener
 
 HANGS = 20
 

@@ -10,8 +10,8 @@ import h11
 from attrs import frozen
 from waitress.adjustments import Adjustments
 
-from recipient_fields.entrypoints.http.framing import FramedRequest
 from recipient_fields.entrypoints.http.problems import STATUSES
+from recipient_fields.entrypoints.server.framing import FramedRequest
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from recipient_fields.entrypoints.http.addresses import authority, listen, refuse_handshakes
+from recipient_fields.entrypoints.server.addresses import authority, listen, refuse_handshakes
 
 HANGS = 20
 _LOCK_FILTER = 44

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import PlainKey
-from recipient_fields.entrypoints.http import connections, listener, workers
+from recipient_fields.entrypoints.server import connections, listener, workers
 
 from .hosts import Peer, eventually, host
 

@@ -49,7 +49,7 @@ from recipient_fields.entrypoints.composition import (
 )
 from recipient_fields.entrypoints.esp_reports import InvalidReport
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
-from recipient_fields.entrypoints.logs import AuditNotWritten
+from recipient_fields.entrypoints.server.log import AuditNotWritten
 from recipient_fields.entrypoints.strict_json import NotJson, TooManyValues
 
 from ..adapters.postgres.server import execute

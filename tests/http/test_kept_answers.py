@@ -21,8 +21,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 from recipient_fields.domain.esp import Esp, EspField
-from recipient_fields.entrypoints.http.answers import Answer
-from recipient_fields.entrypoints.http.kept_answers import KeptAnswers
+from recipient_fields.entrypoints.http.response_cache import KeptAnswers
+from recipient_fields.entrypoints.http.responses import Answer
 
 from .api import FIELDS, Api
 from .conftest import Stand

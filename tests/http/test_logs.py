@@ -26,10 +26,10 @@ from recipient_fields.domain import (
     StorageUnavailable,
     without_keys,
 )
-from recipient_fields.entrypoints import logs
 from recipient_fields.entrypoints.http.client_addresses import ClientAddresses
-from recipient_fields.entrypoints.http.observation import RequestLog
-from recipient_fields.entrypoints.logs import (
+from recipient_fields.entrypoints.http.request_log import RequestLog
+from recipient_fields.entrypoints.server import log as logs
+from recipient_fields.entrypoints.server.log import (
     AUDIT,
     Batches,
     Lines,

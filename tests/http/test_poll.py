@@ -10,8 +10,8 @@ from unittest.mock import patch
 
 import pytest
 
-from recipient_fields.entrypoints.http import listener
-from recipient_fields.entrypoints.http.connections import ApplicationTask, Connection
+from recipient_fields.entrypoints.server import listener
+from recipient_fields.entrypoints.server.connections import ApplicationTask, Connection
 
 from .hosts import HANGS, Host, eventually, host
 

@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 from attrs import Factory, define
 
-from recipient_fields.entrypoints.http import connections, workers
-from recipient_fields.entrypoints.http.request_queue import RequestQueue, may_write
+from recipient_fields.entrypoints.server import connections, workers
+from recipient_fields.entrypoints.server.request_queue import RequestQueue, may_write
 
 from .hosts import Host, eventually, host
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.entrypoints.http.framing import LARGEST_HEADERS
+from recipient_fields.entrypoints.server.framing import LARGEST_HEADERS
 
 from ..adapters.postgres.server import new_database
 from ..secrecy import keys_in_log

@@ -12,8 +12,8 @@ from unittest.mock import Mock
 import pytest
 
 from recipient_fields.application import about_to_wait
-from recipient_fields.entrypoints.http import workers
-from recipient_fields.entrypoints.http.workers import Workers
+from recipient_fields.entrypoints.server import workers
+from recipient_fields.entrypoints.server.workers import Workers
 
 from .hosts import HANGS, eventually, host
 

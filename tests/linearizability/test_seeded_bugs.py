@@ -19,8 +19,8 @@ from recipient_fields.domain import (
     Rejection,
 )
 from recipient_fields.entrypoints.composition import Core
-from recipient_fields.entrypoints.http.answers import Answer
-from recipient_fields.entrypoints.http.kept_answers import KeptAnswers
+from recipient_fields.entrypoints.http.response_cache import KeptAnswers
+from recipient_fields.entrypoints.http.responses import Answer
 
 from .histories import app, assert_soon_contradicted, clients, users
 

@@ -33,7 +33,7 @@ PACKAGE = Path("recipient_fields")
 AUTHENTICATION = (
     "domain/api_keys.py",
     "application/key_validation.py",
-    "entrypoints/http/gate.py",
+    "entrypoints/http/request_guard.py",
 )
 SQLSTATES = ("adapters/postgres/errors.py",)
 AREAS: Mapping[str, tuple[str, ...]] = {

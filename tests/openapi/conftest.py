@@ -29,7 +29,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.composition import open_storage
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.openapi import document
+from recipient_fields.entrypoints.http.openapi.document import document
 
 from .live import bearer
 

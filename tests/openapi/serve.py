@@ -19,8 +19,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.composition import Core, open_core
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.server import Server
-from recipient_fields.entrypoints.logs import start_log
+from recipient_fields.entrypoints.server.log import start_log
+from recipient_fields.entrypoints.server.server import Server
 
 
 def main(storage_url: str) -> None:

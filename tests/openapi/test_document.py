@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.http.list_parameters import MULTIPLE, NAMES
-from recipient_fields.entrypoints.http.openapi_answers import EXAMPLES, MEANINGS, REQUEST_ID
+from recipient_fields.entrypoints.http.openapi.responses import EXAMPLES, MEANINGS, REQUEST_ID
 from recipient_fields.entrypoints.http.problems import STATUSES, render_problem
 
 from .conftest import FIELDS, Service

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from recipient_fields.entrypoints.http import documentation
-from recipient_fields.entrypoints.http.documentation import PAGE_FILES
+from recipient_fields.entrypoints.http.openapi import reference_page as documentation
+from recipient_fields.entrypoints.http.openapi.reference_page import PAGE_FILES
 
 from .conftest import Caller, Service
 
@@ -174,7 +174,8 @@ def test_where_the_viewer_is_not_installed_the_page_says_so_and_the_rest_works(
 def test_the_viewer_s_package_is_never_imported() -> None:
     assert find_spec("swagger_ui") is not None
     program = (
-        "import sys; from recipient_fields.entrypoints.http.documentation import page_file;"
+        "import sys\n"
+        "from recipient_fields.entrypoints.http.openapi.reference_page import page_file\n"
         "page_file('swagger-ui.css'); assert 'swagger_ui' not in sys.modules"
     )
 

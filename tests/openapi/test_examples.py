@@ -16,7 +16,7 @@ from recipient_fields.domain import (
     Rejection,
     StorageUnavailable,
 )
-from recipient_fields.entrypoints.http.openapi_answers import EXAMPLES, REQUEST_ID
+from recipient_fields.entrypoints.http.openapi.responses import EXAMPLES, REQUEST_ID
 from recipient_fields.entrypoints.http.problems import render_problem
 
 from .conftest import FIELDS, Service

@@ -23,9 +23,9 @@ BROUGHT = {
     ("http", "falcon"): "import recipient_fields.entrypoints.http",
     ("http", "prometheus_client"): "import recipient_fields.entrypoints.http.metrics",
     ("http", "structlog"): (
-        "import recipient_fields.entrypoints.logs as logs; logs.readable_lines(colors=False)"
+        "import recipient_fields.entrypoints.server.log as logs; logs.readable_lines(colors=False)"
     ),
-    ("http", "waitress"): "import recipient_fields.entrypoints.http.server",
+    ("http", "waitress"): "import recipient_fields.entrypoints.server.server",
     ("introspection", "urllib3"): "import recipient_fields.adapters.introspection",
     ("postgres", "psycopg"): "import recipient_fields.adapters.postgres",
     ("postgres", "psycopg_pool"): "import recipient_fields.adapters.postgres",

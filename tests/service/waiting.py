@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from recipient_fields.entrypoints.http.server import Server
+from recipient_fields.entrypoints.server.server import Server
 
 
 def main(milliseconds: str, threads: str) -> None:

@@ -18,9 +18,9 @@ from recipient_fields.application import (
     StoredKeyValidator,
 )
 from recipient_fields.domain import Access, OrganizationId
-from recipient_fields.entrypoints.http.addresses import listen
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.listener import Listener
+from recipient_fields.entrypoints.server.addresses import listen
+from recipient_fields.entrypoints.server.listener import Listener
 
 Application: TypeAlias = Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-from .media_types import JSON
-from .openapi_schemas import Schema, ref
-from .problems import STATUSES, Problem, problem, render_error
+from ..media_types import JSON
+from ..problems import STATUSES, Problem, problem, render_error
+from .schemas import Schema, ref
 
 Answers: TypeAlias = dict[str, Any]
 

@@ -1,4 +1,7 @@
-"""The command `recipient-fields`, which is installed even where its extra is not."""
+"""The command `recipient-fields`, also as `python -m recipient_fields.entrypoints`.
+
+It is installed without its extra, too.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,13 @@ from recipient_fields.application import MissingExtra
 
 
 def main() -> None:
-    """Run the command line; one clear line and exit code 1 where an extra is missing."""
+    """Run the command line. If an extra is missing, print one line and exit with code 1."""
     try:
         from .cli import main as command_line
     except MissingExtra as error:
         sys.exit(f"Error: {error}")
     command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ from attrs import define, field
 
 from recipient_fields.domain import Credential, OrganizationId
 
-from .answers import Answer
+from .responses import Answer
 
 _OVERHEAD = 500
 """About what an answer takes beside its body, its headers and its target, in bytes."""

@@ -13,7 +13,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, EspField
 
-from .composition import Core
+from ..composition import Core
 
 ORGANIZATION = "Demonstration"
 MANUAL_KEY = "preferred_shop"

@@ -10,8 +10,8 @@ from wsgiref.types import WSGIApplication
 
 from recipient_fields.application.extras import brought_by
 
+from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
 from .addresses import authority, listen
-from .observation import DEFAULT_REQUEST_LOG, RequestLog
 
 with brought_by("http", "waitress"):
     from .listener import SPARE_CONNECTIONS, Listener

@@ -12,11 +12,11 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import ErrorTask, Task, WSGITask
 from waitress.utilities import build_http_date
 
-from .client_addresses import Sender
+from ..http.client_addresses import Sender
+from ..http.media_types import JSON, PROBLEM, favours_problem
+from ..http.problems import problem, render_error, render_problem
+from ..http.request_guard import HIDDEN_KEY, choose_request_id, shown_request_id
 from .framing import FramedRequest, Refusal
-from .gate import HIDDEN_KEY, choose_request_id, shown_request_id
-from .media_types import JSON, PROBLEM, favours_problem
-from .problems import problem, render_error, render_problem
 from .request_queue import may_write
 
 REQUEST_SECONDS = 10.0

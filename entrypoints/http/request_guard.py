@@ -24,11 +24,11 @@ from recipient_fields.domain import (
 )
 
 from .bodies import LARGEST_BODY
-from .conditions import parse_precondition
 from .media_types import require_acceptable, require_json
-from .methods import Resource
 from .parameters import parse_parameters
+from .preconditions import parse_precondition
 from .problems import Refused
+from .resource import Resource
 
 PROTECTED_PREFIX = "/api/"
 HIDDEN_KEY = "[API key]"

@@ -13,13 +13,13 @@ from wsgiref.types import WSGIApplication
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 
+from ..http.client_addresses import Sender
+from ..http.problems import Problem
+from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
 from .addresses import refuse_handshakes
-from .client_addresses import Sender
 from .connections import Connection
 from .framing import LARGEST_HEADERS
-from .observation import DEFAULT_REQUEST_LOG, RequestLog
 from .poll import Poll
-from .problems import Problem
 from .workers import Workers
 
 TICK_SECONDS = 0.1

@@ -13,8 +13,8 @@ from attrs import frozen
 from recipient_fields.domain import Credential, Rejection
 
 from .client_addresses import ClientAddresses, Sender
-from .gate import logged_request_id
-from .methods import METHODS
+from .request_guard import logged_request_id
+from .resource import METHODS
 
 Observer: TypeAlias = Callable[[falcon.Request, falcon.Response, float], None]
 """Told of a request, its answer, and how many seconds that took."""

@@ -11,13 +11,13 @@ from wsgiref.types import WSGIApplication
 
 import falcon
 
+from ..http.app import bare_app
+from ..http.metrics import Metrics, MetricsPage
+from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
+from ..http.resources import Liveness, Readiness
 from .addresses import authority, listen
-from .app import bare_app
 from .connections import Connection
 from .listener import Listener
-from .metrics import Metrics, MetricsPage
-from .observation import DEFAULT_REQUEST_LOG, RequestLog
-from .resources import Liveness, Readiness
 
 MOST_CONNECTIONS = 50
 

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     Source,
 )
 
-from .problems import MOST_DETAILS, STATUSES
+from ..problems import MOST_DETAILS, STATUSES
 
 Schema: TypeAlias = Mapping[str, Any]
 

@@ -14,13 +14,13 @@ from typing import ClassVar
 
 import falcon
 
-from ..rendering import to_json
-from .gate import READS, precondition
-from .media_types import HTML, JSON, admits_html
-from .methods import Resource
-from .mount import mount_path
-from .openapi import document
-from .problems import Refused, entity_tag
+from ...rendering import to_json
+from ..media_types import HTML, JSON, admits_html
+from ..mount import mount_path
+from ..problems import Refused, entity_tag
+from ..request_guard import READS, precondition
+from ..resource import Resource
+from .document import document
 
 REFERENCE_PATH = "/docs"
 PAGE_FILES = {

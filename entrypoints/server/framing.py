@@ -18,7 +18,7 @@ from waitress.parser import HTTPRequestParser
 from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
 from waitress.utilities import Error
 
-from .bodies import LARGEST_BODY
+from ..http.bodies import LARGEST_BODY
 
 LARGEST_HEADERS = 16 * 1024
 """The request line and the headers, to the empty line that ends them."""

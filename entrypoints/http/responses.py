@@ -11,10 +11,10 @@ from recipient_fields.application import PublishedCatalog, field_document
 from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
 
 from ..rendering import render_fields, to_json
-from .gate import READS, parameters, precondition
 from .list_parameters import next_page
 from .mount import mount_path
 from .problems import entity_tag
+from .request_guard import READS, parameters, precondition
 
 
 @frozen

@@ -10,10 +10,10 @@ from typing import Any
 
 from recipient_fields.domain import LONGEST_KEY, SortKey, Source
 
-from .list_parameters import LARGEST_PAGE, LONGEST_TEXT
-from .media_types import JSON, MERGE_PATCH
-from .openapi_answers import HEADERS, RESPONSES, Answers, answer, json_content, refusals
-from .openapi_schemas import ID_PATTERN, KEY_PATTERN, SCHEMAS, Schema, ref
+from ..list_parameters import LARGEST_PAGE, LONGEST_TEXT
+from ..media_types import JSON, MERGE_PATCH
+from .responses import HEADERS, RESPONSES, Answers, answer, json_content, refusals
+from .schemas import ID_PATTERN, KEY_PATTERN, SCHEMAS, Schema, ref
 
 FIELDS = "/api/v1/recipient_fields"
 FIELD = f"{FIELDS}/{{id_or_key}}"

@@ -1,0 +1,1 @@
+"""The published contract: the OpenAPI document, and the reference page that shows it."""

@@ -1,0 +1,1 @@
+"""The HTTP server: waitress with strict parsing, limits, load shedding and a graceful shutdown."""
