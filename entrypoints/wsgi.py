@@ -10,7 +10,7 @@ from .cli.serve import serve
 from .composition import open_core
 from .http.app import create_app
 from .http.client_addresses import ClientAddresses
-from .http.readiness import TimedCheck
+from .http.readiness import CheckWithDeadline
 from .http.request_log import RequestLog
 from .server.log import start_log
 
@@ -39,7 +39,7 @@ def application() -> WSGIApplication:
     return create_app(
         core.fields,
         core.validator,
-        TimedCheck(core.storage.check),
-        most_kept_bytes=settings["cache"],
+        CheckWithDeadline(core.storage.check),
+        cache_bytes=settings["cache"],
         request_log=RequestLog(log.log, client_addresses),
     )

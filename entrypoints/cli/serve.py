@@ -19,10 +19,10 @@ import click
 from recipient_fields.application import DEFAULT_FIELD_LIMIT, Pooled
 
 from ..composition import STORED_KEYS, Core, migrate_storage, storage_kind
-from ..http.app import MOST_KEPT_BYTES, create_app
+from ..http.app import DEFAULT_CACHE_BYTES, create_app
 from ..http.client_addresses import ClientAddresses, Network
 from ..http.openapi.reference_page import REFERENCE_PATH
-from ..http.readiness import ContinualCheck, TimedCheck
+from ..http.readiness import CheckWithDeadline, PeriodicCheck
 from ..http.request_log import RequestLog
 from ..server.addresses import authority
 from ..server.log import FORMATS, LEVELS, Batches, is_readable, start_log
@@ -149,7 +149,7 @@ class Mebibytes(click.IntRange):
 @option(
     "--cache",
     type=Mebibytes(0, 65_536),
-    default=MOST_KEPT_BYTES // MEBIBYTE,
+    default=DEFAULT_CACHE_BYTES // MEBIBYTE,
     show_default=True,
     metavar="MIB",
     help="How many MiB of answers to keep while their fields don't change; 0 keeps none.",
@@ -219,10 +219,10 @@ def serve(
         keys_url=keys,
         environment=os.environ,
     ) as core:
-        check = TimedCheck(core.storage.check)
+        check = CheckWithDeadline(core.storage.check)
 
         def drain(by: Signals, in_flight: int) -> None:
-            check.retire()
+            check.begin_shutdown()
             lifetime.drains(by, in_flight)
 
         metrics = None if admin_listen is None else _new_metrics()
@@ -230,8 +230,8 @@ def serve(
             core.fields,
             core.validator if metrics is None else metrics.counting(core.validator),
             check,
-            () if metrics is None else (metrics.observe,),
-            most_kept_bytes=cache,
+            () if metrics is None else (metrics.record_response,),
+            cache_bytes=cache,
             request_log=RequestLog(log.log, client_addresses),
         )
         host_log = RequestLog(log.offer, client_addresses)
@@ -311,7 +311,7 @@ def _administered(
     address: tuple[str, int] | None,
     core: Core,
     metrics: Metrics | None,
-    check: TimedCheck,
+    check: CheckWithDeadline,
     server: Server,
     request_log: RequestLog,
 ) -> Iterator[str | None]:
@@ -324,7 +324,7 @@ def _administered(
     metrics.watch_server(server)
     if isinstance(core.storage, Pooled):
         metrics.watch_pool(core.storage)
-    with ContinualCheck(check) as last_check:
+    with PeriodicCheck(check) as last_check:
         with _binding(address, "--admin-listen"):
             app = create_admin_app(metrics, last_check, request_log)
             listener = AdminListener(app, *address, request_log=request_log)

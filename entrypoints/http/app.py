@@ -12,22 +12,31 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import KeyValidator, RecipientFieldService
 from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
-from .media_types import JSON, PROBLEM, prefers_problem
+from .media_types import JSON, PROBLEM, prefers_problem_document
 from .openapi.reference_page import (
     ContractDocument,
     ReferenceFile,
     ReferencePage,
-    send_browsers_to_reference,
+    redirect_browsers_to_reference,
 )
-from .problems import CODES, Problem, Refused, problem, problem_of, render_error, render_problem
-from .readiness import TimedCheck
-from .request_guard import Gate, logged_request_id, request_id
-from .request_log import DEFAULT_REQUEST_LOG, Observation, Observer, RequestLog
+from .problems import (
+    CODES,
+    Problem,
+    RequestRejected,
+    problem,
+    problem_of,
+    render_error,
+    render_problem,
+)
+from .readiness import CheckWithDeadline
+from .request_guard import RequestGuard, ResponseHeaders
+from .request_id import logged_request_id, request_id
+from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
 from .resources import FieldCollection, FieldItem, Liveness, Readiness
-from .response_cache import KeptAnswers
+from .response_cache import ResponseCache
 
-MOST_KEPT_BYTES = 64 * 1024 * 1024
-"""Of answers to reads: the lists of a thousand organizations with a hundred fields each."""
+DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
+"""Enough for the lists of 1,000 organizations with 100 fields each."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,56 +45,60 @@ def create_app(
     service: RecipientFieldService,
     validator: KeyValidator,
     check: Callable[[], None],
-    observers: Iterable[Observer] = (),
+    on_response: Iterable[OnResponse] = (),
     *,
-    most_kept_bytes: int = MOST_KEPT_BYTES,
+    cache_bytes: int = DEFAULT_CACHE_BYTES,
     request_log: RequestLog = DEFAULT_REQUEST_LOG,
 ) -> falcon.App[falcon.Request, falcon.Response]:
-    """The service as a WSGI application.
+    """Return the service as a WSGI application.
 
-    `check` raises StorageUnavailable where the service is not ready; it is given 500 ms.
-    `request_log` and the `observers` are called for every response. `most_kept_bytes`: see
-    KeptAnswers.
+    `check` raises StorageUnavailable if the service is not ready. It has a deadline of 500 ms.
+    `request_log` and all of `on_response` are called after every response. `cache_bytes` limits the
+    memory of the response cache. 0 disables it.
     """
-    app = bare_app(validator, observers, request_log)
-    kept = KeptAnswers(most_kept_bytes)
-    timed = check if isinstance(check, TimedCheck) else TimedCheck(check)
-    app.add_route("/api/v1/recipient_fields", FieldCollection(service, kept))
-    app.add_route("/api/v1/recipient_fields/{reference}", FieldItem(service, kept))
+    app = create_app_without_routes(validator, on_response, request_log)
+    cache = ResponseCache(cache_bytes)
+    readiness = check if isinstance(check, CheckWithDeadline) else CheckWithDeadline(check)
+    app.add_route("/api/v1/recipient_fields", FieldCollection(service, cache))
+    app.add_route("/api/v1/recipient_fields/{id_or_key}", FieldItem(service, cache))
     app.add_route("/openapi.json", ContractDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
-    app.add_sink(send_browsers_to_reference, r"/\Z")
+    app.add_sink(redirect_browsers_to_reference, r"/\Z")
     app.add_route("/healthz", Liveness())
-    app.add_route("/readyz", Readiness(timed))
+    app.add_route("/readyz", Readiness(readiness))
     return app
 
 
-def bare_app(
+def create_app_without_routes(
     validator: KeyValidator | None,
-    observers: Iterable[Observer] = (),
+    on_response: Iterable[OnResponse] = (),
     request_log: RequestLog = DEFAULT_REQUEST_LOG,
 ) -> falcon.App[falcon.Request, falcon.Response]:
-    """An application that observes, lets in and refuses as the service does, without a route."""
+    """Return an application with the middleware and the error handlers of the service."""
     router = CompiledRouter()
-    middleware = (Observation((request_log, *observers)), Gate(validator, router))
+    middleware = (
+        ResponseHooks((request_log, *on_response)),
+        ResponseHeaders(),
+        RequestGuard(validator, router),
+    )
     app = falcon.App(middleware=middleware, router=router)
-    app.add_error_handler(Exception, _answer_unexpected)
-    app.add_error_handler(falcon.HTTPError, _answer_framework)
+    app.add_error_handler(Exception, _handle_unexpected_error)
+    app.add_error_handler(falcon.HTTPError, _handle_falcon_error)
     for kind in CODES:
-        app.add_error_handler(kind, _answer_core)
-    app.add_error_handler(Refused, _answer_refused)
+        app.add_error_handler(kind, _handle_core_error)
+    app.add_error_handler(RequestRejected, _handle_rejected_request)
     return app
 
 
-def _answer_core(
+def _handle_core_error(
     req: falcon.Request, resp: falcon.Response, error: RecipientFieldsError, _params: object
 ) -> None:
     req.context.error = error
-    answered = problem_of(error)
-    if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not _is_logged(error):
+    response = problem_of(error)
+    if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not _is_logged(error):
         _log.warning("request %s: %s", logged_request_id(req), error)
-    _answer(req, resp, answered)
+    _send(req, resp, response)
 
 
 def _is_logged(error: BaseException | None) -> bool:
@@ -96,31 +109,31 @@ def _is_logged(error: BaseException | None) -> bool:
     return logged or _is_logged(error.__cause__)
 
 
-def _answer_refused(
-    req: falcon.Request, resp: falcon.Response, error: Refused, _params: object
+def _handle_rejected_request(
+    req: falcon.Request, resp: falcon.Response, error: RequestRejected, _params: object
 ) -> None:
-    _answer(req, resp, error.problem)
+    _send(req, resp, error.problem)
 
 
-def _answer_framework(
+def _handle_falcon_error(
     req: falcon.Request, resp: falcon.Response, error: falcon.HTTPError, _params: object
 ) -> None:
-    """Falcon finds no route, or a request that is not HTTP as it should be."""
+    """Report what Falcon rejects: a path without a route, or malformed HTTP."""
     code = "not_found" if isinstance(error, falcon.HTTPNotFound) else "malformed_request"
-    _answer(req, resp, problem(code))
+    _send(req, resp, problem(code))
 
 
-def _answer_unexpected(
+def _handle_unexpected_error(
     req: falcon.Request, resp: falcon.Response, error: Exception, _params: object
 ) -> None:
     _log.error("request %s failed", logged_request_id(req), exc_info=error)
-    _answer(req, resp, problem("internal_error"))
+    _send(req, resp, problem("internal_error"))
 
 
-def _answer(req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
+def _send(req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
     resp.status = problem.status
     resp.set_headers(problem.headers)
-    if prefers_problem(req):
+    if prefers_problem_document(req.accept):
         resp.content_type = PROBLEM
         resp.data = render_problem(problem, request_id(req))
     else:

@@ -7,7 +7,7 @@ import falcon
 from recipient_fields.domain import MOST_ALLOWED_VALUES, Rule, Violation
 
 from ..strict_json import NotJson, TooManyValues, parse_json
-from .problems import Refused
+from .problems import RequestRejected
 
 LARGEST_BODY = 1024 * 1024
 
@@ -19,7 +19,7 @@ def read_json(req: falcon.Request) -> object:
     """Return the value of the request's JSON document: at most 1 MiB and `MOST_VALUES` values."""
     body = req.bounded_stream.read(LARGEST_BODY + 1)
     if len(body) > LARGEST_BODY:
-        raise Refused("payload_too_large")
+        raise RequestRejected("payload_too_large")
     try:
         return parse_json(body, most_values=MOST_VALUES)
     except TooManyValues:
@@ -28,6 +28,6 @@ def read_json(req: falcon.Request) -> object:
             f"Send one field, with at most {MOST_ALLOWED_VALUES:,} allowed values."
         )
         violation = Violation(Rule.TOO_MANY_ITEMS, message)
-        raise Refused("validation_failed", violations=[violation]) from None
+        raise RequestRejected("validation_failed", violations=[violation]) from None
     except NotJson as malformed:
-        raise Refused("invalid_json", str(malformed)) from None
+        raise RequestRejected("invalid_json", str(malformed)) from None

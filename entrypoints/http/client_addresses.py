@@ -1,7 +1,7 @@
 """The address of the client behind proxies: `X-Forwarded-For` and `Forwarded` (RFC 7239).
 
-A proxy appends the address of its own peer at the right, and a client can send anything at the
-left. So the search begins at the connection's peer, reads the header from the right, and ends at
+Each proxy appends the address of its peer at the right. A client can send anything at the left.
+The search therefore starts at the connection's peer, reads the header from the right, and ends at
 the first address that is not a trusted proxy's.
 """
 
@@ -18,12 +18,12 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 _PORT = r"(?::(?:[0-9]{1,5}|_[A-Za-z0-9._-]+))?"
 _NODE = re.compile(rf"([0-9.]+){_PORT}|\[([0-9A-Fa-f:.]+)\]{_PORT}|([0-9A-Fa-f:.]+)")
-"""An address as in RFC 7239, section 6, or a bare IPv6 address. A name, `unknown`, an obfuscated
-identifier and the scope of an IPv6 address, which could be any text, do not match."""
+"""An address as in RFC 7239, section 6, or a bare IPv6 address. Names, `unknown`, obfuscated
+identifiers and the scope of an IPv6 address do not match: they could be any text."""
 
 _BACKWARDS_ELEMENT = re.compile(r'((?:[^",]|"[^"]*")*+)(?:,|\Z)')
-"""One element of a reversed list. Read backwards, what a client has sent at the left can't change
-the meaning of what proxies have appended, as an open quote would."""
+"""One element of a reversed list. Reading from the right ensures that an open quote, which a
+client has sent at the left, can't change the meaning of what proxies have appended."""
 
 _PAIR = r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)" + r'=([^\s",;\\]+|"[^"\\]*")'
 _ELEMENT = re.compile(rf"{_PAIR}(?:;{_PAIR})*")
@@ -31,7 +31,7 @@ _ELEMENT = re.compile(rf"{_PAIR}(?:;{_PAIR})*")
 
 @frozen
 class Sender:
-    """The peer of a connection, and the headers in which proxies list the addresses before it."""
+    """The peer of a connection, and the headers that list the addresses before it."""
 
     peer: str | None
     x_forwarded_for: str | None
@@ -45,9 +45,9 @@ class ClientAddresses:
     trusted_proxies: tuple[Network, ...] = ()
 
     def find(self, sender: Sender) -> str | None:
-        """Return the client's IP address, or None if the peer has none, as at a Unix socket.
+        """Return the client's IP address, or None if the peer has none (a Unix socket).
 
-        If a trusted proxy lists something else than an address, the result is the proxy's own.
+        If a trusted proxy lists something other than an address, return the proxy's address.
         """
         client = _address(sender.peer or "")
         for node in _nodes(sender):
@@ -63,8 +63,8 @@ class ClientAddresses:
 def _nodes(sender: Sender) -> Iterable[str]:
     """Yield the listed addresses from the right.
 
-    If both headers are present, `X-Forwarded-For` counts: nearly every proxy appends to it, and
-    many let a `Forwarded` header of the client pass.
+    If both headers are present, use `X-Forwarded-For`: nearly every proxy appends to it, and
+    many pass on a `Forwarded` header that the client has sent.
     """
     if sender.x_forwarded_for is not None:
         return (node.strip(" \t") for node in reversed(sender.x_forwarded_for.split(",")))
@@ -83,7 +83,7 @@ def _elements(forwarded: str) -> Iterator[str]:
 
 
 def _for(element: str) -> str:
-    """Return the value of the element's only `for`, or "" if there is no such."""
+    """Return the value of the element's only `for`, or "" if there is none."""
     if _ELEMENT.fullmatch(element) is None:
         return ""
     values = [value for name, value in re.findall(_PAIR, element) if name.lower() == "for"]

@@ -1,7 +1,7 @@
 """From a JSON document to what the domain is asked for; every violation is told at once.
 
 HTTP contract, sections 2 and 4. Types are exact: `"false"` is no boolean and 5 is no string.
-A document that breaks rules is Refused as `validation_failed`.
+A document that breaks rules is RequestRejected as `validation_failed`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from recipient_fields.domain import (
     unstorable,
 )
 
-from .problems import MOST_DETAILS, Refused
+from .problems import MAX_DETAILS, RequestRejected
 
 Parser: TypeAlias = Callable[[object], object]
 
@@ -84,7 +84,7 @@ class _Body:
 
     def __init__(self, document: object, required: Iterable[str] = ()) -> None:
         # More would not fit into a response.
-        self.problems = Violations(islice(_bad_characters(document, ()), MOST_DETAILS))
+        self.problems = Violations(islice(_bad_characters(document, ()), MAX_DETAILS))
         self._tainted = {problem.path for problem in self.problems}
         self.members = self._open(document, required)
 
@@ -144,12 +144,12 @@ class _Body:
             self.problems.append(Violation(Rule.MISMATCH, message, (_ENVELOPE, "key")))
 
     def require_valid(self) -> None:
-        """Refused as `validation_failed` with every problem there is."""
+        """RequestRejected as `validation_failed` with every problem there is."""
         if self.problems:
             told = {(problem.path, problem.rule): problem for problem in self.problems}
             # An answer has room for so many, and what is wrong with our members tells more.
             first = sorted(told.values(), key=lambda problem: problem.rule is Rule.UNKNOWN_FIELD)
-            raise Refused("validation_failed", violations=first)
+            raise RequestRejected("validation_failed", violations=first)
 
     def _refuse_unknown(
         self, members: Iterable[str], known: Collection[str], path: tuple[str, ...]

@@ -1,7 +1,4 @@
-"""The parameters of the list, and the cursors that lead from page to page.
-
-HTTP contract, section 4.
-"""
+"""The query parameters of the list, and the cursors of its pages (HTTP contract, section 4)."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ _CURSOR = re.compile(r"[A-Za-z0-9_-]+")
 def parse_query(parameters: Mapping[str, str], organization_id: OrganizationId) -> FieldQuery:
     """Return the query that the parameters describe.
 
-    Raises: Refused as `invalid_parameter` if a value is invalid.
+    Raises: RequestRejected as `invalid_parameter` if a value is invalid.
     """
     members: dict[str, Any] = {}
     for name, value in parameters.items():
@@ -60,7 +57,7 @@ def parse_query(parameters: Mapping[str, str], organization_id: OrganizationId) 
 
 
 def next_page(parameters: Mapping[str, str], query: FieldQuery, page: FieldPage) -> str | None:
-    """The query string of the page behind this one; None behind the last."""
+    """Return the query string of the next page, or None after the last page."""
     if page.next is None:
         return None
     cursor = _write_cursor(query, page.next, page.organization_id)
@@ -69,12 +66,12 @@ def next_page(parameters: Mapping[str, str], query: FieldQuery, page: FieldPage)
 
 @frozen
 class _Parameter:
-    """How a parameter of the list is read."""
+    """The parser of one query parameter."""
 
     parse: Callable[[str], Mapping[str, object]]
-    """Returns members of a FieldQuery. Raises ValueError or InvalidField if the value is invalid"""
+    """Returns members of a FieldQuery. Raises: ValueError, InvalidField if a value is invalid."""
     rule: str
-    """Which values are valid."""
+    """The valid values, for error messages."""
 
 
 def _parse(name: str, value: str) -> Mapping[str, object]:
@@ -86,7 +83,7 @@ def _parse(name: str, value: str) -> Mapping[str, object]:
 
 
 def _alternatives(member: str, parse: Callable[[str], object], rule: str) -> _Parameter:
-    """Return a parameter that takes several values."""
+    """Return the parser of a parameter that has several values."""
     return _Parameter(
         lambda text: {member: frozenset(parse(one) for one in text.split(","))},
         f"{rule}. Separate several values by commas, or repeat the parameter.",
@@ -126,7 +123,7 @@ def _one_of(kind: type[Enum]) -> str:
     return f"{', '.join(names)} or {last}"
 
 
-_MULTIPLE: Mapping[str, _Parameter] = {
+_REPEATABLE: Mapping[str, _Parameter] = {
     "source": _alternatives("sources", Source, f"use {_one_of(Source)}"),
     "data_type": _alternatives("data_types", DataType, f"use {_one_of(DataType)}"),
     "key": _alternatives("keys", FieldKey, "use the key of a field, such as `loyalty_tier`"),
@@ -140,51 +137,54 @@ _SINGLE: Mapping[str, _Parameter] = {
     "sort": _Parameter(_sort, f"use {_one_of(SortKey)}, with `-` before it for descending order."),
     "limit": _Parameter(_limit, f"use a number from 1 to {LARGEST_PAGE}."),
 }
-_PARAMETERS = {**_MULTIPLE, **_SINGLE}
-"""Each parameter except the cursor, whose meaning depends on the others."""
+_PARAMETERS = {**_REPEATABLE, **_SINGLE}
+"""All parameters except the cursor, which depends on the others."""
 
-MULTIPLE = tuple(_MULTIPLE)
-"""The filters that take several values."""
+REPEATABLE = tuple(_REPEATABLE)
+"""The filters that have several values."""
 NAMES = (*_PARAMETERS, "cursor")
 
 
 def _write_cursor(query: FieldQuery, position: Position, organization_id: OrganizationId) -> str:
     value = position.value
-    place = [
+    members = [
         query.limit,
         value if isinstance(value, str | int) else epoch_milliseconds(value),
         position.id,
     ]
-    token = json.dumps([*place, seal(place, query, organization_id)], separators=(",", ":"))
+    token = json.dumps([*members, checksum(members, query, organization_id)], separators=(",", ":"))
     return urlsafe_b64encode(token.encode("ascii")).decode("ascii").rstrip("=")
 
 
 def _read_cursor(
     cursor: str, query: FieldQuery, organization_id: OrganizationId
 ) -> tuple[int, Position]:
-    if _CURSOR.fullmatch(cursor) is None:  # The decoder leaves out what is no base64.
-        raise _refused_cursor()
+    if _CURSOR.fullmatch(cursor) is None:  # The decoder ignores characters that are not base64.
+        raise _invalid_cursor()
     try:
         token = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        *place, sealed = json.loads(token)
-        if sealed != seal(place, query, organization_id):
-            raise _refused_cursor()
-        limit, value, field_id = place
+        *members, received_checksum = json.loads(token)
+        if received_checksum != checksum(members, query, organization_id):
+            raise _invalid_cursor()
+        limit, value, field_id = members
         kind = str if query.sort.kind is str else int
-        if [type(part) for part in place] != [int, kind, int]:
-            raise _refused_cursor()
+        if [type(part) for part in members] != [int, kind, int]:
+            raise _invalid_cursor()
         if not (1 <= limit <= LARGEST_PAGE and field_id >= 1):
-            raise _refused_cursor()
+            raise _invalid_cursor()
         if query.sort.kind is datetime:
             value = from_epoch_milliseconds(value)
         return limit, Position(value, FieldId(field_id))
     except (ValueError, TypeError, OverflowError, RecursionError, InvalidQuery):
-        raise _refused_cursor() from None
+        raise _invalid_cursor() from None
 
 
-def seal(place: list[Any], query: FieldQuery, organization_id: OrganizationId) -> str:
-    """Ties a place to its query, so that no other takes it by mistake; it is no secret."""
-    asked = [
+def checksum(position: list[Any], query: FieldQuery, organization_id: OrganizationId) -> str:
+    """Return a checksum of the position and its query.
+
+    It detects a cursor that is used with another query. It is no secret.
+    """
+    query_members = [
         organization_id,
         _names(query.sources),
         _names(query.data_types),
@@ -195,7 +195,7 @@ def seal(place: list[Any], query: FieldQuery, organization_id: OrganizationId) -
         query.sort.value,
         query.descending,
     ]
-    return sha256(json.dumps([place, asked]).encode("ascii")).hexdigest()[:16]
+    return sha256(json.dumps([position, query_members]).encode("ascii")).hexdigest()[:16]
 
 
 def _names(alternatives: frozenset[Any] | None) -> list[str] | None:
@@ -204,6 +204,6 @@ def _names(alternatives: frozenset[Any] | None) -> list[str] | None:
     return sorted(str(getattr(alternative, "value", alternative)) for alternative in alternatives)
 
 
-def _refused_cursor() -> Exception:
+def _invalid_cursor() -> Exception:
     rule = "it belongs to other filters or another order. Start again without `cursor`."
     return invalid_value("cursor", rule)

@@ -1,4 +1,4 @@
-"""Media types: what a body may be, and what the client accepts (RFC 9110, sections 8.3, 12.5.1)."""
+"""Content negotiation: the media types of bodies and responses (RFC 9110, sections 8.3, 12.5.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import falcon
 from falcon.util import mediatypes
 
 from .parameters import invalid_value
-from .problems import Refused
+from .problems import RequestRejected
 
 JSON = "application/json"
 HTML = "text/html"
@@ -19,38 +19,39 @@ PROBLEM = "application/problem+json"
 _IN_UTF_8 = re.compile(
     r"([^\s;,]+)[ \t]*(?:;[ \t]*(?:charset=(?:utf-8|\"utf-8\")[ \t]*)?)*", re.IGNORECASE
 )
-"""A media type that says UTF-8 or nothing more; a `;` may be left over (RFC 9110, 5.6.6)."""
+"""A media type without parameters, or with the charset UTF-8. A trailing `;` is valid (RFC 9110,
+section 5.6.6)."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"?')
-"""Also one that never ends: looking for its end once for each quote in it would take seconds."""
+"""A quoted string, also without its closing quote: searching for that quote again after each quote
+would take seconds."""
 
 _WITH_BODY = {"PATCH": (JSON, MERGE_PATCH), "POST": (JSON,), "PUT": (JSON,)}
 
 
-def require_acceptable(req: falcon.Request, answers: tuple[str, ...]) -> None:
-    """Refused unless the client accepts one of these media types."""
+def require_acceptable(req: falcon.Request, media_types: tuple[str, ...]) -> None:
+    """Raise RequestRejected unless the client accepts one of these media types."""
     try:
-        quality = _quality(answers, req.accept)
+        quality = _quality(media_types, req.accept)
     except ValueError:
         raise invalid_value("Accept", "use media types such as `application/json`.") from None
     if quality:
         return
-    if JSON in answers:
-        raise Refused("not_acceptable")
-    raise Refused("not_acceptable", f"This is {' or '.join(answers)}. Accept that media type.")
+    if JSON in media_types:
+        raise RequestRejected("not_acceptable")
+    raise RequestRejected(
+        "not_acceptable", f"The service sends {' or '.join(media_types)}. Accept that media type."
+    )
 
 
-def prefers_problem(req: falcon.Request) -> bool:
-    """Does the client name problem documents, and like them no less than plain JSON?"""
-    return favours_problem(req.accept)
-
-
-def favours_problem(accepted: str) -> bool:
-    """The same of the value of an `Accept` header."""
+def prefers_problem_document(accepted: str) -> bool:
+    """Return whether an `Accept` header names problem documents, and ranks plain JSON no higher."""
     accepted = _readable(accepted)
     if PROBLEM not in accepted:
         return False
     try:
-        problem, plain = (mediatypes.quality(answer, accepted) for answer in (PROBLEM, JSON))
+        problem, plain = (
+            mediatypes.quality(media_type, accepted) for media_type in (PROBLEM, JSON)
+        )
     except ValueError:
         return False
     return problem > 0 and problem >= plain
@@ -67,29 +68,32 @@ def admits_html(req: falcon.Request) -> bool:
 
 
 def require_json(req: falcon.Request) -> None:
-    """Refused unless a body, where the method has one, is JSON in UTF-8 and not encoded further."""
+    """Raise RequestRejected unless the body is JSON in UTF-8, without a content encoding.
+
+    Requests with a method without a body pass.
+    """
     media_types = _WITH_BODY.get(req.method)
     if media_types is None:
         return
     if req.get_header("Content-Encoding") is not None:
-        raise Refused("unsupported_media_type", "Send the body without a Content-Encoding.")
-    stated = _IN_UTF_8.fullmatch(req.content_type or "")
-    if stated is None or stated[1].lower() not in media_types:
+        raise RequestRejected("unsupported_media_type", "Send the body without a Content-Encoding.")
+    sent = _IN_UTF_8.fullmatch(req.content_type or "")
+    if sent is None or sent[1].lower() not in media_types:
         message = f"Send the body as {' or '.join(media_types)} in UTF-8."
-        raise Refused("unsupported_media_type", message)
+        raise RequestRejected("unsupported_media_type", message)
 
 
-@lru_cache(maxsize=64)  # A client says the same at every request.
-def _quality(answers: tuple[str, ...], accepted: str) -> float:
+@lru_cache(maxsize=64)  # A client sends the same header with every request.
+def _quality(media_types: tuple[str, ...], accepted: str) -> float:
     readable = _readable(accepted)
-    return max(mediatypes.quality(answer, readable) for answer in answers)
+    return max(mediatypes.quality(media_type, readable) for media_type in media_types)
 
 
 def _readable(accepted: str) -> str:
-    """The `Accept` header as Falcon can read it: in lower case, without what a list may hold empty.
+    """Return the `Accept` header in the form that Falcon can parse.
 
-    RFC 9110, section 5.6.1.2. No type of ours has a parameter, so what one is quoted as is nothing
-    to compare, and its commas would end it.
+    It is in lower case, and has no empty list elements (RFC 9110, section 5.6.1.2). Quoted strings
+    are emptied: our media types have no parameters, and a quoted comma would split the list.
     """
     ranges = _QUOTED.sub('""', accepted.lower()).split(",")
     return ",".join(range_ for range_ in ranges if range_.strip(" \t")) or "*/*"

@@ -1,4 +1,4 @@
-"""What Prometheus can ask of a running service. Labels take few values, whatever clients send."""
+"""The Prometheus metrics. Labels have few values, whatever clients send."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ with brought_by("http", "prometheus_client"):
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
-class Host(Protocol):
-    """What the host of the application counts. The numbers are read from another thread."""
+class ServerStatistics(Protocol):
+    """The counters of the server. Another thread reads them."""
 
     @property
     def connections(self) -> int:
-        """Connections that are open."""
+        """The number of open connections."""
 
     @property
     def in_flight(self) -> int:
-        """Requests that were received and are not yet answered."""
+        """The number of requests without a response so far."""
 
     @property
     def shed(self) -> int:
-        """Requests and connections turned away so far, for lack of time or room."""
+        """The number of requests and connections rejected because of overload."""
 
     @property
     def refused(self) -> int:
-        """Requests refused so far for how they were sent."""
+        """The number of requests rejected because they were malformed, too large or too slow."""
 
 
 class Metrics:
-    """The metrics of one application and its process, in a registry of their own."""
+    """The metrics of one application and its process, in a separate registry."""
 
     def __init__(self) -> None:
         self.registry: CollectorRegistry = CollectorRegistry()
@@ -67,39 +67,39 @@ class Metrics:
         build.info({"version": version("recipient-fields"), "python": python_version()})
         self._requests = Counter(
             "recipient_fields_requests",
-            "Requests answered.",
+            "Responses sent.",
             ("route", "method", "status"),
             registry=self.registry,
         )
         self._seconds = Histogram(
             "recipient_fields_request_seconds",
-            "How long requests took, once a worker had them.",
+            "Durations of requests, from the moment a thread started them.",
             ("route",),
             buckets=_SECONDS,
             registry=self.registry,
         )
         self._validations = Counter(
             "recipient_fields_key_validations",
-            "API keys that were validated: valid, refused, or neither as the storage failed.",
+            "Validations of API keys: valid, refused, or unavailable if the validation failed.",
             ("result",),
             registry=self.registry,
         )
         self._storage_errors = Counter(
             "recipient_fields_storage_errors",
-            "Requests that failed because the storage did, by the driver's error.",
+            "Requests that failed because the storage failed, by the driver's error.",
             ("kind",),
             registry=self.registry,
         )
-        self._stopped_late = Counter(
+        self._rejected_by_storage = Counter(
             "recipient_fields_input_stopped_by_storage",
-            "Invalid input that nobody noticed before the storage. A defect: should stay 0.",
+            "Invalid input that only the storage rejected. Each one is a defect: should stay 0.",
             registry=self.registry,
         )
         self._request_children: dict[tuple[str, str, int], Counter] = {}
         self._seconds_children: dict[str, Histogram] = {}
 
-    def observe(self, req: falcon.Request, resp: falcon.Response, seconds: float) -> None:
-        """An Observer. Finding a child of a metric costs more than using it: they are kept."""
+    def record_response(self, req: falcon.Request, resp: falcon.Response, seconds: float) -> None:
+        """Count a response. Labelled metrics are cached, because looking them up is slow."""
         route, method, status = route_of(req), method_of(req), resp.status_code
         requests = self._request_children.get((route, method, status))
         if requests is None:
@@ -112,36 +112,36 @@ class Metrics:
         duration.observe(seconds)
         error = getattr(req.context, "error", None)
         if error is not None:
-            self._observe_error(error)
+            self._record_error(error)
 
     def counting(self, validator: KeyValidator) -> KeyValidator:
-        """The validator, with its results counted."""
+        """Return a validator that counts the results of this one."""
         results = (
             self._validations.labels(result) for result in ("valid", "refused", "unavailable")
         )
         return _CountedKeyValidator(validator, *results)
 
-    def watch_server(self, server: Host) -> None:
-        """Tell of the host: what it works on, and what it turned away."""
+    def watch_server(self, server: ServerStatistics) -> None:
+        """Report the server's connections, and the requests it processes or rejects."""
         self.registry.register(
-            _Readings(
+            _MetricsOnDemand(
                 lambda: (
                     GaugeMetricFamily(
                         "recipient_fields_connections", "Open connections.", server.connections
                     ),
                     GaugeMetricFamily(
                         "recipient_fields_requests_in_flight",
-                        "Requests received and not yet answered.",
+                        "Requests without a response so far.",
                         server.in_flight,
                     ),
                     CounterMetricFamily(
                         "recipient_fields_requests_shed",
-                        "Requests and connections turned away for lack of time or room.",
+                        "Requests and connections rejected because of overload.",
                         server.shed,
                     ),
                     CounterMetricFamily(
                         "recipient_fields_requests_malformed",
-                        "Requests refused for how they were sent: malformed, too large, too slow.",
+                        "Requests rejected because they were malformed, too large or too slow.",
                         server.refused,
                     ),
                 )
@@ -149,27 +149,27 @@ class Metrics:
         )
 
     def watch_pool(self, storage: Pooled) -> None:
-        """Tell of the storage's connections."""
+        """Report the storage's connections."""
 
         def connections() -> Iterable[Metric]:
             family = GaugeMetricFamily(
                 "recipient_fields_pool",
-                "Connections to the storage that are open and in use, and callers waiting for one.",
+                "Connections to the storage: open, in use, and requests that wait for one.",
                 labels=("state",),
             )
             for state, number in storage.pool_use().items():
                 family.add_metric((state,), number)
             return (family,)
 
-        self.registry.register(_Readings(connections))
+        self.registry.register(_MetricsOnDemand(connections))
 
-    def _observe_error(self, error: RecipientFieldsError) -> None:
+    def _record_error(self, error: RecipientFieldsError) -> None:
         match error:
             case StorageUnavailable() | KeyValidationUnavailable():
                 self._storage_errors.labels(type(_root(error)).__name__).inc()
-            # What the edge and the domain find has no cause; what an adapter translates has one.
+            # Errors of the domain have no cause. Errors that an adapter translates have one.
             case InvalidField(__cause__=BaseException()):
-                self._stopped_late.inc()
+                self._rejected_by_storage.inc()
 
 
 class MetricsPage(Resource):
@@ -181,7 +181,7 @@ class MetricsPage(Resource):
         self._metrics = metrics
 
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
-        """Every metric, in Prometheus' text format."""
+        """Send all metrics in Prometheus' text format."""
         resp.content_type = CONTENT_TYPE_PLAIN_0_0_4
         resp.data = generate_latest(self._metrics.registry)
 
@@ -190,7 +190,7 @@ class MetricsPage(Resource):
 
 @frozen
 class _CountedKeyValidator:
-    """A KeyValidator that counts what another one finds."""
+    """A KeyValidator that counts the results of another one."""
 
     _validator: KeyValidator
     _valid: Counter
@@ -199,17 +199,17 @@ class _CountedKeyValidator:
 
     def validate(self, presented: str, /) -> Credential | Rejection:
         try:
-            outcome = self._validator.validate(presented)
+            result = self._validator.validate(presented)
         except KeyValidationUnavailable:
             self._unavailable.inc()
             raise
-        (self._valid if isinstance(outcome, Credential) else self._refused).inc()
-        return outcome
+        (self._valid if isinstance(result, Credential) else self._refused).inc()
+        return result
 
 
 @frozen
-class _Readings(Collector):
-    """Metrics that are read when they are asked for."""
+class _MetricsOnDemand(Collector):
+    """Metrics that are read at each scrape."""
 
     _read: Callable[[], Iterable[Metric]]
 
@@ -218,7 +218,7 @@ class _Readings(Collector):
 
 
 def _root(error: BaseException) -> BaseException:
-    """What began it: in the end, an error of the driver's."""
+    """Return the first error of the chain, often one of the driver."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error

@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus
 
 from recipient_fields.domain import nearest, unstorable
 
-from .problems import Refused
+from .problems import RequestRejected
 
 _LONGEST_NAME = 32
 """The longest unknown name that a message repeats. An API key is longer, and is never repeated."""
@@ -23,8 +23,8 @@ def parse_parameters(
 ) -> Mapping[str, str]:
     """Return the parameters by name. If one of the `multiple` is repeated, commas join its values.
 
-    Raises: Refused as `invalid_parameter` if a parameter is malformed or not `known`, or if one
-    that takes a single value is repeated.
+    Raises: RequestRejected as `invalid_parameter` if a parameter is malformed, unknown, or repeated
+    although it has a single value.
     """
     if not query_string:
         return {}
@@ -34,19 +34,19 @@ def parse_parameters(
         encoded.setdefault(unquote_plus(name), []).append(value)
     unknown = [name for name in encoded if name not in known]
     if unknown:
-        raise Refused("invalid_parameter", _unknown(unknown, known))
+        raise RequestRejected("invalid_parameter", _unknown(unknown, known))
     repeated = [name for name in encoded if len(encoded[name]) > 1 and name not in multiple]
     if repeated:
         message = f"Repeated query {_listed(repeated)}. Send each at most once."
-        raise Refused("invalid_parameter", message)
+        raise RequestRejected("invalid_parameter", message)
     return {
         name: ",".join(_decode(name, value) for value in values) for name, values in encoded.items()
     }
 
 
-def invalid_value(name: str, rule: str) -> Refused:
+def invalid_value(name: str, rule: str) -> RequestRejected:
     """Return the error for a known query parameter or header whose value breaks the rule."""
-    return Refused("invalid_parameter", f"Invalid value for `{name}`: {rule}")
+    return RequestRejected("invalid_parameter", f"Invalid value for `{name}`: {rule}")
 
 
 def _decode(name: str, value: str) -> str:

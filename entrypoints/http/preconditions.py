@@ -11,15 +11,16 @@ from recipient_fields.domain import ANY_VERSION, UNCONDITIONAL, Precondition, Ve
 from .parameters import invalid_value
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
-_TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
-_EACH = re.compile(_TAG)
+_TAG_LIST = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
+_EACH_TAG = re.compile(_TAG)
 _WEAK = "W/"
 
 
 def parse_precondition(req: falcon.Request) -> Precondition:
-    """What the request expects of the version it meets; Refused where a header is malformed.
+    """Return the precondition that the headers of the request set.
 
-    A weak tag never matches in `If-Match`, and counts like a strong one in `If-None-Match`.
+    A weak tag never matches in `If-Match`. In `If-None-Match` it is equal to the strong one.
+    Raises: RequestRejected if a header is malformed.
     """
     match = _versions(req, "If-Match", weak=False)
     none_match = _versions(req, "If-None-Match", weak=True)
@@ -32,9 +33,9 @@ def _versions(req: falcon.Request, header: str, *, weak: bool) -> Versions | Non
         return None
     if value.strip() == ANY_VERSION.value:
         return ANY_VERSION
-    if _TAGS.fullmatch(value) is None:
+    if _TAG_LIST.fullmatch(value) is None:
         raise invalid_value(header, 'use `*` or a list of entity tags such as `"1-19c"`.')
-    tags = _EACH.findall(value)
+    tags = _EACH_TAG.findall(value)
     return frozenset(
         tag.removeprefix(_WEAK).strip('"') for tag in tags if weak or not tag.startswith(_WEAK)
     )

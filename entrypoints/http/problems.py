@@ -1,7 +1,4 @@
-"""What the service answers when it refuses: one table of codes, one of the core's errors.
-
-HTTP contract, section 6.
-"""
+"""The error responses: one table of codes, and one of the core's errors (HTTP contract, 6)."""
 
 from __future__ import annotations
 
@@ -27,8 +24,8 @@ from recipient_fields.domain import (
 
 from ..rendering import to_json
 
-MOST_DETAILS = 1_000
-"""How many violations one answer lists: a small request must not make a huge answer."""
+MAX_DETAILS = 1_000
+"""Violations in one response. It limits what a small request can make the service send."""
 
 STATUSES: Mapping[str, HTTPStatus] = {
     "invalid_json": HTTPStatus.BAD_REQUEST,
@@ -75,31 +72,31 @@ _REASONS: Mapping[type[RecipientFieldsError], str] = {
 
 _MESSAGES = {
     "validation_failed": "The request breaks the rules that `details` lists. Correct it and retry.",
-    "not_found": "There is no such resource. Check the id or key, and the path.",
+    "not_found": "This resource does not exist. Check the id or key, and the path.",
     "unauthorized": "A valid API key is required. Send it as `Authorization: Bearer <API_KEY>`.",
-    "method_not_allowed": "This resource has no such method. `Allow` lists those it has.",
-    "not_acceptable": "The service answers application/json. Accept that media type.",
+    "method_not_allowed": "This resource does not support this method. Use one of `Allow`.",
+    "not_acceptable": "The service sends application/json. Accept that media type.",
     "payload_too_large": "The request body is larger than 1 MiB. Send less.",
     "malformed_request": "The request is not well-formed HTTP.",
     "request_timeout": "The request did not arrive in time. Send it again.",
     "uri_too_long": "The URL is too long. Send a shorter one.",
     "headers_too_large": "The request headers are too large. Send fewer or shorter ones.",
     "not_implemented": "The service does not implement what this request needs.",
-    "internal_error": "Something went wrong on our side. Report the request id if it persists.",
-    "service_unavailable": "The service can't answer at the moment. Retry shortly.",
-    "overloaded": "The service has too much to do at the moment. Retry shortly.",
+    "internal_error": "The service failed. If this continues, report the `request_id`.",
+    "service_unavailable": "The service is temporarily unavailable. Retry shortly.",
+    "overloaded": "The service is overloaded. Retry shortly.",
     "api_key_validation_unavailable": (
         "Authentication is temporarily unavailable. Retry shortly with the same API key."
     ),
 }
-"""The sentences that tell nothing of what went wrong inside."""
+"""Messages that reveal nothing about the cause."""
 
 _RETRY_AFTER_SECONDS = "1"
 
 
 @frozen(kw_only=True)
 class Problem:
-    """One refusal, before it is rendered for a request."""
+    """An error response, before it is rendered for a request."""
 
     code: str
     message: str
@@ -113,8 +110,8 @@ class Problem:
         return STATUSES[self.code]
 
 
-class Refused(Exception):
-    """A request that the HTTP layer itself refuses."""
+class RequestRejected(Exception):
+    """The HTTP layer rejects this request."""
 
     def __init__(
         self,
@@ -137,7 +134,7 @@ def problem(
     details: tuple[Mapping[str, object], ...] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Problem:
-    """The problem of that code, with the code's own sentence unless another is given."""
+    """Return the problem with this code. The default message is the one of the code."""
     headers = dict(headers or {})
     if STATUSES[code] is HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = _RETRY_AFTER_SECONDS
@@ -151,7 +148,7 @@ def problem(
 
 
 def problem_of(error: RecipientFieldsError) -> Problem:
-    """The answer to an error of the core."""
+    """Return the problem that reports an error of the core."""
     kind = next(kind for kind in type(error).__mro__ if kind in CODES)
     code = CODES[kind]
     return problem(
@@ -164,37 +161,41 @@ def problem_of(error: RecipientFieldsError) -> Problem:
 
 
 def render_error(problem: Problem, request_id: str) -> bytes:
-    """The error object, as JSON."""
-    error = {"code": problem.code, "message": problem.message, **_rest(problem, request_id)}
+    """Return the error object as JSON."""
+    error = {
+        "code": problem.code,
+        "message": problem.message,
+        **_common_members(problem, request_id),
+    }
     return to_json({"error": error})
 
 
 def render_problem(problem: Problem, request_id: str) -> bytes:
-    """The problem document (RFC 9457), as JSON."""
+    """Return the problem document (RFC 9457) as JSON."""
     document = {
         "type": f"urn:recipient-fields:problem:{problem.code}",
         "title": problem.code.replace("_", " ").capitalize(),
         "status": problem.status.value,
         "detail": problem.message,
         "code": problem.code,
-        **_rest(problem, request_id),
+        **_common_members(problem, request_id),
     }
     return to_json(document)
 
 
 def entity_tag(version_tag: str) -> str:
-    """The strong entity tag of a version."""
+    """Return the strong entity tag of a version."""
     return f'"{version_tag}"'
 
 
-def _rest(problem: Problem, request_id: str) -> dict[str, object]:
-    """What helps beside code and message."""
-    rest: dict[str, object] = {"request_id": request_id}
+def _common_members(problem: Problem, request_id: str) -> dict[str, object]:
+    """Return the members that the error object and the problem document have in common."""
+    members: dict[str, object] = {"request_id": request_id}
     if problem.reason is not None:
-        rest["reason"] = problem.reason
+        members["reason"] = problem.reason
     if problem.details:
-        rest["details"] = problem.details
-    return rest
+        members["details"] = problem.details
+    return members
 
 
 def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]:
@@ -221,7 +222,7 @@ def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:
 
 
 def _details(violations: Sequence[Violation]) -> tuple[Mapping[str, object], ...]:
-    return tuple(_detail(violation) for violation in violations[:MOST_DETAILS])
+    return tuple(_detail(violation) for violation in violations[:MAX_DETAILS])
 
 
 def _detail(violation: Violation) -> Mapping[str, object]:
@@ -236,5 +237,5 @@ def _detail(violation: Violation) -> Mapping[str, object]:
 
 
 def _escaped(step: str | int) -> str:
-    """One step of a JSON pointer (RFC 6901, section 3)."""
+    """Return one step of a JSON pointer (RFC 6901, section 3)."""
     return str(step).replace("~", "~0").replace("/", "~1")

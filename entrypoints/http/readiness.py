@@ -1,4 +1,4 @@
-"""Whether the service should be sent requests: it goes on, and its storage answers in time."""
+"""Readiness: the service is not shutting down, and its storage responds in time."""
 
 from __future__ import annotations
 
@@ -8,81 +8,81 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageUnavailable
 
-DEADLINE_SECONDS = 0.5
-CHECKED_EVERY_SECONDS = 1.0
+CHECK_TIMEOUT = 0.5
+"""Seconds. Probes of orchestrators usually time out after one second."""
+CHECK_INTERVAL = 1.0
+"""Seconds."""
 
 
-class TimedCheck:
-    """A check that takes no longer than its deadline, even where the storage never answers.
+class CheckWithDeadline:
+    """A check that ends before its deadline, even if the storage never responds.
 
-    A check that is still under way fails those that come meanwhile, so that a frozen storage
-    holds one thread and no more.
+    While one call is still checking, other calls fail at their deadline. A frozen storage thus
+    occupies one thread and no more.
     """
 
-    def __init__(self, check: Callable[[], None], seconds: float = DEADLINE_SECONDS) -> None:
+    def __init__(self, check: Callable[[], None], timeout: float = CHECK_TIMEOUT) -> None:
         self._check = check
-        self._seconds = seconds
-        self._under_way = Lock()
-        self._retired = False
+        self._timeout = timeout
+        self._checking = Lock()
+        self._is_shutting_down = False
 
-    def retire(self) -> None:
-        """From now on, fail: the service is about to end."""
-        self._retired = True
+    def begin_shutdown(self) -> None:
+        """Fail from now on: the service is shutting down."""
+        self._is_shutting_down = True
 
-    def require_service(self) -> None:
-        """StorageUnavailable where the service is about to end, whatever the storage says."""
-        if self._retired:
-            raise StorageUnavailable("The service is about to end.")
+    def require_running(self) -> None:
+        """Raise StorageUnavailable if the service is shutting down."""
+        if self._is_shutting_down:
+            raise StorageUnavailable("The service is shutting down.")
 
     def __call__(self) -> None:
-        """StorageUnavailable unless the check passes in time."""
-        self.require_service()
-        about_to_wait()
-        end = monotonic() + self._seconds
-        if not self._under_way.acquire(timeout=self._seconds):
-            raise StorageUnavailable("An earlier readiness check has not been answered.")
-        outcome: list[BaseException | None] = []
-        thread = Thread(target=self._run, args=(outcome,), name="readiness", daemon=True)
+        """Raise StorageUnavailable unless the check passes before the deadline."""
+        self.require_running()
+        deadline = monotonic() + self._timeout
+        if not self._checking.acquire(timeout=self._timeout):
+            raise StorageUnavailable("An earlier readiness check has not ended.")
+        result: list[BaseException | None] = []
+        thread = Thread(target=self._run, args=(result,), name="readiness", daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # The system has no thread to give.
-            self._under_way.release()
-            raise StorageUnavailable("The readiness check could not begin.") from error
-        thread.join(max(end - monotonic(), 0))
-        if not outcome:
-            raise StorageUnavailable("The readiness check was not answered in time.")
-        if outcome[0] is not None:
-            raise outcome[0]
+        except RuntimeError as error:  # The process has reached its limit of threads.
+            self._checking.release()
+            raise StorageUnavailable("The readiness check could not start.") from error
+        thread.join(max(deadline - monotonic(), 0))
+        if not result:
+            raise StorageUnavailable("The readiness check did not end in time.")
+        if result[0] is not None:
+            raise result[0]
 
-    def _run(self, outcome: list[BaseException | None]) -> None:
+    def _run(self, result: list[BaseException | None]) -> None:
         try:
             self._check()
-            outcome.append(None)
-        except BaseException as error:  # noqa: BLE001 (raised again in the thread that asked)
-            outcome.append(error)
+            result.append(None)
+        except BaseException as error:  # noqa: BLE001 (raised again in the calling thread)
+            result.append(error)
         finally:
-            self._under_way.release()
+            self._checking.release()
 
 
-class ContinualCheck:
-    """A check that is made each second while its block runs: who asks is answered at once.
+class PeriodicCheck:
+    """A check that runs once per second in a background thread while its block runs.
 
-    What is told is how the last check went, and that the service is about to end as soon as it is.
+    A call returns the last result at once, and fails as soon as the service shuts down.
     """
 
-    def __init__(self, check: TimedCheck, seconds: float = CHECKED_EVERY_SECONDS) -> None:
+    def __init__(self, check: CheckWithDeadline, interval: float = CHECK_INTERVAL) -> None:
         self._check = check
-        self._seconds = seconds
-        self._failure: Exception | None = StorageUnavailable("It has not been asked yet.")
+        self._interval = interval
+        self._failure: Exception | None = StorageUnavailable("No readiness check has ended yet.")
         self._ended = Event()
         self._thread = Thread(target=self._run, name="readiness watch", daemon=True)
 
     def __call__(self) -> None:
-        """StorageUnavailable unless the last check passed and the service goes on."""
-        self._check.require_service()
+        """Raise StorageUnavailable unless the last check passed and the service keeps running."""
+        self._check.require_running()
         failure = self._failure
         if failure is not None:
             raise StorageUnavailable(str(failure)) from failure
@@ -105,7 +105,7 @@ class ContinualCheck:
             try:
                 self._check()
                 self._failure = None
-            except Exception as failure:  # noqa: BLE001 (told to whoever asks)
+            except Exception as failure:  # noqa: BLE001 (the next call reports it)
                 self._failure = failure
-            if self._ended.wait(self._seconds):
+            if self._ended.wait(self._interval):
                 return

@@ -1,4 +1,4 @@
-"""Who is told of the requests that were answered: the log, and whoever else is interested."""
+"""The request log, and the hooks that are called after each response."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from attrs import frozen
 from recipient_fields.domain import Credential, Rejection
 
 from .client_addresses import ClientAddresses, Sender
-from .request_guard import logged_request_id
+from .request_id import logged_request_id
 from .resource import METHODS
 
-Observer: TypeAlias = Callable[[falcon.Request, falcon.Response, float], None]
-"""Told of a request, its answer, and how many seconds that took."""
+OnResponse: TypeAlias = Callable[[falcon.Request, falcon.Response, float], None]
+"""A hook that is called after a response, with the duration in seconds."""
 
 Log: TypeAlias = Callable[[str, int, str, Mapping[str, object]], None]
-"""Told the logger's name, the level, what happened, and the facts of it.
+"""Logs a line: the logger's name, the level, the event, and its facts.
 
-The facts are texts and numbers. They may be read later, so nobody changes them."""
+The facts are strings and numbers. They may be read later, so the caller never changes them."""
 
 UNROUTED = "unrouted"
 """The route of a request without one, or of one that was rejected before the API key was read."""
@@ -34,19 +34,19 @@ _log = logging.getLogger("recipient_fields.requests")
 
 
 def log_record(logger: str, level: int, event: str, facts: Mapping[str, object]) -> None:
-    """The Log that is `logging`: a record whose `facts` a formatter may show."""
+    """Log through `logging`: a record with the attribute `facts`, which a formatter may show."""
     logging.getLogger(logger).log(level, event, extra={"facts": facts})
 
 
 @frozen
-class Observation:
-    """The middleware, outside of all others, that tells the observers of every request."""
+class ResponseHooks:
+    """The outermost middleware, which calls the hooks after each response."""
 
-    observers: tuple[Observer, ...]
+    hooks: tuple[OnResponse, ...]
 
     def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
-        """A request has arrived."""
-        req.context.begun = perf_counter()
+        """Record when the request arrived."""
+        req.context.started_at = perf_counter()
 
     def process_response(
         self,
@@ -55,29 +55,29 @@ class Observation:
         _resource: object,
         _succeeded: bool,  # noqa: FBT001 (Falcon's signature)
     ) -> None:
-        """A request is answered. Falcon refuses some without telling that they have arrived."""
+        """Call the hooks. Falcon rejects some requests without calling `process_request`."""
         now = perf_counter()
-        begun: float = getattr(req.context, "begun", now)
-        for observe in self.observers:
-            observe(req, resp, now - begun)
+        started_at: float = getattr(req.context, "started_at", now)
+        for hook in self.hooks:
+            hook(req, resp, now - started_at)
 
 
 @frozen
 class RequestLog:
-    """The observer that logs one line per request, without a key or other input.
+    """The hook that logs one line per request, without API keys or other input.
 
-    A probe that passes is logged at debug only.
+    Successful probes are logged at level debug.
     """
 
     log: Log = log_record
     client_addresses: ClientAddresses | None = None
-    """Finds the client's address; None: the lines have none."""
+    """Finds the client's address. If it is None, the lines have no address."""
 
     def __call__(self, req: falcon.Request, resp: falcon.Response, seconds: float) -> None:
-        """One line."""
+        """Log one line."""
         route = route_of(req)
-        passed = route in _PROBES and resp.status_code < _BAD_REQUEST
-        level = logging.DEBUG if passed else logging.INFO
+        is_passed_probe = route in _PROBES and resp.status_code < _BAD_REQUEST
+        level = logging.DEBUG if is_passed_probe else logging.INFO
         if not _log.isEnabledFor(level):
             return
         facts = _facts(logged_request_id(req), route, method_of(req), resp.status_code, seconds)
@@ -91,12 +91,12 @@ class RequestLog:
             facts["client_address"] = self.client_addresses.find(_sender(req))
         self.log(_log.name, level, "request", facts)
 
-    def refusal(
+    def log_rejection(
         self, sender: Sender, *, request_id: str, method: str, status: int, seconds: float
     ) -> None:
-        """Log a request that the host rejected, which has no organization and no route.
+        """Log a request that the server rejected: it has no organization and no route.
 
-        The id shows no key. The seconds count from the first byte, not from the start of the work.
+        The caller has redacted the id. The seconds start with the first byte of the request.
         """
         if not _log.isEnabledFor(logging.INFO):
             return
@@ -110,12 +110,12 @@ DEFAULT_REQUEST_LOG = RequestLog()
 
 
 def route_of(req: falcon.Request) -> str:
-    """The template of the request's route: one of few, whatever clients send."""
+    """Return the template of the request's route. It has few values, whatever clients send."""
     return req.uri_template or UNROUTED
 
 
 def method_of(req: falcon.Request) -> str:
-    """The request's method: one of few, whatever clients send."""
+    """Return the request's method, or `other`. It has few values, whatever clients send."""
     return _known(req.method)
 
 

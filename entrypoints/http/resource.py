@@ -1,4 +1,4 @@
-"""What every resource has: its methods and its query parameters."""
+"""The base class of all resources."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ import falcon
 from .media_types import JSON, PROBLEM
 
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+READS = frozenset({"GET", "HEAD"})
+WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
 
 class Resource:
-    """An endpoint. `on_get` and its like are the methods it answers."""
+    """A resource. Its `on_get` and similar methods handle the HTTP methods that it has."""
 
     parameters: ClassVar[Collection[str]] = ()
-    """The query parameters of GET and HEAD; other methods take none."""
+    """The query parameters of GET and HEAD. Other methods have none."""
 
-    multiple: ClassVar[Collection[str]] = ()
-    """The query parameters that take several values and may be repeated."""
+    repeatable: ClassVar[Collection[str]] = ()
+    """The query parameters that have several values and may be repeated."""
 
     media_types: ClassVar[tuple[str, ...]] = (JSON, PROBLEM)
-    """What it answers: `Accept` must admit one of them."""
+    """The media types of the responses. `Accept` must include one of them."""
 
     methods: ClassVar[tuple[str, ...]] = ()
-    """The methods it answers, in alphabetical order."""
+    """The HTTP methods of the resource, in alphabetical order."""
 
     def __init_subclass__(cls) -> None:
         cls.methods = tuple(m for m in METHODS if hasattr(cls, f"on_{m.lower()}"))
 
     def on_options(self, _req: falcon.Request, resp: falcon.Response, **_path: str) -> None:
-        """204 with the methods of this resource."""
+        """Send 204 with the methods of this resource."""
         resp.status = falcon.HTTP_204
         resp.set_header("Allow", self.allowed)
 

@@ -1,4 +1,4 @@
-"""The endpoints: read the request, call the use case, render the answer."""
+"""The resources. Each method reads the request, calls the use case and sends the response."""
 
 from __future__ import annotations
 
@@ -15,11 +15,18 @@ from ..references import is_key, parse_reference
 from ..rendering import to_json
 from .bodies import read_json
 from .documents import parse_changes, parse_draft, parse_replacement
-from .list_parameters import MULTIPLE, NAMES, parse_query
+from .list_parameters import NAMES, REPEATABLE, parse_query
 from .request_guard import credential, parameters, precondition
 from .resource import Resource
-from .response_cache import KeptAnswers
-from .responses import Answer, catalog_answer, field_answer, give, give_created, page_answer
+from .response_cache import ResponseCache
+from .responses import (
+    ReadResponse,
+    catalog_response,
+    field_response,
+    page_response,
+    send,
+    send_created,
+)
 
 
 @frozen
@@ -27,96 +34,98 @@ class FieldCollection(Resource):
     """`/api/v1/recipient_fields`."""
 
     parameters: ClassVar[Collection[str]] = NAMES
-    multiple: ClassVar[Collection[str]] = MULTIPLE
+    repeatable: ClassVar[Collection[str]] = REPEATABLE
 
     service: RecipientFieldService
-    kept: KeptAnswers
+    cache: ResponseCache
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """The organization's fields: all, ordered by id, or those that the parameters ask for."""
+        """List the fields of the organization: all, ordered by id, or those that match a query."""
 
-        def find() -> Answer:
+        def find() -> ReadResponse:
             if not parameters(req):
-                return catalog_answer(self.service.publish_fields(organization_id))
+                return catalog_response(self.service.publish_fields(organization_id))
             query = parse_query(parameters(req), organization_id)
-            return page_answer(req, query, self.service.find_fields(organization_id, query))
+            return page_response(req, query, self.service.find_fields(organization_id, query))
 
         organization_id = credential(req).organization_id
-        give(req, resp, self.kept.answer(credential(req), req.relative_uri, find))
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, find))
 
     on_head = on_get
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Make a field."""
+        """Create a field."""
         draft = parse_draft(read_json(req))
         field = self.service.create_field(credential(req).organization_id, draft)
-        give_created(req, resp, field)
+        send_created(req, resp, field)
 
 
 @frozen
 class FieldItem(Resource):
-    """`/api/v1/recipient_fields/{reference}`."""
+    """`/api/v1/recipient_fields/{id_or_key}`."""
 
     service: RecipientFieldService
-    kept: KeptAnswers
+    cache: ResponseCache
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
-        """One field."""
+    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """Send one field."""
 
-        def get() -> Answer:
+        def get() -> ReadResponse:
             organization_id = credential(req).organization_id
-            return field_answer(self.service.get_field(organization_id, parse_reference(reference)))
+            return field_response(
+                self.service.get_field(organization_id, parse_reference(id_or_key))
+            )
 
-        give(req, resp, self.kept.answer(credential(req), req.relative_uri, get))
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, get))
 
     on_head = on_get
 
-    def on_patch(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
-        """Change the members that are sent."""
+    def on_patch(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """Change the members that the body contains."""
         changes = parse_changes(read_json(req))
         field = self.service.update_field(
             credential(req).organization_id,
-            parse_reference(reference),
+            parse_reference(id_or_key),
             changes,
             precondition(req),
         )
-        give(req, resp, field_answer(field))
+        send(req, resp, field_response(field))
 
-    def on_put(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
-        """Replace every writable member; by key, make the field where there is none."""
+    def on_put(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """Replace all writable members. With a key, create the field if it does not exist."""
         organization_id = credential(req).organization_id
-        if not is_key(reference):
+        if not is_key(id_or_key):
             replacement = parse_replacement(read_json(req), None)
             field = self.service.update_field(
                 organization_id,
-                parse_reference(reference),
+                parse_reference(id_or_key),
                 replacement.changes(),
                 precondition(req),
             )
-            give(req, resp, field_answer(field))
+            send(req, resp, field_response(field))
             return
-        replacement = parse_replacement(read_json(req), reference)
+        replacement = parse_replacement(read_json(req), id_or_key)
         field, created = self.service.replace_or_create_field(
-            organization_id, FieldKey(reference), replacement, precondition(req)
+            organization_id, FieldKey(id_or_key), replacement, precondition(req)
         )
         if created:
-            give_created(req, resp, field)
+            send_created(req, resp, field)
         else:
-            give(req, resp, field_answer(field))
+            send(req, resp, field_response(field))
 
-    def on_delete(self, req: falcon.Request, resp: falcon.Response, reference: str) -> None:
-        """Remove the field."""
+    def on_delete(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """Delete the field."""
         self.service.delete_field(
-            credential(req).organization_id, parse_reference(reference), precondition(req)
+            credential(req).organization_id, parse_reference(id_or_key), precondition(req)
         )
         resp.status = falcon.HTTP_204
 
 
 class Liveness(Resource):
-    """`/healthz`: the process is up. Asks nothing of the storage."""
+    """`/healthz`: the process runs. The storage is not checked."""
 
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
-        """200 whenever it can be asked."""
+        """Send 200."""
         resp.data = to_json({"status": "ok"})
 
     on_head = on_get
@@ -124,12 +133,12 @@ class Liveness(Resource):
 
 @frozen
 class Readiness(Resource):
-    """`/readyz`: the storage answers in time and its schema is current."""
+    """`/readyz`: the storage responds in time, and its schema is current."""
 
     check: Callable[[], None]
 
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
-        """200, or 503 `service_unavailable`."""
+        """Send 200, or 503 `service_unavailable`."""
         self.check()
         resp.data = to_json({"status": "ready"})
 

@@ -1,4 +1,4 @@
-"""Answers to reads, kept for as long as the catalog they were made from stands."""
+"""A cache of the responses to reads, valid for one revision of the catalog."""
 
 from __future__ import annotations
 
@@ -10,81 +10,85 @@ from attrs import define, field
 
 from recipient_fields.domain import Credential, OrganizationId
 
-from .responses import Answer
+from .responses import ReadResponse
 
-_OVERHEAD = 500
-"""About what an answer takes beside its body, its headers and its target, in bytes."""
-_ORGANIZATIONS_AT_LEAST = 8
-"""An organization may fill an eighth of the whole, so that none displaces all others."""
+_ENTRY_OVERHEAD = 500
+"""Bytes that an entry needs in addition to its body, headers and target: an estimate."""
+_MAX_SHARE = 8
+"""An organization may fill one eighth of the cache, so that none evicts all others."""
 
 
-class KeptAnswers:
-    """What was answered to whom, at which revision of the organization's catalog.
+class ResponseCache:
+    """The responses to reads, per organization and revision of its catalog.
 
-    The credential tells the revision that its bearer meets, read together with the API key. An
-    answer that was made for a bearer of that revision is what the storage would give again; so it
-    is never stale, and no key is spared its check. At most `most_bytes` are held; the organization
-    that was asked about longest ago goes first, and one that fills its share gets no more of it
-    until its catalog changes.
+    The credential contains the revision that was current when the API key was checked. The storage
+    would return the same response for that revision, so an entry is never stale. No key skips its
+    check. The cache holds at most `max_bytes` and evicts the organization that was used least
+    recently. An organization that fills its share gets no new entries until its catalog changes.
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._bytes = 0
         self._lock = Lock()
-        self._shelves: OrderedDict[OrganizationId, _Shelf] = OrderedDict()
+        self._organizations: OrderedDict[OrganizationId, _Entries] = OrderedDict()
 
-    def answer(self, whose: Credential, target: str, make: Callable[[], Answer]) -> Answer:
-        """The answer that is kept for that target, or the one that `make` gives now."""
-        revision = whose.catalog_revision
+    def get_or_create(
+        self, credential: Credential, target: str, create: Callable[[], ReadResponse]
+    ) -> ReadResponse:
+        """Return the entry of this target, or create it."""
+        revision = credential.catalog_revision
         if revision is None:
-            return make()
-        kept = self._find(whose.organization_id, revision, target)
-        if kept is None:
-            kept = make()
-            self._keep(whose.organization_id, revision, target, kept)
-        return kept
+            return create()
+        response = self._find(credential.organization_id, revision, target)
+        if response is None:
+            response = create()
+            self._add(credential.organization_id, revision, target, response)
+        return response
 
-    def _find(self, organization_id: OrganizationId, revision: int, target: str) -> Answer | None:
+    def _find(
+        self, organization_id: OrganizationId, revision: int, target: str
+    ) -> ReadResponse | None:
         with self._lock:
-            shelf = self._shelves.get(organization_id)
-            if shelf is None or shelf.revision != revision:
+            entries = self._organizations.get(organization_id)
+            if entries is None or entries.revision != revision:
                 return None
-            self._shelves.move_to_end(organization_id)
-            return shelf.answers.get(target)
+            self._organizations.move_to_end(organization_id)
+            return entries.responses.get(target)
 
-    def _keep(
-        self, organization_id: OrganizationId, revision: int, target: str, answer: Answer
+    def _add(
+        self, organization_id: OrganizationId, revision: int, target: str, response: ReadResponse
     ) -> None:
-        size = len(answer.body) + sum(map(len, answer.headers.values())) + len(target) + _OVERHEAD
-        share = self._most_bytes // _ORGANIZATIONS_AT_LEAST
+        headers = sum(map(len, response.headers.values()))
+        size = len(response.body) + headers + len(target) + _ENTRY_OVERHEAD
         with self._lock:
-            shelf = self._shelves.get(organization_id)
-            # A lower revision, too, is another catalog: the storage was restored from a backup.
-            if shelf is not None and shelf.revision != revision:
-                self._drop(organization_id)
-                shelf = None
-            if size + (0 if shelf is None else shelf.bytes) > share:
+            entries = self._organizations.get(organization_id)
+            # A lower revision is also another catalog: the storage was restored from a backup.
+            if entries is not None and entries.revision != revision:
+                self._evict(organization_id)
+                entries = None
+            used = 0 if entries is None else entries.bytes
+            if size + used > self._max_bytes // _MAX_SHARE:
                 return
-            if shelf is None:
-                shelf = self._shelves[organization_id] = _Shelf(revision)
-            if shelf.answers.setdefault(target, answer) is not answer:
+            if entries is None:
+                entries = self._organizations[organization_id] = _Entries(revision)
+            if entries.responses.setdefault(target, response) is not response:
                 return
-            shelf.bytes += size
+            entries.bytes += size
             self._bytes += size
-            while self._bytes > self._most_bytes:
-                self._drop(next(iter(self._shelves)))
+            while self._bytes > self._max_bytes:
+                self._evict(next(iter(self._organizations)))
 
-    def _drop(self, organization_id: OrganizationId) -> None:
-        shelf = self._shelves.pop(organization_id, None)
-        if shelf is not None:
-            self._bytes -= shelf.bytes
+    def _evict(self, organization_id: OrganizationId) -> None:
+        entries = self._organizations.pop(organization_id, None)
+        if entries is not None:
+            self._bytes -= entries.bytes
 
 
 @define
-class _Shelf:
-    """What is kept for one organization, all of one revision."""
+class _Entries:
+    """The entries of one organization, all of one revision."""
 
     revision: int
-    answers: dict[str, Answer] = field(factory=dict)
+    responses: dict[str, ReadResponse] = field(factory=dict)
     bytes: int = 0

@@ -1,4 +1,4 @@
-"""The shapes of successful answers."""
+"""The successful responses."""
 
 from __future__ import annotations
 
@@ -12,52 +12,53 @@ from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
 
 from ..rendering import render_fields, to_json
 from .list_parameters import next_page
-from .mount import mount_path
+from .mount_path import mount_path
 from .problems import entity_tag
-from .request_guard import READS, parameters, precondition
+from .request_guard import parameters, precondition
+from .resource import READS
 
 
 @frozen
-class Answer:
-    """What is answered to a read, whoever asks and however often."""
+class ReadResponse:
+    """The response to a read. It is the same for all readers until the catalog changes."""
 
     version_tag: str
     body: bytes
     headers: Mapping[str, str] = Factory(dict)
 
 
-def field_answer(field: RecipientField) -> Answer:
-    """The field."""
-    return Answer(field.version_tag, to_json({"recipient_field": field_document(field)}))
+def field_response(field: RecipientField) -> ReadResponse:
+    """Return the response with this field."""
+    return ReadResponse(field.version_tag, to_json({"recipient_field": field_document(field)}))
 
 
-def catalog_answer(catalog: PublishedCatalog) -> Answer:
-    """All fields of the organization."""
+def catalog_response(catalog: PublishedCatalog) -> ReadResponse:
+    """Return the response with all fields of the organization."""
     body = f'{{"recipient_fields":{catalog.documents}}}'.encode()
-    return Answer(catalog.version_tag, body, {"Total-Count": str(catalog.total)})
+    return ReadResponse(catalog.version_tag, body, {"Total-Count": str(catalog.total)})
 
 
-def page_answer(req: falcon.Request, query: FieldQuery, page: FieldPage) -> Answer:
-    """The fields of the page, how many there are on all pages, and where the next one is."""
+def page_response(req: falcon.Request, query: FieldQuery, page: FieldPage) -> ReadResponse:
+    """Return the response with one page of fields, the total, and the link to the next page."""
     headers = {"Total-Count": str(page.total)}
-    rest = next_page(parameters(req), query, page)
-    if rest is not None:
-        headers["Link"] = f'<{mount_path(req)}{req.path}?{rest}>; rel="next"'
-    return Answer(page.version_tag, to_json(render_fields(page.fields)), headers)
+    next_query = next_page(parameters(req), query, page)
+    if next_query is not None:
+        headers["Link"] = f'<{mount_path(req)}{req.path}?{next_query}>; rel="next"'
+    return ReadResponse(page.version_tag, to_json(render_fields(page.fields)), headers)
 
 
-def give(req: falcon.Request, resp: falcon.Response, answer: Answer) -> None:
-    """200 with the answer, or 304 where the reader already has it."""
-    resp.set_header("ETag", entity_tag(answer.version_tag))
-    resp.set_headers(answer.headers)
-    if req.method in READS and precondition(req).excludes(answer.version_tag):
+def send(req: falcon.Request, resp: falcon.Response, response: ReadResponse) -> None:
+    """Send 200 with the response, or 304 if the client already has this version."""
+    resp.set_header("ETag", entity_tag(response.version_tag))
+    resp.set_headers(response.headers)
+    if req.method in READS and precondition(req).excludes(response.version_tag):
         resp.status = falcon.HTTP_304
         return
-    resp.data = answer.body
+    resp.data = response.body
 
 
-def give_created(req: falcon.Request, resp: falcon.Response, field: RecipientField) -> None:
-    """201 with the field and where it is."""
-    give(req, resp, field_answer(field))
+def send_created(req: falcon.Request, resp: falcon.Response, field: RecipientField) -> None:
+    """Send 201 with the field and its location."""
+    send(req, resp, field_response(field))
     resp.status = falcon.HTTP_201
     resp.set_header("Location", f"{mount_path(req)}/api/v1/recipient_fields/{field.id}")

@@ -11,7 +11,7 @@ from wsgiref.types import WSGIApplication
 
 import falcon
 
-from ..http.app import bare_app
+from ..http.app import create_app_without_routes
 from ..http.metrics import Metrics, MetricsPage
 from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
 from ..http.resources import Liveness, Readiness
@@ -31,7 +31,7 @@ def create_admin_app(
 
     `check` answers at once; it raises where the service is not ready.
     """
-    app = bare_app(None, (), request_log)
+    app = create_app_without_routes(None, (), request_log)
     app.add_route("/healthz", Liveness())
     app.add_route("/readyz", Readiness(check))
     app.add_route("/metrics", MetricsPage(metrics))

@@ -13,9 +13,9 @@ from waitress.task import ErrorTask, Task, WSGITask
 from waitress.utilities import build_http_date
 
 from ..http.client_addresses import Sender
-from ..http.media_types import JSON, PROBLEM, favours_problem
+from ..http.media_types import JSON, PROBLEM, prefers_problem_document
 from ..http.problems import problem, render_error, render_problem
-from ..http.request_guard import HIDDEN_KEY, choose_request_id, shown_request_id
+from ..http.request_id import HIDDEN_KEY, choose_request_id, redacted_request_id
 from .framing import FramedRequest, Refusal
 from .request_queue import may_write
 
@@ -110,7 +110,7 @@ class RefusalTask(_Answering, ErrorTask):
         request = self.request
         refused = problem(getattr(request.error, "problem", "internal_error"))
         request_id = choose_request_id(request.headers.get("X_REQUEST_ID"))
-        as_problem = favours_problem(request.headers.get("ACCEPT", ""))
+        as_problem = prefers_problem_document(request.headers.get("ACCEPT", ""))
         body = (render_problem if as_problem else render_error)(refused, request_id)
         self.status = f"{refused.status.value} {refused.status.phrase}"
         self.content_length = len(body)
@@ -139,7 +139,7 @@ class RefusalTask(_Answering, ErrorTask):
         """The id as the log may show it: it can be a key, which may stand behind the fault."""
         if self.request.shows_twice(request_id):
             return HIDDEN_KEY
-        return shown_request_id(request_id, self.request.headers.get("AUTHORIZATION"))
+        return redacted_request_id(request_id, self.request.headers.get("AUTHORIZATION"))
 
 
 class Connection(HTTPChannel):

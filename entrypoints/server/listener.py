@@ -140,7 +140,7 @@ class Listener(TcpWSGIServer):
                 self.shed += 1
             else:
                 self.refused += 1
-        self._request_log.refusal(
+        self._request_log.log_rejection(
             sender, request_id=request_id, method=method, status=refused.status, seconds=seconds
         )
 

@@ -33,7 +33,7 @@ answer = json.load(sys.stdin)
 constant = Constant(answer["status"], answer["headers"], answer["body"].encode())
 app: falcon.App[falcon.Request, falcon.Response] = falcon.App()
 app.add_route("/api/v1/recipient_fields", constant)
-app.add_route("/api/v1/recipient_fields/{reference}", constant)
+app.add_route("/api/v1/recipient_fields/{id_or_key}", constant)
 server = waitress.create_server(
     app, host="127.0.0.1", port=0, threads=int(sys.argv[1]), asyncore_use_poll=True, ident=None
 )

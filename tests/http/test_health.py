@@ -12,9 +12,9 @@ import pytest
 
 from recipient_fields.domain import StorageUnavailable
 from recipient_fields.entrypoints.http.readiness import (
-    DEADLINE_SECONDS,
-    ContinualCheck,
-    TimedCheck,
+    CHECK_TIMEOUT,
+    CheckWithDeadline,
+    PeriodicCheck,
 )
 
 from .api import Api
@@ -50,94 +50,87 @@ def test_a_service_is_not_ready_without_the_current_schema(folder: Path):
     stand.storage.close()
 
 
-def test_whoever_asks_whether_the_storage_is_ready_is_told_before_that_it_may_wait(
-    waits: list[str],
-):
-    TimedCheck(lambda: None)()
-    assert waits == ["a wait"]
+def test_the_deadline_is_half_a_second():
+    assert CHECK_TIMEOUT == 0.5
 
 
-def test_the_storage_has_half_a_second_to_answer():
-    assert DEADLINE_SECONDS == 0.5
-
-
-class TestAStorageThatDoesNotAnswer:
+class TestAStorageThatDoesNotRespond:
     @pytest.fixture
-    def answered(self) -> Event:
+    def responds(self) -> Event:
         return Event()
 
     @pytest.fixture
-    def client(self, stand: Stand, answered: Event) -> Iterator[Api]:
+    def client(self, stand: Stand, responds: Event) -> Iterator[Api]:
         def check() -> None:
-            answered.wait()
+            responds.wait()
 
-        yield stand.client(check=TimedCheck(check, seconds=0.05))
-        answered.set()
+        yield stand.client(check=CheckWithDeadline(check, timeout=0.05))
+        responds.set()
 
     def test_is_not_ready(self, client: Api):
         assert client.send("GET", "/readyz").outcome == (503, "service_unavailable")
 
-    def test_holds_up_no_later_check(self, client: Api):
+    def test_delays_no_later_check(self, client: Api):
         assert [client.send("GET", "/readyz").status for _ in range(3)] == [503] * 3
 
-    def test_is_ready_once_it_answers(self, client: Api, answered: Event):
+    def test_is_ready_once_it_responds(self, client: Api, responds: Event):
         assert client.send("GET", "/readyz").status == 503
-        answered.set()
+        responds.set()
         assert 200 in (client.send("GET", "/readyz").status for _ in range(1_000))
 
 
 def test_a_check_that_fails_fails_every_time(stand: Stand):
-    client = stand.client(check=TimedCheck(down))
+    client = stand.client(check=CheckWithDeadline(down))
     assert [client.send("GET", "/readyz").status for _ in range(3)] == [503] * 3
 
 
 def test_a_check_with_a_defect_is_an_internal_error(stand: Stand):
-    client = stand.client(check=TimedCheck(lambda: 1 / 0))
+    client = stand.client(check=CheckWithDeadline(lambda: 1 / 0))
     assert client.send("GET", "/readyz").outcome == (500, "internal_error")
 
 
-class TestACheckThatIsMadeContinually:
+class TestAPeriodicCheck:
     @staticmethod
-    def passes(check: ContinualCheck) -> bool:
+    def passes(check: PeriodicCheck) -> bool:
         try:
             check()
         except StorageUnavailable:
             return False
         return True
 
-    def eventually(self, check: ContinualCheck, expected: bool) -> bool:
+    def eventually(self, check: PeriodicCheck, expected: bool) -> bool:
         end = monotonic() + 10
         while self.passes(check) is not expected and monotonic() < end:
             sleep(0.001)
         return self.passes(check) is expected
 
-    def test_tells_how_the_last_one_went(self):
+    def test_reports_the_last_result(self):
         failures: list[Exception] = []
 
         def check() -> None:
             for failure in failures:
                 raise failure
 
-        with ContinualCheck(TimedCheck(check), seconds=0.001) as continual:
-            assert self.eventually(continual, True)
+        with PeriodicCheck(CheckWithDeadline(check), interval=0.001) as periodic:
+            assert self.eventually(periodic, True)
             for failure in (StorageUnavailable("down"), ZeroDivisionError("a defect")):
                 failures.append(failure)
-                assert self.eventually(continual, False)
+                assert self.eventually(periodic, False)
                 failures.clear()
-                assert self.eventually(continual, True)
+                assert self.eventually(periodic, True)
 
-    def test_is_not_passed_before_it_is_made(self):
-        assert not self.passes(ContinualCheck(TimedCheck(lambda: None)))
+    def test_fails_before_its_first_result(self):
+        assert not self.passes(PeriodicCheck(CheckWithDeadline(lambda: None)))
 
-    def test_keeps_nobody_waiting_while_the_storage_does(self):
-        answered = Event()
-        with ContinualCheck(TimedCheck(lambda: answered.wait() and None)) as continual:
-            assert not self.passes(continual)
-            answered.set()
+    def test_responds_at_once_if_the_storage_does_not(self):
+        responds = Event()
+        with PeriodicCheck(CheckWithDeadline(lambda: responds.wait() and None)) as periodic:
+            assert not self.passes(periodic)
+            responds.set()
 
-    def test_is_not_passed_from_the_moment_the_service_is_about_to_end(self):
-        check = TimedCheck(lambda: None)
-        with ContinualCheck(check, seconds=60) as continual:
-            assert self.eventually(continual, True)
-            check.retire()
-            assert not self.passes(continual)
+    def test_fails_as_soon_as_the_service_shuts_down(self):
+        check = CheckWithDeadline(lambda: None)
+        with PeriodicCheck(check, interval=60) as periodic:
+            assert self.eventually(periodic, True)
+            check.begin_shutdown()
+            assert not self.passes(periodic)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from recipient_fields.domain import DataType, FieldQuery, OrganizationId, SortKey
-from recipient_fields.entrypoints.http.list_parameters import NAMES, seal
+from recipient_fields.entrypoints.http.list_parameters import NAMES, checksum
 
 from .api import FIELDS, Answer, Api
 from .conftest import CHANNELS, Stand
@@ -313,6 +313,6 @@ def test_a_forged_cursor_is_refused(
     api: Api, bakery: OrganizationId, sort: str, place: list[object]
 ) -> None:
     query = FieldQuery(sort=SortKey(sort))
-    token = json.dumps([*place, seal(place, query, bakery)])
+    token = json.dumps([*place, checksum(place, query, bakery)])
     cursor = urlsafe_b64encode(token.encode()).decode().rstrip("=")
     assert ask(api, f"sort={sort}&cursor={cursor}").outcome == BAD_REQUEST

@@ -82,7 +82,7 @@ def test_a_request_is_one_line_that_tells_who_asked_for_what_and_what_came_of_it
         "request_id": "find-me",
         "organization": bakery,
         "key_id": 1,
-        "route": "/api/v1/recipient_fields/{reference}",
+        "route": "/api/v1/recipient_fields/{id_or_key}",
         "method": "GET",
         "status": 404,
     }
@@ -115,7 +115,7 @@ def test_a_request_has_the_id_in_the_log_that_its_answer_has(api: Api, log: Log)
     [
         ("GET", FIELDS, ("/api/v1/recipient_fields", "GET", 200)),
         ("POST", FIELDS, ("/api/v1/recipient_fields", "POST", 415)),
-        ("HEAD", f"{FIELDS}/city", ("/api/v1/recipient_fields/{reference}", "HEAD", 404)),
+        ("HEAD", f"{FIELDS}/city", ("/api/v1/recipient_fields/{id_or_key}", "HEAD", 404)),
         ("GET", "/docs/secret", ("/docs/{file}", "GET", 404)),
         ("GET", "/secret", ("unrouted", "GET", 404)),
         ("GET", f"{FIELDS}?secret=1", ("/api/v1/recipient_fields", "GET", 400)),
@@ -182,8 +182,8 @@ def test_a_header_that_holds_no_api_key_is_malformed(
     [
         ("GET", FIELDS, FIELDS),
         ("BREW", FIELDS, FIELDS),
-        ("DELETE", f"{FIELDS}/secret", f"{FIELDS}/{{reference}}"),
-        ("GET", f"{FIELDS}/secret?secret=1", f"{FIELDS}/{{reference}}"),
+        ("DELETE", f"{FIELDS}/secret", f"{FIELDS}/{{id_or_key}}"),
+        ("GET", f"{FIELDS}/secret?secret=1", f"{FIELDS}/{{id_or_key}}"),
         ("GET", "/api/secret", "unrouted"),
         ("GET", f"{FIELDS}/secret/", "unrouted"),
         ("GET", f"{FIELDS}/a%2Fsecret", "unrouted"),

@@ -46,7 +46,9 @@ def client(stand: Stand, bakery: OrganizationId, metrics: Metrics) -> Api:
 
 def measured(stand: Stand, metrics: Metrics, **parts: object) -> Api:
     validator = metrics.counting(stand.validator)
-    return stand.client(**{"validator": validator, "observers": [metrics.observe], **parts})
+    return stand.client(
+        **{"validator": validator, "on_response": [metrics.record_response]} | parts
+    )
 
 
 def told(metrics: Metrics) -> dict[tuple[str, ...], float]:
@@ -78,7 +80,7 @@ def test_requests_are_counted_by_route_method_and_status(client: Api, metrics: M
     counts = {labels: n for labels, n in told(metrics).items() if labels[0] == "requests_total"}
     assert counts == {
         ("requests_total", "GET", FIELDS, "200"): 2,
-        ("requests_total", "GET", f"{FIELDS}/{{reference}}", "404"): 2,
+        ("requests_total", "GET", f"{FIELDS}/{{id_or_key}}", "404"): 2,
     }
 
 
@@ -87,7 +89,7 @@ def test_the_time_of_requests_is_told_by_route(client: Api, metrics: Metrics):
     client.get("missing")
 
     shown = told(metrics)
-    for route in (FIELDS, f"{FIELDS}/{{reference}}"):
+    for route in (FIELDS, f"{FIELDS}/{{id_or_key}}"):
         assert shown["request_seconds_count", route] == 1
         assert shown["request_seconds_bucket", "+Inf", route] == 1
         assert 0 < shown["request_seconds_sum", route] < 10

@@ -19,8 +19,8 @@ from recipient_fields.domain import (
     Rejection,
 )
 from recipient_fields.entrypoints.composition import Core
-from recipient_fields.entrypoints.http.response_cache import KeptAnswers
-from recipient_fields.entrypoints.http.responses import Answer
+from recipient_fields.entrypoints.http.response_cache import ResponseCache
+from recipient_fields.entrypoints.http.responses import ReadResponse
 
 from .histories import app, assert_soon_contradicted, clients, users
 
@@ -77,19 +77,19 @@ class ReportsAnOldRevision:
         return evolve(found, catalog_revision=old)
 
 
-class AsksForTheRevisionAfterwards(KeptAnswers):
+class AsksForTheRevisionAfterwards(ResponseCache):
     """Keeps an answer under the revision that there is when it has been made."""
 
-    def __init__(self, most_bytes: int, fields: FieldRepository) -> None:
-        super().__init__(most_bytes)
+    def __init__(self, max_bytes: int, fields: FieldRepository) -> None:
+        super().__init__(max_bytes)
         self._fields = fields
 
-    def _keep(
-        self, organization_id: OrganizationId, revision: int, target: str, answer: Answer
+    def _add(
+        self, organization_id: OrganizationId, revision: int, target: str, response: ReadResponse
     ) -> None:
         sleep(0.001)
         revision = self._fields.all(organization_id).revision
-        super()._keep(organization_id, revision, target, answer)
+        super()._add(organization_id, revision, target, response)
 
 
 class CountsItsOwnWrites:
@@ -139,7 +139,7 @@ def test_an_answer_kept_under_a_later_revision_is_found(
     core: Core, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faulty = partial(AsksForTheRevisionAfterwards, fields=core.storage.fields)
-    monkeypatch.setattr("recipient_fields.entrypoints.http.app.KeptAnswers", faulty)
+    monkeypatch.setattr("recipient_fields.entrypoints.http.app.ResponseCache", faulty)
     assert_soon_contradicted(lambda: clients(core, app(core)))
 
 

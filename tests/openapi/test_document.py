@@ -24,7 +24,7 @@ from recipient_fields.domain import (
     Source,
 )
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.http.list_parameters import MULTIPLE, NAMES
+from recipient_fields.entrypoints.http.list_parameters import NAMES, REPEATABLE
 from recipient_fields.entrypoints.http.openapi.responses import EXAMPLES, MEANINGS, REQUEST_ID
 from recipient_fields.entrypoints.http.problems import STATUSES, render_problem
 
@@ -170,7 +170,7 @@ def test_its_parameters_that_take_several_values_are_those_of_the_service(
     parameters = _parameters(contract, FIELDS, "get")
     arrays = {name: p for (_, name), p in parameters.items() if p["schema"].get("type") == "array"}
 
-    assert arrays.keys() == set(MULTIPLE)
+    assert arrays.keys() == set(REPEATABLE)
     for parameter in arrays.values():  # The default of generators: one parameter per value.
         assert parameter.get("style", "form") == "form"
         assert parameter.get("explode", True) is True

@@ -149,7 +149,9 @@ def test_accept_is_heeded(stranger: Caller, path: str, accept: str, status: int)
 
 def test_who_accepts_no_html_is_told_what_the_page_is(stranger: Caller) -> None:
     refused = stranger.ask("GET", "/docs", headers={"Accept": "application/json"})
-    assert refused.json["error"]["message"] == "This is text/html. Accept that media type."
+    assert (
+        refused.json["error"]["message"] == "The service sends text/html. Accept that media type."
+    )
 
 
 @pytest.mark.parametrize("path", PAGES)

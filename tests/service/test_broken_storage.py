@@ -186,7 +186,9 @@ def test_a_file_that_may_only_be_read_is_503_once_it_is_opened_anew_until_it_may
             with another_writer(file):
                 assert unavailable(client.create(name="Locked"), "service_unavailable")
             assert unavailable(client("GET", FIELDS), "api_key_validation_unavailable")
-            assert unavailable(client.create(name="Refused"), "api_key_validation_unavailable")
+            assert unavailable(
+                client.create(name="RequestRejected"), "api_key_validation_unavailable"
+            )
             assert unavailable(service.anyone("GET", "/readyz"), "service_unavailable")
 
         assert [field["name"] for field in client.fields()] == ["Before", "Still open"]

@@ -81,7 +81,7 @@ def test_the_log_alone_shows_why_a_request_gets_401(
         *(("malformed", None), ("unknown", None)),
         *(("expired", expired.api_key.id), ("revoked", revoked.api_key.id)),
     ]
-    assert {line["route"] for line in lines} == {f"{FIELDS}/{{reference}}"}
+    assert {line["route"] for line in lines} == {f"{FIELDS}/{{id_or_key}}"}
     assert [key for key in keys.values() if key[12:-4] in service.told] == []
 
 

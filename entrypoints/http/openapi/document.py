@@ -1,7 +1,4 @@
-"""The published contract: one OpenAPI 3.1 document.
-
-`openapi_schemas` has the shapes of bodies, `openapi_answers` the headers and refusals.
-"""
+"""The OpenAPI 3.1 document. `schemas` has the schemas, `responses` the headers and errors."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from recipient_fields.domain import LONGEST_KEY, SortKey, Source
 
 from ..list_parameters import LARGEST_PAGE, LONGEST_TEXT
 from ..media_types import JSON, MERGE_PATCH
-from .responses import HEADERS, RESPONSES, Answers, answer, json_content, refusals
+from .responses import HEADERS, RESPONSES, Responses, error_responses, json_content, response
 from .schemas import ID_PATTERN, KEY_PATTERN, SCHEMAS, Schema, ref
 
 FIELDS = "/api/v1/recipient_fields"
@@ -28,16 +25,16 @@ Keys are for servers: there is no CORS. Every error is an error object with a `c
 and a `message` for people. If the request accepts `application/problem+json`, it is a problem
 document (RFC 9457) instead: see the schema `Problem`.
 
-Within `/api/v1` changes only add: members, parameters, enum values. Tolerate them. Unknown query
-parameters are refused.
+Within `/api/v1`, changes only add members, parameters and enum values. Clients must tolerate them.
+Unknown query parameters are rejected.
 """
 
 
 def document(mount_path: str = "") -> dict[str, Any]:
-    """Return the OpenAPI document of the service at that path of its server.
+    """Return the OpenAPI document of the service that is mounted at this path.
 
-    It describes what clients call. `HEAD` and `OPTIONS`, which every path has, and the files that
-    `/docs` loads are left out: a generated client would have a method for each.
+    It omits `HEAD` and `OPTIONS`, which every path supports, and the files that `/docs` loads: a
+    generated client would have a method for each of them.
     """
     return {
         "openapi": "3.1.1",
@@ -93,28 +90,30 @@ _TAGS = {
     _SERVICE_TAG: "Health and documentation. No API key.",
 }
 
-_REFUSED_ANYWHERE = (400, 406, 408, 413, 414, 431, 500, 501, 503)
-_REFUSED_BEHIND_KEYS = (*_REFUSED_ANYWHERE, 401)
+_ERRORS_OF_ALL = (400, 406, 408, 413, 414, 431, 500, 501, 503)
+_ERRORS_WITH_KEYS = (*_ERRORS_OF_ALL, 401)
 
 
 def _operation(
-    summary: str, tag: str, answers: Answers, *refused: int, **more: Any
+    summary: str, tag: str, responses: Responses, *errors: int, **more: Any
 ) -> dict[str, Any]:
     return {
         "summary": summary,
         "tags": [tag],
         **more,
-        "responses": {**answers, **refusals(refused)},
+        "responses": {**responses, **error_responses(errors)},
     }
 
 
-def _field_operation(summary: str, answers: Answers, *refused: int, **more: Any) -> dict[str, Any]:
-    return _operation(summary, _FIELDS_TAG, answers, *_REFUSED_BEHIND_KEYS, *refused, **more)
+def _field_operation(
+    summary: str, responses: Responses, *errors: int, **more: Any
+) -> dict[str, Any]:
+    return _operation(summary, _FIELDS_TAG, responses, *_ERRORS_WITH_KEYS, *errors, **more)
 
 
-def _open_operation(summary: str, answers: Answers, **more: Any) -> dict[str, Any]:
+def _open_operation(summary: str, responses: Responses, **more: Any) -> dict[str, Any]:
     everywhere = {"security": [], **more}
-    return _operation(summary, _SERVICE_TAG, answers, *_REFUSED_ANYWHERE, **everywhere)
+    return _operation(summary, _SERVICE_TAG, responses, *_ERRORS_OF_ALL, **everywhere)
 
 
 def _open_path(get: dict[str, Any]) -> dict[str, Any]:
@@ -140,25 +139,25 @@ _PARAMETERS: Schema = {
     "RequestId": {
         "name": "X-Request-Id",
         "in": "header",
-        "description": "Echoed if it matches `[A-Za-z0-9._-]{1,64}`, else replaced.",
+        "description": "Returned if it matches `[A-Za-z0-9._-]{1,64}`. Otherwise replaced.",
         "schema": {"type": "string"},
     },
     "IfMatch": {
         "name": "If-Match",
         "in": "header",
-        "description": "The `ETag` that the field must have, else 412.",
+        "description": "The `ETag` that the field must have. Otherwise the response is 412.",
         "schema": ref("Precondition"),
     },
     "UnlessMatch": {
         "name": "If-None-Match",
         "in": "header",
-        "description": "412 if the field has this `ETag`; `*`: if the field exists.",
+        "description": "412 if the field has this `ETag`. With `*`: 412 if the field exists.",
         "schema": ref("Precondition"),
     },
     "IfNoneMatch": {
         "name": "If-None-Match",
         "in": "header",
-        "description": "The `ETag` of a version that the client has: 304 if it is still current.",
+        "description": "The `ETag` of the client's version: 304 if it is still current.",
         "schema": ref("Precondition"),
     },
 }
@@ -166,7 +165,7 @@ _ID_OR_KEY: Schema = {
     "name": "id_or_key",
     "in": "path",
     "required": True,
-    "description": "Digits are an id, anything else is a key.",
+    "description": "Digits are an id. Anything else is a key.",
     "schema": {
         "type": "string",
         "maxLength": LONGEST_KEY,
@@ -175,48 +174,52 @@ _ID_OR_KEY: Schema = {
     "examples": {"id": {"value": "1"}, "key": {"value": "loyalty_tier"}},
 }
 _LIST_PARAMETERS = [
-    _alternatives("source", "Only fields of that origin.", ref("Source")),
-    _alternatives("data_type", "Only fields of that data type.", ref("DataType")),
-    _alternatives("key", "Only the field with that key.", ref("NewKey")),
+    _alternatives("source", "Only fields of this origin.", ref("Source")),
+    _alternatives("data_type", "Only fields of this data type.", ref("DataType")),
+    _alternatives("key", "Only the field with this key.", ref("NewKey")),
     _alternatives(
         "integration_id",
-        "Only fields that the integration syncs.",
+        "Only fields that this integration syncs.",
         {"type": "integer", "minimum": 1, "maximum": 10**16 - 1},
     ),
-    _query("insertable", "Only fields that can, or can't, be inserted.", {"type": "boolean"}),
+    _query(
+        "insertable",
+        "Only fields that can (`true`) or can't (`false`) be inserted into content.",
+        {"type": "boolean"},
+    ),
     _query(
         "q",
-        "Only fields with this text in name, key or ESP field name, whatever its case.",
+        "Only fields whose name, key or ESP field name contains this text, in any case.",
         {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT, "pattern": r"^[^\x00]*$"},
     ),
     _query(
         "sort",
-        "The order, `id` if omitted; ties by ascending id. `-` before it: descending. Texts are "
-        "ordered by code points.",
+        "The order. The default is `id`; equal values are ordered by ascending id. `-` reverses "
+        "the order. Texts are compared by code points.",
         {"type": "string", "enum": [sign + key.value for key in SortKey for sign in ("", "-")]},
     ),
     _query(
         "limit",
-        "How many fields a page has. Left out: all.",
+        "The number of fields per page. The default is all.",
         {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE},
     ),
     _query(
         "cursor",
-        "Where a page begins. Opaque: take it from `Link`, together with the other parameters.",
+        "The start of a page. Opaque: use it from `Link`, together with the other parameters.",
         {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"},
     ),
 ]
 
 
 def _body(schema: str, *more_media_types: str, **examples: object) -> Schema:
-    """Return a body of that schema, whose examples are shown as JSON."""
+    """Return a request body with this schema."""
     shown = {name: {"recipient_field": members} for name, members in examples.items()}
     more = {media_type: {"schema": ref(schema)} for media_type in more_media_types}
     return {"required": True, "content": {**json_content(schema, **shown), **more}}
 
 
-def _shown(**members: object) -> Schema:
-    """A field as it is answered, made of the members that matter."""
+def _response_example(**members: object) -> Schema:
+    """Return a field as in a response, with these members and typical other ones."""
     field: dict[str, object] = {
         "id": 4,
         "name": None,
@@ -247,16 +250,18 @@ _BIRTHDAY = {
 _TIERS = {"name": "Loyalty level", "allowed_values": ["platinum", "gold", "silver"]}
 _NO_TIERS = {"allowed_values": None}
 _NEWSLETTER = {"name": "Newsletter", "data_type": "boolean"}
-_TIER_SHOWN = _shown(
+_TIER_RESPONSE = _response_example(
     id=1, name="Loyalty tier", key="loyalty_tier", allowed_values=["gold", "silver", "bronze"]
 )
-_LIST_SHOWN = {
+_LIST_RESPONSE = {
     "recipient_fields": [
-        shown["recipient_field"]
-        for shown in (
-            _TIER_SHOWN,
-            _shown(id=2, name="Preferred shop", key="preferred_shop", source=Source.MANUAL.value),
-            _shown(
+        example["recipient_field"]
+        for example in (
+            _TIER_RESPONSE,
+            _response_example(
+                id=2, name="Preferred shop", key="preferred_shop", source=Source.MANUAL.value
+            ),
+            _response_example(
                 id=3,
                 name="First name",
                 key="first_name",
@@ -270,7 +275,7 @@ _LIST_SHOWN = {
 
 
 def _links(source: str) -> dict[str, Schema]:
-    """Return the operations on the field at that pointer of a response, by its id and its key."""
+    """Return the operations on the field at this pointer of a response, by id and by key."""
     operations = ("get", "update", "replace", "delete")
     return {
         f"{operation}_by_{part}": {
@@ -286,7 +291,7 @@ _LINKS = _links("/recipient_field")
 
 
 def _one_field(description: str, *headers: str, **examples: object) -> Schema:
-    return answer(
+    return response(
         description,
         "ETag",
         "Vary",
@@ -296,25 +301,25 @@ def _one_field(description: str, *headers: str, **examples: object) -> Schema:
     )
 
 
-_NOT_MODIFIED = answer("What the client has is current.", "ETag", "Vary")
+_NOT_MODIFIED = response("The client's version is current.", "ETag", "Vary")
 
 _LIST = _field_operation(
     "List the fields",
     {
-        "200": answer(
-            "The fields, ordered by id unless told otherwise.",
+        "200": response(
+            "The fields, ordered by id by default.",
             "ETag",
             "Vary",
             "Total-Count",
             "Link",
-            content=json_content("RecipientFieldList", every_origin=_LIST_SHOWN),
+            content=json_content("RecipientFieldList", every_origin=_LIST_RESPONSE),
             links=_links("/recipient_fields/0"),
         ),
-        "304": answer("What the client has is current.", "ETag", "Vary", "Total-Count", "Link"),
+        "304": response("The client's version is current.", "ETag", "Vary", "Total-Count", "Link"),
     },
     description=(
-        "Every field of the organization, whatever its origin; all of them, unless parameters ask "
-        "for some. A page's successor is in `Link`."
+        "All fields of the organization, of any origin, or those that match the parameters. "
+        "`Link` contains the next page."
     ),
     operationId="list_recipient_fields",
     parameters=[*_LIST_PARAMETERS, _parameter("IfNoneMatch")],
@@ -323,24 +328,24 @@ _CREATE = _field_operation(
     "Create a field",
     {
         "201": _one_field(
-            "The field that was made.",
+            "The new field.",
             "Location",
-            shoe_size=_shown(**_SHOE_SIZE, key="shoe_size"),
-            date_of_birth=_shown(**_BIRTHDAY),
+            shoe_size=_response_example(**_SHOE_SIZE, key="shoe_size"),
+            date_of_birth=_response_example(**_BIRTHDAY),
         )
     },
     *(403, 409, 415, 422),
     operationId="create_recipient_field",
     description=(
-        "Without a `key`, the name gives the field one. It is never suffixed: a key that is taken "
-        "is 409, so a repeated request makes no second field."
+        "Without a `key`, the service derives one from the name. It adds no suffix: if the key is "
+        "taken, the response is 409, so a repeated request creates no second field."
     ),
     requestBody=_body("RecipientFieldDraftEnvelope", shoe_size=_SHOE_SIZE, date_of_birth=_BIRTHDAY),
 )
 _GET = _field_operation(
     "Read a field",
     {
-        "200": _one_field("The field.", tier=_TIER_SHOWN),
+        "200": _one_field("The field.", tier=_TIER_RESPONSE),
         "304": _NOT_MODIFIED,
     },
     *(404,),
@@ -351,16 +356,16 @@ _UPDATE = _field_operation(
     "Change a field",
     {
         "200": _one_field(
-            "The whole field.",
-            rename=_shown(id=1, key="loyalty_tier", **_TIERS),
-            any_value=_shown(id=1, name="Loyalty tier", key="loyalty_tier"),
+            "The changed field.",
+            rename=_response_example(id=1, key="loyalty_tier", **_TIERS),
+            any_value=_response_example(id=1, name="Loyalty tier", key="loyalty_tier"),
         )
     },
     *(403, 404, 412, 415, 422),
     operationId="update_recipient_field",
     description=(
-        "Members left out stay; null clears a nullable one (JSON merge patch, inside the "
-        "envelope). A change of nothing changes nothing."
+        "Members that the body omits stay the same. null clears a nullable member (JSON merge "
+        "patch, inside `recipient_field`). If nothing changes, the version stays the same, too."
     ),
     parameters=[_parameter("IfMatch"), _parameter("UnlessMatch")],
     requestBody=_body(
@@ -370,61 +375,66 @@ _UPDATE = _field_operation(
 _REPLACE = _field_operation(
     "Replace a field, or create it by key",
     {
-        "200": _one_field("The field that was replaced."),
+        "200": _one_field("The replaced field."),
         "201": _one_field(
-            "The field that was made, for the key was free.",
+            "The new field: no field had this key.",
             "Location",
-            newsletter=_shown(**_NEWSLETTER, key="newsletter"),
+            newsletter=_response_example(**_NEWSLETTER, key="newsletter"),
         ),
     },
     *(403, 404, 409, 412, 415, 422),
     operationId="replace_recipient_field",
     description=(
-        "All writable members are replaced; those left out take their defaults. By a key that is "
-        "free it creates the field, so it can be repeated safely; `If-None-Match: *` creates "
-        "only. An unknown id is 404."
+        "All writable members are replaced. Members that the body omits get their defaults. If no "
+        "field has the key, the field is created, so the request can be repeated safely. "
+        "With `If-None-Match: *`, it only creates. For an unknown id, the response is 404."
     ),
     parameters=[_parameter("IfMatch"), _parameter("UnlessMatch")],
     requestBody=_body("RecipientFieldReplacementEnvelope", newsletter=_NEWSLETTER),
 )
 _DELETE = _field_operation(
     "Delete a field",
-    {"204": answer("The field is gone. Its key is free at once, its id never returns.", "Vary")},
+    {
+        "204": response(
+            "The field is deleted. Its key can be used again at once. Its id is never used again.",
+            "Vary",
+        )
+    },
     *(403, 404, 412),
     operationId="delete_recipient_field",
     parameters=[_parameter("IfMatch"), _parameter("UnlessMatch")],
 )
 
 
-def _kept(description: str, media_type: str, *headers: str, **schema: Any) -> Answers:
+def _cacheable(description: str, media_type: str, *headers: str, **schema: Any) -> Responses:
     return {
-        "200": answer(description, "ETag", *headers, content={media_type: {"schema": schema}}),
-        "304": answer("What the client has is current.", "ETag", *headers),
+        "200": response(description, "ETag", *headers, content={media_type: {"schema": schema}}),
+        "304": response("The client's version is current.", "ETag", *headers),
     }
 
 
 _DOCUMENT = _open_operation(
     "This document",
-    _kept("The OpenAPI document.", JSON, type="object"),
+    _cacheable("The OpenAPI document.", JSON, type="object"),
     operationId="get_openapi",
     parameters=[_parameter("IfNoneMatch")],
 )
 _PAGE = _open_operation(
-    "A reference to browse",
-    _kept("The page.", "text/html", "Content-Security-Policy", type="string"),
+    "The reference page",
+    _cacheable("The page.", "text/html", "Content-Security-Policy", type="string"),
     operationId="get_docs",
     parameters=[_parameter("IfNoneMatch")],
 )
 _LIVENESS = _open_operation(
-    "Is the process up?",
-    {"200": answer("It is.", content=json_content("Health", up={"status": "ok"}))},
+    "Liveness",
+    {"200": response("The process runs.", content=json_content("Health", up={"status": "ok"}))},
     operationId="get_healthz",
 )
 _READINESS = _open_operation(
-    "Does the storage answer?",
+    "Readiness",
     {
-        "200": answer(
-            "It does, and its schema is current.",
+        "200": response(
+            "The storage responds, and its schema is current.",
             content=json_content("Health", ready={"status": "ready"}),
         )
     },

@@ -1,7 +1,7 @@
-"""The published contract and a reference to browse it with, served without an API key.
+"""The OpenAPI document and the reference page, served without an API key.
 
-The viewer is Swagger UI, from the static files of the package `swagger-ui-py`, which is never
-imported. Where it is not installed the page says so, and everything else works.
+The page uses the static files of the package `swagger-ui-py`, which is never imported. If the
+package is not installed, the page says so.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import falcon
 
 from ...rendering import to_json
 from ..media_types import HTML, JSON, admits_html
-from ..mount import mount_path
-from ..problems import Refused, entity_tag
-from ..request_guard import READS, precondition
-from ..resource import Resource
+from ..mount_path import mount_path
+from ..problems import RequestRejected, entity_tag
+from ..request_guard import precondition
+from ..resource import READS, Resource
 from .document import document
 
 REFERENCE_PATH = "/docs"
@@ -29,7 +29,7 @@ PAGE_FILES = {
     "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
     "swagger-ui.css": "text/css; charset=utf-8",
 }
-"""What the page at `/docs` loads, and of which media type."""
+"""The files that the page at `/docs` loads, and their media types."""
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -42,7 +42,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""Everything comes from this service. Swagger UI's style sheet embeds its icons as `data:`."""
+"""All resources come from this service. Swagger UI's style sheet embeds its icons as `data:`."""
 
 _PAGE = b"""\
 <!DOCTYPE html>
@@ -58,8 +58,8 @@ _PAGE = b"""\
 </head>
 <body>
 <div id="swagger-ui">
-<p>The contract is <a href="openapi.json">an OpenAPI document</a>. To browse it here, allow scripts,
-and have the service installed with <code>recipient-fields[docs]</code>.</p>
+<p>The API is described by <a href="openapi.json">an OpenAPI document</a>. To browse it here, allow
+scripts, and install the service with <code>recipient-fields[docs]</code>.</p>
 </div>
 </body>
 </html>
@@ -79,8 +79,8 @@ class ContractDocument(Resource):
     """`/openapi.json`."""
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """The OpenAPI document."""
-        _answer_file(req, resp, _contract(mount_path(req)), JSON)
+        """Send the OpenAPI document."""
+        _send_file(req, resp, _document(mount_path(req)), JSON)
 
     on_head = on_get
 
@@ -91,42 +91,42 @@ class ReferencePage(Resource):
     media_types: ClassVar[tuple[str, ...]] = (HTML,)
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """The page that shows the document."""
+        """Send the page."""
         resp.set_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         resp.set_header("Referrer-Policy", "no-referrer")
-        _answer_file(req, resp, _PAGE, f"{HTML}; charset=utf-8")
+        _send_file(req, resp, _PAGE, f"{HTML}; charset=utf-8")
 
     on_head = on_get
 
 
 class ReferenceFile(Resource):
-    """`/docs/{file}`: what the page loads."""
+    """`/docs/{file}`: the files that the page loads."""
 
     media_types: ClassVar[tuple[str, ...]] = ("text/css", "text/javascript", "image/png")
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, file: str) -> None:
-        """One of the page's files, by its exact name."""
+        """Send one of the page's files, by its exact name."""
         media_type = PAGE_FILES.get(file)
         content = None if media_type is None else page_file(file)
         if media_type is None or content is None:
-            raise Refused("not_found")
-        _answer_file(req, resp, content, media_type)
+            raise RequestRejected("not_found")
+        _send_file(req, resp, content, media_type)
 
     on_head = on_get
 
 
-def send_browsers_to_reference(req: falcon.Request, resp: falcon.Response, **_groups: str) -> None:
-    """`/`: redirect a browser to the page; other clients get 404, like at any unknown path."""
+def redirect_browsers_to_reference(
+    req: falcon.Request, resp: falcon.Response, **_groups: str
+) -> None:
+    """Redirect a browser from `/` to the page. Other clients get 404, as for any unknown path."""
     if req.method not in READS or not admits_html(req):
-        raise Refused("not_found")
+        raise RequestRejected("not_found")
     resp.status = falcon.HTTP_302
     resp.set_header("Location", f"{mount_path(req)}{REFERENCE_PATH}")
 
 
-def _answer_file(
-    req: falcon.Request, resp: falcon.Response, content: bytes, media_type: str
-) -> None:
-    """200 with the content, or 304 where the reader already has it."""
+def _send_file(req: falcon.Request, resp: falcon.Response, content: bytes, media_type: str) -> None:
+    """Send 200 with the content, or 304 if the client already has this version."""
     tag = sha256(content).hexdigest()[:16]
     resp.set_header("ETag", entity_tag(tag))
     resp.set_header("Cache-Control", "no-cache")
@@ -137,14 +137,14 @@ def _answer_file(
     resp.data = content
 
 
-@lru_cache(maxsize=16)  # A host may mount it at several paths, or at one a customer.
-def _contract(mount_path: str) -> bytes:
+@lru_cache(maxsize=16)  # A host may mount it at several paths, for example one per customer.
+def _document(mount_path: str) -> bytes:
     return to_json(document(mount_path))
 
 
 @cache
 def page_file(name: str) -> bytes | None:
-    """The content of one of the page's files; None where the viewer is not installed."""
+    """Return the content of one of the page's files, or None if the viewer is not installed."""
     if name == "start.js":
         return _START
     viewer = find_spec("swagger_ui")

@@ -1,6 +1,6 @@
-"""What is answered: headers, refusals and their examples, for the published contract.
+"""The responses of the OpenAPI document: headers, errors and their examples.
 
-HTTP contract, sections 4 to 6. Statuses and codes are those of the table the service answers by.
+HTTP contract, sections 4 to 6. Statuses and codes are those of `problems`.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from ..media_types import JSON
 from ..problems import STATUSES, Problem, problem, render_error
 from .schemas import Schema, ref
 
-Answers: TypeAlias = dict[str, Any]
+Responses: TypeAlias = dict[str, Any]
 
 REQUEST_ID = "7f6c1f0e5b0d4d0c8a54f1e6c0a4b1d2"
 """The request id of every example."""
 
 MEANINGS: Mapping[str, str] = {
-    "invalid_json": "the body is not JSON as RFC 8259 has it, or nested deeper than 32",
+    "invalid_json": "the body is not JSON (RFC 8259), or is nested deeper than 32 levels",
     "invalid_parameter": "a query parameter or header is invalid, or a parameter is unknown",
-    "malformed_request": "the HTTP framing can't be trusted; the connection is closed",
+    "malformed_request": "the request is not well-formed HTTP; the connection is closed",
     "unauthorized": "the API key is missing, malformed, unknown, expired or revoked",
-    "forbidden": "the field is not API-managed, or the key may only read; see `reason`",
-    "not_found": "there is no such resource; another organization's field is none",
-    "method_not_allowed": "the resource has no such method",
-    "not_acceptable": "`Accept` admits nothing that can be answered",
+    "forbidden": "the field is not API-managed, or the API key can only read; see `reason`",
+    "not_found": "the resource does not exist, or is another organization's",
+    "method_not_allowed": "the resource does not support this method",
+    "not_acceptable": "`Accept` includes no media type that the service can send",
     "request_timeout": "the request did not arrive in time",
-    "key_already_exists": "the organization has a field with this key, of whatever origin",
-    "field_limit_reached": "the organization has as many API-managed fields as it may have",
-    "precondition_failed": "the field is not in the version that was expected",
+    "key_already_exists": "a field of the organization, of any origin, has this key",
+    "field_limit_reached": "the organization has reached its limit of API-managed fields",
+    "precondition_failed": "the field is not in the expected version",
     "payload_too_large": "the body is larger than 1 MiB",
     "uri_too_long": "the URL is too long",
     "unsupported_media_type": "the body is not sent as JSON in UTF-8 without a Content-Encoding",
     "validation_failed": "the body breaks rules; `details` lists all of them",
     "headers_too_large": "the headers are too large",
-    "internal_error": "something went wrong in the service",
-    "not_implemented": "the service does not implement what the request needs",
-    "api_key_validation_unavailable": "keys can't be checked at the moment",
-    "service_unavailable": "the storage of the fields does not answer",
-    "overloaded": "the request waited too long to be worth starting",
+    "internal_error": "the service failed",
+    "not_implemented": "the service does not support the transfer coding of the request",
+    "api_key_validation_unavailable": "API keys can't be checked at the moment",
+    "service_unavailable": "the storage does not respond",
+    "overloaded": "the request waited too long for a thread, or there are too many connections",
 }
-"""When a code is answered, in the words of section 6."""
+"""The cause of each error code (section 6)."""
 
 
 def _header(description: str, *, required: bool = True, **schema: Any) -> Schema:
@@ -53,21 +53,21 @@ def _header(description: str, *, required: bool = True, **schema: Any) -> Schema
 
 HEADERS: Mapping[str, Schema] = {
     "X-Request-Id": _header(
-        "The client's own id where it was well-formed, else one of the service's.",
+        "The id that the client has sent, if it is well-formed. Otherwise one of the service.",
         pattern="^[A-Za-z0-9._-]{1,64}$",
     ),
     "Cache-Control": _header(
-        "How long the answer may be kept.",
+        "Whether caches may store the response.",
         enum=["private, no-cache", "no-store", "no-cache"],
     ),
-    "Vary": _header("What the answer depends on.", const="Authorization, Accept"),
-    "ETag": _header("The version of what is answered: a strong entity tag.", pattern='^"[^"]+"$'),
+    "Vary": _header("The headers that the response depends on.", const="Authorization, Accept"),
+    "ETag": _header("The version of the resource: a strong entity tag.", pattern='^"[^"]+"$'),
     "Location": _header(
         "The absolute path of the field.", pattern="/api/v1/recipient_fields/[1-9][0-9]*$"
     ),
-    "Total-Count": _header("The number of matches on all pages.", type="integer", minimum=0),
+    "Total-Count": _header("The number of fields on all pages.", type="integer", minimum=0),
     "Link": _header(
-        'The next page, as `<…>; rel="next"`; absent on the last.',
+        'The next page, as `<…>; rel="next"`; absent on the last page.',
         required=False,
         pattern='^<[^<>]+>; rel="next"$',
     ),
@@ -77,7 +77,7 @@ HEADERS: Mapping[str, Schema] = {
         "How to authenticate.",
         pattern='^Bearer realm="recipient-fields"(?:, error="invalid_token")?$',
     ),
-    "Content-Security-Policy": _header("What the page may load: nothing from elsewhere."),
+    "Content-Security-Policy": _header("Allows the page to load resources of this service only."),
 }
 
 _EVERYWHERE = ("X-Request-Id", "Cache-Control")
@@ -86,29 +86,29 @@ _WITH_STATUS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.METHOD_NOT_ALLOWED: ("Allow",),
     HTTPStatus.SERVICE_UNAVAILABLE: ("Retry-After",),
 }
-_WHERE_THERE_IS_A_FIELD = {HTTPStatus.PRECONDITION_FAILED: "ETag"}
+_WITH_CURRENT_VERSION = {HTTPStatus.PRECONDITION_FAILED: "ETag"}
 
 
 def headers(*names: str) -> Schema:
-    """The headers of an answer, beside those that every answer has."""
+    """Return these headers, and those that every response has."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_EVERYWHERE, *names)}
 
 
-def answer(description: str, *names: str, **content: Schema) -> Schema:
-    """An answer with these headers, and no body unless `content` tells one."""
+def response(description: str, *names: str, **content: Schema) -> Schema:
+    """Return a response with these headers. It has no body unless `content` describes one."""
     return {"description": description, "headers": headers(*names), **content}
 
 
 def json_content(schema: str, **examples: object) -> Schema:
-    """A JSON body of that schema."""
+    """Return a JSON body with this schema."""
     body: dict[str, Any] = {"schema": ref(schema)}
     if examples:
         body["examples"] = {name: {"value": value} for name, value in examples.items()}
     return {JSON: body}
 
 
-def refusals(statuses: Iterable[int]) -> Answers:
-    """The refusals with these statuses, by reference."""
+def error_responses(statuses: Iterable[int]) -> Responses:
+    """Return references to the error responses with these statuses."""
     return {
         str(status): {"$ref": f"#/components/responses/{_name(HTTPStatus(status))}"}
         for status in sorted(statuses)
@@ -119,27 +119,27 @@ def _name(status: HTTPStatus) -> str:
     return status.phrase.replace(" ", "").replace("-", "")
 
 
-def _refusal(status: HTTPStatus) -> Schema:
-    codes = [code for code, its_status in STATUSES.items() if its_status is status]
-    told = {"code": {"enum": codes}}
-    examples = [(name, shown) for name, shown in EXAMPLES.items() if shown.status is status]
-    refusal = answer(
+def _error_response(status: HTTPStatus) -> Schema:
+    codes = [code for code, code_status in STATUSES.items() if code_status is status]
+    code_schema = {"code": {"enum": codes}}
+    examples = [(name, example) for name, example in EXAMPLES.items() if example.status is status]
+    error_response = response(
         f"{status.phrase}: {'; or '.join(f'`{code}`, {MEANINGS[code]}' for code in codes)}.",
         *_WITH_STATUS.get(status, ()),
         content={
             JSON: {
-                "schema": {**ref("Error"), "properties": {"error": {"properties": told}}},
+                "schema": {**ref("Error"), "properties": {"error": {"properties": code_schema}}},
                 "examples": {
-                    name: {"value": json.loads(render_error(shown, REQUEST_ID))}
-                    for name, shown in examples
+                    name: {"value": json.loads(render_error(example, REQUEST_ID))}
+                    for name, example in examples
                 },
             },
         },
     )
-    if status in _WHERE_THERE_IS_A_FIELD:
+    if status in _WITH_CURRENT_VERSION:
         tag = {**HEADERS["ETag"], "required": False, "description": "The current version."}
-        refusal["headers"]["ETag"] = tag
-    return refusal
+        error_response["headers"]["ETag"] = tag
+    return error_response
 
 
 _INVALID = (
@@ -219,9 +219,9 @@ EXAMPLES: Mapping[str, Problem] = {
     "service_unavailable": problem("service_unavailable"),
     "overloaded": problem("overloaded"),
 }
-"""Each refusal once, word for word as the service answers it; `forbidden` for either reason."""
+"""One example of each error, exactly as the service sends it; `forbidden` with both reasons."""
 
 RESPONSES: Mapping[str, Schema] = {
-    _name(status): _refusal(status) for status in sorted(set(STATUSES.values()))
+    _name(status): _error_response(status) for status in sorted(set(STATUSES.values()))
 }
-"""The refusals, by their status's phrase."""
+"""The error responses, by the phrases of their statuses."""

@@ -1,6 +1,6 @@
-"""What is sent and answered, as JSON Schema 2020-12: the shapes the published contract refers to.
+"""The JSON Schemas (2020-12) of requests and responses (HTTP contract, sections 2 and 6).
 
-HTTP contract, sections 2 and 6. What a schema can't say, a description does.
+A description states what a schema can't express.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from recipient_fields.domain import (
     Source,
 )
 
-from ..problems import MOST_DETAILS, STATUSES
+from ..problems import MAX_DETAILS, STATUSES
 
 Schema: TypeAlias = Mapping[str, Any]
 
-# Character classes that every dialect of regular expressions reads alike; `\s` is not one of them.
+# Character classes with the same meaning in every dialect of regular expressions, unlike `\s`.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 _INNER = f"[^{_CONTROL}]"
@@ -44,7 +44,7 @@ _RFC_3339_PATTERN = (
 
 
 def ref(name: str, description: str | None = None) -> Schema:
-    """Return the schema of that name among the components."""
+    """Return a reference to the schema with this name."""
     reference = {"$ref": f"#/components/schemas/{name}"}
     return reference if description is None else {**reference, "description": description}
 
@@ -65,7 +65,7 @@ _INSERTION_CODE: Schema = {
     "minLength": 1,
     "maxLength": 10_000,
     "pattern": _VERBATIM_PATTERN,
-    "description": "The whole snippet that replaces the field in exported content.",
+    "description": "The whole snippet that inserts the value into exported content.",
     "examples": ["%%=v(@firstName)=%%"],
 }
 _VALUE_EXPRESSION: Schema = {
@@ -73,7 +73,7 @@ _VALUE_EXPRESSION: Schema = {
     "minLength": 1,
     "maxLength": 2_000,
     "pattern": _VERBATIM_PATTERN,
-    "description": "Only the expression that segment or condition logic evaluates at run time.",
+    "description": "The expression that segment and condition logic evaluates.",
     "examples": ["@firstName"],
 }
 _ANY_VALUES: Schema = {
@@ -83,8 +83,8 @@ _ANY_VALUES: Schema = {
     "uniqueItems": True,
     "items": {"type": ["string", "number"]},
     "description": (
-        "The values a recipient may have, in this order; null: any. They are of the field's data "
-        "type, each listed once."
+        "The values a recipient may have, in this order. null allows any value. All are of the "
+        "field's data type, and each is listed once."
     ),
 }
 _TAGS_PATTERN = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
@@ -98,7 +98,7 @@ _LINE: Schema = {
     "minLength": 1,
     "maxLength": 255,
     "pattern": LINE_PATTERN,
-    "description": "One line of text without outer white space.",
+    "description": "One line of text without leading or trailing white space.",
 }
 _DATE: Schema = {"type": "string", "format": "date", "pattern": _DATE_PATTERN}
 _RFC_3339: Schema = {"type": "string", "format": "date-time", "pattern": _RFC_3339_PATTERN}
@@ -121,40 +121,40 @@ def _values_by_type(instant: Schema) -> list[Schema]:
 _DATA_TYPE: Schema = {
     "type": "string",
     "enum": [data_type.value for data_type in DataType],
-    "description": "What kind of value each recipient has. It never changes.",
+    "description": "The type of the values. It never changes.",
 }
 _KEY: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": LONGEST_KEY,
     "pattern": KEY_PATTERN,
-    "description": "What machines call the field. It never changes.",
+    "description": "The name of the field for programs. It never changes.",
     "examples": ["loyalty_tier"],
 }
 _NEW_KEY: Schema = {
     **_KEY,
     "not": {"anyOf": [{"enum": sorted(RESERVED_KEYS)}, {"pattern": f"^{RESERVED_PREFIX}"}]},
     "description": (
-        "What machines call the field: unique in the organization, whatever the origin, and never "
-        "changed. If a create omits it, the service derives it from the name: `Größe (cm)` becomes "
-        "`grosse_cm`. A key is required if the name has letters or digits that have no form in a-z "
-        "and 0-9 (`日本`, `Størrelse`), or none at all."
+        "The name of the field for programs. It is unique in the organization, across origins, and "
+        "never changes. If a create omits it, the service derives it from the name: `Größe (cm)` "
+        "becomes `grosse_cm`. A key is required if the name has no letters or digits, or has some "
+        "without a form in a-z and 0-9 (`日本`, `Størrelse`)."
     ),
 }
 _NAME: Schema = {
     "type": "string",
     "pattern": _NAME_PATTERN,
     "description": (
-        "What people call the field. Stored in Unicode NFC without outer white space: then 1 to "
-        "255 characters on one line. One of more than 255 that NFC makes fit is taken as well. "
-        "Need not be unique."
+        "The name of the field for people. It is stored in Unicode NFC, without leading or "
+        "trailing white space, and has 1 to 255 characters on one line in that form. "
+        "It need not be unique."
     ),
     "examples": ["Loyalty tier"],
 }
 _SOURCE: Schema = {
     "type": "string",
     "enum": [source.value for source in Source],
-    "description": "Where the field came from. Only `api` fields are changed through the API.",
+    "description": "The origin of the field. Only `api` fields can be changed through the API.",
 }
 _WRITABLE: Schema = {
     "name": ref("NewName"),
@@ -162,7 +162,7 @@ _WRITABLE: Schema = {
     # No `default`: openapi-typescript would require the member in requests.
     "insertable": {
         "type": "boolean",
-        "description": "Whether the field can be inserted into content. A new field: `true`.",
+        "description": "Whether the field can be inserted into content. The default is `true`.",
     },
     "custom_insertion_code": ref("InsertionCode"),
     "custom_value_expression": ref("ValueExpression"),
@@ -172,7 +172,7 @@ _ESP_FIELD_NAME: Schema = {
     "type": ["string", "null"],
     "minLength": 1,
     "maxLength": LONGEST_ESP_FIELD_NAME,
-    "description": "The ESP's own name of the field; non-null exactly for integration fields.",
+    "description": "The ESP's name of the field. null for other sources.",
 }
 _MEMBERS: Schema = {
     "id": {**_ID, "description": "Assigned by the service, never used again."},
@@ -184,7 +184,7 @@ _MEMBERS: Schema = {
     "source": ref("Source"),
     "integration_id": {
         **_nullable(_ID),
-        "description": "The integration that syncs the field; non-null exactly for those.",
+        "description": "The integration that syncs the field. null for other sources.",
     },
     "esp_field_name": _ESP_FIELD_NAME,
     "custom_insertion_code": ref("InsertionCode"),
@@ -201,13 +201,13 @@ _SYNCED: Schema = {
         "properties": {"integration_id": {"type": "null"}, "esp_field_name": {"type": "null"}}
     },
 }
-_SENT_BACK: Schema = {
+_READ_ONLY: Schema = {
     name: {**_MEMBERS[name], "readOnly": True}
     for name in ("id", "source", "integration_id", "esp_field_name", "created_at", "updated_at")
 }
-_SENT_BACK_RULE = (
-    "A field that was read can be sent back: members that can't be set are accepted when they "
-    "equal what is stored, and refused otherwise."
+_READ_ONLY_RULE = (
+    "Read-only members are accepted if they equal the stored values, so a field that was read can "
+    "be sent back."
 )
 
 
@@ -221,20 +221,20 @@ def _closed_envelope(name: str) -> Schema:
 
 _DETAIL: Schema = {
     "type": "object",
-    "description": "One broken rule.",
+    "description": "A violation of one rule.",
     "properties": {
         "pointer": {
             "type": "string",
             "pattern": "^(?:/(?:[^~/]|~[01])*)*$",
-            "description": 'Where in the body (RFC 6901); `""` is the whole of it.',
+            "description": 'The place in the body (RFC 6901). `""` is the whole body.',
         },
         "code": {
             "type": "string",
             "enum": [*(rule.value for rule in Rule), "key_already_exists"],
         },
         "message": {"type": "string", "minLength": 1},
-        "suggestion": {"type": "string", "description": "What may have been meant."},
-        "existing_id": {**_ID, "description": "The field that has the key already."},
+        "suggestion": {"type": "string", "description": "A value that is probably meant."},
+        "existing_id": {**_ID, "description": "The id of the field that has this key."},
     },
     "required": ["pointer", "code", "message"],
 }
@@ -242,28 +242,28 @@ _ERROR_PARTS: Schema = {
     "ErrorCode": {
         "type": "string",
         "enum": list(STATUSES),
-        "description": "What went wrong, for programs. docs/errors.md#CODE describes each code.",
+        "description": "The cause, for programs. docs/errors.md#CODE describes each code.",
     },
     "ErrorRequestId": {
         "type": "string",
         "pattern": "^[A-Za-z0-9._-]{1,64}$",
-        "description": "The same as in `X-Request-Id` and in the service's log.",
+        "description": "The id in `X-Request-Id` and in the service's log.",
     },
     "ErrorReason": {
         "type": "string",
         "enum": ["field_not_api_managed", "insufficient_scope"],
-        "description": "Why it is forbidden.",
+        "description": "Why the request is forbidden.",
     },
     "ErrorDetails": {
         "type": "array",
         "minItems": 1,
-        "maxItems": MOST_DETAILS,
+        "maxItems": MAX_DETAILS,
         "items": ref("ErrorDetail"),
-        "description": f"All violations at once, up to {MOST_DETAILS:,}.",
+        "description": f"All violations, up to {MAX_DETAILS:,}.",
     },
     "ErrorDetail": _DETAIL,
 }
-"""What an error object and a problem document have in common."""
+"""The members that the error object and the problem document have in common."""
 _ERROR_MEMBERS: Schema = {
     "code": ref("ErrorCode"),
     "request_id": ref("ErrorRequestId"),
@@ -276,11 +276,11 @@ _ERROR: Schema = _envelope(
         "type": "object",
         "properties": {
             **_ERROR_MEMBERS,
-            "message": {"type": "string", "minLength": 1, "description": "For people."},
+            "message": {"type": "string", "minLength": 1, "description": "The cause, for people."},
         },
         "required": ["code", "message", "request_id"],
     },
-    description="What every refusal looks like.",
+    description="The error object.",
 )
 _PROBLEM: Schema = {
     "type": "object",
@@ -314,7 +314,7 @@ SCHEMAS: Schema = {
     "Precondition": _PRECONDITION,
     "RecipientField": {
         "type": "object",
-        "description": "A recipient field: always all of these members. Tolerate further ones.",
+        "description": "A recipient field with all its members. Tolerate additional ones.",
         "properties": _MEMBERS,
         "required": list(_MEMBERS),
         "allOf": [*_values_by_type(ref("Timestamp")), _SYNCED],
@@ -325,7 +325,7 @@ SCHEMAS: Schema = {
     ),
     "RecipientFieldDraft": {
         "type": "object",
-        "description": "A field to make.",
+        "description": "A new field.",
         "properties": {
             **_WRITABLE,
             "key": ref("NewKey"),
@@ -340,10 +340,10 @@ SCHEMAS: Schema = {
     },
     "RecipientFieldChanges": {
         "type": "object",
-        "description": f"What to change; members left out stay. {_SENT_BACK_RULE}",
+        "description": f"The members to change. Omitted members stay the same. {_READ_ONLY_RULE}",
         "properties": {
             **_WRITABLE,
-            **_SENT_BACK,
+            **_READ_ONLY,
             "key": {**ref("Key"), "readOnly": True},
             "data_type": {**ref("DataType"), "readOnly": True},
         },
@@ -352,12 +352,12 @@ SCHEMAS: Schema = {
     "RecipientFieldReplacement": {
         "type": "object",
         "description": (
-            "What the field shall be; members left out take their defaults. `data_type` must be "
-            f"the stored one, and `key` the one in the path. {_SENT_BACK_RULE}"
+            "The new state of the field. Omitted members get their defaults. `data_type` must be "
+            f"the stored one, and `key` the one in the path. {_READ_ONLY_RULE}"
         ),
         "properties": {
             **_WRITABLE,
-            **_SENT_BACK,
+            **_READ_ONLY,
             "key": {**ref("NewKey", "The key in the path, or omitted."), "readOnly": True},
             "data_type": ref("DataType"),
         },
@@ -377,4 +377,4 @@ SCHEMAS: Schema = {
     **_ERROR_PARTS,
     "Problem": _PROBLEM,
 }
-"""What the document's paths refer to, by name."""
+"""The schemas by name."""

@@ -21,14 +21,14 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 from recipient_fields.domain.esp import Esp, EspField
-from recipient_fields.entrypoints.http.response_cache import KeptAnswers
-from recipient_fields.entrypoints.http.responses import Answer
+from recipient_fields.entrypoints.http.response_cache import ResponseCache
+from recipient_fields.entrypoints.http.responses import ReadResponse
 
 from .api import FIELDS, Api
 from .conftest import Stand
 
 BAKERY, BREWERY = OrganizationId(1), OrganizationId(2)
-LIST = Answer("1-1", b"[]")
+LIST = ReadResponse("1-1", b"[]")
 
 
 def meeting(revision: int | None, whose: OrganizationId = BAKERY) -> Credential:
@@ -39,92 +39,92 @@ def not_again() -> NoReturn:
     raise AssertionError("made again")
 
 
-def of_size(size: int) -> Answer:
-    return Answer("1-1", b"x" * size)
+def of_size(size: int) -> ReadResponse:
+    return ReadResponse("1-1", b"x" * size)
 
 
 class TestKeeping:
     def test_an_answer_is_made_once_for_a_revision(self):
-        kept = KeptAnswers(10_000)
-        assert kept.answer(meeting(5), "/", lambda: LIST) is LIST
-        assert kept.answer(meeting(5), "/", not_again) is LIST
+        cache = ResponseCache(10_000)
+        assert cache.get_or_create(meeting(5), "/", lambda: LIST) is LIST
+        assert cache.get_or_create(meeting(5), "/", not_again) is LIST
 
     @pytest.mark.parametrize("other", [4, 6])
     def test_another_revision_is_another_catalog_for_good(self, other):
-        kept = KeptAnswers(10_000)
-        kept.answer(meeting(5), "/", lambda: of_size(1))
-        kept.answer(meeting(other), "/", lambda: LIST)
-        assert kept.answer(meeting(other), "/", not_again) is LIST
-        assert kept.answer(meeting(5), "/", lambda: of_size(2)) == of_size(2)
+        cache = ResponseCache(10_000)
+        cache.get_or_create(meeting(5), "/", lambda: of_size(1))
+        cache.get_or_create(meeting(other), "/", lambda: LIST)
+        assert cache.get_or_create(meeting(other), "/", not_again) is LIST
+        assert cache.get_or_create(meeting(5), "/", lambda: of_size(2)) == of_size(2)
 
     def test_organizations_and_targets_are_kept_apart(self):
-        kept = KeptAnswers(10_000)
-        kept.answer(meeting(5), "/a", lambda: of_size(1))
-        assert kept.answer(meeting(5), "/b", lambda: LIST) is LIST
-        assert kept.answer(meeting(5, BREWERY), "/a", lambda: LIST) is LIST
+        cache = ResponseCache(10_000)
+        cache.get_or_create(meeting(5), "/a", lambda: of_size(1))
+        assert cache.get_or_create(meeting(5), "/b", lambda: LIST) is LIST
+        assert cache.get_or_create(meeting(5, BREWERY), "/a", lambda: LIST) is LIST
 
     def test_a_validator_that_knows_no_revision_has_each_answer_made(self):
-        kept = KeptAnswers(10_000)
-        kept.answer(meeting(None), "/", lambda: of_size(1))
-        assert kept.answer(meeting(None), "/", lambda: LIST) is LIST
+        cache = ResponseCache(10_000)
+        cache.get_or_create(meeting(None), "/", lambda: of_size(1))
+        assert cache.get_or_create(meeting(None), "/", lambda: LIST) is LIST
 
     def test_what_raises_is_not_kept(self):
         def fail() -> NoReturn:
             raise StorageUnavailable
 
-        kept = KeptAnswers(10_000)
+        cache = ResponseCache(10_000)
         with pytest.raises(StorageUnavailable):
-            kept.answer(meeting(5), "/", fail)
-        assert kept.answer(meeting(5), "/", lambda: LIST) is LIST
+            cache.get_or_create(meeting(5), "/", fail)
+        assert cache.get_or_create(meeting(5), "/", lambda: LIST) is LIST
 
     def test_what_was_asked_for_longest_ago_goes_first(self):
-        kept = KeptAnswers(80_000)
+        cache = ResponseCache(80_000)
         for whose in range(1, 9):
-            kept.answer(meeting(5, OrganizationId(whose)), "/", lambda: of_size(9_000))
-        kept.answer(meeting(5, OrganizationId(1)), "/", not_again)
-        kept.answer(meeting(5, OrganizationId(9)), "/", lambda: of_size(9_000))
+            cache.get_or_create(meeting(5, OrganizationId(whose)), "/", lambda: of_size(9_000))
+        cache.get_or_create(meeting(5, OrganizationId(1)), "/", not_again)
+        cache.get_or_create(meeting(5, OrganizationId(9)), "/", lambda: of_size(9_000))
         for whose in (1, 3, 9):
-            kept.answer(meeting(5, OrganizationId(whose)), "/", not_again)
-        assert kept.answer(meeting(5, OrganizationId(2)), "/", lambda: LIST) is LIST
+            cache.get_or_create(meeting(5, OrganizationId(whose)), "/", not_again)
+        assert cache.get_or_create(meeting(5, OrganizationId(2)), "/", lambda: LIST) is LIST
 
     def test_one_organization_does_not_displace_the_others(self):
-        kept = KeptAnswers(80_000)
-        kept.answer(meeting(5, BREWERY), "/", lambda: LIST)
+        cache = ResponseCache(80_000)
+        cache.get_or_create(meeting(5, BREWERY), "/", lambda: LIST)
         for number in range(1_000):
-            kept.answer(meeting(5), f"/?q={number}", lambda: of_size(500))
-        kept.answer(meeting(5, BREWERY), "/", not_again)
+            cache.get_or_create(meeting(5), f"/?q={number}", lambda: of_size(500))
+        cache.get_or_create(meeting(5, BREWERY), "/", not_again)
         there = [
             number
             for number in range(1_000)
-            if kept.answer(meeting(5), f"/?q={number}", lambda: LIST) is not LIST
+            if cache.get_or_create(meeting(5), f"/?q={number}", lambda: LIST) is not LIST
         ]
         assert 0 < len(there) * 500 < 80_000 / 8
 
     def test_headers_count_as_well(self):
-        kept = KeptAnswers(80_000)
+        cache = ResponseCache(80_000)
         query = "q=" + "%20" * 1_000
-        made = Answer("1-1", b"[]", {"Total-Count": "2", "Link": f'</?{query}>; rel="next"'})
+        made = ReadResponse("1-1", b"[]", {"Total-Count": "2", "Link": f'</?{query}>; rel="next"'})
         for number in range(100):
-            kept.answer(meeting(5), f"/?{number}", lambda: made)
+            cache.get_or_create(meeting(5), f"/?{number}", lambda: made)
         there = [
             number
             for number in range(100)
-            if kept.answer(meeting(5), f"/?{number}", lambda: LIST) is made
+            if cache.get_or_create(meeting(5), f"/?{number}", lambda: LIST) is made
         ]
         assert 0 < len(there) * len(query) < 80_000 / 8
 
     def test_nothing_is_kept_where_nothing_may_be(self):
-        kept = KeptAnswers(0)
-        kept.answer(meeting(5), "/", lambda: of_size(1))
-        assert kept.answer(meeting(5), "/", lambda: LIST) is LIST
+        cache = ResponseCache(0)
+        cache.get_or_create(meeting(5), "/", lambda: of_size(1))
+        assert cache.get_or_create(meeting(5), "/", lambda: LIST) is LIST
 
     def test_threads_never_get_an_answer_of_another_revision(self):
-        kept = KeptAnswers(50_000)
+        cache = ResponseCache(50_000)
 
         def ask(number: int) -> bool:
             revision, whose = number % 7, OrganizationId(number % 3)
-            made = Answer(f"{whose}-{revision}", b"x" * 1_000)
-            return kept.answer(meeting(revision, whose), "/", lambda: made) == made
+            made = ReadResponse(f"{whose}-{revision}", b"x" * 1_000)
+            return cache.get_or_create(meeting(revision, whose), "/", lambda: made) == made
 
         with ThreadPoolExecutor(8) as pool:
             assert all(pool.map(ask, range(5_000)))
