@@ -3,8 +3,8 @@
 import pytest
 from key_value_storage import KeyValueStorage
 
-from recipient_fields.adapters.contract import FieldRepositoryContract
 from recipient_fields.application import Storage
+from recipient_fields.testing import FieldRepositoryContract
 
 
 class TestKeyValueStorage(FieldRepositoryContract):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from recipient_fields.adapters.contract.examples import NOW, a_definition
 from recipient_fields.application import OrganizationRecord, Records, Snapshot
 from recipient_fields.domain import FieldId, Organization, OrganizationId, RecipientField
+from recipient_fields.testing.examples import NOW, a_definition
 
 OURS = OrganizationId(1)
 

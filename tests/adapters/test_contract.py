@@ -10,16 +10,6 @@ from attrs import evolve
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from recipient_fields.adapters.contract import (
-    READS,
-    WRITES,
-    StorageContract,
-    StorageOutageContract,
-    StorageUrlContract,
-    machine_for,
-)
-from recipient_fields.adapters.contract.examples import INSTANTS, NOW, a_definition
-from recipient_fields.adapters.contract.outcomes import patiently
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     ApiKeyRepository,
@@ -38,6 +28,16 @@ from recipient_fields.domain import (
     epoch_milliseconds,
 )
 from recipient_fields.domain.esp import SyncPlan
+from recipient_fields.testing import (
+    READS,
+    WRITES,
+    StorageContract,
+    StorageOutageContract,
+    StorageUrlContract,
+    machine_for,
+)
+from recipient_fields.testing.examples import INSTANTS, NOW, a_definition
+from recipient_fields.testing.outcomes import patiently
 
 PORTS = {
     "fields": FieldRepository,

@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from recipient_fields.adapters.contract import StorageContract, machine_for
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Storage
+from recipient_fields.testing import StorageContract, machine_for
 
 
 class TestMemoryStorage(StorageContract):

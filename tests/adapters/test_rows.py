@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 
-from recipient_fields.adapters.contract.examples import a_definition
-from recipient_fields.adapters.contract.outcomes import exact
-from recipient_fields.adapters.contract.strategies import stored_fields
 from recipient_fields.adapters.driver_errors import unavailable_on
 from recipient_fields.adapters.rows import UnreadableRow, field_values, read_field
 from recipient_fields.domain import FieldId, OrganizationId, RecipientField, StorageUnavailable
+from recipient_fields.testing.examples import a_definition
+from recipient_fields.testing.outcomes import exact
+from recipient_fields.testing.strategies import stored_fields
 
 
 @settings(deadline=None)

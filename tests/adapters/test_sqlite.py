@@ -11,7 +11,11 @@ from time import time_ns
 import pytest
 from hypothesis import given, settings
 
-from recipient_fields.adapters.contract import (
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.application import Storage
+from recipient_fields.entrypoints.composition import open_storage
+from recipient_fields.testing import (
     Call,
     StorageContract,
     StorageDurabilityContract,
@@ -21,11 +25,7 @@ from recipient_fields.adapters.contract import (
     machine_for,
     port_calls,
 )
-from recipient_fields.adapters.contract.examples import NOW, a_definition
-from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.application import Storage
-from recipient_fields.entrypoints.composition import open_storage
+from recipient_fields.testing.examples import NOW, a_definition
 
 
 @contextmanager

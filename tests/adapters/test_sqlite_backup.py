@@ -15,16 +15,16 @@ from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
 import pytest
 
-from recipient_fields.adapters.contract.examples import a_definition
 from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up, backup
 from recipient_fields.domain import StorageNotFound, StorageUnavailable
+from recipient_fields.testing.examples import a_definition
 
 from .snapshots import OURS, snapshot_of
 
 WRITE_UNTIL_KILLED = """
 import sys
 from itertools import count
-from recipient_fields.adapters.contract.examples import a_definition
+from recipient_fields.testing.examples import a_definition
 from recipient_fields.adapters.sqlite import SqliteStorage
 storage = SqliteStorage(sys.argv[1])
 for number in count():

@@ -12,14 +12,6 @@ from threading import Thread, Timer
 
 import pytest
 
-from recipient_fields.adapters.contract import READS, WRITES, race
-from recipient_fields.adapters.contract.examples import (
-    NOW,
-    a_definition,
-    a_grant,
-    an_integration_draft,
-    renaming,
-)
 from recipient_fields.adapters.rows import UnreadableRow
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.domain import (
@@ -28,6 +20,14 @@ from recipient_fields.domain import (
     RecipientField,
     StorageNotFound,
     StorageUnavailable,
+)
+from recipient_fields.testing import READS, WRITES, race
+from recipient_fields.testing.examples import (
+    NOW,
+    a_definition,
+    a_grant,
+    an_integration_draft,
+    renaming,
 )
 
 OURS = OrganizationId(1)

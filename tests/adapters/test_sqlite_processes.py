@@ -13,15 +13,15 @@ from time import sleep
 
 import pytest
 
-from recipient_fields.adapters.contract.examples import (
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.domain import IntegrationId, OrganizationId, sync_of
+from recipient_fields.testing.examples import (
     NOW,
     a_definition,
     an_esp_field,
     an_integration_draft,
     reporting,
 )
-from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.domain import IntegrationId, OrganizationId, sync_of
 
 pytestmark = pytest.mark.slow
 

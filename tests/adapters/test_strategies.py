@@ -11,7 +11,6 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from recipient_fields.adapters.contract import strategies
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -30,6 +29,7 @@ from recipient_fields.domain import (
     decide,
     sync_of,
 )
+from recipient_fields.testing import strategies
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from recipient_fields.adapters.contract import StorageTransferContract
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import Storage
+from recipient_fields.testing import StorageTransferContract
 
 from .postgres.server import EMPTY, execute, new_database
 

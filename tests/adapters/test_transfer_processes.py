@@ -20,7 +20,7 @@ FIELDS = 3
 COPY_AND_BE_KILLED = """
 import os, signal, sqlite3, sys
 from itertools import count
-from recipient_fields.adapters.contract.examples import NOW, a_definition
+from recipient_fields.testing.examples import NOW, a_definition
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.adapters.postgres.connection import PatientConnection

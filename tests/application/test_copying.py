@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import pytest
 from attrs import evolve
 
-from recipient_fields.adapters.contract.examples import NOW, a_definition, a_grant
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     CopiedRecords,
@@ -19,6 +18,7 @@ from recipient_fields.application import (
     copy_storage,
 )
 from recipient_fields.domain import StorageUnavailable
+from recipient_fields.testing.examples import NOW, a_definition, a_grant
 
 
 class NotTransferable:

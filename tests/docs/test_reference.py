@@ -25,7 +25,7 @@ PACKAGES = (
     "recipient_fields.domain.esp",
     "recipient_fields.application",
     "recipient_fields.adapters.client",
-    "recipient_fields.adapters.contract",
+    "recipient_fields.testing",
     "recipient_fields.adapters.esp",
     "recipient_fields.adapters.introspection",
     "recipient_fields.adapters.postgres",

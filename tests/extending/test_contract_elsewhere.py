@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 FORGETFUL = """
 from attrs import evolve
 import pytest
-from recipient_fields.adapters import contract
-from recipient_fields.adapters.contract import StorageContract
+from recipient_fields import testing
+from recipient_fields.testing import StorageContract
 from recipient_fields.adapters.memory import MemoryStorage
 
 class Forgetful:
@@ -37,7 +37,7 @@ class TestForgetful(StorageContract):
         return storage
 
 def test_it_is_the_wheels():
-    print(contract.__file__)
+    print(testing.__file__)
 """
 
 ALONE = """
@@ -60,7 +60,7 @@ class NothingElse(MetaPathFinder):
 
 sys.meta_path.insert(0, NothingElse())
 os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # Others here extend Hypothesis.
-from recipient_fields.adapters.contract import *
+from recipient_fields.testing import *
 print(StorageContract.__module__)
 """
 """Imports everything where only what the extra brings can be imported."""
@@ -70,7 +70,7 @@ def test_the_contracts_need_what_the_extra_testing_brings_and_nothing_else(
     ourselves: Installation, tmp_path: Path
 ) -> None:
     run = ourselves.run(sys.executable, "-c", ALONE, cwd=tmp_path)
-    assert (run.returncode, run.stdout) == (0, "recipient_fields.adapters.contract.storage\n"), run
+    assert (run.returncode, run.stdout) == (0, "recipient_fields.testing.storage\n"), run
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ SCRIPT = "import sys; from recipient_fields.entrypoints.cli import main; sys.exi
 """The command, by the interpreter that runs the suite."""
 
 CONTRACTS = """
-from recipient_fields.adapters.contract import (
+from recipient_fields.testing import (
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.adapters.contract import READS, WRITES
-from recipient_fields.adapters.contract.examples import NOW, a_definition
 from recipient_fields.application import Storage
 from recipient_fields.domain import StorageUnavailable
+from recipient_fields.testing import READS, WRITES
+from recipient_fields.testing.examples import NOW, a_definition
 
 from .conftest import ROOT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from recipient_fields.adapters.contract import (
+from recipient_fields.testing import (
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
-from recipient_fields.adapters.contract.concurrency import race
 from recipient_fields.application import RecipientFieldService, field_document
 from recipient_fields.domain import (
     ANY_VERSION,
@@ -31,6 +30,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
     VersionConflict,
 )
+from recipient_fields.testing.concurrency import race
 
 from ..http.api import FIELDS, Answer, Api
 from .checker import NEVER

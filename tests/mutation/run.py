@@ -29,6 +29,7 @@ from remainder import Trial, mutants, tried
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
 PACKAGE = Path("recipient_fields")
+SOURCES = ("domain", "application", "adapters", "entrypoints")
 
 AUTHENTICATION = (
     "domain/api_keys.py",
@@ -111,10 +112,13 @@ def _files(area: str) -> list[Path]:
 
 def _arrange(areas: list[str]) -> None:
     shutil.rmtree(WORK, ignore_errors=True)
-    sources = ("domain", "application", "adapters", "entrypoints")
-    for folder in (*sources, "tests"):
-        target = WORK / folder if folder == "tests" else WORK / PACKAGE / folder
-        shutil.copytree(ROOT / folder, target, ignore=shutil.ignore_patterns("__pycache__"))
+    targets = {
+        **{folder: PACKAGE / folder for folder in SOURCES},
+        "tests/contract": PACKAGE / "testing",
+        "tests": Path("tests"),
+    }
+    for folder, target in targets.items():
+        shutil.copytree(ROOT / folder, WORK / target, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests/mutation/quick.py", WORK / "conftest.py")
     files = [str(path) for area in areas for path in _files(area)]
     settings = {

@@ -11,8 +11,14 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("domain", "application", "adapters", "entrypoints")
-"""What is mapped to the import package."""
+PACKAGES = {
+    "domain": "domain",
+    "application": "application",
+    "adapters": "adapters",
+    "entrypoints": "entrypoints",
+    "testing": "tests/contract",
+}
+"""The folders of the packages in `recipient_fields`."""
 
 # What git ignores: all of it is made, not written. Hidden files are git's and CI's.
 _MADE = shutil.ignore_patterns(

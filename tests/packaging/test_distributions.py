@@ -15,7 +15,7 @@ from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 
 from .distributions import (
-    FOLDERS,
+    PACKAGES,
     ROOT,
     build,
     copy_tree,
@@ -55,22 +55,22 @@ def without_metadata(files: set[str]) -> set[str]:
     return {file for file in files if ".dist-info/" not in file}
 
 
-def test_the_wheel_holds_every_file_of_the_four_folders_and_no_other(
+def test_the_wheel_contains_every_file_of_the_packages_and_no_other(
     wheel: Path, checkout: Path
 ) -> None:
     mapped = {
-        f"recipient_fields/{folder}/{file}"
-        for folder in FOLDERS
+        f"recipient_fields/{package}/{file}"
+        for package, folder in PACKAGES.items()
         for file in files_in(checkout / folder)
     }
 
     assert without_metadata(files_of_wheel(wheel)) == mapped
 
 
-def test_each_of_the_four_folders_tells_type_checkers_that_it_is_typed(wheel: Path) -> None:
+def test_each_package_is_marked_as_typed(wheel: Path) -> None:
     marks = {file for file in files_of_wheel(wheel) if file.endswith("py.typed")}
 
-    assert marks == {f"recipient_fields/{folder}/py.typed" for folder in FOLDERS}
+    assert marks == {f"recipient_fields/{package}/py.typed" for package in PACKAGES}
 
 
 def test_the_wheel_holds_the_migrations(wheel: Path) -> None:

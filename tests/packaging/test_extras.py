@@ -29,8 +29,8 @@ BROUGHT = {
     ("introspection", "urllib3"): "import recipient_fields.adapters.introspection",
     ("postgres", "psycopg"): "import recipient_fields.adapters.postgres",
     ("postgres", "psycopg_pool"): "import recipient_fields.adapters.postgres",
-    ("testing", "hypothesis"): "import recipient_fields.adapters.contract",
-    ("testing", "pytest"): "import recipient_fields.adapters.contract",
+    ("testing", "hypothesis"): "import recipient_fields.testing",
+    ("testing", "pytest"): "import recipient_fields.testing",
 }
 """What an extra brings, and what of ours can't be done without it."""
 

@@ -19,13 +19,13 @@ pytestmark = pytest.mark.slow
 CORE = ("domain", "domain.esp", "application", "adapters.memory", "adapters.sqlite")
 NEEDS = {
     "adapters.client": "client",
-    "adapters.contract": "testing",
     "adapters.esp": "esp",
     "adapters.introspection": "introspection",
     "adapters.postgres": "postgres",
     "entrypoints.cli": "cli",
     "entrypoints.http": "http",
     "entrypoints.wsgi": "cli",
+    "testing": "testing",
 }
 """The importable modules that need an extra, and which."""
 

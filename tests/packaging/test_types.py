@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from .distributions import PACKAGES
 from .environments import Environment
 
 pytestmark = pytest.mark.slow
@@ -56,7 +57,7 @@ def verified(installed: Environment, package: str) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize("package", ["domain", "application", "adapters", "entrypoints"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_symbol_has_a_type_that_all_checkers_agree_on(
     installed: Environment, package: str
 ) -> None:

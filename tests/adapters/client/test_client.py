@@ -10,7 +10,6 @@ import pytest
 
 from recipient_fields.adapters.client import RecipientFieldsClient, RequestRefused
 from recipient_fields.adapters.client.connections import Request
-from recipient_fields.adapters.contract.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import (
@@ -33,6 +32,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     StorageUnavailable,
 )
+from recipient_fields.testing.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 
 from ..esp.server import Heard, Played, staged
 from ..postgres.examples import NOW

@@ -9,10 +9,10 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.adapters.client import RecipientFieldsClient
-from recipient_fields.adapters.contract import RecipientFieldsContract
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import RecipientFields, RecipientFieldService, Storage
+from recipient_fields.testing import RecipientFieldsContract
 
 from .live import Application, Keyring, application, served
 

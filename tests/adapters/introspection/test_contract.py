@@ -9,7 +9,6 @@ from datetime import timedelta
 import pytest
 from attrs import evolve
 
-from recipient_fields.adapters.contract import EndedKey, KeyValidatorContract, ValidKey
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import Core, IssuedKey, KeyValidator, StoredKeyValidator
@@ -21,6 +20,7 @@ from recipient_fields.domain import (
     Rejection,
     RejectionReason,
 )
+from recipient_fields.testing import EndedKey, KeyValidatorContract, ValidKey
 
 from ..esp.server import Stage
 from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens, validator_at

@@ -9,7 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from recipient_fields.adapters.contract import (
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
+from recipient_fields.application import Storage
+from recipient_fields.entrypoints.composition import open_storage
+from recipient_fields.testing import (
     Call,
     StorageContract,
     StorageDurabilityContract,
@@ -19,10 +23,6 @@ from recipient_fields.adapters.contract import (
     machine_for,
     port_calls,
 )
-from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
-from recipient_fields.application import Storage
-from recipient_fields.entrypoints.composition import open_storage
 
 from .server import EMPTY, execute, free_port
 

@@ -16,13 +16,13 @@ from psycopg.errors import InFailedSqlTransaction, QueryCanceled
 from psycopg.rows import dict_row
 from psycopg.types.string import TextLoader
 
-from recipient_fields.adapters.contract import (
+from recipient_fields.adapters.postgres import HostedPostgresStorage, PostgresStorage, migrate
+from recipient_fields.domain import KeyTaken, OrganizationId, StorageUnavailable
+from recipient_fields.testing import (
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
 )
-from recipient_fields.adapters.postgres import HostedPostgresStorage, PostgresStorage, migrate
-from recipient_fields.domain import KeyTaken, OrganizationId, StorageUnavailable
 
 from .examples import NOW, a_definition, permit, renaming
 from .server import execute, new_database

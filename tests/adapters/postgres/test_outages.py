@@ -19,11 +19,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from recipient_fields.adapters.contract.outcomes import attempt
 from recipient_fields.adapters.postgres import PostgresStorage, circuit_breaker, migrate
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, parse_url
 from recipient_fields.adapters.postgres.statements import Statement
 from recipient_fields.domain import OrganizationId, StorageUnavailable
+from recipient_fields.testing.outcomes import attempt
 
 from .examples import NOW, a_definition
 from .load import Load

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from recipient_fields.adapters.contract.examples import NOW
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import (
     PostgresStorage,
@@ -22,6 +21,7 @@ from recipient_fields.adapters.postgres import (
 )
 from recipient_fields.application import copy_storage
 from recipient_fields.domain import StorageNotEmpty, StorageUnavailable
+from recipient_fields.testing.examples import NOW
 
 from ..snapshots import OURS, nothing, snapshot_of
 from .server import PASSWORD, PostgresServer, eventually, execute, new_database

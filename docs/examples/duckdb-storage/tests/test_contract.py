@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from recipient_fields_duckdb import DuckdbStorage, open_storage
 
-from recipient_fields.adapters.contract import (
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import Storage
+from recipient_fields.testing import (
     Call,
     StorageContract,
     StorageDurabilityContract,
@@ -20,8 +22,6 @@ from recipient_fields.adapters.contract import (
     machine_for,
     port_calls,
 )
-from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.application import Storage
 
 
 @contextmanager
