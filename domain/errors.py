@@ -196,6 +196,10 @@ class VersionConflict(RecipientFieldsError):
         super().__init__(message)
 
 
+class InvalidStorageUrl(RecipientFieldsError):
+    """The storage URL is malformed, has a wrong option, or no adapter supports its scheme."""
+
+
 class StorageNotFound(RecipientFieldsError):
     """The storage does not exist, and the caller has asked not to create it."""
 

@@ -14,7 +14,7 @@ from recipient_fields.application import (
     Storage,
 )
 from recipient_fields.application import Core as Core  # what `open_core` gives
-from recipient_fields.domain import RecipientFieldsError
+from recipient_fields.domain import InvalidStorageUrl, RecipientFieldsError
 from recipient_fields.domain.esp import DIALECTS, Esp
 
 STORAGE_GROUP = "recipient_fields.storage"
@@ -36,10 +36,6 @@ _INTROSPECTION = {"introspection+https", "introspection+http"}
 _CLIENT_ID, _CLIENT_SECRET, _TOKEN = (
     f"{VARIABLE_PREFIX}INTROSPECTION_{name}" for name in ("CLIENT_ID", "CLIENT_SECRET", "TOKEN")
 )
-
-
-class UnknownStorage(RecipientFieldsError):
-    """No adapter opens this storage URL."""
 
 
 class NoBackup(RecipientFieldsError):
@@ -81,7 +77,7 @@ def open_core(
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
 ) -> Core:
-    """The use cases over the storage of that URL; UnknownStorage, MissingExtra, StorageUnavailable.
+    """Return the application services for the storage at that URL.
 
     `threads` will use it at once. `prepare`: see PostgresStorage. `make`: see SqliteStorage.
     `keys_url` and `environment`: see open_key_validator.
@@ -94,7 +90,7 @@ def open_core(
 def open_storage(url: str, *, threads: int = 1, prepare: bool = True, make: bool = True) -> Storage:
     """The storage of that URL: ours by its scheme, or one that an entry point opens.
 
-    UnknownStorage, StorageUnavailable; MissingExtra where the adapter's extra is not installed.
+    InvalidStorageUrl, StorageUnavailable; MissingExtra where the adapter's extra is not installed.
     """
     scheme, rest = _split(url)
     if scheme == "memory":
@@ -103,7 +99,7 @@ def open_storage(url: str, *, threads: int = 1, prepare: bool = True, make: bool
         return _open_sqlite(rest, make=make)
     if scheme in _POSTGRES:
         return _open_postgres(url, threads=threads, prepare=prepare)
-    opened: Storage = _plugin(STORAGE_GROUP, scheme, UnknownStorage, _NO_STORAGE)(url)
+    opened: Storage = _plugin(STORAGE_GROUP, scheme, InvalidStorageUrl, _NO_STORAGE)(url)
     return opened
 
 
@@ -121,7 +117,7 @@ def open_new_storage(url: str) -> Storage:
 def back_up_storage(url: str, file: Path) -> None:
     """Write a copy of the SQLite file of that URL to a new file.
 
-    Raises: NoBackup if the storage is not in a SQLite file. BackupFailed, UnknownStorage,
+    Raises: NoBackup if the storage is not in a SQLite file. BackupFailed, InvalidStorageUrl,
     StorageNotFound, StorageUnavailable.
     """
     scheme, path = _split(url)
@@ -260,7 +256,7 @@ def _require_printable(given: Mapping[str, str]) -> None:
 def _split(url: str) -> tuple[str, str]:
     scheme, colon, rest = url.partition(":")
     if not (scheme and colon):
-        raise UnknownStorage("A storage is a URL: memory:, sqlite:PATH or postgresql://…")
+        raise InvalidStorageUrl("A storage is a URL: memory:, sqlite:PATH or postgresql://…")
     return scheme, rest
 
 
@@ -268,7 +264,7 @@ def _open_memory(rest: str) -> Storage:
     from recipient_fields.adapters.memory import MemoryStorage
 
     if rest:
-        raise UnknownStorage("The memory storage is written memory: and nothing else.")
+        raise InvalidStorageUrl("The memory storage is written memory: and nothing else.")
     return MemoryStorage()
 
 
@@ -288,9 +284,9 @@ def _back_up_sqlite(path: str, file: Path) -> None:
 
 def _require_sqlite_path(path: str) -> None:
     if not path or path == ":memory:":
-        raise UnknownStorage("Write sqlite:PATH; for a storage without a file, memory:.")
+        raise InvalidStorageUrl("Write sqlite:PATH; for a storage without a file, memory:.")
     if path.startswith("//") and not path.startswith("///"):
-        raise UnknownStorage("Write sqlite:PATH; what follows two slashes would be a host.")
+        raise InvalidStorageUrl("Write sqlite:PATH; what follows two slashes would be a host.")
 
 
 def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:

@@ -20,6 +20,7 @@ from recipient_fields.domain import (
     InvalidApiKey,
     InvalidOrganization,
     InvalidQuery,
+    InvalidStorageUrl,
     KeyRefused,
     OrganizationChanged,
     OrganizationId,
@@ -43,7 +44,6 @@ from recipient_fields.entrypoints.composition import (
     NoBackup,
     NoFieldSource,
     UnknownKeyValidator,
-    UnknownStorage,
     UnusableCredentials,
     UnusableSettings,
 )
@@ -91,6 +91,7 @@ ADMINISTRATORS_ONLY = {
     InvalidApiKey,
     InvalidOrganization,
     InvalidQuery,
+    InvalidStorageUrl,
     ContentNotExportable,
     DigestTaken,
     EspRefused,
@@ -113,7 +114,6 @@ ADMINISTRATORS_ONLY = {
     SyncOvertaken,
     TooManyValues,
     UnknownKeyValidator,
-    UnknownStorage,
     UnusableCredentials,
     UnusableSettings,
 }
