@@ -24,7 +24,6 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import RowFactory, TupleRow, tuple_row
 from psycopg.waiting import Ready
 
-from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageUnavailable
 
 from .circuit_breaker import GLANCE_SECONDS, CircuitBreaker, CircuitOpen
@@ -42,7 +41,6 @@ _CONNECT_SECONDS_OF_SEVERAL = 1
 """Where there is another server to turn to."""
 _UNATTENDED_SECONDS = 0.5
 _CANCEL_SECONDS = 0.5
-_SOON_MILLISECONDS = 1
 _SILENCE_SECONDS = 30.0
 """Long enough for the server to commit a million rows."""
 
@@ -68,14 +66,11 @@ class DeadlineConnection(Connection[TupleRow]):
         super().__init__(pgconn, row_factory)
         self.prepared: set[bytes] = set()
         """The names of the statements that this connection knows."""
-        self.quickest: dict[bytes, float] = {}
-        """How many seconds the quickest answer took, by the name of the statement."""
         self._poll = select.poll()
         self._poll.register(self.pgconn.socket, select.POLLIN)
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """See Connection; NoAnswer where the deadline passes, and an interrupt ends it as well."""
-        about_to_wait()
         if self.breaker is not None:
             interval = GLANCE_SECONDS
             gen = self._watched(gen, self.breaker)
@@ -90,19 +85,14 @@ class DeadlineConnection(Connection[TupleRow]):
             self._abandon()
             raise
 
-    def wait_for(self, events: int, *, soon: bool = False) -> int:
-        """What the socket tells, of these events of `select.poll` or of its end.
+    def wait_for(self, events: int) -> int:
+        """Return which of these events of `select.poll` happened on the socket, or its end.
 
-        NoAnswer where the deadline passes first, and an interrupt ends it as well. What comes
-        `soon` is waited for a millisecond before the wait is told of.
+        Raises: NoAnswer if the deadline passes first.
         """
-        poll = self._poll
         try:
-            poll.modify(self.pgconn.socket, events)
-            happened = poll.poll(_SOON_MILLISECONDS) if soon else []
-            if not happened:
-                about_to_wait()
-                happened = self._poll_until_deadline()
+            self._poll.modify(self.pgconn.socket, events)
+            happened = self._poll_until_deadline()
         except (KeyboardInterrupt, SystemExit):
             self._abandon()
             raise

@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
-from math import inf
 from select import POLLIN, POLLOUT
-from time import monotonic
 from typing import Any, TypeAlias
 
 from attrs import field, frozen
@@ -33,10 +31,6 @@ Row: TypeAlias = tuple[Any, ...]
 
 _PARAMETER = re.compile(r"%\((\w+)\)s::(\w+)")
 _SENT_AS_THEY_ARE = frozenset({"text", "bytea"})
-_QUICK_SECONDS = 0.00025
-"""What it costs, roughly, to let another thread go on: who waits no longer does not.
-
-The quickest answer decides, because a busy process makes every other one seem to take longer."""
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 
 
@@ -98,11 +92,7 @@ _ROLLBACK = Statement("ROLLBACK")
 def ask(connection: DeadlineConnection, statement: Statement, values: Values) -> list[Row]:
     """The statement's rows; psycopg's errors."""
     _prepare(connection, statement)
-    quickest = connection.quickest.get(statement.name, inf)
-    began = monotonic()
-    send = partial(_send, connection, statement, values)
-    [result] = _exchange(connection, send, soon=quickest < _QUICK_SECONDS)
-    connection.quickest[statement.name] = min(quickest, monotonic() - began)
+    [result] = _exchange(connection, partial(_send, connection, statement, values))
     return _rows(result)
 
 
@@ -132,13 +122,8 @@ def roll_back(connection: DeadlineConnection) -> None:
     ask(connection, _ROLLBACK, {})
 
 
-def _exchange(
-    connection: DeadlineConnection, *requests: Callable[[], None], soon: bool = False
-) -> list[PGresult]:
-    """Send all, then receive all; what comes between leaves a connection that nobody can use.
-
-    `soon`: is the answer expected before it would pay to turn to something else?
-    """
+def _exchange(connection: DeadlineConnection, *requests: Callable[[], None]) -> list[PGresult]:
+    """Send all requests, then receive all results. Close the connection if that fails."""
     pgconn = connection.pgconn
     results: list[PGresult] = []
     try:
@@ -146,7 +131,7 @@ def _exchange(
         for send in requests:
             send()
         pgconn.pipeline_sync()
-        _receive(connection, results, len(requests), soon=soon)
+        _receive(connection, results, len(requests))
         pgconn.exit_pipeline_mode()
     except OperationalError:
         connection.close()
@@ -161,9 +146,7 @@ def _exchange(
     return results
 
 
-def _receive(
-    connection: DeadlineConnection, results: list[PGresult], number: int, *, soon: bool
-) -> None:
+def _receive(connection: DeadlineConnection, results: list[PGresult], number: int) -> None:
     """Gather the results of the `number` requests that were sent, and of the sync that ends them.
 
     psycopg's own generators let go of the interpreter nine times for each statement, and so does
@@ -177,20 +160,20 @@ def _receive(
         if consumed:  # Which sends as well: the last of the answers may have come with it.
             pgconn.consume_input()
     if not consumed:  # All is sent since, so something is still to come.
-        connection.wait_for(POLLIN, soon=soon)
+        connection.wait_for(POLLIN)
         pgconn.consume_input()
     for _ in range(number):
-        results.append(_next_result(connection, soon=soon))
+        results.append(_next_result(connection))
         pgconn.get_result()  # None, which ends what the request gave.
-    end = _next_result(connection, soon=soon)
+    end = _next_result(connection)
     if end.status != ExecStatus.PIPELINE_SYNC:  # To end an exchange may be to commit.
         raise error_from_result(end)
 
 
-def _next_result(connection: DeadlineConnection, *, soon: bool) -> PGresult:
+def _next_result(connection: DeadlineConnection) -> PGresult:
     pgconn = connection.pgconn
     while pgconn.is_busy():
-        connection.wait_for(POLLIN, soon=soon)
+        connection.wait_for(POLLIN)
         pgconn.consume_input()
     result = pgconn.get_result()
     if result is None:

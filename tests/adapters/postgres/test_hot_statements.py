@@ -18,7 +18,6 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.json import set_json_loads
 
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.adapters.postgres import connection as connection_module
 from recipient_fields.adapters.postgres.connection import DeadlineConnection
 from recipient_fields.adapters.postgres.statements import (
     Asked,
@@ -97,9 +96,9 @@ def test_answers_that_came_while_the_rest_was_sent_are_not_waited_for(
             small.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
         wait_for = connection.wait_for
 
-        def send_and_wait_for(events: int, *, soon: bool = False) -> int:
+        def send_and_wait_for(events: int) -> int:
             if not events & POLLOUT:
-                return wait_for(events, soon=soon)
+                return wait_for(events)
             busy.append(events)
             while connection.pgconn.flush():
                 wait_for(POLLOUT)
@@ -227,49 +226,6 @@ def test_a_statement_that_the_server_knows_already_is_asked_by_its_name(database
         connection.prepared.clear()
         assert ask(connection, ECHO, values) == answer
         assert ECHO.name in connection.prepared
-
-
-def test_only_a_statement_that_was_once_answered_at_once_is_waited_for_untold(
-    database: str, waits: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = {"text": "", "number": 1, "nothing": None}
-    monkeypatch.setattr(connection_module, "_SOON_MILLISECONDS", 20_000)
-    with DeadlineConnection.connect(database, autocommit=True) as connection:
-        ask(connection, ECHO, values)
-        assert waits
-        first = connection.quickest[ECHO.name]
-        assert 0 < first < 20
-
-        connection.quickest[ECHO.name] = 0.0
-        waits.clear()
-        ask(connection, ECHO, values)
-        assert waits == []
-
-        connection.quickest[ECHO.name] = 0.01
-        ask(connection, ECHO, values)
-        assert waits
-        assert connection.quickest[ECHO.name] <= 0.01
-
-
-def test_a_wait_is_told_of_once_an_answer_does_not_come_soon(
-    database: str, waits: list[str]
-) -> None:
-    sleep = Statement("SELECT pg_sleep(0.1)::text")
-    with DeadlineConnection.connect(database, autocommit=True) as connection:
-        ask(connection, sleep, {})
-        connection.quickest[sleep.name] = 0.0
-        waits.clear()
-        ask(connection, sleep, {})
-        assert waits == ["a wait"]
-
-
-def test_transactions_and_cursors_tell_that_they_may_wait(database: str, waits: list[str]) -> None:
-    with DeadlineConnection.connect(database, autocommit=True) as connection:
-        ask_in_transaction(connection, (ECHO, {"text": "", "number": 1, "nothing": None}))
-        assert waits
-        waits.clear()
-        connection.execute("SELECT 1")
-        assert waits
 
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
