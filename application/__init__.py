@@ -31,7 +31,6 @@ from .ports import (
 from .publication import PublishedCatalog, field_document, published
 from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
 from .snapshots import OrganizationRecord, Records, Snapshot
-from .waits import about_to_wait, when_about_to_wait
 
 __all__ = [
     "AUDIT",
@@ -70,10 +69,8 @@ __all__ = [
     "StoredKeyValidator",
     "SyncPlanner",
     "Transferable",
-    "about_to_wait",
     "copy_storage",
     "field_document",
     "published",
     "system_clock",
-    "when_about_to_wait",
 ]

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.application import when_about_to_wait
 
 from .adapters.postgres.server import (
     EMPTY,
@@ -60,12 +59,3 @@ def emptied_database(shared_database: str) -> str:
     """The migrated database without a row."""
     execute(shared_database, EMPTY)
     return shared_database
-
-
-@pytest.fixture
-def waits() -> Iterator[list[str]]:
-    """Holds an item for each wait that this thread is told of."""
-    told: list[str] = []
-    when_about_to_wait(lambda: told.append("a wait"))
-    yield told
-    when_about_to_wait(lambda: None)

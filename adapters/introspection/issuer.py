@@ -23,7 +23,6 @@ from urllib3.exceptions import (
 from urllib3.exceptions import TimeoutError as TimedOut
 from urllib3.util import parse_url
 
-from recipient_fields.application import about_to_wait
 from recipient_fields.domain import KeyValidationUnavailable
 
 from ..timely import body_of, connections_to, is_private
@@ -133,7 +132,6 @@ class Endpoint:
             return self._attempt(form, ends)
 
     def _attempt(self, form: str, ends: float) -> tuple[int, bytes]:
-        about_to_wait()
         with self._connections.urlopen(
             "POST",
             self._target,

@@ -11,7 +11,6 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any
 
-from recipient_fields.application import about_to_wait
 from recipient_fields.domain import StorageNotFound, StorageUnavailable
 
 from .queries import provide_functions
@@ -106,7 +105,6 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        about_to_wait()  # For the others, and then for the disk.
         # SQLite lets writers try again and again until they starve; threads of one process queue.
         if not self._writers.acquire(timeout=_BUSY_TIMEOUT_MILLISECONDS / 1_000):
             raise StorageUnavailable("SQLite: other writers did not finish in time")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import inf
 from threading import Event
 from time import monotonic, sleep
 from typing import Any
 
 from waitress.task import ThreadedTaskDispatcher
-
-from recipient_fields.application import when_about_to_wait
 
 from .connections import LONGEST_WAIT, Connection
 from .request_queue import RequestQueue
@@ -29,9 +26,9 @@ class Workers(ThreadedTaskDispatcher):
 
     Whoever leads polls the connections and then answers what it has read, itself: to hand each
     request to another thread costs as much as to answer it, because both then wait for the
-    interpreter. Meanwhile its lead is lent. A follower takes it where an answer takes longer: that
-    is announced before a wait (`about_to_wait`), or found out within two looks. The last one that
-    could lead answers nothing, so that there is always one to poll.
+    interpreter. Meanwhile its lead is lent. A follower takes it if the answer takes
+    longer than two looks. The last one that could lead answers nothing, so that there is always one
+    to poll.
 
     This is the pattern Leader/Followers (Schmidt and others, 2000), but for lending.
 
@@ -124,7 +121,6 @@ class Workers(ThreadedTaskDispatcher):
 
     def handler_thread(self, thread_no: int) -> None:
         """See ThreadedTaskDispatcher."""
-        when_about_to_wait(partial(self._hand_over, thread_no))
         while True:
             with self.lock:
                 self._followers += 1

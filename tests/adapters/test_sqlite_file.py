@@ -317,15 +317,6 @@ def test_an_sqlite_without_strict_tables_is_refused(
     assert not database.exists()
 
 
-def test_writers_say_that_they_may_wait_and_readers_do_not(
-    storage: SqliteStorage, waits: list[str]
-) -> None:
-    storage.fields.all(OURS)
-    assert waits == []
-    storage.fields.add(OURS, a_definition("town"))
-    assert waits == ["a wait"]
-
-
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_file_that_was_removed_or_replaced_takes_no_more_writes(
     database: Path, storage: SqliteStorage, replaced: bool

@@ -14,7 +14,6 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 from attrs import frozen
 
-from recipient_fields.application import about_to_wait
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
 
@@ -85,7 +84,7 @@ class Host:
         listening = listen("127.0.0.1", 0, shared=False)
         self.address: tuple[str, int] = listening.getsockname()
         self.release = Event()
-        """What `/wait` waits for, and `/announced`, which says so before."""
+        """What `/wait` waits for."""
         self.answered = 0
         self.listener = Listener(
             self._app, listening, threads=threads, connections=connections, shared=False
@@ -129,9 +128,7 @@ class Host:
     def _app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         self.begun += 1
         kind = environ["PATH_INFO"].split("/")[1]
-        if kind == "announced":
-            about_to_wait()
-        if kind in {"wait", "announced"}:
+        if kind == "wait":
             assert self.release.wait(HANGS)
         self.answered += 1
         if kind in {"204", "304"}:

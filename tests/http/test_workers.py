@@ -11,7 +11,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from recipient_fields.application import about_to_wait
 from recipient_fields.entrypoints.server import workers
 from recipient_fields.entrypoints.server.workers import Workers
 
@@ -31,20 +30,7 @@ def test_whoever_polls_also_answers() -> None:
         assert len({peer.get("/thread").body for _ in range(10) for peer in peers}) == 1
 
 
-@pytest.mark.usefixtures("seldom_looked")
-def test_another_thread_polls_while_an_announced_wait_lasts() -> None:
-    with host(threads=2) as it:
-        began = time.monotonic()
-        waiting = it.working("/announced")
-        peer = it.connect()
-        assert peer.get("/").body == b"ok"
-        assert time.monotonic() - began < 0.5
-        it.release.set()
-        assert waiting.answer().body == b"ok"
-        assert peer.get("/").body == b"ok"
-
-
-def test_a_wait_that_nobody_announced_is_found_out() -> None:
+def test_another_thread_polls_while_an_answer_takes_long() -> None:
     with host(threads=2) as it:
         waiting = it.working("/wait")
         assert it.connect().get("/").body == b"ok"
@@ -53,12 +39,11 @@ def test_a_wait_that_nobody_announced_is_found_out() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-@pytest.mark.parametrize("kind", ["/wait", "/announced"])
 def test_no_more_wait_at_once_than_there_are_threads_and_connections_are_still_polled(
-    threads: int, kind: str
+    threads: int,
 ) -> None:
     with host(threads=threads) as it:
-        waiting = [it.working(kind) for _ in range(threads)]
+        waiting = [it.working() for _ in range(threads)]
         queued = it.connect()
         queued.ask("/")
         eventually(lambda: it.listener.task_dispatcher.in_flight == threads + 1)
@@ -86,8 +71,6 @@ class Task:
             office.at_once += 1
             office.most = max(office.most, office.at_once)
         kind = random.randrange(4)
-        if kind == 0:
-            about_to_wait()
         if kind <= 1:
             time.sleep(0.002)
         with office.lock:
@@ -186,47 +169,6 @@ def test_nobody_waits_for_more_while_something_is_to_be_answered(
         peer.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n" * 30)
         assert [peer.answer().body for _ in range(30)] == [b"ok"] * 30
         assert time.monotonic() - began < 1
-
-
-@pytest.mark.usefixtures("seldom_looked")
-def test_a_follower_that_wakes_late_leaves_the_answering_to_who_leads_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It was woken because of a wait that turned out to be short. One must be left to poll."""
-    most, at_once, lock, released = 0, 0, Lock(), Event()
-
-    def short() -> None:
-        about_to_wait()
-
-    def long() -> None:
-        nonlocal most, at_once
-        with lock:
-            at_once += 1
-            most = max(most, at_once)
-        released.wait(0.3)
-        with lock:
-            at_once -= 1
-
-    brought = iter([[short], [long, long]])
-
-    def turn(_seconds: float) -> None:
-        for service in next(brought, []):
-            answering.add_task(Mock(service=service, writes=False))
-        time.sleep(0.001)
-
-    answering = Workers(turn, 1)
-    awake = answering.queue_cv._acquire_restore
-
-    def wake_late(state: object) -> None:
-        time.sleep(0.05)
-        awake(state)
-
-    monkeypatch.setattr(answering.queue_cv, "_acquire_restore", wake_late, raising=False)
-    with leading(answering):
-        time.sleep(0.5)
-        released.set()
-    answering.shutdown()
-    assert most == 1
 
 
 def test_a_turn_that_fails_ends_the_host() -> None:

@@ -103,13 +103,6 @@ class TestTheQuestion:
         assert issuer.heard == []
 
 
-def test_who_asks_says_before_that_it_may_wait(
-    validator: IntrospectionKeyValidator, waits: list[str]
-) -> None:
-    validator.validate(TOKEN)
-    assert waits == ["a wait"]
-
-
 def test_basic_credentials_are_encoded_as_the_rfc_says() -> None:
     assert basic("s6BhdRkqt3", "7Fjfp0ZBr1KtDRbnfVdmIw") == (
         "Basic czZCaGRSa3F0Mzo3RmpmcDBaQnIxS3REUmJuZlZkbUl3"
