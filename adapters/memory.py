@@ -15,7 +15,6 @@ from recipient_fields.application import (
     FieldChange,
     FieldCheck,
     FieldRepository,
-    IntegrationChange,
     IntegrationCheck,
     IntegrationRepository,
     KeyChange,
@@ -383,17 +382,12 @@ class MemoryIntegrationRepository:
             self._integrations[integration.id] = integration
             return integration
 
-    def update(
-        self,
-        organization_id: OrganizationId,
-        integration_id: IntegrationId,
-        change: IntegrationChange,
-        /,
+    def rename(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
         """See IntegrationRepository."""
         with self._lock:
-            integration = self.get(organization_id, integration_id)
-            renamed = integration.renamed(change(integration).name)
+            renamed = self.get(organization_id, integration_id).renamed(name)
             self._integrations[integration_id] = renamed
             return renamed
 

@@ -4,8 +4,8 @@ from .administration import AUDIT, AdministrationService, IssuedKey
 from .clock import system_clock
 from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
 from .core import Core
+from .driving_ports import RecipientFields
 from .extras import MissingExtra
-from .inbound import RecipientFields
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import (
@@ -15,7 +15,6 @@ from .ports import (
     FieldChange,
     FieldCheck,
     FieldRepository,
-    IntegrationChange,
     IntegrationCheck,
     IntegrationRepository,
     KeyChange,
@@ -46,7 +45,6 @@ __all__ = [
     "FieldChange",
     "FieldCheck",
     "FieldRepository",
-    "IntegrationChange",
     "IntegrationCheck",
     "IntegrationRepository",
     "IntegrationService",

@@ -56,9 +56,7 @@ class IntegrationService:
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str
     ) -> Integration:
         """Give an integration another name. InvalidIntegration."""
-        return self.integrations.update(
-            organization_id, integration_id, lambda integration: integration.renamed(name)
-        )
+        return self.integrations.rename(organization_id, integration_id, name)
 
     def delete_integration(
         self,

@@ -59,9 +59,6 @@ KeySuccession: TypeAlias = Callable[[ApiKey], tuple[ApiKey, KeyGrant]]
 OrganizationCheck: TypeAlias = Callable[[OrganizationContents], None]
 """Raises if an organization with these contents may not be deleted."""
 
-IntegrationChange: TypeAlias = Callable[[Integration], Integration]
-"""What becomes of an integration. Has no other effect."""
-
 IntegrationCheck: TypeAlias = Callable[[tuple[RecipientField, ...]], None]
 """Raises where an integration with these fields may not go."""
 
@@ -215,16 +212,13 @@ class IntegrationRepository(Protocol):
         OrganizationNotFound where there is no such organization.
         """
 
-    def update(
-        self,
-        organization_id: OrganizationId,
-        integration_id: IntegrationId,
-        change: IntegrationChange,
-        /,
+    def rename(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
-        """Store the name that `change` gives the integration, and return it as it is stored.
+        """Store the integration's new name, and return the integration.
 
-        Nothing is stored where `change` raises. IntegrationNotFound where there is none.
+        Raises: IntegrationNotFound if the organization has no such integration; then
+        InvalidIntegration if the name is not one line of 1 to 255 characters.
         """
 
     def delete(

@@ -25,8 +25,8 @@ from recipient_fields.domain import (
 )
 
 from .clock import system_clock
+from .driving_ports import RecipientFields
 from .identifiers import checks_identifiers
-from .inbound import RecipientFields
 from .ports import Clock, FieldRepository
 from .publication import PublishedCatalog
 

@@ -43,7 +43,7 @@ nitpicky = True
 # What is not ours is described elsewhere, and building asks no other site.
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!recipient_fields\b).*"),
-    (r"py:class", r"recipient_fields\.adapters\.rows\.(Row|T)"),  # type variables
+    (r"py:class", r"recipient_fields\.adapters\.row_mapping\.(Row|T)"),  # type variables
 ]
 
 myst_heading_anchors = 3

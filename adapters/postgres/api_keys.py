@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     whole_milliseconds,
 )
 
-from ..rows import Reading, found_key, stored_key
+from ..row_mapping import RowMapping, found_key, stored_key
 from .columns import (
     from_utc,
     optional_from_epoch,
@@ -139,7 +139,7 @@ class PostgresApiKeyRepository:
 
 def _found(row: Row) -> FoundKey:
     key_id, organization_id, access, revision, *instants = row
-    with Reading("api_keys", int(key_id)):
+    with RowMapping("api_keys", int(key_id)):
         expires_at, revoked_at, last_used_at = map(optional_from_epoch, instants)
     return found_key(
         int(key_id),

@@ -29,7 +29,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import SyncPlan
 
-from ..rows import Reading, plain_values, stored_field
+from ..row_mapping import RowMapping, plain_values, stored_field
 from .columns import from_optional_json, from_utc, optional_json, storable_id
 from .organizations import (
     LOCK_CATALOG,
@@ -332,7 +332,7 @@ def stored_values(field: RecipientField) -> Values:
 def read_field(row: tuple[Any, ...]) -> RecipientField:
     """The field that a row of COLUMNS holds."""
     *plain, allowed_values, created_at, updated_at = row
-    with Reading("recipient_fields", row[0]):
+    with RowMapping("recipient_fields", row[0]):
         values: tuple[Any, ...] = (
             *plain,
             from_optional_json(allowed_values),

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from attrs import frozen
 from psycopg import Connection
 
-from recipient_fields.application import IntegrationChange, IntegrationCheck, SyncPlanner
+from recipient_fields.application import IntegrationCheck, SyncPlanner
 from recipient_fields.domain import (
     Catalog,
     IntegrationId,
@@ -22,7 +22,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-from ..rows import stored_integration
+from ..row_mapping import stored_integration
 from .columns import from_utc, optional_from_utc, optional_milliseconds, storable_id
 from .fields import PlannedRows, delete_fields, select_catalog
 from .organizations import lock_catalog, select_revision
@@ -95,22 +95,17 @@ class PostgresIntegrationRepository:
             raise OrganizationNotFound
         return draft.stored(IntegrationId(row[0]), organization_id)
 
-    def update(
-        self,
-        organization_id: OrganizationId,
-        integration_id: IntegrationId,
-        change: IntegrationChange,
-        /,
+    def rename(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
         """See IntegrationRepository."""
 
-        def update(connection: Connection[Any]) -> Integration:
-            integration = _get(connection, organization_id, integration_id)
-            renamed = integration.renamed(change(integration).name)
+        def rename(connection: Connection[Any]) -> Integration:
+            renamed = _get(connection, organization_id, integration_id).renamed(name)
             connection.execute(_RENAME, {"id": renamed.id, "name": renamed.name})
             return renamed
 
-        return self._database.write(update, first=lock_catalog(organization_id))
+        return self._database.write(rename, first=lock_catalog(organization_id))
 
     def delete(
         self,

@@ -19,7 +19,7 @@ from recipient_fields.domain import (
     whole_milliseconds,
 )
 
-from ..rows import Reading
+from ..row_mapping import RowMapping
 from .columns import from_utc, storable_id
 from .statements import Statement
 from .transactions import Transactions
@@ -148,7 +148,7 @@ def _found(row: tuple[Any, ...] | None) -> Organization:
 def read_organization(row: tuple[Any, ...]) -> Organization:
     """The organization that a row of COLUMNS holds."""
     organization_id, name, created_at = row
-    with Reading("organizations", organization_id):
+    with RowMapping("organizations", organization_id):
         return Organization(
             id=OrganizationId(organization_id), name=name, created_at=from_utc(created_at)
         )

@@ -24,7 +24,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration
 
-from ..rows import api_key_values, integration_values, map_rows, organization_values
+from ..row_mapping import api_key_values, integration_values, map_rows, organization_values
 from . import api_keys, fields, integrations, organizations
 from .connection import Parameters, PatientConnection
 from .errors import every_error_translated, one_line

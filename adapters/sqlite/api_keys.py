@@ -21,7 +21,7 @@ from recipient_fields.domain import (
     from_epoch_milliseconds,
 )
 
-from ..rows import Reading, found_key, stored_key
+from ..row_mapping import RowMapping, found_key, stored_key
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .organizations import catalog_revision
@@ -150,14 +150,14 @@ def _update(connection: sqlite3.Connection, key: ApiKey) -> None:
 
 
 def _found(row: tuple[Any, ...]) -> FoundKey:
-    with Reading("api_keys", row[0]):
+    with RowMapping("api_keys", row[0]):
         return found_key(*row[:4], *map(optional_instant, row[4:]))
 
 
 def read_api_key(row: tuple[Any, ...]) -> ApiKey:
     """The API key that a row of COLUMNS holds."""
     plain, created_at, later = row[:6], row[6], row[7:]
-    with Reading("api_keys", row[0]):
+    with RowMapping("api_keys", row[0]):
         values: tuple[Any, ...] = (
             *plain,
             from_epoch_milliseconds(created_at),

@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import SyncPlan
 
-from ..rows import field_values, plain_values, read_field
+from ..row_mapping import field_values, plain_values, read_field
 from .columns import storable_id
 from .database import Database
 from .organizations import catalog_revision, move_revision

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from recipient_fields.application import IntegrationChange, IntegrationCheck, SyncPlanner
+from recipient_fields.application import IntegrationCheck, SyncPlanner
 from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
@@ -22,7 +22,7 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-from ..rows import Reading, stored_integration
+from ..row_mapping import RowMapping, stored_integration
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .fields import apply_plan, delete_fields, select_fields
@@ -67,17 +67,12 @@ class SqliteIntegrationRepository:
             (integration_id,) = connection.execute(_INSERT, values).fetchone()
             return draft.stored(IntegrationId(integration_id), organization_id)
 
-    def update(
-        self,
-        organization_id: OrganizationId,
-        integration_id: IntegrationId,
-        change: IntegrationChange,
-        /,
+    def rename(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
         """See IntegrationRepository."""
         with self._database.writing() as connection:
-            integration = _get(connection, organization_id, integration_id)
-            renamed = integration.renamed(change(integration).name)
+            renamed = _get(connection, organization_id, integration_id).renamed(name)
             connection.execute(_RENAME, (renamed.name, renamed.id))
             return renamed
 
@@ -127,7 +122,7 @@ def _get(
 def read_integration(row: tuple[Any, ...]) -> Integration:
     """The integration that a row of COLUMNS holds."""
     *plain, created_at, last_synced_at = row
-    with Reading("integrations", row[0]):
+    with RowMapping("integrations", row[0]):
         values: tuple[Any, ...] = (
             *plain,
             from_epoch_milliseconds(created_at),

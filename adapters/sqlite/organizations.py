@@ -19,7 +19,7 @@ from recipient_fields.domain import (
     parse_organization_name,
 )
 
-from ..rows import Reading
+from ..row_mapping import RowMapping
 from .columns import storable_id
 from .database import Database
 
@@ -112,7 +112,7 @@ def _found(cursor: sqlite3.Cursor) -> Organization:
 def read_organization(row: tuple[int, str, int]) -> Organization:
     """The organization that a row of COLUMNS holds."""
     organization_id, name, created_at = row
-    with Reading("organizations", organization_id):
+    with RowMapping("organizations", organization_id):
         return Organization(
             id=OrganizationId(organization_id),
             name=name,

@@ -18,7 +18,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration
 
-from ..rows import (
+from ..row_mapping import (
     api_key_values,
     field_values,
     integration_values,

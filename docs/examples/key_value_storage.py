@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from recipient_fields.adapters.driver_errors import unavailable_on
 from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.adapters.rows import field_values, read_field
+from recipient_fields.adapters.row_mapping import field_values, read_field
 from recipient_fields.application import (
     FieldChange,
     FieldCheck,

@@ -12,7 +12,7 @@ from threading import Thread, Timer
 
 import pytest
 
-from recipient_fields.adapters.rows import UnreadableRow
+from recipient_fields.adapters.row_mapping import UnreadableRow
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.domain import (
     FieldKey,

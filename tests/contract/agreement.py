@@ -267,9 +267,7 @@ class _Side:
         return self._storage.integrations.add(self._organization_id(whose), draft)
 
     def rename_integration(self, whose: Nth | int, which: Nth | int, name: str) -> Integration:
-        return self._storage.integrations.update(
-            *self._integration(whose, which), lambda integration: integration.renamed(name)
-        )
+        return self._storage.integrations.rename(*self._integration(whose, which), name)
 
     def delete_integration(
         self, whose: Nth | int, which: Nth | int, check: IntegrationCheck

@@ -633,10 +633,8 @@ class ConcurrencyCases:
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        update = partial(
-            integrations.update, ours, integration.id, lambda found: found.renamed("Other")
-        )
-        meanwhile = Meanwhile(update, self.moment)
+        rename = partial(integrations.rename, ours, integration.id, "Other")
+        meanwhile = Meanwhile(rename, self.moment)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             meanwhile.happens()

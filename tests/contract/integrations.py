@@ -23,11 +23,11 @@ from recipient_fields.domain.esp import (
     Integration,
     IntegrationDraft,
     IntegrationNotFound,
+    InvalidIntegration,
 )
 
 from .examples import (
     INSTANTS,
-    LATER,
     LINES,
     NEVER_GIVEN,
     a_definition,
@@ -44,7 +44,7 @@ Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId
 
 BY_ID: dict[str, Call] = {
     "get": lambda integrations, whose, which: integrations.get(whose, which),
-    "update": lambda integrations, whose, which: integrations.update(whose, which, unreachable),
+    "rename": lambda integrations, whose, which: integrations.rename(whose, which, ""),
     "delete": lambda integrations, whose, which: integrations.delete(whose, which, unreachable),
     "sync": lambda integrations, whose, which: integrations.sync(whose, which, unreachable),
 }
@@ -112,7 +112,7 @@ class IntegrationCases:
         first, second, third = (
             integrations.add(ours, an_integration_draft(name=name)) for name in names
         )
-        first = integrations.update(ours, first.id, renaming("First"))
+        first = integrations.rename(ours, first.id, "First")
         second = integrations.sync(ours, second.id, reporting()).integration
         assert integrations.all(ours) == (first, second, third)
         assert first.id < second.id < third.id
@@ -204,20 +204,8 @@ class IntegrationCases:
             integrations.add(OrganizationId(never_given), an_integration_draft())
         assert integrations.all(integration.organization_id) == (integration,)
 
-    def test_a_change_is_given_the_stored_integration(
-        self, integrations: IntegrationRepository, ours: OrganizationId, synced: Integration
-    ) -> None:
-        given: list[Integration] = []
-
-        def change(integration: Integration) -> Integration:
-            given.append(integration)
-            return integration
-
-        assert integrations.update(ours, synced.id, change) == synced
-        assert set(map(exact, given)) == {exact(synced)}
-
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
-    def test_an_update_stores_the_name(
+    def test_a_rename_stores_the_name(
         self,
         integrations: IntegrationRepository,
         ours: OrganizationId,
@@ -226,10 +214,10 @@ class IntegrationCases:
     ) -> None:
         other = integrations.add(ours, an_integration_draft())
         expected = evolve(synced, name=name)
-        assert exact(integrations.update(ours, synced.id, renaming(name))) == exact(expected)
+        assert exact(integrations.rename(ours, synced.id, name)) == exact(expected)
         assert exact(integrations.all(ours)) == (exact(expected), exact(other))
 
-    def test_an_update_of_an_integration_stores_nothing_else(
+    def test_a_rename_changes_no_field_and_no_revision(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -237,34 +225,16 @@ class IntegrationCases:
         synced: Integration,
     ) -> None:
         before = fields.all(ours)
-        changed = evolve(
-            synced,
-            esp=Esp.BREVO,
-            name="Other",
-            created_at=LATER,
-            last_synced_at=None,
-        )
-        expected = evolve(synced, name="Other")
-        assert integrations.update(ours, synced.id, lambda _: changed) == expected
-        assert integrations.get(ours, synced.id) == expected
+        assert integrations.rename(ours, synced.id, "Other") == evolve(synced, name="Other")
         assert fields.all(ours) == before
 
-    @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
-    def test_an_update_of_an_integration_that_raises_stores_nothing(
-        self,
-        integrations: IntegrationRepository,
-        ours: OrganizationId,
-        integration: Integration,
-        refusal: BaseException,
+    def test_an_invalid_name_is_not_stored(
+        self, integrations: IntegrationRepository, ours: OrganizationId, integration: Integration
     ) -> None:
-        def change(_: Integration) -> Integration:
-            raise refusal
-
-        with pytest.raises(type(refusal)) as raised:
-            integrations.update(ours, integration.id, change)
-        assert raised.value is refusal
+        with pytest.raises(InvalidIntegration):
+            integrations.rename(ours, integration.id, "two\nlines")
         assert integrations.all(ours) == (integration,)
-        assert integrations.update(ours, integration.id, renaming("Other")).name == "Other"
+        assert integrations.rename(ours, integration.id, "Other").name == "Other"
 
     def test_a_delete_removes_the_integration_and_exactly_its_fields(
         self,
@@ -353,11 +323,6 @@ class IntegrationCases:
         gone = integrations.delete(ours, synced.id, permit_all)
         added = fields.add(ours, a_definition(gone[0].key))
         assert added.id > max(field.id for field in gone)
-
-
-def renaming(name: str) -> Callable[[Integration], Integration]:
-    """The change of an integration's name."""
-    return lambda integration: integration.renamed(name)
 
 
 def assert_comes_back(

@@ -70,8 +70,8 @@ WRITES: Final[dict[str, Call]] = {
     ),
     "api_keys.record_use": lambda storage: storage.api_keys.record_use(_OURS, _KEY, LATER),
     "integrations.add": lambda storage: storage.integrations.add(_OURS, an_integration_draft()),
-    "integrations.update": lambda storage: storage.integrations.update(
-        _OURS, _INTEGRATION, lambda integration: integration.renamed("Other list")
+    "integrations.rename": lambda storage: storage.integrations.rename(
+        _OURS, _INTEGRATION, "Other list"
     ),
     "integrations.sync": lambda storage: storage.integrations.sync(
         _OURS, _INTEGRATION, reporting(an_esp_field())

@@ -293,9 +293,9 @@ class SyncCases:
     def test_the_name_given_meanwhile_and_the_time_of_the_run_both_stay(
         self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration
     ) -> None:
-        integrations.update(ours, ourselves.id, lambda found: found.renamed("Other"))
+        integrations.rename(ours, ourselves.id, "Other")
         integrations.sync(ours, ourselves.id, reporting(CITY, AGE))
-        integrations.update(ours, ourselves.id, lambda found: found.renamed("Another"))
+        integrations.rename(ours, ourselves.id, "Another")
         expected = evolve(ourselves, name="Another", last_synced_at=LATER)
         assert integrations.get(ours, ourselves.id) == expected
 

@@ -281,7 +281,7 @@ def _fill_with_everything(storage: Storage) -> None:
     first, second = (storage.integrations.add(ours, an_integration_draft()) for _ in range(2))
     report = [an_esp_field(name, label=label) for name, label in LINES.items()]
     storage.integrations.sync(ours, second.id, reporting(*report))
-    storage.integrations.update(ours, first.id, lambda each: each.renamed("Renamed"))
+    storage.integrations.rename(ours, first.id, "Renamed")
     channels = cycle((API, ADMINISTRATOR, sync_of(first.id)))
     for number, (by, snippet) in enumerate(zip(channels, SNIPPETS.values(), strict=False)):
         definition = a_definition(f"field_{number}", by=by, custom_insertion_code=snippet)

@@ -32,7 +32,7 @@ PACKAGES = (
     "recipient_fields.adapters.sqlite",
 )
 STORAGE_IN_MEMORY = "recipient_fields.adapters.memory.MemoryStorage"
-WHOLE_MODULES = ("recipient_fields.adapters.driver_errors", "recipient_fields.adapters.rows")
+WHOLE_MODULES = ("recipient_fields.adapters.driver_errors", "recipient_fields.adapters.row_mapping")
 """Modules whose public names the page documents by `automodule`."""
 
 COMMANDS = commands()

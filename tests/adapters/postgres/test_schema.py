@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
-from recipient_fields.adapters.rows import UnreadableRow
+from recipient_fields.adapters.row_mapping import UnreadableRow
 from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
 
 from .examples import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from recipient_fields.adapters.rows import found_key, stored_key
+from recipient_fields.adapters.row_mapping import found_key, stored_key
 from recipient_fields.application import KeyChange, KeySuccession
 from recipient_fields.domain import (
     ApiKey,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from recipient_fields.adapters.rows import field_values, read_field
+from recipient_fields.adapters.row_mapping import field_values, read_field
 from recipient_fields.application import FieldChange, FieldCheck, PublishedCatalog, published
 from recipient_fields.domain import (
     Catalog,

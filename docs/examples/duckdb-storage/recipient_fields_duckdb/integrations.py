@@ -6,8 +6,8 @@ from typing import Any
 
 from attrs import frozen
 
-from recipient_fields.adapters.rows import stored_integration
-from recipient_fields.application import IntegrationChange, IntegrationCheck, SyncPlanner
+from recipient_fields.adapters.row_mapping import stored_integration
+from recipient_fields.application import IntegrationCheck, SyncPlanner
 from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
@@ -55,16 +55,11 @@ class DuckdbIntegrationRepository:
             insert(connection, "integrations", row)
             return draft.stored(integration_id, organization_id)
 
-    def update(
-        self,
-        organization_id: OrganizationId,
-        integration_id: IntegrationId,
-        change: IntegrationChange,
-        /,
+    def rename(
+        self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
         with self._database.writing() as connection:
-            integration = _get(connection, organization_id, integration_id)
-            renamed = integration.renamed(change(integration).name)
+            renamed = _get(connection, organization_id, integration_id).renamed(name)
             update(connection, "integrations", renamed.id, {"name": renamed.name})
             return renamed
 

@@ -2,7 +2,7 @@
 
 For adapters of others as for ours. A storage selects its columns in the order in which a function
 here takes them, and turns what it keeps in a form of its own, such as times, into what is asked
-for, as `Reading` that row. The domain judges what comes back: a row that breaks a rule is an
+for, as `RowMapping` that row. The domain judges what comes back: a row that breaks a rule is an
 UnreadableRow.
 """
 
@@ -42,7 +42,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp, Integration
 
 __all__ = [
-    "Reading",
+    "RowMapping",
     "UnreadableRow",
     "api_key_values",
     "field_values",
@@ -69,7 +69,7 @@ class UnreadableRow(Exception):
 
 
 @define  # Not frozen, which would cost twice the CPU: a list enters two for each row.
-class Reading:
+class RowMapping:
     """The block reads one row: what it finds to be no value of the domain makes it unreadable."""
 
     _table: str
@@ -114,7 +114,7 @@ def stored_field(
     updated_at: datetime,
 ) -> RecipientField:
     """The field that a row holds; what storages keep each in their own form stands last."""
-    with Reading("recipient_fields", field_id):
+    with RowMapping("recipient_fields", field_id):
         data_type = DataType(data_type_name)
         return RecipientField(
             id=FieldId(field_id),
@@ -176,7 +176,7 @@ def field_values(field: RecipientField) -> Mapping[str, str | int | None]:
 def read_field(row: Sequence[Any]) -> RecipientField:
     """Return the field of a row that holds `field_values`."""
     *plain, allowed, created_at, updated_at = row
-    with Reading("recipient_fields", row[0]):
+    with RowMapping("recipient_fields", row[0]):
         values: tuple[Any, ...] = (
             *plain,
             None if allowed is None else json.loads(allowed),
@@ -237,7 +237,7 @@ def stored_key(
     revoked_at: datetime | None,
 ) -> ApiKey:
     """The API key that a row holds; its times stand last."""
-    with Reading("api_keys", key_id):
+    with RowMapping("api_keys", key_id):
         return ApiKey(
             id=ApiKeyId(key_id),
             organization_id=OrganizationId(organization_id),
@@ -261,7 +261,7 @@ def stored_integration(
     last_synced_at: datetime | None,
 ) -> Integration:
     """The integration that a row holds; its times stand last."""
-    with Reading("integrations", integration_id):
+    with RowMapping("integrations", integration_id):
         return Integration(
             id=IntegrationId(integration_id),
             organization_id=OrganizationId(organization_id),
@@ -282,7 +282,7 @@ def found_key(
     last_used_at: datetime | None,
 ) -> FoundKey:
     """What a look-up reads of an API key and its organization; its times stand last."""
-    with Reading("api_keys", key_id):
+    with RowMapping("api_keys", key_id):
         return FoundKey(
             id=ApiKeyId(key_id),
             organization_id=OrganizationId(organization_id),
