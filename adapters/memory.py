@@ -42,6 +42,7 @@ from recipient_fields.domain import (
     FieldReference,
     FoundKey,
     IntegrationId,
+    InvalidStorageUrl,
     KeyGrant,
     Organization,
     OrganizationContents,
@@ -57,9 +58,19 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-__all__ = ["MemoryStorage"]
+__all__ = ["MemoryStorage", "open_storage"]
 
 T = TypeVar("T")
+
+
+def open_storage(url: str) -> MemoryStorage:
+    """Return a new, empty storage for the URL `memory:`.
+
+    Raises: InvalidStorageUrl if a path or an option follows.
+    """
+    if url != "memory:":
+        raise InvalidStorageUrl("Invalid storage URL: write memory: without a path or options.")
+    return MemoryStorage()
 
 
 class MemoryStorage:

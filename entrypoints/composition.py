@@ -72,31 +72,30 @@ def open_core(
     *,
     threads: int = 1,
     prepare: bool = True,
-    make: bool = True,
     field_limit: int = DEFAULT_FIELD_LIMIT,
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
 ) -> Core:
     """Return the application services for the storage at that URL.
 
-    `threads` will use it at once. `prepare`: see PostgresStorage. `make`: see SqliteStorage.
+    `threads` will use it at once. `prepare`: see PostgresStorage.
     `keys_url` and `environment`: see open_key_validator.
     """
     validator = open_key_validator(keys_url, environment or {})
-    storage = open_storage(storage_url, threads=threads, prepare=prepare, make=make)
+    storage = open_storage(storage_url, threads=threads, prepare=prepare)
     return Core.over(storage, field_limit=field_limit, validator=validator)
 
 
-def open_storage(url: str, *, threads: int = 1, prepare: bool = True, make: bool = True) -> Storage:
+def open_storage(url: str, *, threads: int = 1, prepare: bool = True) -> Storage:
     """The storage of that URL: ours by its scheme, or one that an entry point opens.
 
     InvalidStorageUrl, StorageUnavailable; MissingExtra where the adapter's extra is not installed.
     """
-    scheme, rest = _split(url)
+    scheme, _ = _split(url)
     if scheme == "memory":
-        return _open_memory(rest)
+        return _open_memory(url)
     if scheme == "sqlite":
-        return _open_sqlite(rest, make=make)
+        return _open_sqlite(url)
     if scheme in _POSTGRES:
         return _open_postgres(url, threads=threads, prepare=prepare)
     opened: Storage = _plugin(STORAGE_GROUP, scheme, InvalidStorageUrl, _NO_STORAGE)(url)
@@ -114,18 +113,26 @@ def open_new_storage(url: str) -> Storage:
     return open_storage(url)
 
 
+def existing_storage(url: str) -> str:
+    """Return the URL for commands that don't create a storage.
+
+    A missing SQLite file is then an error, unless the URL has the option `create`.
+    """
+    return _without_creation(url) if _split(url)[0] == "sqlite" else url
+
+
 def back_up_storage(url: str, file: Path) -> None:
     """Write a copy of the SQLite file of that URL to a new file.
 
     Raises: NoBackup if the storage is not in a SQLite file. BackupFailed, InvalidStorageUrl,
     StorageNotFound, StorageUnavailable.
     """
-    scheme, path = _split(url)
+    scheme, _ = _split(url)
     if scheme in _POSTGRES:
         raise NoBackup("`backup` is for SQLite. Back up PostgreSQL with pg_dump.")
     if scheme != "sqlite":
         raise NoBackup("`backup` is for SQLite. Use the tools of this storage's technology.")
-    _back_up_sqlite(path, file)
+    _back_up_sqlite(url, file)
 
 
 def storage_kind(url: str) -> str:
@@ -260,33 +267,30 @@ def _split(url: str) -> tuple[str, str]:
     return scheme, rest
 
 
-def _open_memory(rest: str) -> Storage:
-    from recipient_fields.adapters.memory import MemoryStorage
+def _open_memory(url: str) -> Storage:
+    from recipient_fields.adapters.memory import open_storage
 
-    if rest:
-        raise InvalidStorageUrl("The memory storage is written memory: and nothing else.")
-    return MemoryStorage()
+    return open_storage(url)
 
 
-def _open_sqlite(path: str, *, make: bool) -> Storage:
-    from recipient_fields.adapters.sqlite import SqliteStorage
+def _open_sqlite(url: str) -> Storage:
+    from recipient_fields.adapters.sqlite import open_storage
 
-    _require_sqlite_path(path)
-    return SqliteStorage(path, make=make)
+    return open_storage(url)
 
 
-def _back_up_sqlite(path: str, file: Path) -> None:
+def _without_creation(url: str) -> str:
+    from recipient_fields.adapters.sqlite.url import without_creation
+
+    return without_creation(url)
+
+
+def _back_up_sqlite(url: str, file: Path) -> None:
     from recipient_fields.adapters.sqlite import back_up
+    from recipient_fields.adapters.sqlite.url import parse_url
 
-    _require_sqlite_path(path)
-    back_up(Path(path), file)
-
-
-def _require_sqlite_path(path: str) -> None:
-    if not path or path == ":memory:":
-        raise InvalidStorageUrl("Write sqlite:PATH; for a storage without a file, memory:.")
-    if path.startswith("//") and not path.startswith("///"):
-        raise InvalidStorageUrl("Write sqlite:PATH; what follows two slashes would be a host.")
+    path, _ = parse_url(url)
+    back_up(path, file)
 
 
 def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:

@@ -32,7 +32,7 @@ def back_up(source: Path, backup: Path) -> None:
     """
     if os.path.lexists(backup):
         raise BackupFailed(f"The file {backup} already exists. Choose another name.")
-    with closing(Database(source, make=False)) as database, database.reading() as connection:
+    with closing(Database(source, create=False)) as database, database.reading() as connection:
         # The backup begins again whenever another process has written, and might never end,
         # unless its transaction sees one state of the file. That transaction begins with a read.
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()

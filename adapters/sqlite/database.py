@@ -27,8 +27,8 @@ class Database:
     What the driver raises becomes StorageUnavailable here, and nowhere else.
     """
 
-    def __init__(self, path: Path, *, make: bool = True) -> None:
-        self._make = make
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        self._create = create
         self._path = path.absolute()  # Whoever embeds this may change folders.
         self._file: tuple[int, int] | None = None
         self._lock = Lock()
@@ -145,7 +145,7 @@ class Database:
             if self._idle:
                 return self._idle.pop()
         self._require_own_file()  # Else the connection would make a file anew.
-        if not self._make and self._find_file() is None:
+        if not self._create and self._find_file() is None:
             raise StorageNotFound(f"There is no SQLite file {self._path}.")
         connection = self._connect()
         if self._file is None:
@@ -180,8 +180,8 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path if self._make else f"{self._path.as_uri()}?mode=rw",
-            uri=not self._make,
+            self._path if self._create else f"{self._path.as_uri()}?mode=rw",
+            uri=not self._create,
             isolation_level=None,
             check_same_thread=False,
         )

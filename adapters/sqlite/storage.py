@@ -29,15 +29,15 @@ class SqliteStorage:
 
     Several processes may use the file at once. Raises: StorageUnavailable if the file can't be
     opened or belongs to a newer version, or if the SQLite library is older than 3.37;
-    StorageNotFound if the file does not exist and `make` is false.
+    StorageNotFound if the file does not exist and `create` is false.
     """
 
-    def __init__(self, path: Path | str, *, make: bool = True) -> None:
+    def __init__(self, path: Path | str, *, create: bool = True) -> None:
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             oldest = ".".join(map(str, OLDEST_SQLITE))
             message = f"SQLite {sqlite3.sqlite_version} is too old. Use {oldest} or newer."
             raise StorageUnavailable(message)
-        self._database = Database(Path(path), make=make)
+        self._database = Database(Path(path), create=create)
         try:
             self._database.migrate()
         except BaseException:

@@ -16,7 +16,7 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound
 
-from ..composition import open_new_storage, open_storage
+from ..composition import existing_storage, open_new_storage, open_storage
 from .options import option
 from .output import counted, note
 
@@ -39,7 +39,7 @@ def copy(storage: str, to: str) -> None:
     """
     began = monotonic()
     with (
-        _opened("source", lambda: open_storage(storage, make=False)) as source,
+        _opened("source", lambda: open_storage(existing_storage(storage))) as source,
         _opened("target", lambda: open_new_storage(to)) as target,
     ):
         copied = copy_storage(source, target, on_progress=_Progress())

@@ -16,7 +16,7 @@ import click
 from recipient_fields.domain import LARGEST_INTEGER, DataType, Unchanged
 from recipient_fields.domain.esp import Esp
 
-from ..composition import VARIABLE_PREFIX, Core, open_core
+from ..composition import VARIABLE_PREFIX, Core, existing_storage, open_core
 from ..references import is_id
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -185,5 +185,5 @@ def opened(storage: str, **settings: Any) -> Iterator[Core]:
 
 
 def existing(storage: str) -> AbstractContextManager[Core]:
-    """The same, where a misspelt path must not make an SQLite file."""
-    return opened(storage, make=False)
+    """Do the same, but don't create a SQLite file at a misspelt path."""
+    return opened(existing_storage(storage))

@@ -368,9 +368,9 @@ def test_a_storage_that_is_not_to_be_made_is_refused_and_makes_no_file(tmp_path:
     database = tmp_path / "100% caf\udce9?#.db"
 
     with pytest.raises(StorageNotFound, match="There is no SQLite file"):
-        SqliteStorage(database, make=False)
+        SqliteStorage(database, create=False)
     assert list(tmp_path.iterdir()) == []
 
     SqliteStorage(database).close()
-    with closing(SqliteStorage(database, make=False)) as storage:
+    with closing(SqliteStorage(database, create=False)) as storage:
         storage.check()

@@ -74,7 +74,10 @@ def test_a_missing_storage_is_one_clear_line_and_makes_no_file(
         ),
         ("memory:", "`backup` is for SQLite. Use the tools of this storage's technology."),
         ("duckdb:x", "`backup` is for SQLite. Use the tools of this storage's technology."),
-        ("sqlite:", "Write sqlite:PATH; for a storage without a file, memory:."),
+        (
+            "sqlite:",
+            "Invalid storage URL: use sqlite:PATH, or memory: for a storage without a file.",
+        ),
         ("nothing", "A storage is a URL: memory:, sqlite:PATH or postgresql://…"),
     ],
 )

@@ -45,7 +45,7 @@ def test_everything_is_copied_and_counted(
     assert run.out == ""
     counts = "1 organization, 0 integrations, 1 API key and 2 fields"
     assert re.fullmatch(rf"Copied {counts} in [0-9.]+ s\.\n", run.told())
-    copied = open_core(other, make=False)
+    copied = open_core(f"{other}?create=false")
     assert copied.fields.list_fields(manual.organization_id) == core.fields.list_fields(
         manual.organization_id
     )

@@ -83,6 +83,22 @@ def test_a_missing_file_is_one_clear_line_with_a_first_step_and_is_not_created(
     assert list(file.parent.iterdir()) == []
 
 
+def test_a_missing_file_is_created_if_the_url_says_so(cli: CommandLine, file: Path) -> None:
+    assert CommandLine(f"sqlite:{file}?create=true")(*LIST).document() == {"organizations": []}
+
+    assert cli(*LIST).document() == {"organizations": []}
+
+
+@pytest.mark.parametrize("command", [("migrate",), ("organizations", "create", "Acme")])
+def test_no_command_creates_a_file_if_the_url_forbids_it(
+    file: Path, command: tuple[str, ...]
+) -> None:
+    failure = CommandLine(f"sqlite:{file}?create=false")(*command).failure()
+
+    assert failure.startswith(f"There is no SQLite file {file}.")
+    assert list(file.parent.iterdir()) == []
+
+
 @pytest.mark.parametrize("variable", [None, "nosuch:"])
 @pytest.mark.parametrize(
     "arguments",
@@ -175,10 +191,12 @@ def test_a_new_file_is_made_once_however_many_commands_meet_it(script: Script) -
         ("\udcff:", r"There is no storage \udcff:."),
         ("memory", "A storage is a URL"),
         (":", "A storage is a URL"),
-        ("memory:x", "The memory storage is written memory: and nothing else."),
-        ("sqlite:", "Write sqlite:PATH"),
-        ("sqlite::memory:", "Write sqlite:PATH"),
-        ("sqlite://fields.db", "Write sqlite:PATH"),
+        ("memory:x", "Invalid storage URL: write memory: without a path or options."),
+        ("sqlite:", "Invalid storage URL: use sqlite:PATH"),
+        ("sqlite::memory:", "Invalid storage URL: use sqlite:PATH"),
+        ("sqlite://fields.db", "Invalid storage URL: use sqlite:PATH"),
+        ("sqlite:what?.db", "Unknown option in the storage URL: use only `create`."),
+        ("sqlite:fields.db?create=no", "Invalid value for option `create` of the storage URL"),
     ],
     ids=ascii,
 )
