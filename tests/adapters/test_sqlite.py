@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage, open_storage
 from recipient_fields.application import Storage
-from recipient_fields.entrypoints.composition import open_storage
 from recipient_fields.testing import (
     Call,
     StorageContract,
