@@ -53,7 +53,7 @@ def test_the_table_of_the_readme_is_the_same() -> None:
     page = (ROOT / "README.md").read_text("utf-8")
     readme = {"read": "read", "all": "read and change"}
 
-    assert [row[2:] for row in _rows(page.partition("## The rule at its heart")[2])[1:]] == [
+    assert [row[2:] for row in _rows(page.partition("## Permissions")[2])[1:]] == [
         [readme[_word(channel, origin)] for channel in [*CHANNELS.values()][:3]]
         for origin in ORIGINS.values()
     ]
