@@ -20,7 +20,9 @@ from recipient_fields.application import DEFAULT_FIELD_LIMIT, Pooled
 
 from ..composition import STORED_KEYS, Core, migrate_storage, storage_kind
 from ..http.app import DEFAULT_CACHE_BYTES, create_app
+from ..http.bodies import LARGEST_BODY
 from ..http.client_addresses import ClientAddresses, Network
+from ..http.host_rejections import HostRejections
 from ..http.openapi.reference_page import REFERENCE_PATH
 from ..http.readiness import CheckWithDeadline, PeriodicCheck
 from ..http.request_log import RequestLog
@@ -243,7 +245,8 @@ def serve(
                 connections=connections,
                 shared=reuse_port,
                 on_drain=drain,
-                request_log=host_log,
+                reject=HostRejections(host_log),
+                largest_body=LARGEST_BODY,
             )
         with _administered(admin_listen, core, metrics, check, server, host_log) as admin_url:
             readable = is_readable(log_format, sys.stderr)
@@ -319,7 +322,8 @@ def _administered(
     if address is None or metrics is None:
         yield None
         return
-    from ..server.admin import AdminListener, create_admin_app
+    from ..http.admin import create_admin_app
+    from ..server.admin import AdminListener
 
     metrics.watch_server(server)
     if isinstance(core.storage, Pooled):
@@ -327,7 +331,9 @@ def _administered(
     with PeriodicCheck(check) as last_check:
         with _binding(address, "--admin-listen"):
             app = create_admin_app(metrics, last_check, request_log)
-            listener = AdminListener(app, *address, request_log=request_log)
+            listener = AdminListener(
+                app, *address, reject=HostRejections(request_log), largest_body=LARGEST_BODY
+            )
         sys.setswitchinterval(_SWITCH_SECONDS)
         with listener:
             yield listener.url

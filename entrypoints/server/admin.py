@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import Thread
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 from wsgiref.types import WSGIApplication
 
-import falcon
-
-from ..http.app import create_app_without_routes
-from ..http.metrics import Metrics, MetricsPage
-from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
-from ..http.resources import Liveness, Readiness
+from ..rejections import RejectionHandler
 from .addresses import authority, listen
 from .connections import Connection
 from .listener import Listener
@@ -22,20 +16,6 @@ from .listener import Listener
 MOST_CONNECTIONS = 50
 
 _FAREWELL_SECONDS = 0.2
-
-
-def create_admin_app(
-    metrics: Metrics, check: Callable[[], None], request_log: RequestLog = DEFAULT_REQUEST_LOG
-) -> falcon.App[falcon.Request, falcon.Response]:
-    """`/healthz`, `/readyz` and `/metrics` as a WSGI application, without any API key.
-
-    `check` answers at once; it raises where the service is not ready.
-    """
-    app = create_app_without_routes(None, (), request_log)
-    app.add_route("/healthz", Liveness())
-    app.add_route("/readyz", Readiness(check))
-    app.add_route("/metrics", MetricsPage(metrics))
-    return app
 
 
 class AdminListener:
@@ -51,7 +31,8 @@ class AdminListener:
         host: str,
         port: int,
         *,
-        request_log: RequestLog = DEFAULT_REQUEST_LOG,
+        reject: RejectionHandler,
+        largest_body: int,
     ) -> None:
         """OSError where the address can't be bound."""
         listening = listen(host, port, shared=False)
@@ -62,7 +43,8 @@ class AdminListener:
             threads=0,
             connections=MOST_CONNECTIONS,
             shared=False,
-            request_log=request_log,
+            reject=reject,
+            largest_body=largest_body,
         )
         self._thread = Thread(target=self._listener.run, name="admin", daemon=True)
 

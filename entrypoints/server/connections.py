@@ -12,10 +12,7 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import ErrorTask, Task, WSGITask
 from waitress.utilities import build_http_date
 
-from ..http.client_addresses import Sender
-from ..http.media_types import JSON, PROBLEM, prefers_problem_document
-from ..http.problems import problem, render_error, render_problem
-from ..http.request_id import HIDDEN_KEY, choose_request_id, redacted_request_id
+from ..rejections import RejectedRequest
 from .framing import FramedRequest, Refusal
 from .request_queue import may_write
 
@@ -106,40 +103,28 @@ class RefusalTask(_Answering, ErrorTask):
     close_on_finish: bool
 
     def execute(self) -> None:
-        """Write the error object, or the problem document where the client prefers it."""
+        """Write the response that the listener's `RejectionHandler` returns."""
         request = self.request
-        refused = problem(getattr(request.error, "problem", "internal_error"))
-        request_id = choose_request_id(request.headers.get("X_REQUEST_ID"))
-        as_problem = prefers_problem_document(request.headers.get("ACCEPT", ""))
-        body = (render_problem if as_problem else render_error)(refused, request_id)
-        self.status = f"{refused.status.value} {refused.status.phrase}"
-        self.content_length = len(body)
-        self.response_headers = [
-            ("Content-Type", PROBLEM if as_problem else JSON),
-            ("Cache-Control", "no-store"),
-            ("Vary", "Authorization, Accept"),
-            ("X-Content-Type-Options", "nosniff"),
-            ("X-Request-Id", request_id),
-            *refused.headers.items(),
-        ]
-        self.close_on_finish = refused.code != "overloaded" or len(self.channel.requests) > 1
+        code = (
+            request.error.problem_code if isinstance(request.error, Refusal) else "internal_error"
+        )
+        response = self.channel.server.reject(
+            RejectedRequest(
+                code=code,
+                method=request.command,
+                peer=self.channel.addr[0],
+                headers=request.headers,
+                unparsed=request.header_plus,
+                seconds=monotonic() - request.began,
+            )
+        )
+        self.status = response.status
+        self.content_length = len(response.body)
+        self.response_headers = list(response.headers)
+        self.close_on_finish = code != "overloaded" or len(self.channel.requests) > 1
         head = self.build_response_header()
         self.wrote_header = True
-        headers = request.headers
-        self.channel.server.tell(
-            refused,
-            Sender(self.channel.addr[0], headers.get("X_FORWARDED_FOR"), headers.get("FORWARDED")),
-            request_id=self._shown(request_id),
-            method=request.command,
-            seconds=monotonic() - request.began,
-        )
-        self.channel.write_soon(head if request.command == "HEAD" else head + body)
-
-    def _shown(self, request_id: str) -> str:
-        """The id as the log may show it: it can be a key, which may stand behind the fault."""
-        if self.request.shows_twice(request_id):
-            return HIDDEN_KEY
-        return redacted_request_id(request_id, self.request.headers.get("AUTHORIZATION"))
+        self.channel.write_soon(head if request.command == "HEAD" else head + response.body)
 
 
 class Connection(HTTPChannel):

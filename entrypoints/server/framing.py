@@ -18,13 +18,9 @@ from waitress.parser import HTTPRequestParser
 from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
 from waitress.utilities import Error
 
-from ..http.bodies import LARGEST_BODY
-
 LARGEST_HEADERS = 16 * 1024
 """The request line and the headers, to the empty line that ends them."""
 LONGEST_REQUEST_LINE = 8 * 1024
-LARGEST_FRAMING = LARGEST_BODY
-"""What the lines of a chunked body may add to its content."""
 LARGEST_TRAILERS = 4 * 1024
 LONGEST_CHUNK_LINE = 256
 
@@ -63,9 +59,9 @@ class Unreadable(Exception):
 class Refusal(Error):
     """Why a request is not passed on, in the place where waitress looks for it."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.problem_code = code
 
 
 class ChunkedBody(ChunkedReceiver):
@@ -79,6 +75,11 @@ class ChunkedBody(ChunkedReceiver):
 
     _framing = 0
     _trailers = 0
+
+    def __init__(self, buffer: OverflowableBuffer, largest: int) -> None:
+        """Limit the content to `largest` bytes, and the lines around it to as many again."""
+        super().__init__(buffer)
+        self._largest = largest
 
     def received(self, s: bytes) -> int:
         """Take bytes up to the body's end; how many. Unreadable where they are no chunks."""
@@ -98,7 +99,7 @@ class ChunkedBody(ChunkedReceiver):
         line, newline, rest = data.partition(b"\n")
         self.control_line += line + newline
         self._framing += len(line) + len(newline)
-        if self._framing > LARGEST_FRAMING:
+        if self._framing > self._largest:
             raise Unreadable("payload_too_large")
         if self.all_chunks_received:
             self._trailers += len(line) + len(newline)
@@ -128,7 +129,7 @@ class ChunkedBody(ChunkedReceiver):
     def _begin_chunk(self, size: bytes) -> None:
         self.chunk_remainder = int(size, 16)
         self.all_chunks_received = self.chunk_remainder == 0
-        if len(self.buf) + self.chunk_remainder > LARGEST_BODY:
+        if len(self.buf) + self.chunk_remainder > self._largest:
             raise Unreadable("payload_too_large")
 
 
@@ -203,10 +204,6 @@ class FramedRequest(HTTPRequestParser):
             [line for line in sound if line.partition(b":")[0].lower() in _OF_REFUSALS]
         )
 
-    def shows_twice(self, text: str) -> bool:
-        """Is the text in this request's head more than once, as far as a fault left it unread?"""
-        return self.header_plus.count(text.encode()) > 1
-
     def parse_header(self, header_plus: bytes) -> None:
         """Read the whole head, and find out how the body is framed."""
         self.headers_finished = True
@@ -241,18 +238,19 @@ class FramedRequest(HTTPRequestParser):
     def _expected_body(self) -> ChunkedBody | FixedStreamReceiver | None:
         coding = self.headers.pop("TRANSFER_ENCODING", None)
         length = self.headers.get("CONTENT_LENGTH")
+        largest: int = self.adj.max_request_body_size
         if coding is not None:
             if self.version != "1.1" or length is not None or not coding:
                 _refuse_malformed()
             if coding.lower() != "chunked":
                 raise Unreadable("not_implemented")
-            return ChunkedBody(OverflowableBuffer(self.adj.inbuf_overflow))
+            return ChunkedBody(OverflowableBuffer(self.adj.inbuf_overflow), largest)
         if length is None:
             return None
         if not (length.isascii() and length.isdigit()):
             _refuse_malformed()
         digits = length.lstrip("0") or "0"
-        if len(digits) > len(str(LARGEST_BODY)) or int(digits) > LARGEST_BODY:
+        if len(digits) > len(str(largest)) or int(digits) > largest:
             raise Unreadable("payload_too_large")
         self.content_length = int(digits)
         buffer = OverflowableBuffer(self.adj.inbuf_overflow)

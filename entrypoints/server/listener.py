@@ -13,9 +13,7 @@ from wsgiref.types import WSGIApplication
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 
-from ..http.client_addresses import Sender
-from ..http.problems import Problem
-from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
+from ..rejections import RejectedRequest, RejectionHandler, RejectionResponse
 from .addresses import refuse_handshakes
 from .connections import Connection
 from .framing import LARGEST_HEADERS
@@ -64,12 +62,14 @@ class Listener(TcpWSGIServer):
         threads: int,
         connections: int,
         shared: bool,
-        request_log: RequestLog = DEFAULT_REQUEST_LOG,
+        reject: RejectionHandler,
+        largest_body: int,
     ) -> None:
         settings = Adjustments(
             ident=None,
             log_socket_errors=False,
             clear_untrusted_proxy_headers=False,  # The request log decides whom to trust.
+            max_request_body_size=largest_body,
             max_request_header_size=LARGEST_HEADERS,
             inbuf_overflow=_SPOOL_BYTES,
             outbuf_overflow=_SPOOL_BYTES,
@@ -87,7 +87,7 @@ class Listener(TcpWSGIServer):
         )
         self.poll.add(self)
         self.poll.add(self.trigger)
-        self._request_log = request_log
+        self._reject = reject
         self._most = connections
         self._shared = shared
         self._next_check = 0.0
@@ -131,18 +131,14 @@ class Listener(TcpWSGIServer):
         else:
             super().add_task(task)
 
-    def tell(
-        self, refused: Problem, sender: Sender, *, request_id: str, method: str, seconds: float
-    ) -> None:
-        """Count a request that was refused before the application saw it, and log it."""
+    def reject(self, rejected: RejectedRequest) -> RejectionResponse:
+        """Count a rejected request, and return the response to it."""
         with self.task_dispatcher.lock:
-            if refused.code == "overloaded":
+            if rejected.code == "overloaded":
                 self.shed += 1
             else:
                 self.refused += 1
-        self._request_log.log_rejection(
-            sender, request_id=request_id, method=method, status=refused.status, seconds=seconds
-        )
+        return self._reject(rejected)
 
     def readable(self) -> bool:
         """See wasyncore."""

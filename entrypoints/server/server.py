@@ -10,7 +10,7 @@ from wsgiref.types import WSGIApplication
 
 from recipient_fields.application.extras import brought_by
 
-from ..http.request_log import DEFAULT_REQUEST_LOG, RequestLog
+from ..rejections import RejectionHandler
 from .addresses import authority, listen
 
 with brought_by("http", "waitress"):
@@ -41,18 +41,21 @@ class Server:
         host: str,
         port: int,
         *,
+        reject: RejectionHandler,
+        largest_body: int,
         threads: int,
         connections: int = MOST_CONNECTIONS,
         shared: bool = False,
         on_drain: Callable[[signal.Signals, int], None] = lambda _by, _in_flight: None,
-        request_log: RequestLog = DEFAULT_REQUEST_LOG,
     ) -> None:
-        """OSError where the address can't be bound; TooFewFiles.
+        """Bind the address.
 
-        `on_drain` is called before anything else ends, with the signal and how many requests are
-        in flight. A signal may come in the midst of anything, so it must wait for no lock.
-        `request_log` is called for every request that the application does not see; it must not
-        wait.
+        `largest_body` is the limit of a request body, in bytes. `on_drain` is called with the
+        signal and the number of requests in flight, before anything closes. A signal can interrupt
+        any code, so `on_drain` must not wait for a lock.
+
+        Raises: OSError if the address can't be bound; TooFewFiles if the process may not open as
+        many files as `connections` can need.
         """
         _require_files(connections)
         listening = listen(host, port, shared=shared)
@@ -63,7 +66,8 @@ class Server:
             threads=threads,
             connections=connections,
             shared=shared,
-            request_log=request_log,
+            reject=reject,
+            largest_body=largest_body,
         )
         for ending in (signal.SIGINT, signal.SIGTERM):  # A shell's background job ignores SIGINT.
             signal.signal(ending, self._end)

@@ -14,6 +14,8 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 from attrs import frozen
 
+from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
 
@@ -87,7 +89,13 @@ class Host:
         """What `/wait` waits for."""
         self.answered = 0
         self.listener = Listener(
-            self._app, listening, threads=threads, connections=connections, shared=False
+            self._app,
+            listening,
+            reject=HostRejections(),
+            largest_body=LARGEST_BODY,
+            threads=threads,
+            connections=connections,
+            shared=False,
         )
         self._peers: list[Peer] = []
         self._thread = Thread(target=self.listener.run)

@@ -10,12 +10,13 @@ import h11
 from attrs import frozen
 from waitress.adjustments import Adjustments
 
+from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
 from recipient_fields.entrypoints.http.problems import STATUSES
 from recipient_fields.entrypoints.server.framing import FramedRequest
 
 T = TypeVar("T")
 
-SETTINGS = Adjustments()
+SETTINGS = Adjustments(max_request_body_size=LARGEST_BODY)
 
 
 @frozen
@@ -52,10 +53,10 @@ def as_read(stream: bytes, sizes: Iterable[int] = ()) -> Reading:
             assert 0 < taken <= len(rest)
             at, rest = at + taken, rest[taken:]
             if request.error:
-                assert request.error.problem in STATUSES
+                assert request.error.problem_code in STATUSES
                 assert request.completed
                 assert not rest
-                return Reading(tuple(accepted), request.error.problem)
+                return Reading(tuple(accepted), request.error.problem_code)
             if request.completed:
                 body = request.get_body_stream().read()
                 assert len(body) == int(request.headers.get("CONTENT_LENGTH", 0))

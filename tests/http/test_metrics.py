@@ -21,8 +21,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
     Violation,
 )
+from recipient_fields.entrypoints.http.admin import create_admin_app
 from recipient_fields.entrypoints.http.metrics import Metrics
-from recipient_fields.entrypoints.server.admin import create_admin_app
 
 from .api import FIELDS, Api, through_falcon
 from .conftest import Stand

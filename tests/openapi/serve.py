@@ -19,6 +19,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.composition import Core, open_core
 from recipient_fields.entrypoints.http.app import create_app
+from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.log import start_log
 from recipient_fields.entrypoints.server.server import Server
 
@@ -30,7 +32,12 @@ def main(storage_url: str) -> None:
     for organization in (acme, globex):
         _fill(core, organization)
     server = Server(
-        create_app(core.fields, core.validator, core.storage.check), "127.0.0.1", 0, threads=4
+        create_app(core.fields, core.validator, core.storage.check),
+        "127.0.0.1",
+        0,
+        reject=HostRejections(),
+        largest_body=LARGEST_BODY,
+        threads=4,
     )
     told = {
         "url": server.url,

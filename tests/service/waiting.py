@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.server import Server
 
 
@@ -16,7 +18,14 @@ def main(milliseconds: str, threads: str) -> None:
         start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "2")])
         return [b"ok"]
 
-    server = Server(app, "127.0.0.1", 0, threads=int(threads))
+    server = Server(
+        app,
+        "127.0.0.1",
+        0,
+        reject=HostRejections(),
+        largest_body=LARGEST_BODY,
+        threads=int(threads),
+    )
     sys.stderr.write(f"answers at {server.url}\n")
     server.run()
 

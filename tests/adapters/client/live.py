@@ -19,6 +19,8 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import Access, OrganizationId
 from recipient_fields.entrypoints.http.app import create_app
+from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
 
@@ -72,7 +74,15 @@ def application(
 def served(app: Application, *, threads: int = 8) -> Iterator[str]:
     """The URL at which the application answers until the block ends."""
     listening = listen("127.0.0.1", 0, shared=False)
-    listener = Listener(app, listening, threads=threads, connections=100, shared=False)
+    listener = Listener(
+        app,
+        listening,
+        reject=HostRejections(),
+        largest_body=LARGEST_BODY,
+        threads=threads,
+        connections=100,
+        shared=False,
+    )
     thread = Thread(target=listener.run)
     thread.start()
     try:
