@@ -30,7 +30,7 @@ test-browser: install ## test /docs and the documentation in Debian's chromium, 
 	$(BIN)/python -m pytest tests/browser
 
 test-framing: install ## 1,000,000 streams of requests, read by the service and by h11
-	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/http/test_framing_fuzz.py
+	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py
 
 test-linearizability: install ## 1,400,000 calls at once on every storage, each history explained by some order
 	RECIPIENT_FIELDS_HISTORIES=300 $(BIN)/python -m pytest tests/linearizability --log-cli-level=INFO

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections import deque
-from math import inf
 from operator import attrgetter
 from time import monotonic, time
 from typing import Any
@@ -16,9 +15,9 @@ from waitress.server import TcpWSGIServer
 from ..rejections import RejectedRequest, RejectionHandler, RejectionResponse
 from .addresses import refuse_handshakes
 from .connections import Connection
+from .dispatcher import Dispatcher
 from .framing import LARGEST_HEADERS
 from .poll import Poll
-from .workers import Workers
 
 TICK_SECONDS = 0.1
 """How often connections and queue are looked over."""
@@ -39,7 +38,7 @@ class Listener(TcpWSGIServer):
 
     socket: Any
     trigger: Any
-    task_dispatcher: Workers
+    task_dispatcher: Dispatcher
     active_channels: Any
     _map: Any
     _fileno: Any
@@ -80,7 +79,7 @@ class Listener(TcpWSGIServer):
         super().__init__(
             app,
             _sock=listening,
-            dispatcher=Workers(self._turn, threads),
+            dispatcher=Dispatcher(threads),
             adj=settings,
             bind_socket=False,
             sockinfo=(family, kind, protocol, listening.getsockname()),
@@ -95,7 +94,8 @@ class Listener(TcpWSGIServer):
 
     def run(self) -> None:
         """Answer until `drain` is called, and then until everything received is answered."""
-        self.task_dispatcher.lead_until(lambda: self.draining)
+        while not self.draining:
+            self._turn()
         self._stop_listening()
         end = monotonic() + LONGEST_DRAIN
         while self.active_channels and monotonic() < end:
@@ -189,9 +189,9 @@ class Listener(TcpWSGIServer):
             min(slow, key=attrgetter("request_began")).refuse("request_timeout")
         return bool(slow)
 
-    def _turn(self, seconds: float = inf) -> None:
+    def _turn(self) -> None:
         """Wait for something to happen, but no longer than a tick, and do what it asks for."""
-        self.poll.turn(min(seconds, TICK_SECONDS))
+        self.poll.turn(TICK_SECONDS)
         while self._due:
             connection = self._due.popleft()
             connection.resume()
@@ -201,7 +201,7 @@ class Listener(TcpWSGIServer):
         if now < self._next_check:
             return
         self._next_check = now + TICK_SECONDS
-        for connection in self.task_dispatcher.overdue():
+        for connection in self.task_dispatcher.take_overdue():
             connection.service()
         for connection in list(self.active_channels.values()):
             try:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import PlainKey
-from recipient_fields.entrypoints.server import connections, listener, workers
+from recipient_fields.entrypoints.server import connections, dispatcher, listener
 
 from .hosts import Peer, eventually, host
 
@@ -28,7 +28,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def hurried(**seconds: float) -> None:
         for name, value in seconds.items():
-            for module in (connections, listener, workers):
+            for module in (connections, dispatcher, listener):
                 if hasattr(module, name):
                     monkeypatch.setattr(module, name, value)
 
