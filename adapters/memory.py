@@ -261,7 +261,7 @@ class MemoryFieldRepository:
         """See FieldRepository."""
         with self._lock:
             shelf = self._shelf(organization_id)
-            self.all(organization_id).require_room(definition, limit=limit)
+            self.all(organization_id).require_addable(definition, limit=limit)
             return self._add(shelf, organization_id, definition)
 
     def update(
@@ -294,7 +294,7 @@ class MemoryFieldRepository:
     ) -> tuple[RecipientField, ...]:
         """Remove all fields of the integration unless `check` raises."""
         shelf = self._shelf(organization_id)
-        fields = integration.own(shelf.fields())
+        fields = integration.filter_fields(shelf.fields())
         check(fields)
         for field in fields:
             shelf.drop(field)
@@ -337,7 +337,7 @@ class MemoryFieldRepository:
     def _add(
         self, shelf: _Shelf, organization_id: OrganizationId, definition: FieldDefinition
     ) -> RecipientField:
-        field = definition.stored(FieldId(self._ids.assign()), organization_id)
+        field = definition.with_id(FieldId(self._ids.assign()), organization_id)
         shelf.put(field)
         return field
 
@@ -389,7 +389,7 @@ class MemoryIntegrationRepository:
         """See IntegrationRepository."""
         with self._lock:
             self._organizations.get(organization_id)
-            integration = draft.stored(IntegrationId(self._ids.assign()), organization_id)
+            integration = draft.with_id(IntegrationId(self._ids.assign()), organization_id)
             self._integrations[integration.id] = integration
             return integration
 
@@ -484,7 +484,7 @@ class MemoryApiKeyRepository:
             if key_id is None:
                 return None
             key = self._keys[key_id]
-            return key.found(self._fields.revision(key.organization_id))
+            return key.to_found_key(self._fields.revision(key.organization_id))
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """See ApiKeyRepository."""
@@ -492,7 +492,7 @@ class MemoryApiKeyRepository:
             self._organizations.get(grant.organization_id)
             if grant.digest in self._ids_by_digest:
                 raise DigestTaken
-            key = grant.stored(ApiKeyId(self._ids.assign()))
+            key = grant.with_id(ApiKeyId(self._ids.assign()))
             self._keys[key.id] = key
             self._ids_by_digest[key.digest] = key.id
             return key
@@ -504,7 +504,7 @@ class MemoryApiKeyRepository:
         with self._lock:
             key = self.get(organization_id, key_id)
             changed = change(key)
-            key = key.ending_like(changed)
+            key = key.with_validity_of(changed)
             self._keys[key_id] = key
             return key
 
@@ -515,7 +515,7 @@ class MemoryApiKeyRepository:
         with self._lock:
             key = self.get(organization_id, key_id)
             replaced, grant = succession(key)
-            replaced = key.ending_like(replaced)
+            replaced = key.with_validity_of(replaced)
             successor = self.add(grant)
             self._keys[key_id] = replaced
             return replaced, successor

@@ -8,7 +8,7 @@ from datetime import timedelta
 from attrs import asdict, frozen
 
 from recipient_fields.domain import (
-    DEFAULT_GRACE,
+    DEFAULT_GRACE_PERIOD,
     DEFAULT_LIFETIME,
     Access,
     ApiKey,
@@ -132,7 +132,7 @@ class AdministrationService:
         organization_id: OrganizationId,
         key_id: ApiKeyId,
         *,
-        grace: timedelta = DEFAULT_GRACE,
+        grace: timedelta = DEFAULT_GRACE_PERIOD,
     ) -> tuple[IssuedKey, ApiKey]:
         """Create a successor of a key, which stays valid for `grace`. Return both, successor first.
 
@@ -142,7 +142,7 @@ class AdministrationService:
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return key.succeeded(plain, at=self.clock(), grace=grace)
+            return key.rotated(plain, at=self.clock(), grace=grace)
 
         replaced, successor = self.api_keys.rotate(organization_id, key_id, succession)
         _note("API key", "rotated", **_facts(replaced), successor=successor.id)

@@ -56,7 +56,7 @@ class RecipientFields(Protocol):
         organization_id: OrganizationId,
         reference: FieldReference,
         changes: FieldChanges,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
         """Change a field; where nothing changes, it keeps its version.
 
@@ -68,7 +68,7 @@ class RecipientFields(Protocol):
         organization_id: OrganizationId,
         key: FieldKey,
         replacement: FieldReplacement,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         """Make the field of that key what `replacement` says; True where it was created.
 
@@ -80,6 +80,6 @@ class RecipientFields(Protocol):
         self,
         organization_id: OrganizationId,
         reference: FieldReference,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> None:
         """Remove a field. FieldNotFound, OperationForbidden, VersionConflict."""

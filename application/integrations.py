@@ -92,7 +92,7 @@ class IntegrationService:
         stored meanwhile.
         """
         integration = self.integrations.get(organization_id, integration_id)
-        run = SyncRun.read(integration, reported, at=self.clock())
+        run = SyncRun.from_report(integration, reported, at=self.clock())
         if dry_run:
             integration = self.integrations.get(organization_id, integration_id)
             return run.plan(integration, self.fields.all(organization_id).fields)

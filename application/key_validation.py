@@ -36,7 +36,7 @@ class StoredKeyValidator:
 
     def validate(self, presented: str, /) -> Credential | Rejection:
         """Return the credential of an active key. A mistyped key is rejected without a query."""
-        plain = PlainKey.find(presented)
+        plain = PlainKey.parse(presented)
         if plain is None:
             return Rejection(RejectionReason.MALFORMED)
         try:

@@ -10,7 +10,7 @@ from recipient_fields.domain import (
     Catalog,
     OrganizationId,
     RecipientField,
-    catalog_tag,
+    catalog_version_tag,
     format_instant,
 )
 
@@ -30,7 +30,7 @@ class PublishedCatalog:
     @property
     def version_tag(self) -> str:
         """Names this state of the catalog; see Catalog."""
-        return catalog_tag(self.organization_id, self.revision)
+        return catalog_version_tag(self.organization_id, self.revision)
 
 
 def field_document(field: RecipientField) -> dict[str, object]:

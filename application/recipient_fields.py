@@ -71,7 +71,7 @@ class RecipientFieldService(RecipientFields):
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         """See RecipientFields; the field is of this channel's origin."""
-        definition = draft.defined(by=self.channel, at=self.clock())
+        definition = draft.define(by=self.channel, at=self.clock())
         limit = self.limit if self.channel.source is Source.API else None
         return self.fields.add(organization_id, definition, limit=limit)
 
@@ -80,13 +80,15 @@ class RecipientFieldService(RecipientFields):
         organization_id: OrganizationId,
         reference: FieldReference,
         changes: FieldChanges,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
         """See RecipientFields; the field must be of this channel."""
         return self.fields.update(
             organization_id,
             reference,
-            lambda field: field.revised(changes, by=self.channel, at=self.clock(), given=given),
+            lambda field: field.with_changes(
+                changes, by=self.channel, at=self.clock(), precondition=precondition
+            ),
         )
 
     def replace_or_create_field(
@@ -94,15 +96,15 @@ class RecipientFieldService(RecipientFields):
         organization_id: OrganizationId,
         key: FieldKey,
         replacement: FieldReplacement,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         """See RecipientFields."""
         while True:
             try:
                 changes = replacement.changes()
-                return self.update_field(organization_id, key, changes, given), False
+                return self.update_field(organization_id, key, changes, precondition), False
             except FieldNotFound:
-                given.require(None)
+                precondition.require(None)
             draft = replacement.draft(key, by=self.channel)
             try:
                 return self.create_field(organization_id, draft), True
@@ -113,11 +115,11 @@ class RecipientFieldService(RecipientFields):
         self,
         organization_id: OrganizationId,
         reference: FieldReference,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> None:
         """See RecipientFields; the field must be of this channel."""
         self.fields.delete(
             organization_id,
             reference,
-            lambda field: field.require_deletable(by=self.channel, given=given),
+            lambda field: field.require_deletable(by=self.channel, precondition=precondition),
         )

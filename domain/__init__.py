@@ -1,11 +1,11 @@
-"""The pure core: fields, origins, permission rules, API keys, errors. Imports attrs alone."""
+"""The domain: fields, origins, permissions, API keys, errors. It imports only attrs."""
 
 from .api_keys import (
-    DEFAULT_GRACE,
+    DEFAULT_GRACE_PERIOD,
     DEFAULT_LIFETIME,
-    LONGEST_GRACE,
-    LONGEST_LIFETIME,
-    SHORTEST_LIFETIME,
+    MAX_GRACE_PERIOD,
+    MAX_LIFETIME,
+    MIN_LIFETIME,
     Access,
     ApiKey,
     Credential,
@@ -16,7 +16,7 @@ from .api_keys import (
     Rejection,
     RejectionReason,
     grant_key,
-    without_keys,
+    redact_keys,
 )
 from .errors import (
     ApiKeyNotActive,
@@ -56,8 +56,8 @@ from .fields import (
     FieldReplacement,
     RecipientField,
     Unchanged,
-    catalog_tag,
-    new_field_violations,
+    catalog_version_tag,
+    read_only_violations,
 )
 from .identity import (
     ApiKeyId,
@@ -82,11 +82,11 @@ from .organizations import (
 from .origins import (
     ADMINISTRATOR,
     API,
-    LONGEST_ESP_FIELD_NAME,
+    MAX_ESP_FIELD_NAME_LENGTH,
     Channel,
     Origin,
     Source,
-    sync_of,
+    sync_channel,
 )
 from .permissions import (
     Allowed,
@@ -96,24 +96,31 @@ from .permissions import (
     decide,
     require,
 )
+from .preconditions import (
+    ANY_VERSION,
+    UNCONDITIONAL,
+    AnyVersion,
+    Precondition,
+    Versions,
+)
 from .queries import (
     FieldPage,
     FieldQuery,
     Position,
     SortKey,
     SortValue,
-    folded,
+    fold_case,
 )
 from .suggestions import (
-    nearest,
+    closest_match,
 )
 from .text import (
-    unstorable,
+    character_violation,
 )
 from .values import (
-    LARGEST_INTEGER,
-    LONGEST_KEY,
-    MOST_ALLOWED_VALUES,
+    MAX_ALLOWED_VALUES,
+    MAX_KEY_LENGTH,
+    MAX_SAFE_INTEGER,
     RESERVED_KEYS,
     RESERVED_PREFIX,
     AllowedValues,
@@ -123,35 +130,28 @@ from .values import (
     InsertionCode,
     Scalar,
     ValueExpression,
-    cardinality_violation,
-    derived_key,
-    required_boolean,
-    required_text,
-)
-from .versions import (
-    ANY_VERSION,
-    UNCONDITIONAL,
-    AnyVersion,
-    Precondition,
-    Versions,
+    derive_key,
+    item_count_violation,
+    require_boolean,
+    require_string,
 )
 
 __all__ = [
     "ADMINISTRATOR",
     "ANY_VERSION",
     "API",
-    "DEFAULT_GRACE",
+    "DEFAULT_GRACE_PERIOD",
     "DEFAULT_LIFETIME",
-    "LARGEST_INTEGER",
-    "LONGEST_ESP_FIELD_NAME",
-    "LONGEST_GRACE",
-    "LONGEST_KEY",
-    "LONGEST_LIFETIME",
+    "MAX_ALLOWED_VALUES",
+    "MAX_ESP_FIELD_NAME_LENGTH",
+    "MAX_GRACE_PERIOD",
+    "MAX_KEY_LENGTH",
+    "MAX_LIFETIME",
+    "MAX_SAFE_INTEGER",
     "MILLISECOND",
-    "MOST_ALLOWED_VALUES",
+    "MIN_LIFETIME",
     "RESERVED_KEYS",
     "RESERVED_PREFIX",
-    "SHORTEST_LIFETIME",
     "UNCHANGED",
     "UNCONDITIONAL",
     "Access",
@@ -225,25 +225,25 @@ __all__ = [
     "Versions",
     "Violation",
     "Violations",
-    "cardinality_violation",
-    "catalog_tag",
+    "catalog_version_tag",
+    "character_violation",
+    "closest_match",
     "decide",
-    "derived_key",
+    "derive_key",
     "epoch_milliseconds",
-    "folded",
+    "fold_case",
     "format_instant",
     "from_epoch_milliseconds",
     "grant_key",
-    "nearest",
-    "new_field_violations",
+    "item_count_violation",
     "parse_date",
     "parse_instant",
     "parse_organization_name",
+    "read_only_violations",
+    "redact_keys",
     "require",
-    "required_boolean",
-    "required_text",
-    "sync_of",
-    "unstorable",
+    "require_boolean",
+    "require_string",
+    "sync_channel",
     "whole_milliseconds",
-    "without_keys",
 ]

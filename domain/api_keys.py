@@ -1,4 +1,4 @@
-"""API keys: their format, their life, and what a valid one permits (HTTP contract, section 5)."""
+"""API keys: format, lifetime, access, rotation (HTTP contract, section 5)."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from .instants import whole_milliseconds
 from .text import parse_name
 
 DEFAULT_LIFETIME = timedelta(days=90)
-SHORTEST_LIFETIME = timedelta(seconds=1)
-LONGEST_LIFETIME = timedelta(days=366)
-DEFAULT_GRACE = timedelta(hours=24)
-LONGEST_GRACE = timedelta(days=7)
+MIN_LIFETIME = timedelta(seconds=1)
+MAX_LIFETIME = timedelta(days=366)
+DEFAULT_GRACE_PERIOD = timedelta(hours=24)
+MAX_GRACE_PERIOD = timedelta(days=7)
 
 _PREFIX = "rfk_"
 _RANDOM_LENGTH = 32
 _CHECKSUM_LENGTH = 6
 _BASE_62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _FORMAT = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{{_RANDOM_LENGTH + _CHECKSUM_LENGTH}}}")
-_MORE_THAN_MAY_BE_SHOWN = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{5,}}")
+_KEY_OR_PART = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{5,}}")
+"""A key, or more of its beginning than `PlainKey.display` shows."""
 
 
 class PlainKey:
-    """A full API key. It shows itself only when `reveal` is called, and is stored nowhere."""
+    """A full API key. Only `reveal` returns its text, and no storage contains it."""
 
-    # No attrs class: `asdict` of whatever holds the key would show its text.
+    # This is not an attrs class: `attrs.asdict` of an object with a key would reveal the key.
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:
@@ -43,30 +44,30 @@ class PlainKey:
 
     @classmethod
     def generate(cls) -> PlainKey:
-        """A new key of 190 random bits."""
+        """Generate a key of 190 random bits."""
         random = _PREFIX + "".join(secrets.choice(_BASE_62) for _ in range(_RANDOM_LENGTH))
         return cls(random + _checksum(random))
 
     @classmethod
-    def find(cls, presented: str) -> PlainKey | None:
-        """The key a client presents; None where the format or the checksum is wrong."""
+    def parse(cls, presented: str) -> PlainKey | None:
+        """Parse the key that a client presents. Return None if its format or checksum is wrong."""
         if _FORMAT.fullmatch(presented) is None:
             return None
         random, checksum = presented[:-_CHECKSUM_LENGTH], presented[-_CHECKSUM_LENGTH:]
         return cls(presented) if _checksum(random) == checksum else None
 
     def reveal(self) -> str:
-        """The full key, for the one time it is shown."""
+        """Return the full key, to show it once to its owner."""
         return self._text
 
     @property
     def digest(self) -> bytes:
-        """The SHA-256 by which a storage knows the key: 32 bytes."""
+        """The SHA-256 of the key, 32 bytes. Storages find the key by it."""
         return sha256(self._text.encode("ascii")).digest()
 
     @property
     def display(self) -> str:
-        """What may be shown of the key: `rfk_` + first 4 + `…` + last 4 characters."""
+        """The form of the key for display: `rfk_` + first 4 + `…` + last 4 characters."""
         return f"{self._text[: len(_PREFIX) + 4]}…{self._text[-4:]}"
 
     def __repr__(self) -> str:
@@ -74,14 +75,14 @@ class PlainKey:
 
 
 class Access(Enum):
-    """What a key permits."""
+    """The access that a key permits."""
 
     READ_WRITE = "read_write"
     READ_ONLY = "read_only"
 
 
 class KeyState(Enum):
-    """Where a key is in its life."""
+    """The state of a key. Only active keys are valid."""
 
     ACTIVE = "active"
     EXPIRED = "expired"
@@ -90,13 +91,13 @@ class KeyState(Enum):
 
 @frozen
 class Credential:
-    """What a valid key proves: for whom its bearer acts, and whether it may write.
+    """The result of validating a key: the organization that it belongs to, and its access.
 
-    `key_id` is what a log may know the key by: the id of one that we store, the text by which
-    another validator names its own, or None where it has no name.
+    `key_id` identifies the key in the log: the id of a stored key, the identifier that another
+    validator uses, or None.
 
-    `catalog_revision` is that of the organization's catalog when the key was looked up, so that who
-    keeps an answer can tell whether it still holds; None where the validator doesn't know.
+    `catalog_revision` is the revision of the organization's catalog at the time of the lookup, or
+    None if the validator does not know it. Caches compare it with the revision of their entries.
     """
 
     organization_id: OrganizationId
@@ -105,13 +106,13 @@ class Credential:
     catalog_revision: int | None = field(default=None, eq=False)
 
     def require_write(self) -> None:
-        """InsufficientAccess where the key may only read."""
+        """Check that the key permits writing. Raises: InsufficientAccess if it is read-only."""
         if self.access is not Access.READ_WRITE:
             raise InsufficientAccess
 
 
 class RejectionReason(Enum):
-    """Why a request has no valid key. The values are what the log shows."""
+    """The reason why a request has no valid key. The log contains the values."""
 
     MISSING = "missing"
     MALFORMED = "malformed"
@@ -122,10 +123,10 @@ class RejectionReason(Enum):
 
 @frozen
 class Rejection:
-    """The outcome of validating a text that is no valid key.
+    """The result of validating a key that is not valid.
 
-    It is for the log alone: clients get the same response for every reason. `key_id` is that of a
-    key that is known but no longer valid, otherwise None.
+    Only the log contains it: clients receive the same response for every reason. `key_id` is the
+    id of an expired or revoked key, otherwise None.
     """
 
     reason: RejectionReason
@@ -133,12 +134,12 @@ class Rejection:
 
 
 def _parse_name(text: str) -> str:
-    return parse_name(text, longest=100, invalid=InvalidApiKey)
+    return parse_name(text, max_length=100, error=InvalidApiKey)
 
 
 @frozen(kw_only=True)
 class KeyGrant:
-    """What an organization grants to the bearer of a key, before a storage gives it an id."""
+    """A new API key to which no storage has assigned an id."""
 
     organization_id: OrganizationId
     name: str = field(converter=_parse_name)
@@ -148,17 +149,16 @@ class KeyGrant:
     created_at: datetime = field(converter=whole_milliseconds)
     expires_at: datetime | None = field(converter=optional(whole_milliseconds))
 
-    def stored(self, key_id: ApiKeyId) -> ApiKey:
-        """The key as a storage keeps it under the id it assigns."""
+    def with_id(self, key_id: ApiKeyId) -> ApiKey:
+        """Return the API key to store under the id that the storage assigns."""
         return ApiKey(**asdict(self, recurse=False), id=key_id, last_used_at=None, revoked_at=None)
 
 
 @frozen(kw_only=True)
 class FoundKey:
-    """What a presented key comes to: all that tells what it proves, and no more.
+    """The members of a stored API key that every request needs to validate it.
 
-    Every request asks for it. `catalog_revision` is that of the organization's catalog when the key
-    was looked up.
+    `catalog_revision` is the revision of the organization's catalog at the time of the lookup.
     """
 
     id: ApiKeyId
@@ -171,24 +171,24 @@ class FoundKey:
 
     @property
     def credential(self) -> Credential:
-        """What the key proves while it is active."""
+        """The credential of the key while it is active."""
         return Credential(self.organization_id, self.id, self.access, self.catalog_revision)
 
     def state(self, at: datetime) -> KeyState:
-        """Where the key is in its life then."""
+        """Return the state of the key at this time."""
         return _state(self.revoked_at, self.expires_at, at)
 
 
 @frozen(kw_only=True)
 class ApiKey(KeyGrant):
-    """A stored API key: everything but the key itself."""
+    """A stored API key. It does not contain the key itself, only its digest."""
 
     id: ApiKeyId
     last_used_at: datetime | None = field(converter=optional(whole_milliseconds))
     revoked_at: datetime | None = field(converter=optional(whole_milliseconds))
 
-    def found(self, catalog_revision: int) -> FoundKey:
-        """This key as a look-up finds it."""
+    def to_found_key(self, catalog_revision: int) -> FoundKey:
+        """Return the members that a lookup of this key returns."""
         return FoundKey(
             id=self.id,
             organization_id=self.organization_id,
@@ -200,27 +200,33 @@ class ApiKey(KeyGrant):
         )
 
     def state(self, at: datetime) -> KeyState:
-        """Where the key is in its life then; revoked counts before expired."""
+        """Return the state of the key at this time. REVOKED has precedence over EXPIRED."""
         return _state(self.revoked_at, self.expires_at, at)
 
     def revoked(self, at: datetime) -> ApiKey:
-        """This key, revoked; itself where it already is."""
+        """Return this key revoked at this time, or itself if it is already revoked."""
         return self if self.revoked_at is not None else evolve(self, revoked_at=at)
 
-    def ending_like(self, changed: ApiKey) -> ApiKey:
-        """This key with the other's end and revocation, which are all that can change."""
+    def with_validity_of(self, changed: ApiKey) -> ApiKey:
+        """Return this key with the expiry and the revocation of `changed`.
+
+        These are the only members of a stored key that a change can set.
+        """
         return evolve(self, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
 
-    def succeeded(
+    def rotated(
         self, successor: PlainKey, *, at: datetime, grace: timedelta
     ) -> tuple[ApiKey, KeyGrant]:
-        """This key with its last `grace` (0 to 7 days), and a grant of the same kind.
+        """Return this key, expiring after the grace period (0 to 7 days), and its successor.
 
-        The grant's lifetime is the one this key has by now, which an earlier rotation has changed,
-        within what a new key may have. ApiKeyNotActive where this key is expired or revoked.
+        The successor has the same name and access. Its lifetime is the current lifetime of this
+        key, which an earlier rotation may have shortened, but 1 second to 366 days.
+
+        Raises: InvalidApiKey if the grace period is out of range; ApiKeyNotActive if this key is
+        expired or revoked.
         """
-        if not timedelta() <= grace <= LONGEST_GRACE:
-            message = "A replaced key lives on for 0 seconds to 7 days."
+        if not timedelta() <= grace <= MAX_GRACE_PERIOD:
+            message = "The grace period must be 0 seconds to 7 days."
             raise InvalidApiKey([Violation(Rule.OUT_OF_RANGE, message, ("grace",))])
         if self.state(at) is not KeyState.ACTIVE:
             raise ApiKeyNotActive
@@ -232,19 +238,20 @@ class ApiKey(KeyGrant):
             lifetime=self._lifetime,
             at=at,
         )
-        return self._ending(at + grace), grant
+        return self._expiring(at + grace), grant
 
     @property
     def _lifetime(self) -> timedelta | None:
         if self.expires_at is None:
             return None
         lifetime = self.expires_at - self.created_at
-        return min(max(lifetime, SHORTEST_LIFETIME), LONGEST_LIFETIME)
+        return min(max(lifetime, MIN_LIFETIME), MAX_LIFETIME)
 
-    def _ending(self, end: datetime) -> ApiKey:
-        if self.expires_at is not None and self.expires_at <= end:
+    def _expiring(self, at: datetime) -> ApiKey:
+        """Return this key with this expiry, or itself if it expires earlier."""
+        if self.expires_at is not None and self.expires_at <= at:
             return self
-        return evolve(self, expires_at=end)
+        return evolve(self, expires_at=at)
 
 
 def grant_key(
@@ -256,12 +263,12 @@ def grant_key(
     lifetime: timedelta | None,
     at: datetime,
 ) -> KeyGrant:
-    """What a new key grants for `lifetime` (1 second to 366 days; None: for ever).
+    """Return a new API key that expires after `lifetime` (1 second to 366 days), or never if None.
 
-    InvalidApiKey where the name (1 to 100 characters) or the lifetime is not allowed.
+    Raises: InvalidApiKey if the name (1 to 100 characters) or the lifetime is invalid.
     """
-    if lifetime is not None and not SHORTEST_LIFETIME <= lifetime <= LONGEST_LIFETIME:
-        message = "A key lives for 1 second to 366 days, or never expires."
+    if lifetime is not None and not MIN_LIFETIME <= lifetime <= MAX_LIFETIME:
+        message = "A key expires after 1 second to 366 days, or never."
         raise InvalidApiKey([Violation(Rule.OUT_OF_RANGE, message, ("expires_in",))])
     return KeyGrant(
         organization_id=organization_id,
@@ -274,9 +281,9 @@ def grant_key(
     )
 
 
-def without_keys(text: str) -> str:
-    """The text with `[API key]` in place of every key, be it whole, mistyped or cut short."""
-    return _MORE_THAN_MAY_BE_SHOWN.sub("[API key]", text)
+def redact_keys(text: str) -> str:
+    """Replace every API key in the text, even a mistyped or truncated one, with `[API key]`."""
+    return _KEY_OR_PART.sub("[API key]", text)
 
 
 def _state(revoked_at: datetime | None, expires_at: datetime | None, at: datetime) -> KeyState:

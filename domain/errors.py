@@ -1,7 +1,7 @@
-"""What can go wrong, as facts.
+"""The errors of the domain. Their names state facts.
 
-Every error descends from `RecipientFieldsError`. An entrypoint maps those that can reach it to
-answers in one table; no error knows HTTP.
+All of them derive from `RecipientFieldsError`. They contain nothing about HTTP: each entrypoint
+maps the errors that can reach it to responses in one table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rule(Enum):
-    """The rules a value can break; the values are the HTTP contract's member codes (section 6)."""
+    """The rules for values. The enum values are the HTTP contract's member codes (section 6)."""
 
     REQUIRED = "required"
     TYPE = "type"
@@ -42,10 +42,10 @@ class Rule(Enum):
 
 @frozen
 class Violation:
-    """One broken rule: which, where, and a sentence that says what would be right.
+    """One broken rule: the rule, the path of the invalid value, and a message that corrects it.
 
-    `path` leads from the judged value to the culprit, e.g. `("allowed_values", 3)`. The message
-    never repeats the value.
+    The path is relative to the value that was validated: `("allowed_values", 3)`. The message
+    never contains the invalid value.
     """
 
     rule: Rule
@@ -53,17 +53,17 @@ class Violation:
     path: tuple[str | int, ...] = ()
     suggestion: str | None = None
 
-    def under(self, *outer: str | int) -> Violation:
-        """The same violation seen from further out."""
-        return evolve(self, path=(*outer, *self.path))
+    def prefixed(self, *prefix: str | int) -> Violation:
+        """Return this violation with the prefix before its path."""
+        return evolve(self, path=(*prefix, *self.path))
 
 
 class RecipientFieldsError(Exception):
-    """The root of every error this package raises on purpose."""
+    """The base class of all errors that this package raises."""
 
 
 class InvalidInput(RecipientFieldsError):
-    """A value breaks one rule or several; all of them are in `violations`."""
+    """A value breaks one or more rules. `violations` contains all of them."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations: tuple[Violation, ...] = tuple(violations)
@@ -71,19 +71,20 @@ class InvalidInput(RecipientFieldsError):
 
 
 class Violations(list[Violation]):
-    """Gathers the violations of several values, so that all of them are told at once."""
+    """A list of the violations of several values, to report all of them at once."""
 
-    def under(self, *path: str | int) -> AbstractContextManager[None]:
-        """A context that gathers what its block finds invalid, seen from further out."""
-        return _Gathering(self, path)
+    def collect(self, *prefix: str | int) -> AbstractContextManager[None]:
+        """Return a context manager that catches InvalidInput and adds its violations to this list.
+
+        The prefix is added before the path of each violation.
+        """
+        return _Collector(self, prefix)
 
 
-@define  # Not frozen, which would cost twice the CPU, as would `contextmanager`: bodies enter many.
-class _Gathering:
-    """The block's violations go to those, seen from further out."""
-
+@define  # `frozen` or `contextmanager` would take twice the CPU, and each request enters many.
+class _Collector:
     _violations: Violations
-    _path: tuple[str | int, ...]
+    _prefix: tuple[str | int, ...]
 
     def __enter__(self) -> None:
         pass
@@ -91,70 +92,70 @@ class _Gathering:
     def __exit__(self, _kind: object, error: object, _traceback: object) -> bool:
         if not isinstance(error, InvalidInput):
             return False
-        self._violations.extend(violation.under(*self._path) for violation in error.violations)
+        self._violations.extend(each.prefixed(*self._prefix) for each in error.violations)
         return True
 
 
 class InvalidField(InvalidInput):
-    """What is asked of a recipient field breaks its rules."""
+    """The values for a recipient field break its rules."""
 
 
 class InvalidQuery(InvalidInput):
-    """A query, or a position in one, makes no sense: whoever has written it is to correct it."""
+    """A query, or a position in a query, has an invalid member."""
 
 
 class InvalidApiKey(InvalidInput):
-    """What is asked of an API key breaks its rules."""
+    """The values for an API key break its rules."""
 
 
 class InvalidOrganization(InvalidInput):
-    """What is asked of an organization breaks its rules."""
+    """The values for an organization break its rules."""
 
 
 class FieldNotFound(RecipientFieldsError):
-    """The organization has no such field. Another organization's field is not found either."""
+    """The organization has no such field. The field of another organization counts as missing."""
 
     def __init__(self) -> None:
         super().__init__("There is no such recipient field in this organization.")
 
 
 class OrganizationNotFound(RecipientFieldsError):
-    """There is no such organization."""
+    """The organization does not exist."""
 
     def __init__(self) -> None:
         super().__init__("There is no such organization.")
 
 
 class OrganizationChanged(RecipientFieldsError):
-    """The organization's contents differ from those the caller expects."""
+    """The organization's contents differ from those that the caller expects."""
 
     def __init__(self) -> None:
         super().__init__("The organization's contents have changed. Read them again and retry.")
 
 
 class ApiKeyNotFound(RecipientFieldsError):
-    """The organization has no such API key. Another organization's key is not found either."""
+    """The organization has no such API key. The key of another organization counts as missing."""
 
     def __init__(self) -> None:
         super().__init__("There is no such API key in this organization.")
 
 
 class ApiKeyNotActive(RecipientFieldsError):
-    """The API key is expired or revoked, so it can't be rotated."""
+    """The API key can't be rotated because it is expired or revoked."""
 
     def __init__(self) -> None:
         super().__init__("This API key is no longer active. Create a new one instead.")
 
 
 class DigestTaken(RecipientFieldsError):
-    """The storage already has an API key with this digest, in whichever organization."""
+    """The storage already has an API key with this digest, in any organization."""
 
     def __init__(self) -> None:
         super().__init__("This API key is already stored. Generate another one.")
 
 
 class KeyTaken(RecipientFieldsError):
-    """The organization already has a field with this key, of whatever origin."""
+    """The organization already has a field with this key, of any origin."""
 
     def __init__(self, key: FieldKey, existing_id: FieldId) -> None:
         self.key = key
@@ -163,7 +164,7 @@ class KeyTaken(RecipientFieldsError):
 
 
 class FieldLimitReached(RecipientFieldsError):
-    """The organization has as many fields of this source as it may have."""
+    """The organization has reached its limit of fields of this source."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -174,18 +175,21 @@ class FieldLimitReached(RecipientFieldsError):
 
 
 class OperationForbidden(RecipientFieldsError):
-    """The channel may not do this to a field of that origin; the message is the rule's sentence."""
+    """The channel may not perform this operation on a field of this origin."""
 
 
 class InsufficientAccess(RecipientFieldsError):
-    """The credential may only read."""
+    """The credential is read-only."""
 
     def __init__(self) -> None:
         super().__init__("This API key can only read. Use a key with read and write access.")
 
 
 class VersionConflict(RecipientFieldsError):
-    """A precondition does not hold; `current` is the tag of the field, or None if none exists."""
+    """A precondition does not hold.
+
+    `current` is the version tag of the field, or None if the field does not exist.
+    """
 
     def __init__(
         self,
@@ -201,14 +205,14 @@ class InvalidStorageUrl(RecipientFieldsError):
 
 
 class StorageNotFound(RecipientFieldsError):
-    """The storage does not exist, and the caller has asked not to create it."""
+    """The storage does not exist, and the caller did not allow creating it."""
 
 
 class StorageUnavailable(RecipientFieldsError):
-    """The storage failed or did not answer in time.
+    """The storage failed or did not respond in time.
 
-    A change may have happened, whole, where only the answer was lost. `logged` is true if the
-    storage has logged the outage, so that callers need not log each request that it fails.
+    If only its response was lost, the change may have been stored completely. `logged` is true if
+    the storage has logged the outage, so that callers need not log each failed request.
     """
 
     def __init__(self, message: str = "", *, logged: bool = False) -> None:
@@ -217,25 +221,23 @@ class StorageUnavailable(RecipientFieldsError):
 
 
 class StorageNotEmpty(RecipientFieldsError):
-    """A copy needs an empty storage, and this one has organizations."""
+    """A copy requires an empty storage, and this one has organizations."""
 
     def __init__(self) -> None:
         super().__init__("The storage is not empty. Choose one without organizations.")
 
 
 class KeyValidationUnavailable(RecipientFieldsError):
-    """Whether the presented key is valid can't be told at the moment."""
+    """The key validator failed, so the presented key is neither accepted nor rejected."""
 
 
 class KeyRefused(RecipientFieldsError):
-    """A remote service does not take the API key: it is unknown, mistyped, expired or revoked."""
+    """A remote service rejected the API key: it is unknown, mistyped, expired or revoked."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "The service does not accept this organization's API key. Give a valid one."
-        )
+        super().__init__("The service rejected the API key of this organization. Use a valid key.")
 
 
 def _sentence(violation: Violation) -> str:
-    where = ".".join(str(step) for step in violation.path)
-    return f"{where}: {violation.message}" if where else violation.message
+    path = ".".join(str(step) for step in violation.path)
+    return f"{path}: {violation.message}" if path else violation.message

@@ -1,4 +1,4 @@
-"""The recipient field: what is asked for, what is stored, and how one becomes the other."""
+"""Recipient fields, the inputs that create and change them, and catalogs of them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from .identity import FieldId, OrganizationId
 from .instants import MILLISECOND, epoch_milliseconds, format_instant, whole_milliseconds
 from .origins import Channel, Origin
 from .permissions import Operation, require
+from .preconditions import UNCONDITIONAL, Precondition
 from .values import (
     AllowedValues,
     DataType,
@@ -30,16 +31,15 @@ from .values import (
     FieldName,
     InsertionCode,
     ValueExpression,
-    required_boolean,
-    required_text,
+    require_boolean,
+    require_string,
 )
-from .versions import UNCONDITIONAL, Precondition
 
 A = TypeVar("A")
 T = TypeVar("T")
 
 FieldReference: TypeAlias = FieldId | FieldKey
-"""What addresses a field within its organization."""
+"""A reference to a field of an organization: its id or its key."""
 
 
 class Unchanged(Enum):
@@ -49,34 +49,35 @@ class Unchanged(Enum):
 
 
 UNCHANGED: Final = Unchanged.UNCHANGED
-"""Stands for a member that a change leaves as it is; None is a value."""
+"""The value of a member that a change does not set. (None is a value that can be set.)"""
 
 
-def _at(member: str, parse: Callable[[A], T], given: A) -> T:
+def _at(member: str, parse: Callable[[A], T], value: A) -> T:
+    """Parse the value, and put the member's name before the path of each violation."""
     try:
-        return parse(given)
+        return parse(value)
     except InvalidField as invalid:
-        raise InvalidField([v.under(member) for v in invalid.violations]) from None
+        raise InvalidField([v.prefixed(member) for v in invalid.violations]) from None
 
 
 def _name(text: str) -> FieldName:
-    return _at("name", lambda given: FieldName(required_text(given)), text)
+    return _at("name", lambda value: FieldName(require_string(value)), text)
 
 
 def _key(text: str) -> FieldKey:
-    return _at("key", lambda given: FieldKey(required_text(given)), text)
+    return _at("key", lambda value: FieldKey(require_string(value)), text)
 
 
-def _data_type(given: DataType | str) -> DataType:
-    return given if isinstance(given, DataType) else _at("data_type", DataType.parse, given)
+def _data_type(value: DataType | str) -> DataType:
+    return value if isinstance(value, DataType) else _at("data_type", DataType.parse, value)
 
 
-def _insertable(given: bool) -> bool:  # noqa: FBT001 (a converter)
-    return _at("insertable", required_boolean, given)
+def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
+    return _at("insertable", require_boolean, value)
 
 
-def _changed_insertable(given: bool | Unchanged) -> bool | Unchanged:  # noqa: FBT001
-    return given if isinstance(given, Unchanged) else _insertable(given)
+def _changed_insertable(value: bool | Unchanged) -> bool | Unchanged:  # noqa: FBT001
+    return value if isinstance(value, Unchanged) else _insertable(value)
 
 
 def _derived_key(name: FieldName) -> FieldKey:
@@ -84,11 +85,13 @@ def _derived_key(name: FieldName) -> FieldKey:
 
 
 def _insertion_code(text: str) -> InsertionCode:
-    return _at("custom_insertion_code", lambda given: InsertionCode(required_text(given)), text)
+    return _at("custom_insertion_code", lambda value: InsertionCode(require_string(value)), text)
 
 
 def _value_expression(text: str) -> ValueExpression:
-    return _at("custom_value_expression", lambda given: ValueExpression(required_text(given)), text)
+    return _at(
+        "custom_value_expression", lambda value: ValueExpression(require_string(value)), text
+    )
 
 
 def _changed_name(name: str | Unchanged) -> FieldName | Unchanged:
@@ -109,11 +112,12 @@ def _changed_value_expression(
 
 @frozen(kw_only=True)
 class FieldDraft:
-    """What is asked for when a field is made. Without a key, the name gives it one.
+    """The input to create a field. If it has no key, the key is derived from the name.
 
-    The data type may be given by its name, and the allowed values as a plain sequence. InvalidField
-    where a member is not as it has to be, or the name gives no key; `defined` judges whether the
-    allowed values fit the data type. Only a sync run gives an `esp_field_name`.
+    The data type can be its name, and the allowed values can be any sequence: `define` checks them
+    against the data type. Only sync runs set `esp_field_name`.
+
+    Raises: InvalidField if a member is invalid, or if no key can be derived from the name.
     """
 
     name: FieldName = field(converter=_name)
@@ -132,13 +136,17 @@ class FieldDraft:
     )
     esp_field_name: str | None = None
 
-    def defined(self, *, by: Channel, at: datetime) -> FieldDefinition:
-        """The field this draft asks for, of the channel's origin."""
+    def define(self, *, by: Channel, at: datetime) -> FieldDefinition:
+        """Return the definition of this field, with the channel's origin, created at this time.
+
+        Raises: OperationForbidden if the channel may not create it; InvalidField if the data type
+        does not permit the allowed values.
+        """
         origin = by.origin(self.esp_field_name)
         require(by, Operation.CREATE, origin)
         allowed_values = self.allowed_values
         if allowed_values is not None and not isinstance(allowed_values, AllowedValues):
-            allowed_values = _at("allowed_values", self._allow, allowed_values)
+            allowed_values = _at("allowed_values", self._parse_allowed_values, allowed_values)
         return FieldDefinition(
             name=self.name,
             key=self.key,
@@ -151,16 +159,17 @@ class FieldDraft:
             created_at=at,
         )
 
-    def _allow(self, values: Sequence[object]) -> AllowedValues:
+    def _parse_allowed_values(self, values: Sequence[object]) -> AllowedValues:
         return AllowedValues(self.data_type, values)
 
 
 @frozen(kw_only=True)
 class FieldChanges:
-    """What is asked for when a field is changed; what is UNCHANGED stays.
+    """The input to change a field. Members that are UNCHANGED keep their values.
 
-    `allowed_values` are judged against the stored data type. `stated` holds what the caller says,
-    in wire form, of members that can't be changed; each must equal what is stored.
+    `allowed_values` are checked against the stored data type. `read_only_members` contains the
+    values, in wire form, that the caller sent for members that can't be changed: each must equal
+    the stored value.
     """
 
     name: FieldName | Unchanged = field(converter=_changed_name, default=UNCHANGED)
@@ -172,15 +181,15 @@ class FieldChanges:
     custom_value_expression: ValueExpression | Unchanged | None = field(
         converter=_changed_value_expression, default=UNCHANGED
     )
-    stated: Mapping[str, object] = Factory(dict)
+    read_only_members: Mapping[str, object] = Factory(dict)
 
 
 @frozen(kw_only=True)
 class FieldReplacement:
-    """What a field shall be, whether it exists or not: members left out take their defaults.
+    """The input to replace a field, or to create it. Omitted members get their default values.
 
-    `data_type` and `stated` are in wire form: an existing field judges them by what is stored, so
-    a wrong one is immutable there whatever its form.
+    `data_type` and `read_only_members` are in wire form. If the field exists, they must equal the
+    stored values: any other data type breaks the rule `immutable`, even if it is malformed.
     """
 
     name: FieldName = field(converter=_name)
@@ -193,27 +202,31 @@ class FieldReplacement:
     custom_value_expression: ValueExpression | None = field(
         converter=optional(_value_expression), default=None
     )
-    stated: Mapping[str, object] = Factory(dict)
+    read_only_members: Mapping[str, object] = Factory(dict)
 
     def changes(self) -> FieldChanges:
-        """What this asks of a field that exists."""
+        """Return the changes that this replacement makes to an existing field."""
         return FieldChanges(
             name=self.name,
             allowed_values=self.allowed_values,
             insertable=self.insertable,
             custom_insertion_code=self.custom_insertion_code,
             custom_value_expression=self.custom_value_expression,
-            stated={**self.stated, "data_type": self.data_type},
+            read_only_members={**self.read_only_members, "data_type": self.data_type},
         )
 
     def draft(self, key: FieldKey, *, by: Channel) -> FieldDraft:
-        """What this asks for where the key is free; InvalidField names all that is wrong."""
-        fixed = {"key": str(key), **_origin_members(by.origin())}
-        violations = Violations(_stated_violations(self.stated, fixed))
+        """Return the draft that creates this field if the key is free.
+
+        Raises: InvalidField, with all violations, if the data type or the allowed values are
+        invalid, or if a read-only member differs from the value that the new field would have.
+        """
+        stored = {"key": str(key), **_origin_members(by.origin())}
+        violations = Violations(_differences(self.read_only_members, stored))
         allowed_values = None
-        with violations.under("data_type"):
+        with violations.collect("data_type"):
             data_type = DataType.parse(self.data_type)
-            with violations.under("allowed_values"):
+            with violations.collect("allowed_values"):
                 if self.allowed_values is not None:
                     allowed_values = AllowedValues(data_type, self.allowed_values)
         if violations:
@@ -231,7 +244,7 @@ class FieldReplacement:
 
 @frozen(kw_only=True)
 class FieldDefinition:
-    """Everything a field is before a storage gives it an id; holds the rules across members."""
+    """A complete field to which no storage has assigned an id. It checks rules across members."""
 
     name: FieldName
     key: FieldKey
@@ -248,8 +261,8 @@ class FieldDefinition:
             message = f"A {self.data_type.value} field permits {self.data_type.value} values only."
             raise InvalidField([Violation(Rule.TYPE, message, ("allowed_values",))])
 
-    def stored(self, field_id: FieldId, organization_id: OrganizationId) -> RecipientField:
-        """The field as a storage keeps it under the id it assigns."""
+    def with_id(self, field_id: FieldId, organization_id: OrganizationId) -> RecipientField:
+        """Return the field to store under the id that the storage assigns."""
         return RecipientField(
             **asdict(self, recurse=False),
             id=field_id,
@@ -263,8 +276,8 @@ class FieldDefinition:
 class RecipientField(FieldDefinition):
     """A stored recipient field.
 
-    `version` begins at 1 and counts the changes; `updated_at` moves strictly forward with it. It is
-    0 where the field was read from a service, which does not tell it.
+    `version` starts at 1 and increases with each change; `updated_at` strictly increases with it.
+    A field that was read over HTTP has version 0, because responses do not contain the version.
     """
 
     id: FieldId
@@ -274,33 +287,35 @@ class RecipientField(FieldDefinition):
 
     @property
     def version_tag(self) -> str:
-        """Names this state of this field, and no other, even in a storage made anew."""
+        """The identifier of this state of this field, unique even if the storage is recreated."""
         return f"{self.id}-{epoch_milliseconds(self.updated_at):x}"
 
-    def revised(
+    def with_changes(
         self,
         changes: FieldChanges,
         *,
         by: Channel,
         at: datetime,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
-        """This field with the changes applied; itself where they change nothing.
+        """Return this field with the changes applied, or itself if they change nothing.
 
-        OperationForbidden, then VersionConflict, then InvalidField with every violation.
+        Raises, in this order: OperationForbidden if the channel may not update it; VersionConflict
+        if the precondition does not hold; InvalidField, with all violations, if the allowed values
+        are invalid or a read-only member differs from the stored value.
         """
         require(by, Operation.UPDATE, self.origin)
-        given.require(self.version_tag)
-        violations = Violations(_stated_violations(changes.stated, self._fixed_members()))
+        precondition.require(self.version_tag)
+        violations = Violations(_differences(changes.read_only_members, self._read_only_members()))
         allowed_values = self.allowed_values
-        with violations.under("allowed_values"):
+        with violations.collect("allowed_values"):
             if changes.allowed_values is None:
                 allowed_values = None
             elif changes.allowed_values is not UNCHANGED:
                 allowed_values = AllowedValues(self.data_type, changes.allowed_values)
         if violations:
             raise InvalidField(violations)
-        revised = evolve(
+        changed = evolve(
             self,
             name=_changed(self.name, changes.name),
             allowed_values=allowed_values,
@@ -312,15 +327,17 @@ class RecipientField(FieldDefinition):
                 self.custom_value_expression, changes.custom_value_expression
             ),
         )
-        return self._succeeded_by(revised, at)
+        return self._next_version(changed, at)
 
-    def resynced(self, reported: FieldDefinition, *, by: Channel, at: datetime) -> RecipientField:
-        """This field as its ESP now reports it, under its own key; itself where nothing differs.
+    def updated_from(
+        self, reported: FieldDefinition, *, by: Channel, at: datetime
+    ) -> RecipientField:
+        """Return this field as its ESP now reports it, with its key, or itself if nothing changed.
 
-        OperationForbidden unless the channel is that of the field's integration.
+        Raises: OperationForbidden unless the channel is that of the field's integration.
         """
         require(by, Operation.UPDATE, self.origin)
-        revised = evolve(
+        changed = evolve(
             self,
             name=reported.name,
             data_type=reported.data_type,
@@ -329,20 +346,24 @@ class RecipientField(FieldDefinition):
             custom_insertion_code=reported.custom_insertion_code,
             custom_value_expression=reported.custom_value_expression,
         )
-        return self._succeeded_by(revised, at)
+        return self._next_version(changed, at)
 
-    def require_deletable(self, *, by: Channel, given: Precondition = UNCONDITIONAL) -> None:
-        """OperationForbidden, then VersionConflict, unless the channel may delete this field."""
+    def require_deletable(self, *, by: Channel, precondition: Precondition = UNCONDITIONAL) -> None:
+        """Check that the field can be deleted.
+
+        Raises, in this order: OperationForbidden if the channel may not delete it; VersionConflict
+        if the precondition does not hold.
+        """
         require(by, Operation.DELETE, self.origin)
-        given.require(self.version_tag)
+        precondition.require(self.version_tag)
 
-    def _succeeded_by(self, revised: RecipientField, at: datetime) -> RecipientField:
-        if revised == self:
+    def _next_version(self, changed: RecipientField, at: datetime) -> RecipientField:
+        if changed == self:
             return self
         at = max(at, self.updated_at + MILLISECOND)
-        return evolve(revised, updated_at=at, version=self.version + 1)
+        return evolve(changed, updated_at=at, version=self.version + 1)
 
-    def _fixed_members(self) -> dict[str, object]:
+    def _read_only_members(self) -> dict[str, object]:
         return {
             "id": self.id,
             "key": str(self.key),
@@ -355,7 +376,10 @@ class RecipientField(FieldDefinition):
 
 @frozen
 class Catalog:
-    """An organization's fields, ordered by id, and the revision that every change of them moves."""
+    """An organization's fields, ordered by id, and their revision.
+
+    The revision is a number that changes with every change to the fields.
+    """
 
     organization_id: OrganizationId
     revision: int
@@ -363,8 +387,8 @@ class Catalog:
 
     @property
     def version_tag(self) -> str:
-        """Names this state of this catalog, and no other, even in a storage made anew."""
-        return catalog_tag(self.organization_id, self.revision)
+        """The identifier of this state of this catalog, unique even if the storage is recreated."""
+        return catalog_version_tag(self.organization_id, self.revision)
 
     def get(self, reference: FieldReference) -> RecipientField:
         """Return the field with this id or key. Raises: FieldNotFound if there is none."""
@@ -373,11 +397,11 @@ class Catalog:
                 return each
         raise FieldNotFound
 
-    def require_room(self, definition: FieldDefinition, *, limit: int | None = None) -> None:
-        """Check whether this field can be added.
+    def require_addable(self, definition: FieldDefinition, *, limit: int | None = None) -> None:
+        """Check that this field can be added.
 
-        Raises: KeyTaken if a field has its key, of whatever origin; then FieldLimitReached if
-        `limit` fields have its source.
+        Raises, in this order: KeyTaken if a field of any origin has its key; FieldLimitReached if
+        there are already `limit` fields of its source.
         """
         for each in self.fields:
             if each.key == definition.key:
@@ -387,23 +411,28 @@ class Catalog:
             raise FieldLimitReached(limit)
 
 
-def catalog_tag(organization_id: OrganizationId, revision: int) -> str:
-    """The version tag of an organization's catalog at that revision."""
+def catalog_version_tag(organization_id: OrganizationId, revision: int) -> str:
+    """Return the version tag of an organization's catalog at this revision."""
     return f"{organization_id}-{revision:x}"
 
 
-def new_field_violations(stated: Mapping[str, object], *, by: Channel) -> list[Violation]:
-    """What is wrong with what a caller states of a field that is yet to be made."""
-    return _stated_violations(stated, _origin_members(by.origin())) if stated else []
-
-
-def _stated_violations(
-    stated: Mapping[str, object], fixed: Mapping[str, object]
+def read_only_violations(
+    read_only_members: Mapping[str, object], *, by: Channel
 ) -> list[Violation]:
+    """Return a violation for each read-only member that a new field of the channel can't have."""
+    if not read_only_members:
+        return []
+    return _differences(read_only_members, _origin_members(by.origin()))
+
+
+def _differences(
+    read_only_members: Mapping[str, object], stored: Mapping[str, object]
+) -> list[Violation]:
+    """Return a violation for each member whose value differs from the stored value."""
     return [
-        _CAN_NOT_CHANGE.get(member, _READ_ONLY).under(member)
-        for member, value in stated.items()
-        if member not in fixed or not _same(value, fixed[member])
+        _IMMUTABLE.get(member, _READ_ONLY).prefixed(member)
+        for member, value in read_only_members.items()
+        if member not in stored or not _same(value, stored[member])
     ]
 
 
@@ -416,7 +445,7 @@ def _origin_members(origin: Origin) -> dict[str, object]:
 
 
 def _same(one: object, other: object) -> bool:
-    """Equal and of one type: 1 is neither 1.0 nor True."""
+    """Compare the values and their types: 1 is neither 1.0 nor True."""
     return type(one) is type(other) and one == other
 
 
@@ -427,7 +456,7 @@ def _changed(stored: T, change: T | Unchanged) -> T:
 _READ_ONLY = Violation(
     Rule.READ_ONLY, "This member can't be set. Leave it out, or send what is stored."
 )
-_CAN_NOT_CHANGE = {
+_IMMUTABLE = {
     member: Violation(Rule.IMMUTABLE, f"The {title} of a field can't be changed.")
     for member, title in (("key", "key"), ("data_type", "data type"))
 }

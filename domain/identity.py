@@ -1,12 +1,12 @@
-"""The identifiers, as types that can't be mixed up."""
+"""The types of identifiers. mypy reports an id of the wrong type."""
 
 from typing import NewType
 
 OrganizationId = NewType("OrganizationId", int)
-"""1 to 2^53-1, assigned by the storage, never used again."""
+"""1 to 2^53-1, assigned by the storage, never reused."""
 FieldId = NewType("FieldId", int)
-"""1 to 2^53-1, assigned by the storage, unique across organizations, never used again."""
+"""1 to 2^53-1, assigned by the storage, unique across organizations, never reused."""
 IntegrationId = NewType("IntegrationId", int)
-"""1 to 2^53-1, assigned by the storage, unique across organizations, never used again."""
+"""1 to 2^53-1, assigned by the storage, unique across organizations, never reused."""
 ApiKeyId = NewType("ApiKeyId", int)
-"""1 to 2^53-1, assigned by the storage, unique across organizations, never used again."""
+"""1 to 2^53-1, assigned by the storage, unique across organizations, never reused."""

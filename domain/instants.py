@@ -1,4 +1,4 @@
-"""Points in time: aware, UTC, whole milliseconds, everywhere inside the core."""
+"""Points in time. Inside the core they are aware, in UTC and in whole milliseconds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def whole_milliseconds(at: datetime) -> datetime:
-    """The instant in UTC without its microseconds: cut, never rounded into the future.
+    """Return the instant in UTC, truncated (never rounded up) to whole milliseconds.
 
-    ValueError where it has no time zone.
+    Raises: ValueError if it has no time zone.
     """
-    if at.tzinfo is UTC and at.microsecond % 1000 == 0:
-        return at  # as nearly every instant inside the core
+    if at.tzinfo is UTC and at.microsecond % 1000 == 0:  # the usual case
+        return at
     if at.utcoffset() is None:
         raise ValueError("an instant needs a time zone")
     at = at.astimezone(UTC)
@@ -30,25 +30,25 @@ def whole_milliseconds(at: datetime) -> datetime:
 
 
 def epoch_milliseconds(at: datetime) -> int:
-    """The whole milliseconds from 1970 to the instant."""
+    """Return the whole milliseconds from the Unix epoch to the instant."""
     return (at - _EPOCH) // MILLISECOND
 
 
 def from_epoch_milliseconds(milliseconds: int) -> datetime:
-    """The instant that many milliseconds after 1970."""
+    """Return the instant that is this many milliseconds after the Unix epoch."""
     return _EPOCH + milliseconds * MILLISECOND
 
 
 def format_instant(at: datetime) -> str:
-    """`2026-11-20T09:15:00.123Z`: UTC, exactly three decimals (HTTP contract, section 2)."""
+    """Format the instant as `2026-11-20T09:15:00.123Z`: UTC, with exactly three decimals."""
     return whole_milliseconds(at).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def parse_instant(text: str) -> datetime:
-    """The instant an RFC 3339 text names; ValueError where it names none.
+    """Parse an RFC 3339 date-time with `Z` or an offset and at most three decimals.
 
-    It needs `Z` or an offset and has at most three decimals. OverflowError where UTC leaves the
-    years 1 to 9999.
+    Raises: ValueError if the text is not such a date-time; OverflowError if its year in UTC is
+    not between 1 and 9999.
     """
     if _RFC_3339.fullmatch(text) is None:
         raise ValueError("not an RFC 3339 date-time")
@@ -56,7 +56,7 @@ def parse_instant(text: str) -> datetime:
 
 
 def parse_date(text: str) -> date:
-    """The day `YYYY-MM-DD` names; ValueError where it names none."""
+    """Parse a date, `YYYY-MM-DD`. Raises: ValueError if the text is not such a date."""
     if _DATE.fullmatch(text) is None:
         raise ValueError("not a date")
     return date.fromisoformat(text)

@@ -1,4 +1,4 @@
-"""Organizations: the tenants. One never sees another's fields."""
+"""Organizations: the tenants. No organization can see the fields of another."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from attrs import field, frozen
 from .errors import InvalidOrganization
 from .identity import OrganizationId
 from .instants import epoch_milliseconds, whole_milliseconds
-from .text import LONGEST_LINE, parse_name
+from .text import MAX_LINE_LENGTH, parse_name
 
 
 def parse_organization_name(text: str) -> str:
-    """The name, NFC and trimmed; InvalidOrganization unless it is one line of 1 to 255."""
-    return parse_name(text, longest=LONGEST_LINE, invalid=InvalidOrganization)
+    """Return the name in NFC and trimmed.
+
+    Raises: InvalidOrganization unless it is one line of 1 to 255 code points.
+    """
+    return parse_name(text, max_length=MAX_LINE_LENGTH, error=InvalidOrganization)
 
 
 @frozen(kw_only=True)
@@ -27,16 +30,16 @@ class Organization:
 
     @property
     def first_revision(self) -> int:
-        """The revision of the catalog it begins with: its birth in milliseconds since 1970.
+        """The revision of its first catalog: the time of its creation, in milliseconds since 1970.
 
-        So that a storage made anew does not count through revisions that a client still has.
+        If a storage is recreated, its revisions then differ from those that clients have cached.
         """
         return epoch_milliseconds(self.created_at)
 
 
 @frozen(kw_only=True)
 class OrganizationContents:
-    """How many fields, API keys and integrations an organization has, in every state."""
+    """The numbers of an organization's fields, API keys (also inactive ones) and integrations."""
 
     fields: int
     api_keys: int

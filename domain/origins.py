@@ -1,4 +1,4 @@
-"""Where a field comes from, and who is asking."""
+"""Origins (where a field came from) and channels (the kinds of callers)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from attrs import frozen
 
 from .errors import InvalidField, Rule, Violation
 from .identity import IntegrationId
-from .text import unstorable
-from .values import LARGEST_INTEGER
+from .text import character_violation
+from .values import MAX_SAFE_INTEGER
 
-LONGEST_ESP_FIELD_NAME = 255
+MAX_ESP_FIELD_NAME_LENGTH = 255
 
 
 class Source(Enum):
-    """The three kinds of origin, by their wire names."""
+    """The three kinds of origin. The values are the wire names."""
 
     API = "api"
     MANUAL = "manual"
@@ -24,10 +24,12 @@ class Source(Enum):
 
 @frozen
 class Origin:
-    """Where a field came from. An integration's field, and no other, carries the ESP's own name.
+    """Where a field came from.
 
-    InvalidField where `integration_id` (1 to 2^53-1) or `esp_field_name` (1 to 255 characters,
-    verbatim) is missing, superfluous or malformed.
+    If the source is an integration, `integration_id` (1 to 2^53-1) and `esp_field_name` (the ESP's
+    own name, 1 to 255 characters, verbatim) are required. Otherwise both must be None.
+
+    Raises: InvalidField if one of the two is missing, not applicable or malformed.
     """
 
     source: Source
@@ -39,9 +41,9 @@ class Origin:
         for member in ("integration_id", "esp_field_name"):
             if synced is (getattr(self, member) is None):
                 rule = Rule.REQUIRED if synced else Rule.NOT_APPLICABLE
-                message = "Integration fields, and no others, have an integration and an ESP name."
+                message = "Only integration fields have an integration id and an ESP field name."
                 raise InvalidField([Violation(rule, message, (member,))])
-        if self.integration_id is not None and not 1 <= self.integration_id <= LARGEST_INTEGER:
+        if self.integration_id is not None and not 1 <= self.integration_id <= MAX_SAFE_INTEGER:
             message = "An integration's id is between 1 and 9007199254740991."
             raise InvalidField([Violation(Rule.OUT_OF_RANGE, message, ("integration_id",))])
         if self.esp_field_name is not None:
@@ -50,25 +52,25 @@ class Origin:
 
 @frozen
 class Channel:
-    """Who is asking: the HTTP API, an administrator, or a sync run of one integration.
+    """The kind of caller: the HTTP API, an administrator, or a sync run of one integration.
 
-    Take `API`, `ADMINISTRATOR` or `sync_of(integration_id)`.
+    Use `API`, `ADMINISTRATOR` or `sync_channel(integration_id)`.
     """
 
     source: Source
     integration_id: IntegrationId | None = None
 
     @property
-    def by(self) -> str:
-        """The channel as a sentence names it: changed `through the API`."""
-        return _BY[self.source]
+    def phrase(self) -> str:
+        """The channel as part of a sentence: changed `through the API`."""
+        return _PHRASES[self.source]
 
     def owns(self, origin: Origin) -> bool:
-        """Did a field of that origin come through this channel?"""
+        """Return whether fields of this origin come through this channel."""
         return (self.source, self.integration_id) == (origin.source, origin.integration_id)
 
     def origin(self, esp_field_name: str | None = None) -> Origin:
-        """The origin of a field made through this channel."""
+        """Return the origin of a field that is created through this channel."""
         return Origin(self.source, self.integration_id, esp_field_name)
 
 
@@ -76,21 +78,22 @@ API = Channel(Source.API)
 ADMINISTRATOR = Channel(Source.MANUAL)
 
 
-def sync_of(integration_id: IntegrationId) -> Channel:
-    """The channel of a sync run of that integration."""
+def sync_channel(integration_id: IntegrationId) -> Channel:
+    """Return the channel of this integration's sync runs."""
     return Channel(Source.INTEGRATION, integration_id)
 
 
 def _require_storable(esp_field_name: str) -> None:
-    violation = unstorable(esp_field_name)
-    if not 1 <= len(esp_field_name) <= LONGEST_ESP_FIELD_NAME:
+    violation = character_violation(esp_field_name)
+    if not 1 <= len(esp_field_name) <= MAX_ESP_FIELD_NAME_LENGTH:
         rule = Rule.TOO_LONG if esp_field_name else Rule.BLANK
-        violation = Violation(rule, f"An ESP's name has 1 to {LONGEST_ESP_FIELD_NAME} characters.")
+        message = f"An ESP field name has 1 to {MAX_ESP_FIELD_NAME_LENGTH} characters."
+        violation = Violation(rule, message)
     if violation is not None:
-        raise InvalidField([violation.under("esp_field_name")])
+        raise InvalidField([violation.prefixed("esp_field_name")])
 
 
-_BY = {
+_PHRASES = {
     Source.API: "through the API",
     Source.MANUAL: "by administrators",
     Source.INTEGRATION: "by this sync",

@@ -1,6 +1,6 @@
-"""Who may do what: a field is changed only through the channel it came from.
+"""Permissions: every channel reads every field, and changes only fields that came through it.
 
-HTTP contract, section 3. Reading is open to every channel.
+HTTP contract, section 3.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .origins import Channel, Origin, Source
 
 
 class Operation(Enum):
-    """What can be done to a field."""
+    """An operation on a field."""
 
     READ = "read"
     CREATE = "create"
@@ -25,12 +25,15 @@ class Operation(Enum):
 
 @frozen
 class Allowed:
-    """The channel may do it."""
+    """The decision that the channel may perform the operation."""
 
 
 @frozen
 class Denied:
-    """The channel may not do it; `reason` is a sentence for the one who asked."""
+    """The decision that the channel may not perform the operation.
+
+    `reason` is a sentence for the user.
+    """
 
     reason: str
 
@@ -39,20 +42,20 @@ Decision: TypeAlias = Allowed | Denied
 
 
 def decide(channel: Channel, operation: Operation, origin: Origin) -> Decision:
-    """May the channel do this to a field of that origin?"""
+    """Return whether the channel may perform the operation on a field of this origin."""
     if operation is Operation.READ or channel.owns(origin):
         return Allowed()
-    return Denied(f"{_FIELDS_ARE[origin.source]}, not {channel.by}.")
+    return Denied(f"{_CHANGED_WHERE[origin.source]}, not {channel.phrase}.")
 
 
 def require(channel: Channel, operation: Operation, origin: Origin) -> None:
-    """OperationForbidden with the reason where `decide` denies."""
+    """Check the permission. Raises: OperationForbidden with the reason if `decide` denies it."""
     decision = decide(channel, operation, origin)
     if isinstance(decision, Denied):
         raise OperationForbidden(decision.reason)
 
 
-_FIELDS_ARE = {
+_CHANGED_WHERE = {
     Source.API: "API-managed fields are changed through the API",
     Source.MANUAL: (
         "Manual fields are changed by administrators, in the web application or on the command line"

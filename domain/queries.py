@@ -1,7 +1,7 @@
-"""Asking for some of an organization's fields, in an order, a page at a time.
+"""Queries: filters, order and pagination of an organization's fields (HTTP contract, section 4).
 
-HTTP contract, section 4. `FieldQuery` says what every storage must answer; a storage with a query
-language says the same in it.
+`FieldQuery.select` defines the result for every storage. A storage with a query language must
+return the same.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from attrs import Factory, field, frozen
 from attrs.converters import optional
 
 from .errors import InvalidField, InvalidQuery, Rule, Violation
-from .fields import Catalog, RecipientField, catalog_tag
+from .fields import Catalog, RecipientField, catalog_version_tag
 from .identity import FieldId, IntegrationId, OrganizationId
 from .instants import whole_milliseconds
 from .origins import Source
-from .suggestions import nearest
-from .text import LONGEST_FORM, unstorable
-from .values import LARGEST_INTEGER, DataType, FieldKey
+from .suggestions import closest_match
+from .text import MAX_UNNORMALIZED_LENGTH, character_violation
+from .values import MAX_SAFE_INTEGER, DataType, FieldKey
 
 E = TypeVar("E", bound=Enum)
 T = TypeVar("T")
@@ -32,7 +32,7 @@ SortValue: TypeAlias = int | str | datetime
 
 
 class SortKey(Enum):
-    """What fields can be ordered by: texts by code points, whatever the storage."""
+    """The orders of fields. Every storage compares texts by code points."""
 
     ID = "id"
     KEY = "key"
@@ -41,108 +41,110 @@ class SortKey(Enum):
     UPDATED_AT = "updated_at"
 
     @property
-    def kind(self) -> type[SortValue]:
-        """What is compared in this order: int, str or datetime."""
-        return _KINDS[self]
+    def value_type(self) -> type[SortValue]:
+        """The type of the values that this order compares: int, str or datetime."""
+        return _VALUE_TYPES[self]
 
 
-def _value(given: SortValue) -> SortValue:
-    if isinstance(given, datetime):
+def _sort_value(value: SortValue) -> SortValue:
+    if isinstance(value, datetime):
         try:
-            return whole_milliseconds(given)
+            return whole_milliseconds(value)
         except (ValueError, OverflowError):
-            message = "A time needs a time zone, and a year from 1 to 9999 in UTC."
+            message = "A time must have a time zone, and a year from 1 to 9999 in UTC."
             raise _invalid(Rule.FORMAT, message, "value") from None
-    if isinstance(given, str):
-        violation = unstorable(given)
+    if isinstance(value, str):
+        violation = character_violation(value)
         if violation is not None:
-            raise InvalidQuery([violation.under("value")])
-        return given
-    return _storable_integer(given, "value")
+            raise InvalidQuery([violation.prefixed("value")])
+        return value
+    return _safe_integer(value, "value")
 
 
-def _id(given: FieldId) -> FieldId:
-    return FieldId(_storable_integer(given, "id"))
+def _id(value: FieldId) -> FieldId:
+    return FieldId(_safe_integer(value, "id"))
 
 
-def _sources(given: Iterable[Source | str]) -> frozenset[Source]:
-    return frozenset(_named(Source, each, "sources") for each in _several(given, "sources"))
+def _sources(values: Iterable[Source | str]) -> frozenset[Source]:
+    return frozenset(_enum_member(Source, each, "sources") for each in _items(values, "sources"))
 
 
-def _data_types(given: Iterable[DataType | str]) -> frozenset[DataType]:
-    several = _several(given, "data_types")
-    return frozenset(_named(DataType, each, "data_types") for each in several)
+def _data_types(values: Iterable[DataType | str]) -> frozenset[DataType]:
+    items = _items(values, "data_types")
+    return frozenset(_enum_member(DataType, each, "data_types") for each in items)
 
 
-def _keys(given: Iterable[str]) -> frozenset[FieldKey]:
+def _keys(values: Iterable[str]) -> frozenset[FieldKey]:
     keys = set()
-    for each in _several(given, "keys"):
+    for each in _items(values, "keys"):
         with suppress(InvalidField):
-            keys.add(FieldKey(_of(str, each, "keys")))
+            keys.add(FieldKey(_require_type(str, each, "keys")))
     return frozenset(keys)
 
 
-def _integration_ids(given: Iterable[IntegrationId]) -> frozenset[IntegrationId]:
-    several = _several(given, "integration_ids")
-    ids = [IntegrationId(_of(int, each, "integration_ids")) for each in several]
-    return frozenset(each for each in ids if 1 <= each <= LARGEST_INTEGER)
+def _integration_ids(values: Iterable[IntegrationId]) -> frozenset[IntegrationId]:
+    items = _items(values, "integration_ids")
+    ids = [IntegrationId(_require_type(int, each, "integration_ids")) for each in items]
+    return frozenset(each for each in ids if 1 <= each <= MAX_SAFE_INTEGER)
 
 
-def _insertable(given: bool) -> bool:  # noqa: FBT001 (a converter)
-    return _of(bool, given, "insertable")
+def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
+    return _require_type(bool, value, "insertable")
 
 
-def _text(given: str) -> str:
-    return _of(str, given, "text")
+def _text(value: str) -> str:
+    return _require_type(str, value, "text")
 
 
-def _sort(given: SortKey | str) -> SortKey:
-    return _named(SortKey, given, "sort")
+def _sort(value: SortKey | str) -> SortKey:
+    return _enum_member(SortKey, value, "sort")
 
 
-def _descending(given: bool) -> bool:  # noqa: FBT001
-    return _of(bool, given, "descending")
+def _descending(value: bool) -> bool:  # noqa: FBT001
+    return _require_type(bool, value, "descending")
 
 
-def _limit(given: int) -> int:
-    if _of(int, given, "limit") < 1:
-        message = "A page has at least one field. Give no limit where all are wanted."
+def _limit(value: int) -> int:
+    if _require_type(int, value, "limit") < 1:
+        message = "The limit must be at least 1. Omit it to get all fields."
         raise _invalid(Rule.OUT_OF_RANGE, message, "limit")
-    return min(given, LARGEST_INTEGER)
+    return min(value, MAX_SAFE_INTEGER)
 
 
-def _after(given: Position) -> Position:
-    return _of(Position, given, "after")
+def _after(value: Position) -> Position:
+    return _require_type(Position, value, "after")
 
 
 @frozen
 class Position:
-    """A place in an order: just behind a field that has this value and this id.
+    """A position in an order: directly after a field with this sort value and this id.
 
-    The `next` of a page is one; there needs to be no such field. The value is an integer, a text
-    that can be stored or a time with its zone, cut to whole milliseconds. InvalidQuery where it is
-    something else, or where an integer is beyond ±(2^53-1).
+    Such a field need not exist. The value is an integer within ±(2^53-1), a text without U+0000 and
+    lone surrogates, or an aware datetime, which is truncated to milliseconds.
+
+    Raises: InvalidQuery if the value or the id is anything else.
     """
 
-    value: SortValue = field(converter=_value)
+    value: SortValue = field(converter=_sort_value)
     id: FieldId = field(converter=_id)
 
 
 @frozen(kw_only=True)
 class FieldQuery:
-    """Which fields, in which order, and how many of them.
+    """A query: which fields, in which order, and how many of them.
 
-    None filters nothing; several values are alternatives, none of them finds nothing. `text` is a
-    part of the name, the key or the ESP's field name, whatever its case. Fields that are equal by
-    `sort` stand by ascending id, in a descending order too. `after` begins the page behind that
-    position.
+    A filter that is None matches every field; otherwise a field must have one of its values, so an
+    empty filter matches none. `text` matches a part of the name, the key or the ESP field name,
+    case-insensitively. Fields with equal sort values are ordered by ascending id, also in a
+    descending order. The page starts after the position `after`.
 
-    Sources, data types and the order may be given by their names. A key, an integration's id or a
-    text that no field can have is no mistake, and finds nothing. InvalidQuery where a member is of
-    a wrong type, a name is unknown, `limit` is less than 1, or `after` does not fit `sort`.
+    Sources, data types and the order can be given by name. Keys, integration ids and texts that no
+    field can have are valid and match nothing. The query omits such keys and ids, so storages need
+    not check them. Storages search for `folded_text`, which is derived from `text`, in names that
+    `fold_case` has folded.
 
-    Whatever a query holds, a storage can take: such keys and ids are left out, and it looks for
-    `folded_text`, which is made of `text`, among folded names.
+    Raises: InvalidQuery if a member has the wrong type, a name is unknown, `limit` is less than 1,
+    or the value of `after` does not have the type that `sort` compares.
     """
 
     sources: frozenset[Source] | None = field(converter=optional(_sources), default=None)
@@ -161,17 +163,17 @@ class FieldQuery:
         init=False,
         eq=False,
         repr=False,
-        default=Factory(lambda self: _findable(self.text), takes_self=True),
+        default=Factory(lambda self: _search_text(self.text), takes_self=True),
     )
 
     def __attrs_post_init__(self) -> None:
-        kind = self.sort.kind
-        if self.after is not None and not isinstance(self.after.value, kind):
-            message = f"In the order of {self.sort.value}, this must be {_KIND_NAMES[kind]}."
+        expected = self.sort.value_type
+        if self.after is not None and not isinstance(self.after.value, expected):
+            message = f"For the order {self.sort.value}, this must be {_TYPE_NAMES[expected]}."
             raise _invalid(Rule.TYPE, message, "after", "value")
 
     def matches(self, field: RecipientField) -> bool:
-        """Does the field pass every filter?"""
+        """Return whether the field matches every filter."""
         return (
             _among(field.origin.source, self.sources)
             and _among(field.data_type, self.data_types)
@@ -182,11 +184,11 @@ class FieldQuery:
         )
 
     def position_of(self, field: RecipientField) -> Position:
-        """Where the field stands in the order."""
+        """Return the position of the field in the order."""
         return Position(_SORT_VALUES[self.sort](field), field.id)
 
-    def is_next(self, field: RecipientField) -> bool:
-        """Does the field stand behind the position the page begins at?"""
+    def starts_before(self, field: RecipientField) -> bool:
+        """Return whether the page starts before the field."""
         if self.after is None:
             return True
         value = _SORT_VALUES[self.sort](field)
@@ -195,37 +197,38 @@ class FieldQuery:
         return (value < self.after.value) is self.descending  # type: ignore[operator]
 
     def select(self, catalog: Catalog) -> FieldPage:
-        """What the query asks for, of a catalog at hand."""
+        """Return the page of the catalog that this query describes."""
         matches = [field for field in catalog.fields if self.matches(field)]
         matches.sort(key=lambda field: field.id)
         matches.sort(key=_SORT_VALUES[self.sort], reverse=self.descending)
-        rest = [field for field in matches if self.is_next(field)]
-        return self.page(catalog.organization_id, catalog.revision, rest, len(matches))
+        remaining = [field for field in matches if self.starts_before(field)]
+        return self.page(catalog.organization_id, catalog.revision, remaining, len(matches))
 
     def page(
         self,
         organization_id: OrganizationId,
         revision: int,
-        rest: Sequence[RecipientField],
+        remaining: Sequence[RecipientField],
         total: int,
     ) -> FieldPage:
-        """The page of these fields, of which there is at least one too many unless it is the last.
+        """Return the page that starts with the first of the `remaining` fields.
 
-        `rest` is in order and begins behind `after`.
+        `remaining` contains the ordered matches after the position `after`: all of them, or at
+        least one more than `limit`, which shows that another page follows. `total` counts the
+        matches on all pages.
         """
-        fields = tuple(rest[: self.limit])
-        more = len(rest) > len(fields)
-        return FieldPage(
-            organization_id, revision, fields, total, self.position_of(fields[-1]) if more else None
-        )
+        fields = tuple(remaining[: self.limit])
+        has_more = len(remaining) > len(fields)
+        next_position = self.position_of(fields[-1]) if has_more else None
+        return FieldPage(organization_id, revision, fields, total, next_position)
 
 
 @frozen
 class FieldPage:
-    """A page of an organization's fields.
+    """A page of an organization's fields, all from one `revision` of its catalog.
 
-    `total` counts the fields that the query matches on all pages; `next` is where the next page
-    begins, None on the last. All of it belongs to one `revision` of the catalog.
+    `total` counts the matches on all pages. `next` is the position where the next page starts, or
+    None on the last page.
     """
 
     organization_id: OrganizationId
@@ -236,54 +239,55 @@ class FieldPage:
 
     @property
     def version_tag(self) -> str:
-        """Names this state of the catalog; see Catalog."""
-        return catalog_tag(self.organization_id, self.revision)
+        """The version tag of the catalog at this revision."""
+        return catalog_version_tag(self.organization_id, self.revision)
 
 
-def folded(text: str) -> str:
-    """The text without its case: texts that differ by case alone are equal."""
+def fold_case(text: str) -> str:
+    """Fold the case of the text. Texts that differ only in case have the same result."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
-def _findable(text: str | None) -> str | None:
+def _search_text(text: str | None) -> str | None:
     if text is None:
         return None
-    # Folding takes time quadratic in the length, so a longer text is better not folded.
-    if len(text) > LONGEST_FORM or unstorable(text) is not None:
-        return _NOWHERE
-    return folded(text)
+    # No field has such a text, and folding takes quadratic time in the length.
+    if len(text) > MAX_UNNORMALIZED_LENGTH or character_violation(text) is not None:
+        return _NO_MATCH
+    return fold_case(text)
 
 
-def _several(given: Iterable[T], member: str) -> Iterable[T]:
-    # A text is iterable too, yet never meant as several.
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
-        return given
-    raise _invalid(Rule.TYPE, "This must be a set of values, even if it is only one.", member)
+def _items(values: Iterable[T], member: str) -> Iterable[T]:
+    # A string is an iterable of characters, but not a set of values.
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+        return values
+    raise _invalid(Rule.TYPE, "This must be a set of values, even if it has only one.", member)
 
 
-def _named(kind: type[E], given: E | str, member: str) -> E:
-    if isinstance(given, kind):
-        return given
-    name = _of(str, given, member)
-    names = [each.value for each in kind]
+def _enum_member(enum: type[E], value: E | str, member: str) -> E:
+    if isinstance(value, enum):
+        return value
+    name = _require_type(str, value, member)
+    names = [each.value for each in enum]
     if name in names:
-        return kind(name)
-    message = f"Use one of {', '.join(names)}."
-    raise InvalidQuery([Violation(Rule.UNKNOWN_VALUE, message, (member,), nearest(name, names))])
+        return enum(name)
+    message, suggestion = f"Use one of {', '.join(names)}.", closest_match(name, names)
+    raise InvalidQuery([Violation(Rule.UNKNOWN_VALUE, message, (member,), suggestion)])
 
 
-def _storable_integer(given: object, member: str) -> int:
-    number = _of(int, given, member)
-    if abs(number) > LARGEST_INTEGER:
-        message = f"This must be between -{LARGEST_INTEGER} and {LARGEST_INTEGER}."
+def _safe_integer(value: object, member: str) -> int:
+    number = _require_type(int, value, member)
+    if abs(number) > MAX_SAFE_INTEGER:
+        message = f"This must be between -{MAX_SAFE_INTEGER} and {MAX_SAFE_INTEGER}."
         raise _invalid(Rule.OUT_OF_RANGE, message, member)
     return number
 
 
-def _of(kind: type[T], given: object, member: str) -> T:
-    if isinstance(given, kind) and isinstance(given, bool) is (kind is bool):  # True is an int.
-        return given
-    raise _invalid(Rule.TYPE, f"This must be {_KIND_NAMES[kind]}.", member)
+def _require_type(expected: type[T], value: object, member: str) -> T:
+    is_bool = isinstance(value, bool)
+    if isinstance(value, expected) and is_bool is (expected is bool):  # True is an int
+        return value
+    raise _invalid(Rule.TYPE, f"This must be {_TYPE_NAMES[expected]}.", member)
 
 
 def _invalid(rule: Rule, message: str, *path: str) -> InvalidQuery:
@@ -296,7 +300,7 @@ def _among(value: object, alternatives: frozenset[object] | None) -> bool:
 
 def _contains(field: RecipientField, text: str) -> bool:
     names = (field.name, field.key, field.origin.esp_field_name or "")
-    return any(text in folded(name) for name in names)
+    return any(text in fold_case(name) for name in names)
 
 
 _SORT_VALUES: Mapping[SortKey, Callable[[RecipientField], SortValue]] = {
@@ -306,19 +310,19 @@ _SORT_VALUES: Mapping[SortKey, Callable[[RecipientField], SortValue]] = {
     SortKey.CREATED_AT: lambda field: field.created_at,
     SortKey.UPDATED_AT: lambda field: field.updated_at,
 }
-_KINDS: Mapping[SortKey, type[SortValue]] = {
+_VALUE_TYPES: Mapping[SortKey, type[SortValue]] = {
     SortKey.ID: int,
     SortKey.KEY: str,
     SortKey.NAME: str,
     SortKey.CREATED_AT: datetime,
     SortKey.UPDATED_AT: datetime,
 }
-_KIND_NAMES: Mapping[type[object], str] = {
+_TYPE_NAMES: Mapping[type[object], str] = {
     bool: "true or false",
     int: "an integer",
     str: "a string",
     datetime: "a datetime",
-    Position: "a Position, as a page's next is",
+    Position: "a Position, such as the next of a page",
 }
-_NOWHERE = "A"
-"""Part of no folded text, for those have no capital letters."""
+_NO_MATCH = "A"
+"""No folded text contains it, because folded texts have no capital letters."""

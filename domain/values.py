@@ -1,7 +1,4 @@
-"""The values a recipient field is made of, each valid from the moment it exists.
-
-HTTP contract, section 2.
-"""
+"""The value objects of a recipient field, validated when created (HTTP contract, section 2)."""
 
 from __future__ import annotations
 
@@ -16,15 +13,21 @@ from attrs import frozen
 
 from .errors import InvalidField, Rule, Violation
 from .instants import format_instant, parse_date, parse_instant
-from .suggestions import nearest
-from .text import LONGEST_LINE, composed, line_violation, normalized, verbatim_violation
+from .suggestions import closest_match
+from .text import (
+    MAX_LINE_LENGTH,
+    line_violation,
+    normalize_line,
+    normalize_nfc,
+    verbatim_violation,
+)
 
 Scalar: TypeAlias = str | int | float
-"""One permitted value: text, number, `YYYY-MM-DD` or an RFC 3339 instant."""
+"""One allowed value: a text, a number, `YYYY-MM-DD`, or an RFC 3339 date-time."""
 
-LONGEST_KEY = 63
-LARGEST_INTEGER = 2**53 - 1
-MOST_ALLOWED_VALUES = 1_000
+MAX_KEY_LENGTH = 63
+MAX_SAFE_INTEGER = 2**53 - 1
+MAX_ALLOWED_VALUES = 1_000
 # fmt: off
 RESERVED_KEYS = frozenset((
     "id", "key", "source", "type", "null", "none", "true", "false", "and", "or", "not", "in", "is",
@@ -34,12 +37,12 @@ RESERVED_KEYS = frozenset((
 RESERVED_PREFIX = "sys_"
 
 _KEY = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_OTHER_LETTER = re.compile(r"[^\W\0-\x7f]")
-"""A letter, digit or other number outside of ASCII."""
+_NON_ASCII_LETTER = re.compile(r"[^\W\0-\x7f]")
+"""A letter or number outside ASCII."""
 
 
 class DataType(Enum):
-    """What kind of value a field holds for each recipient."""
+    """The type of the values that recipients have for a field."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -49,31 +52,31 @@ class DataType(Enum):
 
     @classmethod
     def parse(cls, name: object) -> DataType:
-        """The data type of that name; InvalidField where there is none."""
-        name = required_text(name)
+        """Return the data type of this name. Raises: InvalidField if there is none."""
+        name = require_string(name)
         if name not in cls._value2member_map_:
             names = [data_type.value for data_type in cls]
             message = f"Use one of {', '.join(names)}."
-            violation = Violation(Rule.UNKNOWN_VALUE, message, suggestion=nearest(name, names))
-            raise InvalidField([violation])
+            suggestion = closest_match(name, names)
+            raise InvalidField([Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)])
         return cls(name)
 
 
 class FieldName(str):
-    """What people call a field: NFC, trimmed, one line of 1 to 255 code points. Not unique."""
+    """The display name of a field: NFC, trimmed, one line of 1 to 255 code points. Not unique."""
 
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
-        if isinstance(text, cls):  # It was judged when it was made.
+        if isinstance(text, cls):  # already validated
             return text
-        text = normalized(text)
-        _require(line_violation(text, longest=LONGEST_LINE))
+        text = normalize_line(text)
+        _require(line_violation(text, max_length=MAX_LINE_LENGTH))
         return super().__new__(cls, text)
 
 
 class FieldKey(str):
-    """What machines call a field: strict snake_case, 1 to 63 characters, not reserved."""
+    """The identifier of a field in code: strict snake_case, 1 to 63 characters, not reserved."""
 
     __slots__ = ()
 
@@ -85,13 +88,14 @@ class FieldKey(str):
 
     @classmethod
     def derived_from(cls, name: str) -> Self:
-        """Return the key that `derived_key` makes of the name.
+        """Return the key that `derive_key` derives from the name.
 
-        It has no suffix: the same name always gives the same key, so a repeated request can't make
-        a second field. Raises InvalidField if no key can be derived from the name, or only a
-        reserved one.
+        The same name always has the same key, without a suffix, so a repeated request can't create
+        a second field.
+
+        Raises: InvalidField if no key can be derived from the name, or if the key is reserved.
         """
-        key = derived_key(name)
+        key = derive_key(name)
         if not key:
             message = (
                 "A key can be derived only from letters a-z and digits 0-9, with or without"
@@ -109,81 +113,83 @@ class InsertionCode(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
-        _require(verbatim_violation(text, longest=10_000))
+        _require(verbatim_violation(text, max_length=10_000))
         return super().__new__(cls, text)
 
 
 class ValueExpression(str):
-    """The expression evaluated at run time in segment logic: 1 to 2,000 characters."""
+    """The expression that segment logic evaluates at run time: 1 to 2,000 characters."""
 
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
-        _require(verbatim_violation(text, longest=2_000))
+        _require(verbatim_violation(text, max_length=2_000))
         return super().__new__(cls, text)
 
 
 @frozen(init=False)
 class AllowedValues:
-    """The 1 to 1,000 unique values a field of `data_type` permits, in their given order.
+    """The 1 to 1,000 unique values that a field of `data_type` allows, in the given order.
 
-    Texts become NFC, instants `2026-11-20T09:15:00.123Z`, and whole numbers `int`: JSON has one
-    kind of number, so 1.0 is 1. InvalidField names each value that is not permitted.
+    They are stored in canonical form: texts in NFC, date-times as `2026-11-20T09:15:00.123Z`, and
+    whole numbers as `int` (JSON has one type of number, so 1.0 is 1).
+
+    Raises: InvalidField, with one violation per value that is not allowed.
     """
 
     data_type: DataType
     values: tuple[Scalar, ...]
 
     def __init__(self, data_type: DataType, values: Sequence[object]) -> None:
-        self.__attrs_init__(data_type, _canonical(data_type, values))
+        self.__attrs_init__(data_type, _canonical_values(data_type, values))
 
 
-def derived_key(name: str) -> str:
-    """Return the key form of a name: `Größe (cm)` becomes `grosse_cm`.
+def derive_key(name: str) -> str:
+    """Return the name as snake_case in ASCII: `Größe (cm)` becomes `grosse_cm`.
 
-    It is empty if the name has no letter or digit, or one without a form in a-z and 0-9: a key
-    without it would mislead (`st_rrelse` for `Størrelse`).
+    The result is empty if the name has no letter or digit, or if one of them has no ASCII form: a
+    key without that letter would be misleading (`st_rrelse` for `Størrelse`).
     """
-    letters = name.lower() if name.isascii() else _folded(name)
-    if _OTHER_LETTER.search(letters) is not None:
+    letters = name.lower() if name.isascii() else _without_accents(name)
+    if _NON_ASCII_LETTER.search(letters) is not None:
         return ""
     key = re.sub(r"[^a-z0-9]+", "_", letters).strip("_")
     if key[:1].isdigit():
         key = "f_" + key
-    return key[:LONGEST_KEY].rstrip("_")
+    return key[:MAX_KEY_LENGTH].rstrip("_")
 
 
-def _folded(text: str) -> str:
-    """Return the text in lower case, decomposed for compatibility, without marks.
+def _without_accents(text: str) -> str:
+    """Return the text in lower case and NFKD, without combining marks.
 
-    It is folded twice because decomposition makes capitals (`™` becomes `TM`).
+    Case is folded a second time because NFKD can add capitals (`™` becomes `TM`).
     """
     folded = unicodedata.normalize("NFKD", text.casefold()).casefold()
     return "".join(c for c in folded if unicodedata.category(c) != "Mn")
 
 
-def required_text(given: object) -> str:
-    """The text; InvalidField where it is none."""
-    if isinstance(given, str):
-        return given
+def require_string(value: object) -> str:
+    """Return the value. Raises: InvalidField if it is not a string."""
+    if isinstance(value, str):
+        return value
     raise InvalidField([Violation(Rule.TYPE, "This must be a string.")])
 
 
-def required_boolean(given: object) -> bool:
-    """True or false; InvalidField where it is neither."""
-    if isinstance(given, bool):
-        return given
+def require_boolean(value: object) -> bool:
+    """Return the value. Raises: InvalidField if it is neither True nor False."""
+    if isinstance(value, bool):
+        return value
     raise InvalidField([Violation(Rule.TYPE, "This must be true or false.")])
 
 
-def cardinality_violation(proposed: Sequence[object]) -> Violation | None:
-    """What is wrong with the number of allowed values."""
-    if not proposed:
+def item_count_violation(values: Sequence[object]) -> Violation | None:
+    """Return a violation unless the list has 1 to 1,000 allowed values."""
+    if not values:
         return Violation(Rule.EMPTY, "List at least one value, or send null for no restriction.")
-    if len(proposed) > MOST_ALLOWED_VALUES:
-        return Violation(Rule.TOO_MANY_ITEMS, f"List at most {MOST_ALLOWED_VALUES:,} values.")
+    if len(values) > MAX_ALLOWED_VALUES:
+        return Violation(Rule.TOO_MANY_ITEMS, f"List at most {MAX_ALLOWED_VALUES:,} values.")
     return None
 
 
@@ -195,8 +201,8 @@ def _require(violation: Violation | None) -> None:
 def _key_violation(text: str) -> Violation | None:
     if not text or text.isspace():
         return Violation(Rule.BLANK, "This must not be empty or only white space.")
-    if len(text) > LONGEST_KEY:
-        return Violation(Rule.TOO_LONG, f"A key has at most {LONGEST_KEY} characters.")
+    if len(text) > MAX_KEY_LENGTH:
+        return Violation(Rule.TOO_LONG, f"A key has at most {MAX_KEY_LENGTH} characters.")
     if _KEY.fullmatch(text) is None:
         return Violation(
             Rule.FORMAT,
@@ -209,36 +215,36 @@ def _key_violation(text: str) -> Violation | None:
 
 
 def _suggested_key(text: str) -> str | None:
-    key = derived_key(text)
+    key = derive_key(text)
     return key if key and _key_violation(key) is None else None
 
 
-def _canonical(data_type: DataType, proposed: Sequence[object]) -> tuple[Scalar, ...]:
+def _canonical_values(data_type: DataType, values: Sequence[object]) -> tuple[Scalar, ...]:
     if data_type is DataType.BOOLEAN:
         _require(
             Violation(Rule.NOT_APPLICABLE, "A boolean field has no allowed values. Send null.")
         )
-    # A text is a sequence too, yet never meant as one.
-    if not isinstance(proposed, Sequence) or isinstance(proposed, str | bytes):
+    # A string is a sequence of characters, but not a list of values.
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         _require(Violation(Rule.TYPE, "This must be a list of values."))
-    _require(cardinality_violation(proposed))
-    judged = [_judge(data_type, value) for value in proposed]
-    violations = [v.under(i) for i, v in enumerate(judged) if isinstance(v, Violation)]
-    values = {i: v for i, v in enumerate(judged) if not isinstance(v, Violation)}
-    violations += _duplicates(values)
+    _require(item_count_violation(values))
+    results = [_canonical_value(data_type, value) for value in values]
+    violations = [v.prefixed(i) for i, v in enumerate(results) if isinstance(v, Violation)]
+    valid = {i: v for i, v in enumerate(results) if not isinstance(v, Violation)}
+    violations += _duplicate_violations(valid)
     if violations:
         raise InvalidField(violations)
-    return tuple(values.values())
+    return tuple(valid.values())
 
 
-def _judge(data_type: DataType, value: object) -> Scalar | Violation:
-    """The canonical form of one proposed value, or what is wrong with it."""
+def _canonical_value(data_type: DataType, value: object) -> Scalar | Violation:
+    """Return the canonical form of one value, or the rule that it breaks."""
     if data_type is DataType.NUMBER:
-        return _judge_number(value)
+        return _canonical_number(value)
     if not isinstance(value, str):
         return Violation(Rule.TYPE, f"A {data_type.value} field allows strings here.")
     if data_type is DataType.TEXT:
-        return _judge_text(value)
+        return _canonical_text(value)
     try:
         if data_type is DataType.DATE:
             return parse_date(value).isoformat()
@@ -250,7 +256,7 @@ def _judge(data_type: DataType, value: object) -> Scalar | Violation:
         return Violation(Rule.OUT_OF_RANGE, "In UTC, the year must be between 1 and 9999.")
 
 
-def _judge_number(value: object) -> Scalar | Violation:
+def _canonical_number(value: object) -> Scalar | Violation:
     if type(value) is float:
         if not math.isfinite(value):
             return Violation(Rule.OUT_OF_RANGE, "A number must be finite.")
@@ -258,27 +264,27 @@ def _judge_number(value: object) -> Scalar | Violation:
             return value
         value = int(value)
     if type(value) is int:
-        if abs(value) <= LARGEST_INTEGER:
+        if abs(value) <= MAX_SAFE_INTEGER:
             return value
         return Violation(Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991.")
     return Violation(Rule.TYPE, "A number field allows numbers here.")
 
 
-def _judge_text(value: str) -> Scalar | Violation:
-    text = composed(value)
+def _canonical_text(value: str) -> Scalar | Violation:
+    text = normalize_nfc(value)
     trimmed = text.strip()
     if not trimmed:
         return Violation(Rule.BLANK, "This must not be empty or only white space.")
-    violation = line_violation(text, longest=LONGEST_LINE)
+    violation = line_violation(text, max_length=MAX_LINE_LENGTH)
     if violation is None and text != trimmed:
         return Violation(Rule.FORMAT, "Remove the white space at the ends.")
     return text if violation is None else violation
 
 
-def _duplicates(values: Mapping[int, Scalar]) -> list[Violation]:
-    first: dict[Scalar, int] = {}
+def _duplicate_violations(values: Mapping[int, Scalar]) -> list[Violation]:
+    first_index: dict[Scalar, int] = {}
     return [
         Violation(Rule.DUPLICATE_ITEM, "Each value may be listed once.", (index,))
         for index, value in values.items()
-        if first.setdefault(value, index) != index
+        if first_index.setdefault(value, index) != index
     ]

@@ -12,7 +12,7 @@ from recipient_fields.domain import (
     Rule,
     Violation,
     Violations,
-    nearest,
+    closest_match,
 )
 from recipient_fields.domain.esp import EspField
 
@@ -32,7 +32,7 @@ def parse_report(document: object) -> tuple[EspField, ...]:
     violations = Violations()
     fields = []
     for index, each in enumerate(_listed(document)):
-        with violations.under("fields", index):
+        with violations.collect("fields", index):
             fields.append(_field(each))
         if len(violations) >= MOST_VIOLATIONS:
             break
@@ -56,7 +56,7 @@ def _field(document: object) -> EspField:
     violations = Violations()
     members: dict[str, Any] = {}
     for name, value in document.items():
-        with violations.under(name):
+        with violations.collect(name):
             members[name] = _parser(name)(value)
     for name in ("name", "data_type"):
         if name not in document:
@@ -70,7 +70,7 @@ def _parser(member: str) -> Callable[[object], object]:
     if member in _PARSERS:
         return _PARSERS[member]
     message = "There is no such member."
-    suggestion = nearest(member, _PARSERS)
+    suggestion = closest_match(member, _PARSERS)
     if suggestion is not None:
         message = f"There is no such member. Did you mean {suggestion}?"
     raise InvalidField([Violation(Rule.UNKNOWN_FIELD, message)])

@@ -12,7 +12,7 @@ from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from recipient_fields.domain import (
-    LARGEST_INTEGER,
+    MAX_SAFE_INTEGER,
     AllowedValues,
     Catalog,
     DataType,
@@ -146,7 +146,7 @@ def _field(told: Json, organization_id: OrganizationId) -> RecipientField:
 
 def _id(told: Json) -> int:
     number = told.integer()
-    if not 1 <= number <= LARGEST_INTEGER:
+    if not 1 <= number <= MAX_SAFE_INTEGER:
         raise NotAsAgreed("something in it is no id")
     return number
 

@@ -150,7 +150,7 @@ class RecipientFieldsClient(RecipientFields):
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         """See RecipientFields."""
-        definition = draft.defined(by=API, at=system_clock())  # judges what the JSON doesn't show
+        definition = draft.define(by=API, at=system_clock())  # judges what the JSON doesn't show
         asked = Asked(OrganizationNotFound, draft.key)
         answered = self._ask(asked, organization_id, "POST", "", definition_body(definition))
         with _as_agreed():
@@ -161,14 +161,16 @@ class RecipientFieldsClient(RecipientFields):
         organization_id: OrganizationId,
         reference: FieldReference,
         changes: FieldChanges,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
         """See RecipientFields.
 
         What is wrong in the form of the changes is InvalidField before all other errors.
         """
         body = changes_body(changes)
-        answered = self._ask(_A_FIELD, organization_id, "PATCH", _item(reference), body, given)
+        answered = self._ask(
+            _A_FIELD, organization_id, "PATCH", _item(reference), body, precondition
+        )
         with _as_agreed():
             return field_of(answered, organization_id)
 
@@ -177,12 +179,12 @@ class RecipientFieldsClient(RecipientFields):
         organization_id: OrganizationId,
         key: FieldKey,
         replacement: FieldReplacement,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         """See RecipientFields."""
         body = replacement_body(replacement)
         asked = Asked(OrganizationNotFound, key)
-        answered = self._ask(asked, organization_id, "PUT", _item(key), body, given)
+        answered = self._ask(asked, organization_id, "PUT", _item(key), body, precondition)
         with _as_agreed():
             return field_of(answered, organization_id), answered.status == 201
 
@@ -190,10 +192,10 @@ class RecipientFieldsClient(RecipientFields):
         self,
         organization_id: OrganizationId,
         reference: FieldReference,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> None:
         """See RecipientFields."""
-        self._ask(_A_FIELD, organization_id, "DELETE", _item(reference), None, given)
+        self._ask(_A_FIELD, organization_id, "DELETE", _item(reference), None, precondition)
 
     def _ask(
         self,
@@ -202,7 +204,7 @@ class RecipientFieldsClient(RecipientFields):
         method: str,
         target: str,
         body: bytes | None = None,
-        given: Precondition = UNCONDITIONAL,
+        precondition: Precondition = UNCONDITIONAL,
     ) -> Answer:
         """The answer, which is one of success; else the error that it tells of."""
         key = self._keys.get(organization_id)
@@ -214,7 +216,7 @@ class RecipientFieldsClient(RecipientFields):
             "Authorization": f"Bearer {key}",
             "Accept": "application/json",
             "User-Agent": self._agent,
-            **condition_headers(given),
+            **condition_headers(precondition),
         }
         if body is not None:
             headers["Content-Type"] = "application/json"

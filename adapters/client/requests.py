@@ -24,8 +24,8 @@ from recipient_fields.domain import (
     Rule,
     Versions,
     Violation,
-    new_field_violations,
-    unstorable,
+    character_violation,
+    read_only_violations,
 )
 
 _TAG = re.compile(r"[\x21\x23-\x7e]+")
@@ -58,26 +58,26 @@ def definition_body(definition: FieldDefinition) -> bytes:
 
 def changes_body(changes: FieldChanges) -> bytes:
     """The body of a PATCH. InvalidField."""
-    return _body({**_stated(changes.stated), **_writable(changes)})
+    return _body({**_stated(changes.read_only_members), **_writable(changes)})
 
 
 def replacement_body(replacement: FieldReplacement) -> bytes:
     """The body of a PUT. InvalidField."""
     return _body(
         {
-            **_stated(replacement.stated),
+            **_stated(replacement.read_only_members),
             **_writable(replacement),
             "data_type": replacement.data_type,
         }
     )
 
 
-def condition_headers(given: Precondition) -> Mapping[str, str]:
+def condition_headers(precondition: Precondition) -> Mapping[str, str]:
     """`If-Match` and `If-None-Match`."""
     headers = {}
-    if given.match is not None:
-        headers["If-Match"] = _tags(given.match) or '""'  # which no version is called
-    if given.none_match is not None and (tags := _tags(given.none_match)):
+    if precondition.match is not None:
+        headers["If-Match"] = _tags(precondition.match) or '""'  # which no version is called
+    if precondition.none_match is not None and (tags := _tags(precondition.none_match)):
         headers["If-None-Match"] = tags
     return headers
 
@@ -108,7 +108,7 @@ def _sayable(query: FieldQuery) -> bool:
     """Does it mean the same as parameters? Without values a filter would be none."""
     alternatives = (query.sources, query.data_types, query.keys, query.integration_ids)
     return all(each is None or each for each in alternatives) and (
-        query.text is None or unstorable(query.text) is None
+        query.text is None or character_violation(query.text) is None
     )
 
 
@@ -134,7 +134,7 @@ def _stated(members: Mapping[str, object]) -> Mapping[str, object]:
     """What is stated of members that can't be changed; nobody states one that can."""
     misplaced = {name: value for name, value in members.items() if name in _WRITABLE}
     if misplaced:
-        raise InvalidField(new_field_violations(misplaced, by=API))
+        raise InvalidField(read_only_violations(misplaced, by=API))
     return members
 
 

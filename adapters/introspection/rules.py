@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 from attrs import frozen
 
 from recipient_fields.domain import (
-    LARGEST_INTEGER,
+    MAX_SAFE_INTEGER,
     Access,
     Credential,
     OrganizationId,
@@ -80,7 +80,7 @@ class TokenRules:
         if reason is not None:
             return Unproven(reason)
         organization_id = claims.get(self.organization_claim)
-        if type(organization_id) is not int or not 1 <= organization_id <= LARGEST_INTEGER:
+        if type(organization_id) is not int or not 1 <= organization_id <= MAX_SAFE_INTEGER:
             return Unproven(f"{self.organization_claim} is no organization's id")
         access = self._access(claims.get(self.access_claim))
         if access is None:

@@ -57,7 +57,7 @@ class IntrospectionKeyValidator:
         """Ask the issuer, unless the text can't be one of its tokens."""
         if len(presented) > LONGEST_TOKEN or TOKEN.fullmatch(presented) is None:
             return Rejection(RejectionReason.MALFORMED)
-        if PlainKey.find(presented) is not None:  # The issuer must not see a key of ours.
+        if PlainKey.parse(presented) is not None:  # The issuer must not see a key of ours.
             return Rejection(RejectionReason.UNKNOWN)
         if self._kept is None:
             proven = self._introspect(presented)

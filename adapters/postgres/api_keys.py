@@ -177,12 +177,12 @@ def _add(connection: Connection[Any], grant: KeyGrant) -> ApiKey:
     ).fetchone()
     if row is None:
         raise OrganizationNotFound
-    return grant.stored(ApiKeyId(row[0]))
+    return grant.with_id(ApiKeyId(row[0]))
 
 
 def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey:
     """The key with the changed end and revocation, which are all that can change."""
-    changed = key.ending_like(changed)
+    changed = key.with_validity_of(changed)
     connection.execute(
         _UPDATE,
         (

@@ -25,7 +25,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
     epoch_milliseconds,
-    folded,
+    fold_case,
 )
 from recipient_fields.domain.esp import SyncPlan
 
@@ -204,7 +204,7 @@ class PostgresFieldRepository:
             raise KeyTaken(definition.key, FieldId(int(holder)))
         if limit is not None and field_id is None:
             raise FieldLimitReached(limit)
-        return definition.stored(FieldId(int(field_id)), organization_id)
+        return definition.with_id(FieldId(int(field_id)), organization_id)
 
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
@@ -311,8 +311,8 @@ def _values(definition: FieldDefinition) -> Values:
     return {
         **plain_values(definition),
         # PostgreSQL's own case folding depends on its version and locale.
-        "folded_name": folded(definition.name),
-        "folded_esp_field_name": folded(definition.origin.esp_field_name or "") or None,
+        "folded_name": fold_case(definition.name),
+        "folded_esp_field_name": fold_case(definition.origin.esp_field_name or "") or None,
         "allowed_values": optional_json(definition.allowed_values),
         "created_at": epoch_milliseconds(definition.created_at),
     }

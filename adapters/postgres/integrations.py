@@ -93,7 +93,7 @@ class PostgresIntegrationRepository:
         row = self._database.write(lambda c: c.execute(_INSERT, values).fetchone())
         if row is None:
             raise OrganizationNotFound
-        return draft.stored(IntegrationId(row[0]), organization_id)
+        return draft.with_id(IntegrationId(row[0]), organization_id)
 
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
@@ -118,7 +118,7 @@ class PostgresIntegrationRepository:
 
         def delete(connection: Connection[Any]) -> tuple[RecipientField, ...]:
             integration = _get(connection, organization_id, integration_id)
-            fields = integration.own(select_catalog(connection, organization_id).fields)
+            fields = integration.filter_fields(select_catalog(connection, organization_id).fields)
             check(fields)
             delete_fields(connection, organization_id, fields)
             connection.execute(_DELETE, {"id": integration.id})

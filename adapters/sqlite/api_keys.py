@@ -85,7 +85,7 @@ class SqliteApiKeyRepository:
         with self._database.writing() as connection:
             key = _get(connection, organization_id, key_id)
             changed = change(key)
-            key = key.ending_like(changed)
+            key = key.with_validity_of(changed)
             _update(connection, key)
             return key
 
@@ -96,7 +96,7 @@ class SqliteApiKeyRepository:
         with self._database.writing() as connection:
             key = _get(connection, organization_id, key_id)
             replaced, grant = succession(key)
-            replaced = key.ending_like(replaced)
+            replaced = key.with_validity_of(replaced)
             _update(connection, replaced)
             return replaced, _add(connection, grant)
 
@@ -139,7 +139,7 @@ def _add(connection: sqlite3.Connection, grant: KeyGrant) -> ApiKey:
     ).fetchone()
     if row is None:
         raise DigestTaken
-    return grant.stored(ApiKeyId(row[0]))
+    return grant.with_id(ApiKeyId(row[0]))
 
 
 def _update(connection: sqlite3.Connection, key: ApiKey) -> None:

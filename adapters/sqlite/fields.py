@@ -113,7 +113,7 @@ class SqliteFieldRepository:
                 raise FieldLimitReached(limit)
             (field_id,) = connection.execute(_INSERT, values).fetchone()
             move_revision(connection, organization_id)
-            return definition.stored(FieldId(field_id), organization_id)
+            return definition.with_id(FieldId(field_id), organization_id)
 
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /

@@ -65,7 +65,7 @@ class SqliteIntegrationRepository:
             created_at = epoch_milliseconds(draft.created_at)
             values = (organization_id, draft.esp.value, draft.name, created_at)
             (integration_id,) = connection.execute(_INSERT, values).fetchone()
-            return draft.stored(IntegrationId(integration_id), organization_id)
+            return draft.with_id(IntegrationId(integration_id), organization_id)
 
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
@@ -86,7 +86,7 @@ class SqliteIntegrationRepository:
         """See IntegrationRepository."""
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
-            fields = integration.own(select_fields(connection, organization_id))
+            fields = integration.filter_fields(select_fields(connection, organization_id))
             check(fields)
             delete_fields(connection, organization_id, fields)
             connection.execute(_DELETE, (integration.id,))

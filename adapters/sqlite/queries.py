@@ -12,7 +12,7 @@ from recipient_fields.domain import (
     SortKey,
     SortValue,
     epoch_milliseconds,
-    folded,
+    fold_case,
 )
 
 _SORT_COLUMNS = {
@@ -35,9 +35,9 @@ _MATCHES = """
     AND (:insertable IS NULL OR insertable = :insertable)
     AND (
         :text IS NULL
-        OR instr(folded(name), :text)
-        OR instr(folded(key), :text)
-        OR instr(folded(esp_field_name), :text)
+        OR instr(fold_case(name), :text)
+        OR instr(fold_case(key), :text)
+        OR instr(fold_case(esp_field_name), :text)
     )
 """
 COUNT = f"SELECT count(*) {_MATCHES}"
@@ -47,7 +47,7 @@ COUNT = f"SELECT count(*) {_MATCHES}"
 def provide_functions(connection: sqlite3.Connection) -> None:
     """Give the connection what the statements need: SQLite folds the case of ASCII alone."""
     connection.create_function(
-        "folded", 1, lambda text: None if text is None else folded(text), deterministic=True
+        "fold_case", 1, lambda text: None if text is None else fold_case(text), deterministic=True
     )
 
 

@@ -73,9 +73,9 @@ class KeyValueFieldRepository:
     ) -> RecipientField:
         with self._lock, translated():
             catalog = self.all(organization_id)
-            catalog.require_room(definition, limit=limit)
+            catalog.require_addable(definition, limit=limit)
             self._store["last id"] = str(int(self._store.get("last id", "0")) + 1)
-            field = definition.stored(FieldId(int(self._store["last id"])), organization_id)
+            field = definition.with_id(FieldId(int(self._store["last id"])), organization_id)
             self._write(catalog, [*catalog.fields, field])
             return field
 

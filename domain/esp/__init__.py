@@ -1,4 +1,4 @@
-"""Email service providers: their dialects, and content written in them. Still the pure core."""
+"""Email service providers (ESPs): dialects, integrations, sync runs and export of content."""
 
 from .checks import (
     SnippetWarning,
@@ -27,9 +27,9 @@ from .errors import (
 )
 from .export import (
     export_content,
-    find_near_misses,
+    exportable_fields,
+    find_malformed_placeholders,
     find_placeholders,
-    insertable_with,
 )
 from .integrations import (
     Integration,
@@ -81,10 +81,10 @@ __all__ = [
     "VariableClash",
     "derive_snippet",
     "export_content",
+    "exportable_fields",
     "field_warnings",
-    "find_near_misses",
+    "find_malformed_placeholders",
     "find_placeholders",
-    "insertable_with",
     "recognize_dialects",
     "snippet_warnings",
     "variable_clashes",

@@ -1,4 +1,4 @@
-"""What is doubtful about an insertion code that somebody wrote by hand. It is never refused."""
+"""Checks of insertion codes that users write. They report warnings and never reject a code."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..origins import Source
 
 
 class SnippetWarning(Enum):
-    """What to look at again; the values are sentences."""
+    """The warnings about an insertion code. The values are messages."""
 
     EXPRESSION_MISSING = "The insertion code does not contain the value expression."
     UNBALANCED_DELIMITERS = "The insertion code has an opening without its closing, or the reverse."
 
 
 def field_warnings(field: RecipientField) -> tuple[SnippetWarning, ...]:
-    """What is doubtful about an API or manual field; what a sync derives is not doubted."""
+    """Return the warnings for an API or manual field. Synced fields have none."""
     if field.origin.source is Source.INTEGRATION:
         return ()
     return snippet_warnings(field.custom_insertion_code, field.custom_value_expression)
@@ -26,7 +26,10 @@ def field_warnings(field: RecipientField) -> tuple[SnippetWarning, ...]:
 def snippet_warnings(
     insertion_code: str | None, value_expression: str | None
 ) -> tuple[SnippetWarning, ...]:
-    """What is doubtful about the two; a missing one is not."""
+    """Return the warnings for an insertion code and a value expression.
+
+    Without an insertion code there are none.
+    """
     if insertion_code is None:
         return ()
     warnings = []
@@ -38,14 +41,14 @@ def snippet_warnings(
 
 
 def _contains(code: str, expression: str) -> bool:
-    """Does the code hold the expression as a whole, not as a part of a longer name?"""
+    """Return whether the code contains the expression, and not only as part of a longer name."""
     expression = expression.strip()
     pattern = r"\s*\|\s*".join(re.escape(part.strip()) for part in expression.split("|"))
     pattern = rf"(?<!\w){pattern}" if re.match(r"\w", expression) else pattern
     pattern = rf"{pattern}(?!\w)" if re.search(r"\w\Z", expression) else pattern
     if re.fullmatch(r"\$[A-Z0-9_]+", expression):  # ActiveCampaign inserts $TAG as %TAG%
         pattern = f"{pattern}|%{expression[1:]}%"
-    # Salesforce does not tell @tier from @Tier.
+    # Salesforce variables are case-insensitive.
     return re.search(pattern, code, re.I if expression.startswith("@") else 0) is not None
 
 
@@ -58,41 +61,44 @@ _CLOSING = {
     "{%": "%}",
     "${": "}",
 }
-"""The closing of each opening. Where two openings fit, the first counts."""
-_ANYWHERE = tuple(token for pair in _CLOSING.items() for token in pair if token not in {"${", "}"})
+"""The closing delimiter of each opening one. If several openings match, the first applies."""
+_OUTSIDE = tuple(token for pair in _CLOSING.items() for token in pair if token not in {"${", "}"})
 _INSIDE = {
     "%%[": ("%%[", "%%=", "]%%", "=%%"),
     "%%=": ("%%[", "%%=", "]%%", "=%%"),
     "*|": ("*|",),
 }
 _INSIDE_BRACES = ("{{{", "{{", "{%", "${", "%}")
-"""The delimiters that count inside; another dialect's are text there."""
+"""The delimiters that are recognized inside a tag. Those of other dialects are text there."""
 
 _ACTIVECAMPAIGN_TAG = re.compile(r"%(?:[A-Z0-9_]+|(?:ELSE)?IF [^%]*|/IF)%")
-_HALF_A_TAG = re.compile(r"(?<!%)%(?=[A-Z/])|(?<=[A-Z_])%(?!%)")
+_INCOMPLETE_TAG = re.compile(r"(?<!%)%(?=[A-Z/])|(?<=[A-Z_])%(?!%)")
 
 
 def _balanced(code: str) -> bool:
-    opened: list[str] = []
-    at, tags = 0, 0
-    while at < len(code):
-        token = _token(code, at, opened)
-        if opened and token == _CLOSING[opened[-1]]:
-            opened.pop()
-        elif token in _CLOSING:
-            opened.append(token)
-        elif token:
+    open_tags: list[str] = []
+    offset, has_delimiters = 0, False
+    while offset < len(code):
+        delimiter = _delimiter_at(code, offset, open_tags)
+        if open_tags and delimiter == _CLOSING[open_tags[-1]]:
+            open_tags.pop()
+        elif delimiter in _CLOSING:
+            open_tags.append(delimiter)
+        elif delimiter:
             return False
-        at += len(token) or 1
-        tags += bool(token)
-    if tags:
-        return not opened
-    return _HALF_A_TAG.search(_ACTIVECAMPAIGN_TAG.sub("", code)) is None
+        offset += len(delimiter) or 1
+        has_delimiters = has_delimiters or bool(delimiter)
+    if has_delimiters:
+        return not open_tags
+    return _INCOMPLETE_TAG.search(_ACTIVECAMPAIGN_TAG.sub("", code)) is None
 
 
-def _token(code: str, at: int, opened: list[str]) -> str:
-    """The delimiter that stands there, the awaited closing before any other; empty where none."""
-    tokens = _ANYWHERE
-    if opened:
-        tokens = (_CLOSING[opened[-1]], *_INSIDE.get(opened[-1], _INSIDE_BRACES))
-    return next((token for token in tokens if code.startswith(token, at)), "")
+def _delimiter_at(code: str, offset: int, open_tags: list[str]) -> str:
+    """Return the delimiter at this offset, or an empty string.
+
+    The closing delimiter of the innermost open tag has precedence.
+    """
+    delimiters = _OUTSIDE
+    if open_tags:
+        delimiters = (_CLOSING[open_tags[-1]], *_INSIDE.get(open_tags[-1], _INSIDE_BRACES))
+    return next((each for each in delimiters if code.startswith(each, offset)), "")

@@ -1,8 +1,8 @@
-"""How each email service provider (ESP) writes a field: its dialect, as one table.
+"""The dialects of email service providers (ESPs): how each of them refers to a field.
 
-Templates hold slots: NAME is the ESP's name of the field, VARIABLE that name as a Salesforce
-variable, EXPRESSION the value expression, DEFAULT what stands in for a missing value. A slot
-between quotes is a string literal of the dialect; every other slot takes its text as it is.
+A template contains slots: NAME is the ESP field name, VARIABLE is that name as a Salesforce
+variable, EXPRESSION is the value expression, and DEFAULT is the text for a missing value. A slot
+in quotes becomes a string literal of the dialect. Any other slot is replaced verbatim.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..values import DataType
 
 
 class Esp(Enum):
-    """The providers whose dialects are known."""
+    """The supported providers."""
 
     SALESFORCE = "sfmc"
     MAILCHIMP = "mailchimp"
@@ -31,36 +31,38 @@ class Esp(Enum):
 
 
 class Quoting(Enum):
-    """How a string literal holds its own quote."""
+    """The ways to write a string literal that contains a quote."""
 
-    DOUBLED = "the quote is written twice"
-    OTHER = "the literal stands between the other quotes"
-    NONE = "it can't"
+    DOUBLED = "the quote is doubled"
+    OTHER = "the literal is enclosed in the other type of quotes"
+    NONE = "not possible"
 
 
 @frozen
 class Form:
-    """How a field is referred to whose name matches the regular expression `names` as a whole."""
+    """The value expression of fields whose whole name matches the regular expression `pattern`."""
 
-    names: str
+    pattern: str
     expression: str
 
 
 @frozen(kw_only=True)
 class Dialect:
-    """How one ESP writes a field.
+    """How one ESP refers to fields.
 
-    The first of `forms` that fits the name counts; `standard` are those of the ESP's own fields,
-    where it writes them differently. No name or default may hold one of `delimiters`, and no name
-    may be `reserved`. `also_replaced` says which value that is not missing the default hides.
-    Where `listing_is_sample`, the ESP lists no definitions of fields, only those in use that were
-    met: a field that was not met may exist.
+    The first of `forms` that matches the name applies. `standard` contains the forms of the ESP's
+    own fields, if they differ from those of custom fields. `name_rule` and `standard_name_rule` are
+    the messages for names without a form. A name or default must not contain any of the
+    `delimiters`, and a name must not be `reserved`. `default_also_replaces` contains, per data
+    type, a value that the ESP replaces with the default although it is not missing. If
+    `lists_fields_in_use_only` is true, the ESP does not list field definitions, only the fields
+    that it has found in use, so a field that it does not list may exist.
     """
 
     title: str
-    names: str
+    name_rule: str
     forms: tuple[Form, ...]
-    standard_names: str = ""
+    standard_name_rule: str = ""
     standard: tuple[Form, ...] = ()
     insertion: str
     insertion_with_default: str
@@ -68,27 +70,27 @@ class Dialect:
     delimiters: tuple[str, ...]
     quoting: Quoting = Quoting.NONE
     reserved: frozenset[str] = frozenset()
-    also_replaced: Mapping[DataType, str] = {}
-    listing_is_sample: bool = False
+    default_also_replaces: Mapping[DataType, str] = {}
+    lists_fields_in_use_only: bool = False
 
 
 _ANYTHING = r".+"
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _BRACES = ("{", "}", "\\")
-"""Engines differ in whether one brace ends a tag and in what a backslash escapes."""
+"""Template engines differ in whether one brace ends a tag, and in what a backslash escapes."""
 
 _LIQUID_WORDS = (
     "and|as|blank|cols|contains|continue|else|empty|false|first|for|if|in|last|limit|nil|not|null"
     "|offset|or|required|reversed|size|true|with"
 )
-"""Words that Liquid reads as its own behind a dot: `customer.first` begins to list attributes."""
+"""Keywords of Liquid after a dot: `customer.first` is the first attribute, not `first`."""
 
 _HANDLEBARS = "as else false if each log lookup null this true undefined unless with"
 
 DIALECTS: Mapping[Esp, Dialect] = {
     Esp.SALESFORCE: Dialect(
         title="Salesforce Marketing Cloud",
-        names="A Salesforce Marketing Cloud attribute begins with a letter.",
+        name_rule="A Salesforce Marketing Cloud attribute begins with a letter.",
         forms=(Form(r"[^\W\d_].*", "@VARIABLE"),),
         insertion="%%=v(EXPRESSION)=%%",
         insertion_with_default='%%=IIf(Empty(EXPRESSION), "DEFAULT", EXPRESSION)=%%',
@@ -98,12 +100,15 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.MAILCHIMP: Dialect(
         title="Mailchimp",
-        names="A Mailchimp tag is 1 to 10 capital letters, digits and underscores, a letter first.",
+        name_rule=(
+            "A Mailchimp tag is 1 to 10 capital letters, digits and underscores, and begins with a"
+            " letter."
+        ),
         forms=(Form(r"[A-Z][A-Z0-9_]{0,9}", "NAME"),),
         insertion="*|NAME|*",
         insertion_with_default="*|IF:NAME|**|NAME|**|ELSE:|*DEFAULT*|END:IF|*",
         delimiters=("*|", "|*"),
-        # The last five insert links and the date of sending, not a field.
+        # The second line inserts links or the current date, not a field.
         reserved=frozenset(
             {"ELSE", "ELSEIF", "END", "IF", "IFNOT"}
             | {"ARCHIVE", "DATE", "FORWARD", "REWARDS", "UNSUB"}
@@ -111,33 +116,40 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.KLAVIYO: Dialect(
         title="Klaviyo",
-        names="A Klaviyo property is one line of text.",
+        name_rule="A Klaviyo property is one line of text.",
         forms=(Form(_ANYTHING, "person|lookup:'NAME'"),),
-        standard_names="Klaviyo's standard fields are first_name, last_name, full_name and email.",
+        standard_name_rule=(
+            "Klaviyo's standard fields are first_name, last_name, full_name and email."
+        ),
         standard=(Form(r"first_name|last_name|full_name|email", "NAME"),),
         insertion="{{ EXPRESSION }}",
         insertion_with_default="{{ EXPRESSION|default:'DEFAULT' }}",
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
-        also_replaced={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
-        listing_is_sample=True,
+        default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
+        lists_fields_in_use_only=True,
     ),
     Esp.BRAZE: Dialect(
         title="Braze",
-        names="Braze reads periods, brackets, quotes, |, <, >, =, % and an outer - as code.",
+        name_rule=(
+            "Braze reads periods, brackets, quotes, |, <, >, = and %, and a - at either end, as"
+            " code."
+        ),
         forms=(Form(r"""(?!-)[^.()\[\]'"|<>=%]+(?<!-)""", "custom_attribute.${NAME}"),),
-        standard_names="A standard field of Braze is lower-case letters, digits and underscores.",
+        standard_name_rule=(
+            "A standard field of Braze is lower-case letters, digits and underscores."
+        ),
         standard=(Form(r"[a-z][a-z0-9_]*", "${NAME}"),),
         insertion="{{EXPRESSION}}",
         insertion_with_default="{{EXPRESSION | default: 'DEFAULT'}}",
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
         reserved=frozenset({"size"}),
-        also_replaced={DataType.BOOLEAN: "false"},
+        default_also_replaces={DataType.BOOLEAN: "false"},
     ),
     Esp.CUSTOMER_IO: Dialect(
         title="Customer.io",
-        names="Customer.io has no safe form of size, which Liquid counts.",
+        name_rule="Customer.io can't insert an attribute called size: Liquid reads it as a count.",
         forms=(
             Form(rf"(?!(?:{_LIQUID_WORDS})\Z){_WORD}", "customer.NAME"),
             Form(r"(?!size\Z).+", 'customer["NAME"]'),
@@ -146,14 +158,14 @@ DIALECTS: Mapping[Esp, Dialect] = {
         insertion_with_default='{{EXPRESSION | default: "DEFAULT"}}',
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
-        also_replaced={DataType.BOOLEAN: "false"},
-        listing_is_sample=True,
+        default_also_replaces={DataType.BOOLEAN: "false"},
+        lists_fields_in_use_only=True,
     ),
     Esp.HUBSPOT: Dialect(
         title="HubSpot",
-        names=(
-            "A HubSpot property is 1 to 100 lower-case letters, digits and underscores,"
-            " a letter first."
+        name_rule=(
+            "A HubSpot property is 1 to 100 lower-case letters, digits and underscores, and begins"
+            " with a letter."
         ),
         forms=(Form(r"[a-z][a-z0-9_]{0,99}", "contact.NAME"),),
         insertion="{{ EXPRESSION }}",
@@ -163,9 +175,9 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.SENDGRID: Dialect(
         title="SendGrid",
-        names=(
-            "A SendGrid field is 1 to 100 letters, digits and underscores, and no digit comes"
-            " first."
+        name_rule=(
+            "A SendGrid field is 1 to 100 letters, digits and underscores, and does not begin with"
+            " a digit."
         ),
         forms=(Form(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "NAME"),),
         insertion="{{EXPRESSION}}",
@@ -178,7 +190,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     ),
     Esp.ITERABLE: Dialect(
         title="Iterable",
-        names="Iterable reads periods, square brackets and quotes in such a name as code.",
+        name_rule="Iterable reads periods, square brackets and quotes in such a name as code.",
         forms=(
             Form(rf"{_WORD}(?:\.{_WORD})*", "NAME"),
             Form(r"""[^.\[\]'"]+""", "[NAME]"),
@@ -197,21 +209,24 @@ DIALECTS: Mapping[Esp, Dialect] = {
             " stripTags substring timestamp toJson toUrlEncodedJson upper urlEncode wordWrap"
             " yesno".split()
         ),
-        also_replaced={DataType.NUMBER: "0", DataType.BOOLEAN: "false"},
+        default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "false"},
     ),
     Esp.BREVO: Dialect(
         title="Brevo",
-        names="A Brevo attribute is capital letters, digits and underscores, a letter first.",
+        name_rule=(
+            "A Brevo attribute is capital letters, digits and underscores, and begins with a"
+            " letter."
+        ),
         forms=(Form(r"[A-Z][A-Z0-9_]*", "contact.NAME"),),
         insertion="{{ EXPRESSION }}",
         insertion_with_default="{{ EXPRESSION|default:'DEFAULT' }}",
         delimiters=_BRACES,
         quoting=Quoting.OTHER,
-        also_replaced={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
+        default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
     ),
     Esp.ACTIVECAMPAIGN: Dialect(
         title="ActiveCampaign",
-        names="An ActiveCampaign tag is capital letters, digits and underscores.",
+        name_rule="An ActiveCampaign tag is capital letters, digits and underscores.",
         forms=(Form(r"[A-Z0-9_]+", "$NAME"),),
         insertion="%NAME%",
         insertion_with_default="%IF EXPRESSION != ''%%NAME%%ELSE%DEFAULT%/IF%",

@@ -1,4 +1,4 @@
-"""What can go wrong with an email service provider, as facts."""
+"""The errors of integrations with email service providers. Their names state facts."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from ..errors import InvalidInput, RecipientFieldsError
 
 
 class NoSafeForm(InvalidInput):
-    """The dialect has no safe way to write this name or this default; `violations` say why."""
+    """The dialect has no safe form for a name or a default. `violations` contains the reasons."""
 
 
 class InvalidIntegration(InvalidInput):
-    """What is asked of an integration breaks its rules."""
+    """The values for an integration break its rules."""
 
 
 class IntegrationNotFound(RecipientFieldsError):
-    """The organization has no such integration. Another organization's is not found either."""
+    """The organization has no such integration. Those of other organizations count as missing."""
 
     def __init__(self) -> None:
         super().__init__("There is no such integration in this organization.")
 
 
 class SyncOvertaken(RecipientFieldsError):
-    """A run that began later has been stored already; what this one knows is older."""
+    """A sync run that began later has already been stored, so the data of this one is outdated."""
 
     def __init__(self) -> None:
         super().__init__("Another sync of this integration began later and has finished.")
 
 
 class IntegrationChanged(RecipientFieldsError):
-    """The integration has other fields than the caller believes."""
+    """The integration's fields differ from those that the caller expects."""
 
     def __init__(self) -> None:
-        super().__init__("The integration's fields have changed meanwhile. Look at them again.")
+        super().__init__("The integration's fields have changed. Read them again and retry.")
 
 
 class EspUnavailable(RecipientFieldsError):
-    """The ESP failed, limits the rate of requests, or did not answer in time. Retry later."""
+    """The ESP failed, limits the rate of requests, or did not respond in time. Retry later."""
 
 
 class EspRefused(RecipientFieldsError):
-    """The ESP accepts neither the credentials nor the request as they are. The message says what.
+    """The ESP rejected the credentials or the request. A retry without a change fails again.
 
-    No message repeats a credential.
+    The message states the reason. It never contains a credential.
     """
 
 
 class Obstacle(Enum):
-    """Why a placeholder can't be replaced; the values are sentences."""
+    """The reason why a placeholder can't be replaced. The values are messages."""
 
     UNKNOWN_FIELD = "There is no field with this key."
     NOT_INSERTABLE = "This field is not insertable."
@@ -61,9 +61,9 @@ class Obstacle(Enum):
 
 @frozen
 class Placeholder:
-    """Where content asks for a field: `offset` from 0, `line` and `column` from 1, in characters.
+    """The key and the position of a placeholder.
 
-    Lines end with a line feed.
+    `offset` counts characters from 0. `line` and `column` count from 1. Lines end with a line feed.
     """
 
     key: str
@@ -74,7 +74,7 @@ class Placeholder:
 
 @frozen
 class RefusedPlaceholder:
-    """A placeholder that can't be replaced, why, and the key that was probably meant."""
+    """A placeholder that can't be replaced, the reason, and a similar key, if there is one."""
 
     placeholder: Placeholder
     obstacle: Obstacle
@@ -82,7 +82,7 @@ class RefusedPlaceholder:
 
 
 class ContentNotExportable(RecipientFieldsError):
-    """The content asks for fields that can't be inserted; all places are in `refused`, in order."""
+    """Placeholders of the content can't be replaced. `refused` contains all of them, in order."""
 
     def __init__(self, refused: Iterable[RefusedPlaceholder]) -> None:
         self.refused: tuple[RefusedPlaceholder, ...] = tuple(refused)
@@ -90,5 +90,5 @@ class ContentNotExportable(RecipientFieldsError):
 
 
 def _sentence(refused: RefusedPlaceholder) -> str:
-    at = refused.placeholder
-    return f"Line {at.line}, column {at.column}, {at.key}: {refused.obstacle.value}"
+    placeholder, reason = refused.placeholder, refused.obstacle.value
+    return f"Line {placeholder.line}, column {placeholder.column}, {placeholder.key}: {reason}"

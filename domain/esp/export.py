@@ -1,4 +1,4 @@
-"""Content with neutral placeholders becomes content in the dialect of its fields."""
+"""Export of content: placeholders are replaced with the insertion codes of their fields."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from itertools import islice
 
 from ..fields import RecipientField
 from ..identity import IntegrationId
-from ..suggestions import nearest
+from ..suggestions import closest_match
 from .dialects import Esp
 from .errors import ContentNotExportable, NoSafeForm, Obstacle, Placeholder, RefusedPlaceholder
 from .snippets import Snippet, derive_snippet
 
 
 def export_content(content: str, fields: Iterable[RecipientField]) -> str:
-    """The content with each placeholder `{{recipient.KEY}}` replaced by its field's insertion code.
+    """Replace each placeholder `{{recipient.KEY}}` with the insertion code of its field.
 
-    `fields` are those of one organization. The preludes of the fields that occur come first, once
-    each; what is not a placeholder stays as it is, and inserted code is not read again.
-    ContentNotExportable with every place where a field is unknown or can't be inserted.
+    `fields` are those of one organization. The preludes of the fields in the content are inserted
+    before it, once each. The rest of the content does not change, and placeholders in inserted
+    codes are not replaced.
+
+    Raises: ContentNotExportable, with all such placeholders, if a field is unknown or can't be
+    inserted.
     """
     known = {str(field.key): field for field in fields}
     placeholders = tuple(find_placeholders(content))
-    used = {at.key: known[at.key] for at in placeholders if at.key in known}
+    used = {each.key: known[each.key] for each in placeholders if each.key in known}
     salesforce = {
         key: snippet for key, field in used.items() if (snippet := _salesforce_snippet(field))
     }
     obstacles = _obstacles(used, salesforce)
-    unknown = dict.fromkeys(at.key for at in placeholders if at.key not in known)
-    meant = {key: nearest(key, known) for key in islice(unknown, _MOST_SUGGESTIONS)}
+    unknown = dict.fromkeys(each.key for each in placeholders if each.key not in known)
+    suggestions = {key: closest_match(key, known) for key in islice(unknown, _MAX_SUGGESTIONS)}
     refused = [
-        RefusedPlaceholder(at, obstacles[at.key])
-        if at.key in known
-        else RefusedPlaceholder(at, Obstacle.UNKNOWN_FIELD, meant.get(at.key))
-        for at in placeholders
-        if at.key in obstacles or at.key not in known
+        RefusedPlaceholder(each, obstacles[each.key])
+        if each.key in known
+        else RefusedPlaceholder(each, Obstacle.UNKNOWN_FIELD, suggestions.get(each.key))
+        for each in placeholders
+        if each.key in obstacles or each.key not in known
     ]
     if refused:
         raise ContentNotExportable(refused)
@@ -47,12 +50,12 @@ def export_content(content: str, fields: Iterable[RecipientField]) -> str:
     return "".join(preludes) + _PLACEHOLDER.sub(insertion_code, content)
 
 
-def insertable_with(
+def exportable_fields(
     fields: Iterable[RecipientField], integration_id: IntegrationId | None
 ) -> tuple[RecipientField, ...]:
-    """Those that may stand in one email: what people wrote by hand, and the integration's fields.
+    """Return the fields that can be used in one email: all but those of other integrations.
 
-    Fields of other integrations are in the dialects of other ESPs.
+    The insertion codes of other integrations can be in the dialect of another ESP.
     """
     return tuple(
         field
@@ -62,33 +65,34 @@ def insertable_with(
 
 
 def find_placeholders(content: str) -> Iterator[Placeholder]:
-    """The placeholders of the content, in order."""
-    return _located(content, _PLACEHOLDER)
+    """Yield the placeholders of the content, in order."""
+    return _find(_PLACEHOLDER, content)
 
 
-def find_near_misses(content: str) -> Iterator[Placeholder]:
-    """What looks like a placeholder and is none, as with white space in it: nobody replaces it."""
-    return _located(content, _NEAR_MISS)
+def find_malformed_placeholders(content: str) -> Iterator[Placeholder]:
+    """Yield text that is similar to a placeholder, e.g. with white space, but is not replaced."""
+    return _find(_MALFORMED, content)
 
 
-def _located(content: str, pattern: re.Pattern[str]) -> Iterator[Placeholder]:
-    line, line_start, seen = 1, 0, 0
+def _find(pattern: re.Pattern[str], content: str) -> Iterator[Placeholder]:
+    line, line_start, offset = 1, 0, 0
     for match in pattern.finditer(content):
         if match["key"]:
-            breaks = content.count("\n", seen, match.start())
-            if breaks:
-                line, line_start = line + breaks, content.rindex("\n", seen, match.start()) + 1
-            seen = match.start()
-            yield Placeholder(match["key"], seen, line, seen - line_start + 1)
+            line_breaks = content.count("\n", offset, match.start())
+            if line_breaks:
+                line += line_breaks
+                line_start = content.rindex("\n", offset, match.start()) + 1
+            offset = match.start()
+            yield Placeholder(match["key"], offset, line, offset - line_start + 1)
 
 
-_MOST_SUGGESTIONS = 20
-"""To look for what was meant takes long among thousands of fields."""
+_MAX_SUGGESTIONS = 20
+"""The search for a similar key is slow if there are thousands of fields."""
 _PLACEHOLDER = re.compile(
-    r"\{\{\{recipient\.\w+\}\}\}"  # three braces are Handlebars for unescaped text
+    r"\{\{\{recipient\.\w+\}\}\}"  # not a placeholder: Handlebars inserts it without escaping
     r"|\{\{recipient\.(?P<key>\w+)\}\}"
 )
-_NEAR_MISS = re.compile(
+_MALFORMED = re.compile(
     _PLACEHOLDER.pattern.replace("?P<key>", "?:")
     + r"|\{\{(?P<key>\s*(?i:recipient)\.[^{}]{0,100})\}\}"
 )
@@ -97,9 +101,12 @@ _NEAR_MISS = re.compile(
 def _obstacles(
     used: Mapping[str, RecipientField], salesforce: Mapping[str, Snippet]
 ) -> dict[str, Obstacle]:
-    """What keeps each of the used fields from being inserted; the first of a variable may be."""
+    """Return the fields that can't be inserted, with the reasons.
+
+    If several fields set the same variable, only the first of them can be inserted.
+    """
     obstacles = {}
-    setters: dict[str, str | None] = {}
+    preludes: dict[str, str | None] = {}
     for key, field in used.items():
         if not field.insertable:
             obstacles[key] = Obstacle.NOT_INSERTABLE
@@ -108,13 +115,13 @@ def _obstacles(
         elif key in salesforce:
             snippet = salesforce[key]
             variable = snippet.value_expression.lower()
-            if setters.setdefault(variable, snippet.prelude) != snippet.prelude:
+            if preludes.setdefault(variable, snippet.prelude) != snippet.prelude:
                 obstacles[key] = Obstacle.VARIABLE_TAKEN
     return obstacles
 
 
 def _salesforce_snippet(field: RecipientField) -> Snippet | None:
-    """What Salesforce's dialect derives for a synced field whose expression is that variable."""
+    """Return the snippet of a field that was synced from Salesforce, or None for other fields."""
     if field.origin.esp_field_name is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Integrations: an organization's connections to email service providers."""
+"""Integrations: the connections of organizations to email service providers."""
 
 from __future__ import annotations
 
@@ -11,27 +11,32 @@ from attrs.converters import optional
 from ..fields import RecipientField
 from ..identity import IntegrationId, OrganizationId
 from ..instants import whole_milliseconds
-from ..origins import Channel, sync_of
-from ..text import LONGEST_LINE, parse_name
+from ..origins import Channel, sync_channel
+from ..text import MAX_LINE_LENGTH, parse_name
 from .dialects import Esp
 from .errors import InvalidIntegration
 
 
 def parse_integration_name(text: str) -> str:
-    """The name, NFC and trimmed; InvalidIntegration unless it is one line of 1 to 255."""
-    return parse_name(text, longest=LONGEST_LINE, invalid=InvalidIntegration)
+    """Return the name in NFC and trimmed.
+
+    Raises: InvalidIntegration unless it is one line of 1 to 255 code points.
+    """
+    return parse_name(text, max_length=MAX_LINE_LENGTH, error=InvalidIntegration)
 
 
 @frozen(kw_only=True)
 class IntegrationDraft:
-    """What is asked for when an integration is made. InvalidIntegration where the name is wrong."""
+    """The input to create an integration. Raises: InvalidIntegration if the name is invalid."""
 
     esp: Esp
     name: str = field(converter=parse_integration_name)
     created_at: datetime = field(converter=whole_milliseconds)
 
-    def stored(self, integration_id: IntegrationId, organization_id: OrganizationId) -> Integration:
-        """The integration as a storage keeps it under the id it assigns."""
+    def with_id(
+        self, integration_id: IntegrationId, organization_id: OrganizationId
+    ) -> Integration:
+        """Return the integration to store under the id that the storage assigns."""
         return Integration(
             id=integration_id,
             organization_id=organization_id,
@@ -43,9 +48,9 @@ class IntegrationDraft:
 
 @frozen(kw_only=True)
 class Integration(IntegrationDraft):
-    """An organization's named connection to one ESP. Credentials are no part of it.
+    """An organization's named connection to one ESP. It does not contain credentials.
 
-    `last_synced_at`: when the last run began that succeeded, whether or not it changed a field.
+    `last_synced_at` is the time when the last successful run began, even if it changed nothing.
     """
 
     id: IntegrationId
@@ -54,17 +59,20 @@ class Integration(IntegrationDraft):
 
     @property
     def channel(self) -> Channel:
-        """Who its sync runs are."""
-        return sync_of(self.id)
+        """The channel of its sync runs."""
+        return sync_channel(self.id)
 
-    def own(self, fields: Iterable[RecipientField]) -> tuple[RecipientField, ...]:
-        """Those of the fields that its runs have made, in their order."""
+    def filter_fields(self, fields: Iterable[RecipientField]) -> tuple[RecipientField, ...]:
+        """Return the fields that came from this integration, in their order."""
         return tuple(each for each in fields if self.channel.owns(each.origin))
 
     def renamed(self, name: str) -> Integration:
-        """This integration under another name. InvalidIntegration."""
+        """Return this integration with another name.
+
+        Raises: InvalidIntegration if the name is invalid.
+        """
         return evolve(self, name=name)
 
     def synced(self, at: datetime) -> Integration:
-        """This integration after a run that began then."""
+        """Return this integration after a sync run that began at this time."""
         return evolve(self, last_synced_at=at)

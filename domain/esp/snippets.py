@@ -1,4 +1,4 @@
-"""From an ESP's name of a field to what is written into an email."""
+"""Snippets: the code that inserts an ESP's field into an email, derived from its name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from ..errors import Rule, Violation, Violations
-from ..text import LONGEST_LINE, line_violation
+from ..text import MAX_LINE_LENGTH, line_violation
 from ..values import DataType, InsertionCode, ValueExpression
 from .dialects import DIALECTS, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
@@ -16,7 +16,10 @@ from .errors import NoSafeForm
 
 @frozen
 class Snippet:
-    """What inserts a field, what refers to its value, and what must stand once before both."""
+    """The code that inserts a field, and the expression for its value.
+
+    `prelude` is code that must precede both, once per email.
+    """
 
     insertion_code: InsertionCode
     value_expression: ValueExpression
@@ -25,7 +28,7 @@ class Snippet:
 
 @frozen
 class VariableClash:
-    """Names of different fields that one variable would stand for, in their given order."""
+    """The names of different fields that have the same variable, in their given order."""
 
     variable: str
     names: tuple[str, ...]
@@ -39,37 +42,40 @@ def derive_snippet(
     standard: bool = False,
     default: str | None = None,
 ) -> Snippet:
-    """How the ESP's dialect writes the field of that name.
+    """Return the snippet of the field with this name in the dialect of the ESP.
 
-    `standard` tells one of the ESP's own fields from a custom one. `default` stands in for a
-    missing value. NoSafeForm with every violation, at `name` or `default`.
+    `standard` is true for the ESP's own fields and false for custom fields. `default` is the text
+    for a missing value.
+
+    Raises: NoSafeForm, with all violations, at `name` or `default`, if the dialect has no safe form
+    for them.
     """
     dialect = DIALECTS[esp]
     slots = {"NAME": name, "VARIABLE": _variable(name), "DEFAULT": default or ""}
     violations = Violations()
-    with violations.under("name"):
+    with violations.collect("name"):
         form = _form(dialect, name, standard=standard)
-        slots["EXPRESSION"] = _filled(dialect, form.expression, slots)
-        prelude = dialect.prelude and _filled(dialect, dialect.prelude, slots)
-    with violations.under("default"):
+        slots["EXPRESSION"] = _fill(dialect, form.expression, slots)
+        prelude = dialect.prelude and _fill(dialect, dialect.prelude, slots)
+    with violations.collect("default"):
         if default is not None:
             _require_safe_default(dialect, default, data_type)
         template = dialect.insertion if default is None else dialect.insertion_with_default
-        code = _filled(dialect, template, {"EXPRESSION": "", **slots})
+        code = _fill(dialect, template, {"EXPRESSION": "", **slots})
     if violations:
         raise NoSafeForm(violations)
     return Snippet(InsertionCode(code), ValueExpression(slots["EXPRESSION"]), prelude)
 
 
 def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...]:
-    """The names that fall on one variable, by its first spelling; none where the ESP has none.
+    """Return the variables that several of the names share, in their first spelling.
 
-    Salesforce does not tell variables apart by case. Names without a safe form are left out.
+    Only Salesforce has variables; they are case-insensitive. Names without a safe form are ignored.
     """
     if DIALECTS[esp].prelude is None:
         return ()
     spellings: dict[str, str] = {}
-    sharing: dict[str, dict[str, None]] = {}
+    names_by_variable: dict[str, dict[str, None]] = {}
     for name in names:
         try:
             snippet = derive_snippet(esp, name)
@@ -77,10 +83,10 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
             continue
         variable = snippet.value_expression
         spelling = spellings.setdefault(variable.lower(), variable)
-        sharing.setdefault(spelling, {})[name] = None
+        names_by_variable.setdefault(spelling, {})[name] = None
     return tuple(
         VariableClash(variable, tuple(group))
-        for variable, group in sharing.items()
+        for variable, group in names_by_variable.items()
         if len(group) > 1
     )
 
@@ -90,29 +96,29 @@ def _variable(name: str) -> str:
 
 
 def _form(dialect: Dialect, name: str, *, standard: bool) -> Form:
-    """The dialect's form for a name; NoSafeForm where there is none."""
+    """Return the dialect's form for the name. Raises: NoSafeForm if there is none."""
     _require(_text_violation(dialect, name))
     if name != name.strip():
         _require(Violation(Rule.FORMAT, "Remove the white space at the ends."))
-    own = standard and bool(dialect.standard)
+    use_standard = standard and bool(dialect.standard)
     if not dialect.reserved.isdisjoint(name.split(".")):
-        _require(Violation(Rule.RESERVED, f"{dialect.title} reads this name as code of its own."))
-    for form in dialect.standard if own else dialect.forms:
-        if re.fullmatch(form.names, name):
+        _require(Violation(Rule.RESERVED, f"{dialect.title} reads this name as code."))
+    for form in dialect.standard if use_standard else dialect.forms:
+        if re.fullmatch(form.pattern, name):
             return form
-    sentence = dialect.standard_names if own else dialect.names
-    raise NoSafeForm([Violation(Rule.FORMAT, sentence)])
+    message = dialect.standard_name_rule if use_standard else dialect.name_rule
+    raise NoSafeForm([Violation(Rule.FORMAT, message)])
 
 
 def _require_safe_default(dialect: Dialect, default: str, data_type: DataType) -> None:
     _require(_text_violation(dialect, default, *_neighbours(dialect)))
-    shown = dialect.also_replaced.get(data_type, default)
-    if default != shown:
+    replaced = dialect.default_also_replaces.get(data_type, default)
+    if default != replaced:
         _require(
             Violation(
                 Rule.NOT_APPLICABLE,
-                f"{dialect.title} shows the default of a {data_type.value} field in place of"
-                f" {shown} too, which is not a missing value. Only {shown} can be the default.",
+                f"{dialect.title} also replaces {replaced} with the default of a"
+                f" {data_type.value} field. Use {replaced} as the default.",
             )
         )
 
@@ -120,7 +126,11 @@ def _require_safe_default(dialect: Dialect, default: str, data_type: DataType) -
 def _text_violation(
     dialect: Dialect, text: str, before: str = "", after: str = ""
 ) -> Violation | None:
-    """What makes a text unfit for the dialect: delimiters, also those its neighbours complete."""
+    """Return a violation if the text is not one line without delimiters.
+
+    `before` and `after` are the adjacent characters: together with them, the text must not contain
+    delimiters either.
+    """
     if any(
         (before + text + after).count(d) > (before + after).count(d) for d in dialect.delimiters
     ):
@@ -128,10 +138,11 @@ def _text_violation(
         return Violation(
             Rule.INVALID_CHARACTERS, f"{dialect.title} has no safe way to write {delimiters} here."
         )
-    return line_violation(text, longest=LONGEST_LINE)
+    return line_violation(text, max_length=MAX_LINE_LENGTH)
 
 
 def _neighbours(dialect: Dialect) -> tuple[str, str]:
+    """Return the characters directly before and after the default."""
     before, after = dialect.insertion_with_default.split("DEFAULT")
     return before[-1], after[0]
 
@@ -142,29 +153,30 @@ _SLOT = re.compile(
 )
 
 
-def _filled(dialect: Dialect, template: str, slots: dict[str, str]) -> str:
-    def fill(slot: re.Match[str]) -> str:
+def _fill(dialect: Dialect, template: str, slots: dict[str, str]) -> str:
+    def value(slot: re.Match[str]) -> str:
         if slot["bare"]:
             return slots[slot["bare"]]
-        return _literal(dialect, slot["before"] + slots[slot["quoted"]], slot["quote"])
+        return _string_literal(dialect, slot["before"] + slots[slot["quoted"]], slot["quote"])
 
-    return _SLOT.sub(fill, template)
+    return _SLOT.sub(value, template)
 
 
-def _literal(dialect: Dialect, text: str, quote: str) -> str:
-    """The text as a string literal; NoSafeForm where its quotes have no safe form."""
+def _string_literal(dialect: Dialect, text: str, quote: str) -> str:
+    """Return the text as a string literal. Raises: NoSafeForm if its quotes have no safe form."""
     if quote in text and dialect.quoting is Quoting.DOUBLED:
         text = text.replace(quote, quote * 2)
     elif quote in text:
-        quote, used = {'"': "'", "'": '"'}[quote], quote
-        if dialect.quoting is Quoting.NONE or quote in text:
-            both = "" if dialect.quoting is Quoting.NONE else f" beside {quote}"
+        other_quote = {'"': "'", "'": '"'}[quote]
+        if dialect.quoting is Quoting.NONE or other_quote in text:
+            both = "" if dialect.quoting is Quoting.NONE else f" together with {other_quote}"
             _require(
                 Violation(
                     Rule.INVALID_CHARACTERS,
-                    f"{dialect.title} has no safe way to write {used}{both} here.",
+                    f"{dialect.title} has no safe way to write {quote}{both} here.",
                 )
             )
+        quote = other_quote
     return f"{quote}{text}{quote}"
 
 

@@ -1,4 +1,4 @@
-"""What a sync run does: the fields of an integration become what its ESP reports."""
+"""Sync runs: they update the fields of an integration to what its ESP reports."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from attrs import evolve, field, frozen
 from ..errors import InvalidField, InvalidInput, Violations
 from ..fields import FieldDefinition, FieldDraft, RecipientField
 from ..identity import IntegrationId
-from ..text import storable
+from ..text import replace_unstorable
 from ..values import (
-    LONGEST_KEY,
+    MAX_KEY_LENGTH,
     RESERVED_PREFIX,
     AllowedValues,
     DataType,
     FieldKey,
     FieldName,
-    derived_key,
+    derive_key,
 )
 from .dialects import DIALECTS
 from .errors import SyncOvertaken
@@ -32,8 +32,9 @@ from .snippets import derive_snippet, variable_clashes
 class EspField:
     """A field as its ESP reports it.
 
-    `name` is the ESP's own, which its templates use; `label` what people see there. `standard`
-    tells one of the ESP's own fields from a custom one, where its dialect writes them differently.
+    `name` is the name that the ESP's templates use, and `label` the name that its users see.
+    `standard` is true for the ESP's own fields, if its dialect writes them differently from custom
+    fields.
     """
 
     name: str
@@ -45,22 +46,22 @@ class EspField:
 
 @frozen
 class RefusedField:
-    """A field of the ESP that is not taken over, and a sentence that says why."""
+    """A field of the ESP that the sync does not store, and a message with the reason."""
 
-    name: str = field(converter=storable)
+    name: str = field(converter=replace_unstorable)
     reason: str
 
 
 ReportedField: TypeAlias = EspField | RefusedField
-"""What an ESP reports: a field, or one that no recipient field can stand for."""
+"""An item of an ESP's report: a field, or one that can't be a recipient field."""
 
 
 @frozen(kw_only=True)
 class SyncPlan:
-    """What a run does to an organization's catalog, and what it refuses.
+    """The changes that a run makes to an organization's catalog, and the fields that it refuses.
 
-    `created` have the keys they will have, `updated` stand as they will be, `removed` as they were.
-    A refused field that is stored stays as it is.
+    `created` contains the new fields with their final keys, `updated` the changed fields with their
+    new values, `removed` the deleted fields. A stored field that is refused does not change.
     """
 
     integration: Integration
@@ -72,11 +73,11 @@ class SyncPlan:
 
 
 @frozen
-class _Wanted:
-    """A field that the ESP has: what it shall be, and the keys that a new one may take, if any.
+class _ValidField:
+    """A field of the ESP that can be stored, and the keys from which a new field gets its key.
 
-    The definition's own key is never used: a stored field keeps its key, a new one takes one of
-    `keys`.
+    The key in the definition is a placeholder: a stored field keeps its key, and a new field gets
+    the first free key of `keys`.
     """
 
     definition: FieldDefinition
@@ -87,84 +88,84 @@ class _Wanted:
         return self.definition.origin.esp_field_name
 
 
-_ANY_KEY = FieldKey("any")
+_PLACEHOLDER_KEY = FieldKey("any")
 
-_Pair: TypeAlias = tuple[_Wanted, RecipientField | None]
-"""What is wanted, and the stored field that becomes it."""
+_Match: TypeAlias = tuple[_ValidField, RecipientField | None]
+"""A field of the ESP, and the stored field that it updates, if there is one."""
 
 
 @frozen
 class SyncRun:
-    """All that an ESP reported at one time, ready to be compared with a catalog."""
+    """The report of an ESP at one time, validated, and ready for comparison with a catalog."""
 
     _at: datetime
-    _wanted: tuple[_Wanted, ...]
+    _valid: tuple[_ValidField, ...]
     _refused: tuple[RefusedField, ...]
     _repeated: tuple[RefusedField, ...]
 
     @classmethod
-    def read(
+    def from_report(
         cls, integration: Integration, reported: Iterable[ReportedField], *, at: datetime
     ) -> SyncRun:
-        """What a run of the integration that begins at that time wants.
+        """Return the run of the integration that began at this time.
 
-        A field is refused where its dialect has no safe form for it, where it breaks the rules of a
-        recipient field, and where it was reported before.
+        A field is refused if its dialect has no safe form for it, if it breaks the rules of
+        recipient fields, or if the report already contains it.
         """
-        wanted: dict[object, _Wanted] = {}
+        valid: dict[object, _ValidField] = {}
         refused, repeated = [], []
         for each in reported:
             if isinstance(each, RefusedField):
                 refused.append(each)
                 continue
             try:
-                candidate = _want(each, integration, at)
+                candidate = _validate(each, integration, at)
             except InvalidInput as invalid:
                 refused.append(RefusedField(each.name, _reason(invalid)))
                 continue
-            if wanted.setdefault(_identity(candidate.definition), candidate) is not candidate:
+            if valid.setdefault(_identity(candidate.definition), candidate) is not candidate:
                 repeated.append(RefusedField(each.name, "The ESP reports this field twice."))
-        return cls(at, tuple(wanted.values()), tuple(refused), tuple(repeated))
+        return cls(at, tuple(valid.values()), tuple(refused), tuple(repeated))
 
     def plan(self, integration: Integration, catalog: Iterable[RecipientField]) -> SyncPlan:
-        """How the integration and the fields of its organization change.
+        """Return the changes to the integration and to the fields of its organization.
 
-        SyncOvertaken where a run that began later has been stored.
+        Raises: SyncOvertaken if a run that began later has been stored.
         """
         if integration.last_synced_at is not None and integration.last_synced_at > self._at:
             raise SyncOvertaken
         fields = tuple(catalog)
-        stored = integration.own(fields)
-        staying = {each.name for each in self._refused}
-        wanted, keyless = _with_keys(self._wanted, stored)
-        clashes = tuple(_clashes(integration, stored, wanted, staying))
-        clashing = {each.name for each in clashes}
-        staying |= clashing
-        free = [each for each in wanted if each.esp_name not in clashing]
-        pairs = _paired(free, stored, staying)
-        refused = [*self._refused, *self._repeated, *keyless, *clashes]
+        stored = integration.filter_fields(fields)
+        refused_names = {each.name for each in self._refused}
+        with_key, without_key = _split_by_key(self._valid, stored)
+        clashes = tuple(_variable_clashes(integration, stored, with_key, refused_names))
+        clashing_names = {each.name for each in clashes}
+        refused_names |= clashing_names
+        accepted = [each for each in with_key if each.esp_name not in clashing_names]
+        matches = _match_stored(accepted, stored, refused_names)
+        refused = [*self._refused, *self._repeated, *without_key, *clashes]
 
-        gone = []
-        if not DIALECTS[integration.esp].listing_is_sample:
-            kept = {each.id for _, each in pairs if each is not None}
-            gone = [
+        removed = []
+        if not DIALECTS[integration.esp].lists_fields_in_use_only:
+            matched_ids = {each.id for _, each in matches if each is not None}
+            removed = [
                 each
                 for each in stored
-                if each.id not in kept and each.origin.esp_field_name not in staying
+                if each.id not in matched_ids and each.origin.esp_field_name not in refused_names
             ]
-        revised = [
-            (before, before.resynced(each.definition, by=integration.channel, at=self._at))
-            for each, before in pairs
+        before_and_after = [
+            (before, before.updated_from(each.definition, by=integration.channel, at=self._at))
+            for each, before in matches
             if before is not None
         ]
-        updated = tuple(after for before, after in revised if after is not before)
+        updated = tuple(after for before, after in before_and_after if after is not before)
 
-        taken = {each.key for each in fields} - {each.key for each in gone}
+        taken = {each.key for each in fields} - {each.key for each in removed}
         created = []
-        for new in (each for each, before in pairs if before is None):
+        for new in (each for each, before in matches if before is None):
             key = next((key for key in new.keys if key not in taken), None)
             if key is None:
-                refused.append(RefusedField(str(new.esp_name), _no_key_left(new.keys)))
+                refused.append(RefusedField(str(new.esp_name), _no_free_key(new.keys)))
             else:
                 taken.add(key)
                 created.append(evolve(new.definition, key=key))
@@ -172,29 +173,33 @@ class SyncRun:
             integration=integration.synced(self._at),
             created=tuple(created),
             updated=updated,
-            removed=tuple(gone),
-            unchanged=len(revised) - len(updated),
+            removed=tuple(removed),
+            unchanged=len(before_and_after) - len(updated),
             refused=tuple(refused),
         )
 
 
 def _reason(invalid: InvalidInput) -> str:
-    """What is wrong with the field whose name stands beside this."""
-    at_name = [evolve(v, path=()) if v.path == ("name",) else v for v in invalid.violations]
-    return str(InvalidInput(at_name))
+    """Return the messages of the error, without the path `name`: reports show it with the name."""
+    violations = [evolve(v, path=()) if v.path == ("name",) else v for v in invalid.violations]
+    return str(InvalidInput(violations))
 
 
-def _no_key_left(keys: Sequence[FieldKey]) -> str:
+def _no_free_key(keys: Sequence[FieldKey]) -> str:
     if keys:
-        return f"Other fields have the keys that this name gives: {', '.join(keys)}."
+        return f"Other fields have the keys that are derived from this name: {', '.join(keys)}."
     return (
         "No key can be derived from this name. Rename the field in the ESP: use letters a-z and"
         f" digits 0-9, with or without accents, and do not begin with {RESERVED_PREFIX}."
     )
 
 
-def _want(reported: EspField, integration: Integration, at: datetime) -> _Wanted:
-    """What the ESP's field is here; InvalidField or NoSafeForm where it can't be."""
+def _validate(reported: EspField, integration: Integration, at: datetime) -> _ValidField:
+    """Return the definition of the ESP's field and its possible keys.
+
+    Raises: NoSafeForm if its dialect has no safe form for it; InvalidField if it breaks the rules
+    of recipient fields.
+    """
     snippet = derive_snippet(
         integration.esp,
         reported.name,
@@ -203,16 +208,16 @@ def _want(reported: EspField, integration: Integration, at: datetime) -> _Wanted
     )
     violations = Violations()
     allowed = None
-    with violations.under("allowed_values"):
+    with violations.collect("allowed_values"):
         if reported.allowed_values is not None:
             allowed = AllowedValues(reported.data_type, reported.allowed_values)
-    with violations.under("label"):
+    with violations.collect("label"):
         name = FieldName((reported.label or "").strip() or reported.name)
     if violations:
         raise InvalidField(violations)
     draft = FieldDraft(
         name=name,
-        key=_ANY_KEY,
+        key=_PLACEHOLDER_KEY,
         data_type=reported.data_type,
         allowed_values=allowed,
         custom_insertion_code=snippet.insertion_code,
@@ -220,67 +225,72 @@ def _want(reported: EspField, integration: Integration, at: datetime) -> _Wanted
         esp_field_name=reported.name,
     )
     keys = tuple(_keys(reported.name, integration.id))
-    return _Wanted(draft.defined(by=integration.channel, at=at), keys)
+    return _ValidField(draft.define(by=integration.channel, at=at), keys)
 
 
 def _keys(name: str, integration_id: IntegrationId) -> Iterator[FieldKey]:
-    """The key that the name gives, and the same with the integration's id; unless reserved."""
+    """Yield the key derived from the name, and that key with the integration's id, if valid."""
     suffix = f"_{integration_id}"
-    derived = derived_key(name)
-    shortened = derived[: LONGEST_KEY - len(suffix)].rstrip("_")
+    derived = derive_key(name)
+    shortened = derived[: MAX_KEY_LENGTH - len(suffix)].rstrip("_")
     for text in (derived, shortened + suffix):
         with suppress(InvalidField):
             yield FieldKey(text)
 
 
-def _with_keys(
-    wanted: Iterable[_Wanted], stored: Iterable[RecipientField]
-) -> tuple[list[_Wanted], list[RefusedField]]:
-    """Split off the new fields that can have no key, so that they hold no variable either."""
+def _split_by_key(
+    valid: Iterable[_ValidField], stored: Iterable[RecipientField]
+) -> tuple[list[_ValidField], list[RefusedField]]:
+    """Split the fields into those that can have a key, and those that are refused without one.
+
+    A refused field does not occupy its variable, so another field can have it.
+    """
     stored_names = {field.origin.esp_field_name for field in stored}
-    able, refused = [], []
-    for each in wanted:
+    with_key, refused = [], []
+    for each in valid:
         if each.keys or each.esp_name in stored_names:
-            able.append(each)
+            with_key.append(each)
         else:
-            refused.append(RefusedField(str(each.esp_name), _no_key_left(())))
-    return able, refused
+            refused.append(RefusedField(str(each.esp_name), _no_free_key(())))
+    return with_key, refused
 
 
 def _identity(field: FieldDefinition) -> tuple[object, ...]:
-    """What tells an integration's fields apart: a standard one may share a custom one's name."""
+    """Return a unique key of the field: a standard and a custom field can have the same name."""
     return field.origin.esp_field_name, field.custom_value_expression
 
 
-def _paired(
-    wanted: Iterable[_Wanted], stored: Iterable[RecipientField], staying: Container[str | None]
-) -> list[_Pair]:
-    """Each with the stored field of its identity, else with one of its name that nobody else is.
+def _match_stored(
+    accepted: Iterable[_ValidField],
+    stored: Iterable[RecipientField],
+    refused_names: Container[str | None],
+) -> list[_Match]:
+    """Match each field with the stored field of its identity, or else of its name.
 
-    What is stored by a name of `staying` becomes nothing else.
+    A stored field with a refused name matches only by identity, so it does not change.
     """
-    unpaired = {_identity(field): field for field in stored}
-    exact = [(each, unpaired.pop(_identity(each.definition), None)) for each in wanted]
+    unmatched = {_identity(field): field for field in stored}
+    by_identity = [(each, unmatched.pop(_identity(each.definition), None)) for each in accepted]
     by_name = {
         field.origin.esp_field_name: field
-        for field in unpaired.values()
-        if field.origin.esp_field_name not in staying
+        for field in unmatched.values()
+        if field.origin.esp_field_name not in refused_names
     }
-    return [(each, field or by_name.pop(each.esp_name, None)) for each, field in exact]
+    return [(each, field or by_name.pop(each.esp_name, None)) for each, field in by_identity]
 
 
-def _clashes(
+def _variable_clashes(
     integration: Integration,
     stored: Iterable[RecipientField],
-    wanted: Iterable[_Wanted],
-    staying: Set[str],
+    valid: Iterable[_ValidField],
+    refused_names: Set[str],
 ) -> Iterator[RefusedField]:
-    """Those whose variable stands for another field, of which a stored one comes first."""
-    wanted_names = [str(each.esp_name) for each in wanted]
-    left = {*wanted_names, *staying}
+    """Yield the fields whose variable another field has. Stored fields have precedence."""
+    valid_names = [str(each.esp_name) for each in valid]
+    remaining = {*valid_names, *refused_names}
     stored_names = [str(field.origin.esp_field_name) for field in stored]
-    holders = [name for name in stored_names if name in left]
-    for clash in variable_clashes(integration.esp, [*holders, *wanted_names]):
+    names = [name for name in stored_names if name in remaining]
+    for clash in variable_clashes(integration.esp, [*names, *valid_names]):
         first, *others = clash.names
-        reason = f"Its variable {clash.variable} already stands for {first}."
+        reason = f"The field {first} already has the variable {clash.variable}."
         yield from (RefusedField(name, reason) for name in others)

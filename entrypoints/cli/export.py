@@ -13,8 +13,8 @@ from recipient_fields.domain.esp import (
     Obstacle,
     Placeholder,
     export_content,
-    find_near_misses,
-    insertable_with,
+    exportable_fields,
+    find_malformed_placeholders,
 )
 
 from .options import Identifier, option
@@ -47,10 +47,10 @@ def export(storage: str, organization: str, integration: int | None, content: Bi
         if integration_id is not None:
             core.integrations.get_integration(tenant.id, integration_id)
         catalog = core.fields.list_fields(tenant.id).fields
-    for missed in find_near_misses(text):
+    for missed in find_malformed_placeholders(text):
         note(f"Warning: {_place(missed)}: this is no placeholder, and stays as it is.")
     try:
-        exported = export_content(text, insertable_with(catalog, integration_id))
+        exported = export_content(text, exportable_fields(catalog, integration_id))
     except ContentNotExportable as refusal:
         _tell(
             refusal,

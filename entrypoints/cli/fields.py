@@ -286,7 +286,7 @@ def _draft(
 ) -> FieldDraft:
     violations = Violations()
     permitted = None
-    with violations.under("allowed_values"):
+    with violations.collect("allowed_values"):
         permitted = None if allowed_values is None else AllowedValues(data_type, allowed_values)
     if violations:
         raise InvalidField(violations)

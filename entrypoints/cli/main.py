@@ -8,7 +8,7 @@ import os
 import click
 from setproctitle import setproctitle
 
-from recipient_fields.domain import RecipientFieldsError, StorageNotFound, nearest
+from recipient_fields.domain import RecipientFieldsError, StorageNotFound, closest_match
 
 from ..composition import VARIABLE_PREFIX, credential_variables, migrate_storage
 from .backup import backup
@@ -103,6 +103,6 @@ def _tell_misspelt_variables() -> None:
             and name not in known
         ):
             # Some put the command before the option: SERVE_LISTEN.
-            meant = nearest(name, settings) or nearest(name.partition("_")[2], settings)
+            meant = closest_match(name, settings) or closest_match(name.partition("_")[2], settings)
             hint = "" if meant is None else f" Did you mean {VARIABLE_PREFIX}{meant.upper()}?"
             note(f"Warning: {variable} names no setting.{hint}")

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import click
 
-from recipient_fields.domain import LARGEST_INTEGER, DataType, Unchanged
+from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, Unchanged
 from recipient_fields.domain.esp import Esp
 
 from ..composition import VARIABLE_PREFIX, Core, existing_storage, open_core
@@ -77,7 +77,7 @@ class Identifier(click.ParamType[int]):
         """Return the id. A text that can't be one is a usage error."""
         if isinstance(value, int):
             return value
-        if not is_id(value) or int(value) > LARGEST_INTEGER:
+        if not is_id(value) or int(value) > MAX_SAFE_INTEGER:
             self.fail("Use an id, which is a whole number like 1.", param, ctx)
         return int(value)
 

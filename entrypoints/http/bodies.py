@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import falcon
 
-from recipient_fields.domain import MOST_ALLOWED_VALUES, Rule, Violation
+from recipient_fields.domain import MAX_ALLOWED_VALUES, Rule, Violation
 
 from ..strict_json import NotJson, TooManyValues, parse_json
 from .problems import RequestRejected
@@ -25,7 +25,7 @@ def read_json(req: falcon.Request) -> object:
     except TooManyValues:
         message = (
             f"The body has more than {MOST_VALUES:,} names and values. "
-            f"Send one field, with at most {MOST_ALLOWED_VALUES:,} allowed values."
+            f"Send one field, with at most {MAX_ALLOWED_VALUES:,} allowed values."
         )
         violation = Violation(Rule.TOO_MANY_ITEMS, message)
         raise RequestRejected("validation_failed", violations=[violation]) from None

@@ -25,12 +25,12 @@ from recipient_fields.domain import (
     ValueExpression,
     Violation,
     Violations,
-    cardinality_violation,
-    nearest,
-    new_field_violations,
-    required_boolean,
-    required_text,
-    unstorable,
+    character_violation,
+    closest_match,
+    item_count_violation,
+    read_only_violations,
+    require_boolean,
+    require_string,
 )
 
 from .problems import MAX_DETAILS, RequestRejected
@@ -46,7 +46,7 @@ def parse_draft(document: object) -> FieldDraft:
     values = body.parse(_WRITABLE | _GIVEN_ONCE)
     body.judge_allowed_values(values)
     if "key" not in body.members and "name" in values:
-        with body.problems.under(_ENVELOPE, "key"):
+        with body.problems.collect(_ENVELOPE, "key"):
             values["key"] = FieldKey.derived_from(values["name"])
     body.judge_stated()
     body.require_valid()
@@ -58,7 +58,7 @@ def parse_changes(document: object) -> FieldChanges:
     body = _Body(document)
     values = body.parse(_WRITABLE)
     body.require_valid()
-    return FieldChanges(**values, stated=body.stated())
+    return FieldChanges(**values, read_only_members=body.stated())
 
 
 def parse_replacement(document: object, key: str | None) -> FieldReplacement:
@@ -76,7 +76,7 @@ def parse_replacement(document: object, key: str | None) -> FieldReplacement:
     body.require_valid()
     stated = body.stated()
     data_type = stated.pop("data_type")
-    return FieldReplacement(**values, data_type=data_type, stated=stated)
+    return FieldReplacement(**values, data_type=data_type, read_only_members=stated)
 
 
 class _Body:
@@ -114,7 +114,7 @@ class _Body:
         values: dict[str, Any] = {}
         for name, parser in parsers.items():
             if name in self.members and (_ENVELOPE, name) not in self._tainted:
-                with self.problems.under(_ENVELOPE, name):
+                with self.problems.collect(_ENVELOPE, name):
                     values[name] = parser(self.members[name])
         return values
 
@@ -125,7 +125,7 @@ class _Body:
     def judge_allowed_values(self, values: dict[str, Any]) -> None:
         """Hold the parsed allowed values against the parsed data type."""
         if "data_type" in values and values.get("allowed_values") is not None:
-            with self.problems.under(_ENVELOPE, "allowed_values"):
+            with self.problems.collect(_ENVELOPE, "allowed_values"):
                 values["allowed_values"] = AllowedValues(
                     values["data_type"], values["allowed_values"]
                 )
@@ -133,11 +133,11 @@ class _Body:
     def judge_stated(self) -> None:
         """Hold the members that can't be written against those of a field yet to be made."""
         stated = {n: v for n, v in self.members.items() if n in _READ_ONLY}
-        self.problems += [v.under(_ENVELOPE) for v in new_field_violations(stated, by=API)]
+        self.problems += [v.prefixed(_ENVELOPE) for v in read_only_violations(stated, by=API)]
 
     def judge_path_key(self, key: str) -> None:
         """Hold the path's key against the rules, and the envelope's key against the path's."""
-        with self.problems.under(_ENVELOPE, "key"):
+        with self.problems.collect(_ENVELOPE, "key"):
             FieldKey(key)
         if self.members.pop("key", key) != key:
             message = "This key differs from the one in the path. Leave it out."
@@ -154,14 +154,16 @@ class _Body:
     def _refuse_unknown(
         self, members: Iterable[str], known: Collection[str], path: tuple[str, ...]
     ) -> None:
-        unknown = [name for name in members if name not in known and unstorable(name) is None]
+        unknown = [
+            name for name in members if name not in known and character_violation(name) is None
+        ]
         slips = len(unknown) <= len(known)  # Looking for near names takes time: no body buys much.
         self.problems += [
             Violation(
                 Rule.UNKNOWN_FIELD,
                 "There is no such member.",
                 (*path, name),
-                suggestion=nearest(name, known) if slips else None,
+                suggestion=closest_match(name, known) if slips else None,
             )
             for name in unknown
         ]
@@ -170,17 +172,17 @@ class _Body:
 def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Violation]:
     """Yield a violation for each text that can't be stored, one for all names of an object."""
     if isinstance(value, str):
-        violation = unstorable(value)
+        violation = character_violation(value)
         if violation is not None:
-            yield violation.under(*path)
+            yield violation.prefixed(*path)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _bad_characters(item, (*path, index))
     elif isinstance(value, dict):
-        violations = {name: unstorable(name) for name in value}
+        violations = {name: character_violation(name) for name in value}
         bad = next(filter(None, violations.values()), None)
         if bad is not None:
-            yield bad.under(*path)
+            yield bad.prefixed(*path)
         for name, member in value.items():
             if violations[name] is None:
                 yield from _bad_characters(member, (*path, name))
@@ -189,7 +191,7 @@ def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Viol
 def _list(value: object) -> list[object]:
     if type(value) is not list:
         raise InvalidField([Violation(Rule.TYPE, "This must be an array or null.")])
-    violation = cardinality_violation(value)
+    violation = item_count_violation(value)
     if violation is not None:
         raise InvalidField([violation])
     return value
@@ -200,14 +202,14 @@ def _nullable(parser: Parser) -> Parser:
 
 
 _WRITABLE: dict[str, Parser] = {
-    "name": lambda value: FieldName(required_text(value)),
+    "name": lambda value: FieldName(require_string(value)),
     "allowed_values": _nullable(_list),
-    "insertable": required_boolean,
-    "custom_insertion_code": _nullable(lambda value: InsertionCode(required_text(value))),
-    "custom_value_expression": _nullable(lambda value: ValueExpression(required_text(value))),
+    "insertable": require_boolean,
+    "custom_insertion_code": _nullable(lambda value: InsertionCode(require_string(value))),
+    "custom_value_expression": _nullable(lambda value: ValueExpression(require_string(value))),
 }
 _GIVEN_ONCE: dict[str, Parser] = {
-    "key": lambda value: FieldKey(required_text(value)),
+    "key": lambda value: FieldKey(require_string(value)),
     "data_type": DataType.parse,
 }
 _READ_ONLY = {"id", "source", "integration_id", "esp_field_name", "created_at", "updated_at"}

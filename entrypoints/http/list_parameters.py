@@ -167,12 +167,12 @@ def _read_cursor(
         if received_checksum != checksum(members, query, organization_id):
             raise _invalid_cursor()
         limit, value, field_id = members
-        kind = str if query.sort.kind is str else int
+        kind = str if query.sort.value_type is str else int
         if [type(part) for part in members] != [int, kind, int]:
             raise _invalid_cursor()
         if not (1 <= limit <= LARGEST_PAGE and field_id >= 1):
             raise _invalid_cursor()
-        if query.sort.kind is datetime:
+        if query.sort.value_type is datetime:
             value = from_epoch_milliseconds(value)
         return limit, Position(value, FieldId(field_id))
     except (ValueError, TypeError, OverflowError, RecursionError, InvalidQuery):

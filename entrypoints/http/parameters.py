@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from urllib.parse import unquote_plus
 
-from recipient_fields.domain import nearest, unstorable
+from recipient_fields.domain import character_violation, closest_match
 
 from .problems import RequestRejected
 
@@ -57,7 +57,7 @@ def _decode(name: str, value: str) -> str:
         text = unquote_plus(value, errors="strict")
     except UnicodeDecodeError:
         raise invalid_value(name, rule) from None
-    if unstorable(text):
+    if character_violation(text):
         raise invalid_value(name, "remove the null character.")
     return text
 
@@ -67,7 +67,7 @@ def _unknown(names: list[str], known: Collection[str]) -> str:
     problem = f"Unknown query {_listed(names)}."
     if not known:
         return f"{problem} This request has no query parameters."
-    meant = nearest(names[0], known) if len(names) == 1 else None
+    meant = closest_match(names[0], known) if len(names) == 1 else None
     if meant is not None:
         return f"{problem} Did you mean `{meant}`?"
     return f"{problem} This request has the {_listed(known)}."

@@ -201,7 +201,7 @@ def _common_members(problem: Problem, request_id: str) -> dict[str, object]:
 def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]:
     match error:
         case InvalidField():
-            return _details([v.under("recipient_field") for v in error.violations])
+            return _details([v.prefixed("recipient_field") for v in error.violations])
         case KeyTaken():
             return (
                 {

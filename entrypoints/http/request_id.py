@@ -7,7 +7,7 @@ from random import getrandbits
 
 import falcon
 
-from recipient_fields.domain import without_keys
+from recipient_fields.domain import redact_keys
 
 HIDDEN_KEY = "[API key]"
 """What the log shows instead of a request id that is an API key."""
@@ -35,7 +35,7 @@ def redacted_request_id(identifier: str, authorization: str | None) -> str:
     """Return the id, or a placeholder if it is the key in that header or looks like one of ours."""
     if (authorization or "").endswith(f" {identifier}"):
         return HIDDEN_KEY
-    return without_keys(identifier)
+    return redact_keys(identifier)
 
 
 def choose_request_id(sent: str | None) -> str:

@@ -21,7 +21,7 @@ from typing import TextIO
 
 from recipient_fields.application import AUDIT
 from recipient_fields.application.extras import brought_by
-from recipient_fields.domain import RecipientFieldsError, format_instant, without_keys
+from recipient_fields.domain import RecipientFieldsError, format_instant, redact_keys
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "json", "text")
@@ -69,7 +69,7 @@ class Lines(logging.Formatter):
             **self._always,
             **facts,
         }
-        return without_keys(self._render(told))
+        return redact_keys(self._render(told))
 
     def _timestamp(self, created: float) -> str:
         """The instant as everywhere, but the second is spelled once for all of its records."""

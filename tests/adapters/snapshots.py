@@ -21,7 +21,7 @@ def snapshot_of(count: int, before: Callable[[int], None] = nothing) -> Snapshot
     def fields() -> Iterator[RecipientField]:
         for number in range(1, count + 1):
             before(number)
-            yield a_definition(f"field_{number}").stored(FieldId(number), OURS)
+            yield a_definition(f"field_{number}").with_id(FieldId(number), OURS)
 
     organization = Organization(id=OURS, name="ACME", created_at=NOW)
     return Snapshot(

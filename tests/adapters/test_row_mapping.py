@@ -35,7 +35,7 @@ def test_a_field_comes_back_from_its_row_and_from_the_row_as_json(field: Recipie
     ],
 )
 def test_a_row_that_breaks_a_rule_is_unreadable_and_named(column: str, damaged: object) -> None:
-    field = a_definition().stored(FieldId(7), OrganizationId(1))
+    field = a_definition().with_id(FieldId(7), OrganizationId(1))
     row = {**field_values(field), column: damaged}
     with pytest.raises(UnreadableRow, match=r"^recipient_fields 7$"):
         read_field([*row.values()])
@@ -58,6 +58,6 @@ def test_other_errors_stay_as_they_are() -> None:
 
 def test_times_are_whole_milliseconds_since_1970() -> None:
     at = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
-    field = a_definition().stored(FieldId(7), OrganizationId(1))
+    field = a_definition().with_id(FieldId(7), OrganizationId(1))
     row = {**field_values(field), "created_at": 1_000, "updated_at": 1_000}
     assert read_field([*row.values()]).created_at == at

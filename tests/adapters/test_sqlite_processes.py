@@ -36,13 +36,13 @@ storage.close()
 COUNT_UP_AND_ADD = """
 def count_up(field):
     changes = FieldChanges(name=FieldName(str(int(field.name) + 1)))
-    return field.revised(changes, by=API, at=field.updated_at)
+    return field.with_changes(changes, by=API, at=field.updated_at)
 
 storage = SqliteStorage(sys.argv[1])
 for number in range(100):
     storage.fields.update(1, FieldKey("counter"), count_up)
     draft = FieldDraft(name="City", key=f"{sys.argv[2]}_{number}", data_type=DataType.TEXT)
-    storage.fields.add(1, draft.defined(by=API, at=NOW))
+    storage.fields.add(1, draft.define(by=API, at=NOW))
 storage.close()
 """
 
@@ -50,7 +50,7 @@ ADD_FOREVER = """
 storage = SqliteStorage(sys.argv[1])
 for number in count():
     draft = FieldDraft(name="City", key=f"city_{number}", data_type=DataType.TEXT)
-    print(storage.fields.add(1, draft.defined(by=API, at=NOW)).key, flush=True)
+    print(storage.fields.add(1, draft.define(by=API, at=NOW)).key, flush=True)
 """
 
 MIGRATE_AND_BE_KILLED = """
@@ -320,7 +320,7 @@ def test_ids_of_integrations_that_fields_had_before_the_table_are_not_given_agai
     with closing(SqliteStorage(current)) as storage:
         storage.organizations.add("ACME", NOW)
         for key, integration_id in (("city", 41), ("age", 7)):
-            channel = sync_of(IntegrationId(integration_id))
+            channel = sync_channel(IntegrationId(integration_id))
             storage.fields.add(OURS, a_definition(key, by=channel))
         fields = storage.fields.all(OURS)
     with closing(sqlite3.connect(old)) as connection:

@@ -27,13 +27,13 @@ from recipient_fields.domain import (
     RecipientField,
     Source,
     decide,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.testing import strategies
 
 T = TypeVar("T")
 
-CHANNELS = (API, ADMINISTRATOR, *map(sync_of, strategies.OWN_INTEGRATION_IDS))
+CHANNELS = (API, ADMINISTRATOR, *map(sync_channel, strategies.OWN_INTEGRATION_IDS))
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -103,7 +103,7 @@ def test_channels_are_those_of_the_api_administrators_and_two_integrations(
 @given(strategies.channels().flatmap(lambda by: st.tuples(st.just(by), strategies.drafts(by=by))))
 def test_a_channel_creates_fields_of_its_drafts(pair: tuple[Channel, FieldDraft]) -> None:
     by, draft = pair
-    assert by.owns(draft.defined(by=by, at=NOON).origin)
+    assert by.owns(draft.define(by=by, at=NOON).origin)
 
 
 @pytest.mark.parametrize("source", Source)
@@ -128,7 +128,7 @@ def test_a_stored_field_counts_its_changes_and_moves_forward_with_each(
 
 
 @pytest.mark.parametrize(
-    "channel", [API, ADMINISTRATOR, sync_of(strategies.OWN_INTEGRATION_IDS[0])]
+    "channel", [API, ADMINISTRATOR, sync_channel(strategies.OWN_INTEGRATION_IDS[0])]
 )
 def test_the_fields_of_one_channel_can_be_generated(channel: Channel) -> None:
     @unhurried
@@ -145,17 +145,17 @@ def test_every_field_accepts_every_change_through_its_own_channel(
     field: RecipientField, changes: FieldChanges, channel: Channel
 ) -> None:
     if decide(channel, Operation.UPDATE, field.origin) == Allowed():
-        field.revised(changes, by=channel, at=field.updated_at)
+        field.with_changes(changes, by=channel, at=field.updated_at)
     else:
         with pytest.raises(OperationForbidden):
-            field.revised(changes, by=channel, at=field.updated_at)
+            field.with_changes(changes, by=channel, at=field.updated_at)
 
 
 @unhurried
 @given(st.data(), strategies.stored_fields())
 def test_changes_for_a_data_type_fit_its_fields(data: st.DataObject, field: RecipientField) -> None:
     changes = data.draw(strategies.changes(field.data_type))
-    field.revised(changes, by=owner_of(field), at=field.updated_at)
+    field.with_changes(changes, by=owner_of(field), at=field.updated_at)
 
 
 @pytest.mark.parametrize("data_type", [each for each in DataType if each is not DataType.BOOLEAN])

@@ -125,7 +125,7 @@ class TestIssuingAKey:
 
     def test_hands_out_the_full_key_and_stores_its_digest(self, issue, storage):
         issued = issue()
-        assert PlainKey.find(issued.plain.reveal()) is not None
+        assert PlainKey.parse(issued.plain.reveal()) is not None
         assert storage.api_keys.find(issued.plain.digest).id == issued.api_key.id
         assert issued.plain.reveal() not in f"{issued!r} {issued}"
 
@@ -209,7 +209,7 @@ class TestRevokingAKey:
     def test_leaves_other_keys_alone(self, issue, administration, validator, acme):
         revoked, kept = issue(), issue()
         administration.revoke_key(acme, revoked.api_key.id)
-        assert validator.validate(kept.plain.reveal()) == kept.api_key.found(0).credential
+        assert validator.validate(kept.plain.reveal()) == kept.api_key.to_found_key(0).credential
 
     def test_that_does_not_exist_is_refused(self, administration, acme):
         with pytest.raises(ApiKeyNotFound):
@@ -233,10 +233,10 @@ class TestRotatingAKey:
         new, replaced = administration.rotate_key(acme, old.api_key.id)
         assert replaced.expires_at == clock.now + DAY
         clock.move(DAY - SECOND)
-        assert validator.validate(old.plain.reveal()) == old.api_key.found(0).credential
+        assert validator.validate(old.plain.reveal()) == old.api_key.to_found_key(0).credential
         clock.move(SECOND)
         assert isinstance(validator.validate(old.plain.reveal()), Rejection)
-        assert validator.validate(new.plain.reveal()) == new.api_key.found(0).credential
+        assert validator.validate(new.plain.reveal()) == new.api_key.to_found_key(0).credential
 
     def test_stores_what_it_returns(self, issue, administration, acme):
         new, replaced = administration.rotate_key(acme, issue().api_key.id)
@@ -246,7 +246,7 @@ class TestRotatingAKey:
         old = issue()
         new, _ = administration.rotate_key(acme, old.api_key.id, grace=timedelta())
         assert isinstance(validator.validate(old.plain.reveal()), Rejection)
-        assert validator.validate(new.plain.reveal()) == new.api_key.found(0).credential
+        assert validator.validate(new.plain.reveal()) == new.api_key.to_found_key(0).credential
 
     def test_allows_a_grace_of_7_days(self, issue, administration, clock, acme):
         _, replaced = administration.rotate_key(acme, issue().api_key.id, grace=WEEK)
@@ -294,7 +294,10 @@ class TestRotatingAKey:
         administration.rotate_key(acme, key.id)
         clock.move(SECOND)
         successor, _ = administration.rotate_key(acme, key.id)
-        assert validator.validate(successor.plain.reveal()) == successor.api_key.found(0).credential
+        assert (
+            validator.validate(successor.plain.reveal())
+            == successor.api_key.to_found_key(0).credential
+        )
 
 
 class TestTheAudit:

@@ -239,7 +239,7 @@ class TestARun:
     ):
         service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
         by_hand = FieldDraft(name="Age", data_type=DataType.TEXT)
-        storage.fields.add(acme, by_hand.defined(by=ADMINISTRATOR, at=clock.now))
+        storage.fields.add(acme, by_hand.define(by=ADMINISTRATOR, at=clock.now))
         plan = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
         assert keys(plan.created) == [f"city_{mailchimp.id}", f"age_{mailchimp.id}", "zip"]
 

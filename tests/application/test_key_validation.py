@@ -195,7 +195,7 @@ class TestTheUse:
         caplog.set_level("WARNING")
         issued = issue_there("Backend")
         credential = StoredKeyValidator(read_only, clock).validate(issued.plain.reveal())
-        assert credential == issued.api_key.found(0).credential
+        assert credential == issued.api_key.to_found_key(0).credential
         (message,) = caplog.messages
         assert message == "the use of API key 1 could not be recorded: the storage is read-only"
 
@@ -208,7 +208,7 @@ class TestTheUse:
         for _ in range(7):
             for issued in keys:
                 credential = validator.validate(issued.plain.reveal())
-                assert credential == issued.api_key.found(0).credential
+                assert credential == issued.api_key.to_found_key(0).credential
             clock.move(20 * SECOND)
         assert [at - first for at in read_only.tried] == [timedelta(), MINUTE, 2 * MINUTE]
         assert len(caplog.messages) == 3

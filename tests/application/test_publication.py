@@ -18,7 +18,7 @@ from recipient_fields.domain import (
     FieldId,
     IntegrationId,
     OrganizationId,
-    sync_of,
+    sync_channel,
 )
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -35,7 +35,7 @@ def size():
         custom_insertion_code="{{ size }}",
         custom_value_expression="size",
     )
-    return draft.defined(by=API, at=NOON).stored(FieldId(5), OrganizationId(1))
+    return draft.define(by=API, at=NOON).with_id(FieldId(5), OrganizationId(1))
 
 
 def test_a_document_has_the_13_members(size):
@@ -57,7 +57,7 @@ def test_a_document_has_the_13_members(size):
 
 
 def test_a_document_tells_a_synced_field_s_origin(size):
-    origin = sync_of(IntegrationId(7)).origin("SIZE")
+    origin = sync_channel(IntegrationId(7)).origin("SIZE")
     document = field_document(evolve(size, origin=origin, allowed_values=None))
     assert (document["source"], document["allowed_values"]) == ("integration", None)
     assert (document["integration_id"], document["esp_field_name"]) == (7, "SIZE")

@@ -28,10 +28,10 @@ from recipient_fields.domain import (
     Precondition,
     Source,
     VersionConflict,
-    sync_of,
+    sync_channel,
 )
 
-SYNC, OTHER_SYNC = sync_of(IntegrationId(7)), sync_of(IntegrationId(8))
+SYNC, OTHER_SYNC = sync_channel(IntegrationId(7)), sync_channel(IntegrationId(8))
 CHANNELS = [API, ADMINISTRATOR, SYNC, OTHER_SYNC]
 NOBODY = OrganizationId(404)
 RENAMED = FieldChanges(name="New name")

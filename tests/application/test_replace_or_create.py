@@ -24,11 +24,11 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     Precondition,
     VersionConflict,
-    sync_of,
+    sync_channel,
 )
 
 SIZE = FieldKey("size")
-SYNC = sync_of(IntegrationId(7))
+SYNC = sync_channel(IntegrationId(7))
 REPLACEMENT = FieldReplacement(name="Size", data_type="text", insertable=False)
 CREATE_ONLY = Precondition(none_match=ANY_VERSION)
 REPLACE_ONLY = Precondition(match=ANY_VERSION)
@@ -104,7 +104,7 @@ def test_replace_only_makes_no_field(service, acme):
 
 
 def test_a_free_key_gets_no_invalid_field(service, acme):
-    invalid = evolve(REPLACEMENT, data_type="string", stated={"id": 5})
+    invalid = evolve(REPLACEMENT, data_type="string", read_only_members={"id": 5})
     with pytest.raises(InvalidField) as refused:
         service.replace_or_create_field(acme, SIZE, invalid)
     assert {v.path for v in refused.value.violations} == {("data_type",), ("id",)}

@@ -17,7 +17,7 @@ from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
     RecipientField,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.entrypoints.composition import Core, open_core
 
@@ -75,4 +75,4 @@ def foreign(request: pytest.FixtureRequest, core: Core, acme: OrganizationId) ->
         draft = FieldDraft(name="Loyalty tier", data_type=DataType.TEXT)
         return core.fields.through(API).create_field(acme, draft)
     draft = FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
-    return core.fields.through(sync_of(IntegrationId(7))).create_field(acme, draft)
+    return core.fields.through(sync_channel(IntegrationId(7))).create_field(acme, draft)

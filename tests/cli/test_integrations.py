@@ -130,9 +130,7 @@ class TestSync:
                 "updated": [],
                 "removed": [],
                 "unchanged": 0,
-                "refused": [
-                    {"name": "IF", "reason": "Mailchimp reads this name as code of its own."}
-                ],
+                "refused": [{"name": "IF", "reason": "Mailchimp reads this name as code."}],
             }
         }
         (synced,) = core.integrations.list_integrations(acme)

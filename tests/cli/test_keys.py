@@ -39,7 +39,7 @@ def lifetime(key: dict[str, Any]) -> timedelta:
 def test_create_prints_the_full_key_and_its_terms(created: dict[str, Any]) -> None:
     full = created.pop("key")
 
-    assert PlainKey.find(full) is not None
+    assert PlainKey.parse(full) is not None
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", created.pop("expires_at"))
     assert created == {"id": 1, "name": "Backend", "access": "read_write"}
 
@@ -50,7 +50,7 @@ def test_create_without_json_prints_the_key_alone_and_tells_the_rest(
     run = cli("keys", "create", "--organization", acme, "--name", "Backend")
 
     (key,) = run.table()
-    assert PlainKey.find(key) is not None
+    assert PlainKey.parse(key) is not None
     assert re.fullmatch(
         r"This is API key 1, valid until 2\S+Z\. It is not shown again\.\n", run.err
     )
@@ -108,7 +108,7 @@ def test_a_lifetime_outside_1_second_to_366_days_is_refused(
 ) -> None:
     run = cli("keys", "create", "--organization", acme, "--name", "K", "--expires-in", duration)
 
-    assert run.failure() == "expires_in: A key lives for 1 second to 366 days, or never expires."
+    assert run.failure() == "expires_in: A key expires after 1 second to 366 days, or never."
     assert listed(cli, acme) == []
 
 
@@ -258,7 +258,7 @@ def test_rotate_prints_the_successor_and_when_the_old_key_ends(
 
     replaced, successor = listed(cli, acme)
     full = rotated["api_key"].pop("key")
-    assert PlainKey.find(full) is not None
+    assert PlainKey.parse(full) is not None
     assert full != created["key"]
     assert rotated == {
         "api_key": {
@@ -309,7 +309,7 @@ def test_rotate_without_json_prints_the_new_key_alone(
 
     (key,) = run.table()
     replaced, _ = listed(cli, acme)
-    assert PlainKey.find(key) is not None
+    assert PlainKey.parse(key) is not None
     assert run.err.splitlines()[1] == f"API key 1 is valid until {replaced['expires_at']}."
     assert key not in run.err
 
@@ -320,7 +320,7 @@ def test_a_grace_beyond_7_days_is_refused(
 ) -> None:
     run = cli("keys", "rotate", created["id"], *OURS, "--grace", grace)
 
-    assert run.failure() == "grace: A replaced key lives on for 0 seconds to 7 days."
+    assert run.failure() == "grace: The grace period must be 0 seconds to 7 days."
     assert len(listed(cli, acme)) == 1
 
 

@@ -17,7 +17,7 @@ from recipient_fields.application import (
     SyncPlanner,
 )
 from recipient_fields.domain import (
-    LONGEST_GRACE,
+    MAX_GRACE_PERIOD,
     ApiKey,
     ApiKeyId,
     Catalog,
@@ -102,7 +102,7 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
     channel = st.none() | channels()
     changed = st.sampled_from(DataType).flatmap(changes)
     limits = st.none() | st.integers(-1, 3)
-    graces = st.timedeltas(timedelta(), LONGEST_GRACE)
+    graces = st.timedeltas(timedelta(), MAX_GRACE_PERIOD)
     calls = st.one_of(
         _calls("add_organization", organization_names(), instants()),
         _calls("all_organizations"),
@@ -217,7 +217,7 @@ class _Side:
         return self._storage.fields.update(
             self._organization_id(whose),
             self._reference(which),
-            lambda field: field.revised(changes, by=channel or channel_of(field), at=at),
+            lambda field: field.with_changes(changes, by=channel or channel_of(field), at=at),
         )
 
     def delete_field(
@@ -251,7 +251,7 @@ class _Side:
     ) -> tuple[ApiKey, ApiKey]:
         plain = self._next_plain_key()
         return self._storage.api_keys.rotate(
-            *self._key(whose, which), lambda key: key.succeeded(plain, at=at, grace=grace)
+            *self._key(whose, which), lambda key: key.rotated(plain, at=at, grace=grace)
         )
 
     def record_use(self, whose: Nth | int, which: Nth | int, at: datetime) -> None:

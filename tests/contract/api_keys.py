@@ -62,7 +62,7 @@ class ApiKeyCases:
     ) -> None:
         grant = a_grant(ours, access=access, lifetime=lifetime, name=name)
         added = api_keys.add(grant)
-        expected = exact(grant.stored(added.id))
+        expected = exact(grant.with_id(added.id))
         assert exact(added) == expected
         assert_found(api_keys, added)
         assert exact(api_keys.get(ours, added.id)) == expected
@@ -165,12 +165,12 @@ class ApiKeyCases:
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return key.succeeded(plain, at=LATER, grace=timedelta(hours=1))
+            return key.rotated(plain, at=LATER, grace=timedelta(hours=1))
 
         replaced, successor = api_keys.rotate(ours, key.id, succession)
         ending, grant = succession(key)
         assert exact(replaced) == exact(ending)
-        assert exact(successor) == exact(grant.stored(successor.id))
+        assert exact(successor) == exact(grant.with_id(successor.id))
         assert_found(api_keys, replaced)
         assert_found(api_keys, successor)
         assert set(api_keys.all(ours)) == {replaced, successor}
@@ -237,7 +237,7 @@ class ApiKeyCases:
         replaced, successor = api_keys.rotate(
             ours,
             key.id,
-            lambda key: key.succeeded(PlainKey.generate(), at=LATER, grace=timedelta()),
+            lambda key: key.rotated(PlainKey.generate(), at=LATER, grace=timedelta()),
         )
         revoked = api_keys.update(ours, key.id, lambda key: key.revoked(LATER))
         assert {replaced.last_used_at, revoked.last_used_at} == {LATER}

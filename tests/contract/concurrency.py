@@ -177,7 +177,7 @@ ADDITIONS: dict[str, Addition] = {
     "api_keys.rotate": lambda storage, key: storage.api_keys.rotate(
         key.organization_id,
         key.id,
-        lambda found: found.succeeded(PlainKey.generate(), at=LATER, grace=timedelta()),
+        lambda found: found.rotated(PlainKey.generate(), at=LATER, grace=timedelta()),
     ),
     "integrations.add": lambda storage, key: storage.integrations.add(
         key.organization_id, an_integration_draft()
@@ -434,7 +434,7 @@ class ConcurrencyCases:
         key = api_keys.add(a_grant(ours))
 
         def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return found.succeeded(PlainKey.generate(), at=LATER, grace=timedelta())
+            return found.rotated(PlainKey.generate(), at=LATER, grace=timedelta())
 
         outcomes = race(*[partial(api_keys.rotate, ours, key.id, succession)] * self.threads)
         (pair,) = (outcome for outcome in outcomes if isinstance(outcome, tuple))
@@ -689,7 +689,7 @@ class ConcurrencyCases:
 
         def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
             meanwhile.happens()
-            return found.succeeded(plain, at=LATER, grace=timedelta())
+            return found.rotated(plain, at=LATER, grace=timedelta())
 
         rotated = attempt(lambda: storage.api_keys.rotate(ours, key.id, succession))
         assert isinstance(rotated, tuple | ApiKeyNotFound | OrganizationNotFound)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from recipient_fields.application import FieldChange, SyncPlanner
 from recipient_fields.domain import (
     API,
-    LARGEST_INTEGER,
+    MAX_SAFE_INTEGER,
     Access,
     AllowedValues,
     Channel,
@@ -42,7 +42,7 @@ LATER: Final = NOW + timedelta(hours=1)
 NEVER_GIVEN: Final = (0, -1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70, -(2**70))
 """Ids that no storage gives, among them those that its column can't hold."""
 
-LARGEST_INTEGRATION_ID: Final = IntegrationId(LARGEST_INTEGER)
+LARGEST_INTEGRATION_ID: Final = IntegrationId(MAX_SAFE_INTEGER)
 
 INSTANTS: Final = (
     datetime(1, 1, 1, tzinfo=UTC),
@@ -77,7 +77,7 @@ SNIPPETS: Final = {
 ALLOWED_VALUES: Final = {
     "zero": AllowedValues(DataType.NUMBER, [-0.0]),
     "one": AllowedValues(DataType.NUMBER, [1.0]),
-    "integers": AllowedValues(DataType.NUMBER, [1, -1, LARGEST_INTEGER, -LARGEST_INTEGER]),
+    "integers": AllowedValues(DataType.NUMBER, [1, -1, MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER]),
     "doubles": AllowedValues(
         DataType.NUMBER, [5e-324, -1.5, 0.1, 0.30000000000000004, 4503599627370495.5, 1]
     ),
@@ -97,7 +97,7 @@ def a_definition(key: str = "city", *, by: Channel = API, **members: Any) -> Fie
     if by.source is Source.INTEGRATION:
         members.setdefault("esp_field_name", "CITY")
     draft = FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
-    return draft.defined(by=by, at=NOW)
+    return draft.define(by=by, at=NOW)
 
 
 def a_grant(
@@ -122,7 +122,7 @@ def reporting(*reported: ReportedField, at: datetime = LATER) -> SyncPlanner:
     """The planner of a run that began then and in which the ESP reported these."""
 
     def plan(integration: Integration, fields: tuple[RecipientField, ...]) -> SyncPlan:
-        return SyncRun.read(integration, reported, at=at).plan(integration, fields)
+        return SyncRun.from_report(integration, reported, at=at).plan(integration, fields)
 
     return plan
 
@@ -134,7 +134,7 @@ def channel_of(field: RecipientField) -> Channel:
 
 def changing(**members: Any) -> FieldChange:
     """The change of those FieldChanges, through the channel the field came from."""
-    return lambda field: field.revised(FieldChanges(**members), by=channel_of(field), at=NOW)
+    return lambda field: field.with_changes(FieldChanges(**members), by=channel_of(field), at=NOW)
 
 
 def renaming(name: str) -> FieldChange:

@@ -170,7 +170,7 @@ class FieldCases:
         fields.delete(ours, old.id, permit)
         definition = a_definition(by=ADMINISTRATOR)
         new = fields.add(ours, definition)
-        assert new == definition.stored(new.id, ours)
+        assert new == definition.with_id(new.id, ours)
         assert fields.get(ours, FieldKey("city")) == new
         with pytest.raises(FieldNotFound):
             fields.get(ours, old.id)

@@ -330,7 +330,7 @@ def assert_comes_back(
 ) -> Integration:
     """The added integration is what the draft says, and is read so in every way."""
     added = integrations.add(organization_id, draft)
-    expected = exact(draft.stored(added.id, organization_id))
+    expected = exact(draft.with_id(added.id, organization_id))
     assert exact(added) == expected
     assert exact(integrations.get(organization_id, added.id)) == expected
     assert exact(integrations.all(organization_id)) == (expected,)

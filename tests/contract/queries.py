@@ -13,7 +13,7 @@ from attrs import evolve
 from recipient_fields.application import FieldRepository
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    LARGEST_INTEGER,
+    MAX_SAFE_INTEGER,
     DataType,
     FieldId,
     FieldKey,
@@ -26,12 +26,12 @@ from recipient_fields.domain import (
     SortKey,
     SortValue,
     Source,
-    sync_of,
+    sync_channel,
 )
 
 from .examples import NEVER_GIVEN, NOW, a_definition, permit, renaming
 
-SYNC = sync_of(IntegrationId(7))
+SYNC = sync_channel(IntegrationId(7))
 
 FILTERS: dict[str, dict[str, Any]] = {
     "nothing": {},
@@ -79,7 +79,7 @@ OF_NO_FIELD: Mapping[str, dict[str, Any]] = {
 """Filters that let nothing pass."""
 
 ENDS: Mapping[SortKey, tuple[SortValue, ...]] = {
-    SortKey.ID: (-LARGEST_INTEGER, 0, 1, 2**31, LARGEST_INTEGER),
+    SortKey.ID: (-MAX_SAFE_INTEGER, 0, 1, 2**31, MAX_SAFE_INTEGER),
     SortKey.KEY: ("", "city", "City", "\U0010ffff"),
     SortKey.NAME: ("", "a", "aaa", "b\n", "\uf8ff", "\U0010ffff", "b" * 1_000),
     **dict.fromkeys(
@@ -219,7 +219,7 @@ class QueryCases:
         self, fields: FieldRepository, shelf: OrganizationId, sort: SortKey, *, descending: bool
     ) -> None:
         catalog = fields.all(shelf)
-        for value, number in product(ENDS[sort], (-LARGEST_INTEGER, 0, 3, LARGEST_INTEGER)):
+        for value, number in product(ENDS[sort], (-MAX_SAFE_INTEGER, 0, 3, MAX_SAFE_INTEGER)):
             after = Position(value, FieldId(number))
             query = FieldQuery(sort=sort, descending=descending, after=after, limit=2)
             assert fields.select(shelf, query) == query.select(catalog)

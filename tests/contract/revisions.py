@@ -24,7 +24,7 @@ from recipient_fields.domain import (
     OperationForbidden,
     OrganizationId,
     RecipientField,
-    sync_of,
+    sync_channel,
 )
 
 from .examples import (
@@ -103,7 +103,7 @@ class RevisionCases:
 
     def test_a_revision_never_returns(self, fields: FieldRepository, ours: OrganizationId) -> None:
         revisions = [fields.all(ours).revision]
-        for channel in (API, sync_of(LARGEST_INTEGRATION_ID)):
+        for channel in (API, sync_channel(LARGEST_INTEGRATION_ID)):
             field = fields.add(ours, a_definition(by=channel))
             revisions.append(fields.all(ours).revision)
             fields.update(ours, field.id, renaming("Town"))
@@ -142,5 +142,5 @@ class FoundRevisionCases:
         for step in (lambda *_: None, change):
             step(fields, ours)
             for whose, key in keys.items():
-                expected = key.found(fields.all(whose).revision)
+                expected = key.to_found_key(fields.all(whose).revision)
                 assert api_keys.find(key.digest) == expected

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     InsertionCode,
     OrganizationId,
     ValueExpression,
-    sync_of,
+    sync_channel,
 )
 
 from .examples import (
@@ -81,7 +81,7 @@ class RoundTripCases:
     ) -> None:
         assert_comes_back(fields, ours, a_definition(custom_insertion_code="😀" * 10_000))
 
-    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_of(LARGEST_INTEGRATION_ID)])
+    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_channel(LARGEST_INTEGRATION_ID)])
     def test_every_origin_comes_back(
         self, fields: FieldRepository, ours: OrganizationId, channel: Channel
     ) -> None:
@@ -91,7 +91,7 @@ class RoundTripCases:
     def test_esp_field_names_come_back_verbatim(
         self, fields: FieldRepository, ours: OrganizationId, snippet: str
     ) -> None:
-        channel = sync_of(LARGEST_INTEGRATION_ID)
+        channel = sync_channel(LARGEST_INTEGRATION_ID)
         assert_comes_back(fields, ours, a_definition(by=channel, esp_field_name=snippet[:255]))
 
     @pytest.mark.parametrize("created_at", INSTANTS)
@@ -141,7 +141,7 @@ def assert_comes_back(
 ) -> None:
     """The added field is what the definition says, and is read so by id, by key and in the list."""
     added = fields.add(organization_id, definition)
-    expected = exact(definition.stored(added.id, organization_id))
+    expected = exact(definition.with_id(added.id, organization_id))
     assert exact(added) == expected
     assert exact(fields.get(organization_id, added.id)) == expected
     assert exact(fields.get(organization_id, added.key)) == expected

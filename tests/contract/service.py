@@ -43,16 +43,16 @@ from recipient_fields.domain import (
     VersionConflict,
     decide,
     format_instant,
-    sync_of,
+    sync_channel,
 )
 
 from .concurrency import race
 from .examples import ALLOWED_VALUES, LINES, NEVER_GIVEN, NOW, SNIPPETS, a_definition
 from .queries import FILTERS, TEXTS
 
-SYNC = sync_of(IntegrationId(7))
+SYNC = sync_channel(IntegrationId(7))
 OTHERS: pytest.MarkDecorator = pytest.mark.parametrize(
-    "other", [ADMINISTRATOR, SYNC], ids=lambda other: other.by
+    "other", [ADMINISTRATOR, SYNC], ids=lambda other: other.phrase
 )
 
 Call: TypeAlias = Callable[[RecipientFields, OrganizationId], object]
@@ -249,7 +249,7 @@ class RecipientFieldsContract:
         draft = FieldDraft(name="Größe (cm)", data_type=DataType.NUMBER)
         assert service.create_field(ours, draft).key == "grosse_cm"
 
-    @pytest.mark.parametrize("holder", [API, ADMINISTRATOR, SYNC], ids=lambda holder: holder.by)
+    @pytest.mark.parametrize("holder", [API, ADMINISTRATOR, SYNC], ids=lambda holder: holder.phrase)
     def test_a_taken_key_tells_who_has_it(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId, holder: Channel
     ) -> None:
@@ -355,10 +355,10 @@ class RecipientFieldsContract:
             "created_at": format_instant(city.created_at),
             "updated_at": format_instant(city.updated_at),
         }
-        assert service.update_field(ours, city.id, FieldChanges(stated=stated)) == city
+        assert service.update_field(ours, city.id, FieldChanges(read_only_members=stated)) == city
         wrong = {"id": float(city.id), "key": "town", "data_type": "number", "source": "manual"}
         with pytest.raises(InvalidField) as invalid:
-            service.update_field(ours, city.id, FieldChanges(name="Town", stated=wrong))
+            service.update_field(ours, city.id, FieldChanges(name="Town", read_only_members=wrong))
         assert sorted(judgements(invalid.value)) == [
             ("immutable", ("data_type",)),
             ("immutable", ("key",)),
@@ -366,7 +366,7 @@ class RecipientFieldsContract:
             ("read_only", ("source",)),
         ]
         with pytest.raises(InvalidField) as invalid:
-            service.update_field(ours, city.id, FieldChanges(stated={"name": "Town"}))
+            service.update_field(ours, city.id, FieldChanges(read_only_members={"name": "Town"}))
         assert judgements(invalid.value) == [("read_only", ("name",))]
         assert service.get_field(ours, city.id) == city
 
@@ -404,16 +404,16 @@ class RecipientFieldsContract:
     ) -> None:
         known: Any = read(service, ours)
         changed = service.update_field(ours, city.id, FieldChanges(insertable=False))
-        for given in (only(known.version_tag), only(), only('a "quoted" tag')):
+        for precondition in (only(known.version_tag), only(), only('a "quoted" tag')):
             with pytest.raises(VersionConflict) as conflict:
-                call(service, ours, city.id, given)
+                call(service, ours, city.id, precondition)
             assert conflict.value.current == changed.version_tag
         assert service.get_field(ours, city.id) == changed
         call(service, ours, city.id, only(known.version_tag, changed.version_tag))
 
     @pytest.mark.parametrize("call", OF_A_FIELD.values(), ids=OF_A_FIELD)
     @pytest.mark.parametrize(
-        "given",
+        "precondition",
         [
             Precondition(match=ANY_VERSION),
             Precondition(none_match=frozenset({"1-0"})),
@@ -427,10 +427,10 @@ class RecipientFieldsContract:
         ours: OrganizationId,
         city: RecipientField,
         call: Change,
-        given: Precondition,
+        precondition: Precondition,
     ) -> None:
         before = service.list_fields(ours)
-        call(service, ours, city.id, given)
+        call(service, ours, city.id, precondition)
         assert service.list_fields(ours).revision > before.revision
 
     @pytest.mark.parametrize("call", OF_A_FIELD.values(), ids=OF_A_FIELD)
@@ -438,9 +438,9 @@ class RecipientFieldsContract:
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField, call: Change
     ) -> None:
         known = frozenset({city.version_tag, "1-0"})
-        for given in (Precondition(none_match=known), Precondition(none_match=ANY_VERSION)):
+        for precondition in (Precondition(none_match=known), Precondition(none_match=ANY_VERSION)):
             with pytest.raises(VersionConflict) as conflict:
-                call(service, ours, city.id, given)
+                call(service, ours, city.id, precondition)
             assert conflict.value.current == city.version_tag
 
     # Replacing or creating

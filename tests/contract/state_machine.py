@@ -25,9 +25,9 @@ from recipient_fields.application import FieldChange, FieldCheck, KeyChange, Key
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
-    LONGEST_GRACE,
-    LONGEST_LIFETIME,
-    SHORTEST_LIFETIME,
+    MAX_GRACE_PERIOD,
+    MAX_LIFETIME,
+    MIN_LIFETIME,
     Access,
     ApiKey,
     ApiKeyId,
@@ -50,7 +50,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     PlainKey,
     RecipientField,
-    sync_of,
+    sync_channel,
 )
 
 from .examples import NOW, a_definition, a_grant, channel_of, permit_any
@@ -63,7 +63,7 @@ OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
 # Few, so that fields and organizations come into each other's way.
 _KEYS: Final = (FieldKey("city"), FieldKey("zip_code"), FieldKey("age"), FieldKey("email"))
 _SHARED_KEYS: Final = st.sampled_from(_KEYS)
-_CHANNELS: Final = (API, ADMINISTRATOR, sync_of(OWN_INTEGRATION_IDS[0]))
+_CHANNELS: Final = (API, ADMINISTRATOR, sync_channel(OWN_INTEGRATION_IDS[0]))
 
 
 class Model:
@@ -99,7 +99,7 @@ class Model:
         sources = [field.origin.source for field in shelf.values()]
         if limit is not None and sources.count(definition.origin.source) >= limit:
             raise FieldLimitReached(limit)
-        shelf[field_id] = definition.stored(field_id, organization_id)
+        shelf[field_id] = definition.with_id(field_id, organization_id)
         return shelf[field_id]
 
     def update(
@@ -121,7 +121,7 @@ class Model:
     def add_key(self, grant: KeyGrant, key_id: ApiKeyId) -> ApiKey:
         """Keep the key under the id that a storage has assigned. Raises: OrganizationNotFound."""
         self.require(grant.organization_id)
-        self.api_keys[key_id] = grant.stored(key_id)
+        self.api_keys[key_id] = grant.with_id(key_id)
         return self.api_keys[key_id]
 
     def api_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
@@ -150,7 +150,7 @@ class Model:
         Raises: ApiKeyNotFound.
         """
         self.api_keys[key_id], grant = succession(self.api_key(organization_id, key_id))
-        self.api_keys[successor_id] = grant.stored(successor_id)
+        self.api_keys[successor_id] = grant.with_id(successor_id)
         return self.api_keys[key_id], self.api_keys[successor_id]
 
     def delete_organization(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
@@ -268,7 +268,7 @@ class StorageMachine(RuleBasedStateMachine):
         """Through its own channel (None) or another, whether the values fit or not."""
 
         def change(field: RecipientField) -> RecipientField:
-            return field.revised(changes, by=channel or channel_of(field), at=at)
+            return field.with_changes(changes, by=channel or channel_of(field), at=at)
 
         updated = attempt(lambda: self.storage.fields.update(organization_id, reference, change))
         expected = attempt(lambda: self.model.update(organization_id, reference, change))
@@ -295,7 +295,7 @@ class StorageMachine(RuleBasedStateMachine):
         target=key_ids,
         organization_id=organizations,
         access=st.sampled_from(Access),
-        lifetime=st.none() | st.timedeltas(SHORTEST_LIFETIME, LONGEST_LIFETIME),
+        lifetime=st.none() | st.timedeltas(MIN_LIFETIME, MAX_LIFETIME),
         at=instants(),
     )
     def issue_key(
@@ -336,7 +336,7 @@ class StorageMachine(RuleBasedStateMachine):
         organization_id=organizations,
         key_id=key_ids,
         at=instants(),
-        grace=st.timedeltas(timedelta(), LONGEST_GRACE),
+        grace=st.timedeltas(timedelta(), MAX_GRACE_PERIOD),
     )
     def rotate_key(
         self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, grace: timedelta
@@ -345,7 +345,7 @@ class StorageMachine(RuleBasedStateMachine):
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return key.succeeded(plain, at=at, grace=grace)
+            return key.rotated(plain, at=at, grace=grace)
 
         rotated = attempt(lambda: self.storage.api_keys.rotate(organization_id, key_id, succession))
         successor_id = rotated[1].id if isinstance(rotated, tuple) else ApiKeyId(0)

@@ -21,8 +21,8 @@ from recipient_fields.application import SyncPlanner
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
-    LARGEST_INTEGER,
-    LONGEST_ESP_FIELD_NAME,
+    MAX_ESP_FIELD_NAME_LENGTH,
+    MAX_SAFE_INTEGER,
     MILLISECOND,
     UNCHANGED,
     AllowedValues,
@@ -48,7 +48,7 @@ from recipient_fields.domain import (
     ValueExpression,
     format_instant,
     parse_organization_name,
-    sync_of,
+    sync_channel,
     whole_milliseconds,
 )
 from recipient_fields.domain.esp import Esp, EspField, IntegrationDraft
@@ -83,7 +83,7 @@ _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 OWN_INTEGRATION_IDS: Final = (IntegrationId(LARGEST_INTEGRATION_ID - 1), LARGEST_INTEGRATION_ID)
 """Of integrations that an application runs by itself: no storage gives these ids."""
 
-_CHANNELS = (API, ADMINISTRATOR, *map(sync_of, OWN_INTEGRATION_IDS))
+_CHANNELS = (API, ADMINISTRATOR, *map(sync_channel, OWN_INTEGRATION_IDS))
 _ESP_NAMES = ("CITY", "city", "First name", "first_name", "first-name", "email", "id", "{")
 
 
@@ -175,7 +175,7 @@ def definitions(
     return st.one_of(
         [
             st.builds(
-                FieldDraft.defined,
+                FieldDraft.define,
                 drafts(keyed=keyed, by=channel),
                 by=st.just(channel),
                 at=instants(),
@@ -196,9 +196,9 @@ def stored_fields(
 
     They are of the channel `by`, or else of any of `channels`.
     """
-    ids = st.integers(1, LARGEST_INTEGER)
+    ids = st.integers(1, MAX_SAFE_INTEGER)
     definition = draw(definitions(keyed=keyed, by=by))
-    field = definition.stored(FieldId(draw(ids)), OrganizationId(draw(ids)))
+    field = definition.with_id(FieldId(draw(ids)), OrganizationId(draw(ids)))
     times_changed = draw(st.integers(0, 3))
     if not times_changed:
         return field
@@ -284,8 +284,8 @@ def _lines() -> SearchStrategy[str]:
 
 
 def _numbers() -> SearchStrategy[int | float]:
-    integers = st.integers(-LARGEST_INTEGER, LARGEST_INTEGER)
-    return integers | st.floats(-LARGEST_INTEGER, LARGEST_INTEGER)
+    integers = st.integers(-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER)
+    return integers | st.floats(-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER)
 
 
 def _dates() -> SearchStrategy[str]:
@@ -298,7 +298,7 @@ def _instants() -> SearchStrategy[str]:
 
 def _esp_field_names_of(channel: Channel) -> SearchStrategy[str | None]:
     if channel.source is Source.INTEGRATION:
-        return _texts(longest=LONGEST_ESP_FIELD_NAME)
+        return _texts(longest=MAX_ESP_FIELD_NAME_LENGTH)
     return st.none()
 
 

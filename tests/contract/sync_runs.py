@@ -13,7 +13,7 @@ from recipient_fields.application import FieldRepository, IntegrationRepository
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
-    LARGEST_INTEGER,
+    MAX_SAFE_INTEGER,
     AllowedValues,
     DataType,
     FieldKey,
@@ -22,7 +22,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
     ValueExpression,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan
 
@@ -80,7 +80,7 @@ class SyncCases:
         integrations.sync(ours, other.id, reporting(CITY))
         integrations.sync(ours, made.id, reporting(CITY, AGE, at=NOW))
         fields.add(ours, a_definition("region", by=ADMINISTRATOR))
-        fields.add(ours, a_definition("street", by=sync_of(LARGEST_INTEGRATION_ID)))
+        fields.add(ours, a_definition("street", by=sync_channel(LARGEST_INTEGRATION_ID)))
         return integrations.get(ours, made.id)
 
     @pytest.mark.parametrize("report", CHANGES.values(), ids=CHANGES)
@@ -320,7 +320,7 @@ class SyncCases:
             "x" * 255,
             label="😀" * 255,
             data_type=DataType.NUMBER,
-            allowed_values=[LARGEST_INTEGER, -LARGEST_INTEGER],
+            allowed_values=[MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER],
         )
         plan = integrations.sync(ours, integration.id, reporting(report))
         assert plan.refused == ()
@@ -344,7 +344,7 @@ def assert_holds(
     kept = [updated.get(each.id, each) for each in before if each.id not in removed]
     new = after[len(kept) :]
     created = [
-        each.stored(field.id, field.organization_id)
+        each.with_id(field.id, field.organization_id)
         for each, field in zip(plan.created, new, strict=True)
     ]
     assert exact(after) == exact((*kept, *created))

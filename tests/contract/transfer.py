@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
     StorageNotEmpty,
-    sync_of,
+    sync_channel,
 )
 
 from .concurrency import race
@@ -282,7 +282,7 @@ def _fill_with_everything(storage: Storage) -> None:
     report = [an_esp_field(name, label=label) for name, label in LINES.items()]
     storage.integrations.sync(ours, second.id, reporting(*report))
     storage.integrations.rename(ours, first.id, "Renamed")
-    channels = cycle((API, ADMINISTRATOR, sync_of(first.id)))
+    channels = cycle((API, ADMINISTRATOR, sync_channel(first.id)))
     for number, (by, snippet) in enumerate(zip(channels, SNIPPETS.values(), strict=False)):
         definition = a_definition(f"field_{number}", by=by, custom_insertion_code=snippet)
         storage.fields.add(ours, definition)

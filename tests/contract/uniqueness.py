@@ -13,12 +13,12 @@ from recipient_fields.domain import (
     IntegrationId,
     KeyTaken,
     OrganizationId,
-    sync_of,
+    sync_channel,
 )
 
 from .examples import a_definition, permit, renaming
 
-CHANNELS = (API, ADMINISTRATOR, sync_of(IntegrationId(1)), sync_of(IntegrationId(2)))
+CHANNELS = (API, ADMINISTRATOR, sync_channel(IntegrationId(1)), sync_channel(IntegrationId(2)))
 
 
 class UniquenessCases:

@@ -14,7 +14,7 @@ from recipient_fields.domain import (
     Origin,
     Source,
     decide,
-    sync_of,
+    sync_channel,
 )
 
 from .blocks import ROOT
@@ -23,8 +23,8 @@ OWN, OTHER = IntegrationId(7), IntegrationId(8)
 CHANNELS = {
     "the HTTP API": API,
     "an administrator": ADMINISTRATOR,
-    "a sync of the field's integration": sync_of(OWN),
-    "a sync of another integration": sync_of(OTHER),
+    "a sync of the field's integration": sync_channel(OWN),
+    "a sync of another integration": sync_channel(OTHER),
 }
 ORIGINS = {
     "api": Origin(Source.API),

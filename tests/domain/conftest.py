@@ -1,4 +1,4 @@
-"""What the tests of the domain share: a way to expect refusals, and fields to start from."""
+"""The fixtures of the domain's tests."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from recipient_fields.domain import (
 
 from ..sentences import are_sentences
 
-settings.register_profile("whole runs, slow machines too", deadline=None)
-settings.load_profile("whole runs, slow machines too")
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")
-def refused() -> Callable[..., Any]:
-    """Expects InvalidInput with exactly these violations, written `rule` or `path.to.it: rule`.
+def raises_violations() -> Callable[..., Any]:
+    """Expect InvalidInput with exactly these violations, written `rule` or `path.to.it: rule`.
 
-    Whatever else a message says, it says it in sentences.
+    Its messages must be sentences.
     """
 
-    def as_told(invalid: InvalidInput, violations: tuple[str, ...]) -> bool:
+    def is_expected(invalid: InvalidInput, expected: tuple[str, ...]) -> bool:
         assert all(are_sentences(violation.message) for violation in invalid.violations)
-        return told(invalid) == violations
+        return summaries(invalid) == expected
 
-    def expecting(*violations: str) -> Any:
-        return pytest.raises(InvalidInput, check=lambda invalid: as_told(invalid, violations))
+    def expect(*violations: str) -> Any:
+        return pytest.raises(InvalidInput, check=lambda invalid: is_expected(invalid, violations))
 
-    return expecting
+    return expect
 
 
 @pytest.fixture(scope="session")
@@ -50,19 +50,18 @@ def noon() -> datetime:
 
 @pytest.fixture(scope="session")
 def make_field(noon: datetime) -> Callable[..., RecipientField]:
-    """Makes the field a channel has drafted, stored as field 1 of organization 1."""
+    """Make field 1 of organization 1, created through a channel."""
 
     def make(by: Channel = API, /, **members: Any) -> RecipientField:
-        synced = {} if by.integration_id is None else {"esp_field_name": "FNAME"}
-        draft = FieldDraft(
-            **{"name": "First name", "data_type": DataType.TEXT, **synced, **members}
-        )
-        return draft.defined(by=by, at=noon).stored(FieldId(1), OrganizationId(1))
+        esp_name = {} if by.integration_id is None else {"esp_field_name": "FNAME"}
+        defaults = {"name": "First name", "data_type": DataType.TEXT, **esp_name}
+        draft = FieldDraft(**{**defaults, **members})
+        return draft.define(by=by, at=noon).with_id(FieldId(1), OrganizationId(1))
 
     return make
 
 
-def told(invalid: InvalidInput) -> tuple[str, ...]:
+def summaries(invalid: InvalidInput) -> tuple[str, ...]:
     return tuple(
         f"{'.'.join(map(str, violation.path))}: {violation.rule.value}".removeprefix(": ")
         for violation in invalid.violations

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from recipient_fields.application import IssuedKey
 from recipient_fields.domain import (
-    DEFAULT_GRACE,
+    DEFAULT_GRACE_PERIOD,
     DEFAULT_LIFETIME,
-    LONGEST_GRACE,
-    LONGEST_LIFETIME,
+    MAX_GRACE_PERIOD,
+    MAX_LIFETIME,
     MILLISECOND,
-    SHORTEST_LIFETIME,
+    MIN_LIFETIME,
     Access,
     ApiKeyId,
     ApiKeyNotActive,
@@ -33,7 +33,7 @@ from recipient_fields.domain import (
     OrganizationId,
     PlainKey,
     grant_key,
-    without_keys,
+    redact_keys,
 )
 
 EXAMPLE = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
@@ -61,12 +61,12 @@ def granted(noon):
 
 @pytest.fixture
 def issued(granted):
-    return lambda **members: granted(**members).stored(ApiKeyId(1))
+    return lambda **members: granted(**members).with_id(ApiKeyId(1))
 
 
 class TestTheFormat:
     def test_admits_the_contract_s_example(self):
-        assert PlainKey.find(EXAMPLE).reveal() == EXAMPLE
+        assert PlainKey.parse(EXAMPLE).reveal() == EXAMPLE
 
     def test_is_that_of_a_generated_key(self):
         text = PlainKey.generate().reveal()
@@ -80,7 +80,7 @@ class TestTheFormat:
 
     def test_of_a_generated_key_is_found_again(self):
         keys = [PlainKey.generate() for _ in range(100)]
-        assert [PlainKey.find(key.reveal()).digest for key in keys] == [key.digest for key in keys]
+        assert [PlainKey.parse(key.reveal()).digest for key in keys] == [key.digest for key in keys]
 
     def test_generates_no_key_twice(self):
         assert len({PlainKey.generate().reveal() for _ in range(1_000)}) == 1_000
@@ -88,18 +88,18 @@ class TestTheFormat:
     @pytest.mark.parametrize("place", range(len(EXAMPLE)))
     def test_refuses_every_mistyped_character(self, place):
         typed = (EXAMPLE[:place] + c + EXAMPLE[place + 1 :] for c in map(chr, range(256)))
-        assert [t for t in typed if PlainKey.find(t) is not None] == [EXAMPLE]
+        assert [t for t in typed if PlainKey.parse(t) is not None] == [EXAMPLE]
 
     @given(place=st.integers(0, len(EXAMPLE) - 1), character=st.characters(codec=None))
     def test_refuses_a_mistyped_character_in_any_generated_key(self, place, character):
         text = PlainKey.generate().reveal()
         typed = text[:place] + character + text[place + 1 :]
-        assert (PlainKey.find(typed) is None) is (typed != text)
+        assert (PlainKey.parse(typed) is None) is (typed != text)
 
     @pytest.mark.parametrize("place", range(len(EXAMPLE) - 1))
     def test_refuses_characters_that_changed_places(self, place):
         swapped = EXAMPLE[:place] + EXAMPLE[place + 1] + EXAMPLE[place] + EXAMPLE[place + 2 :]
-        assert (PlainKey.find(swapped) is None) is (swapped != EXAMPLE)
+        assert (PlainKey.parse(swapped) is None) is (swapped != EXAMPLE)
 
     @pytest.mark.parametrize(
         "text",
@@ -111,27 +111,27 @@ class TestTheFormat:
         ids=ascii,
     )
     def test_refuses_anything_else(self, text):
-        assert PlainKey.find(text) is None
+        assert PlainKey.parse(text) is None
 
     @pytest.mark.parametrize(
         "text", ["", "rfk_", "rfk_" + "0" * 31, "rfk_" + "0" * 33, "RFK_" + "0" * 32, "0" * 36]
     )
     def test_refuses_another_length_or_beginning_even_with_the_right_checksum(self, text):
-        assert PlainKey.find(with_checksum("rfk_" + "0" * 32)) is not None
-        assert PlainKey.find(with_checksum(text)) is None
+        assert PlainKey.parse(with_checksum("rfk_" + "0" * 32)) is not None
+        assert PlainKey.parse(with_checksum(text)) is None
 
     @given(st.text(st.characters(codec=None)) | st.text(BASE_62, min_size=38, max_size=38))
     def test_refuses_arbitrary_text(self, text):
-        assert PlainKey.find(text) is None
-        assert PlainKey.find("rfk_" + text) is None
+        assert PlainKey.parse(text) is None
+        assert PlainKey.parse("rfk_" + text) is None
 
 
 class TestAPlainKey:
     def test_is_known_to_storages_by_its_sha_256(self):
-        assert PlainKey.find(EXAMPLE).digest == sha256(EXAMPLE.encode()).digest()
+        assert PlainKey.parse(EXAMPLE).digest == sha256(EXAMPLE.encode()).digest()
 
     def test_is_displayed_by_its_ends(self):
-        assert PlainKey.find(EXAMPLE).display == "rfk_0123…uoEA"
+        assert PlainKey.parse(EXAMPLE).display == "rfk_0123…uoEA"
 
     @pytest.mark.parametrize(
         "show",
@@ -144,12 +144,12 @@ class TestAPlainKey:
         ],
     )
     def test_does_not_show_itself(self, show):
-        assert EXAMPLE[8:-4] not in str(show(PlainKey.find(EXAMPLE)))
+        assert EXAMPLE[8:-4] not in str(show(PlainKey.parse(EXAMPLE)))
 
     @pytest.mark.parametrize("open_up", [vars, attrs.asdict, attrs.fields_dict, json.dumps, iter])
     def test_can_not_be_opened_by_what_opens_records(self, open_up):
         with pytest.raises((TypeError, attrs.exceptions.NotAnAttrsClassError)):
-            open_up(PlainKey.find(EXAMPLE))
+            open_up(PlainKey.parse(EXAMPLE))
 
     def test_is_not_in_a_traceback_that_shows_variables(self):
         key = PlainKey.generate()
@@ -172,12 +172,12 @@ class TestAPlainKey:
         grant = grant_key(
             plain, ACME, name="Backend", access=Access.READ_ONLY, lifetime=DAY, at=noon
         )
-        stored = grant.stored(ApiKeyId(1))
+        stored = grant.with_id(ApiKeyId(1))
         assert plain.reveal() not in str(attrs.asdict(stored))
         assert repr(plain.digest) not in repr(stored)
 
     def test_equals_only_itself(self):
-        assert PlainKey.find(EXAMPLE) != PlainKey.find(EXAMPLE)
+        assert PlainKey.parse(EXAMPLE) != PlainKey.parse(EXAMPLE)
 
 
 class TestAGrant:
@@ -200,11 +200,11 @@ class TestAGrant:
         ],
         ids=ascii,
     )
-    def test_of_another_name_is_refused(self, name, rule, granted, refused):
-        with refused(f"name: {rule}"):
+    def test_of_another_name_is_refused(self, name, rule, granted, raises_violations):
+        with raises_violations(f"name: {rule}"):
             granted(name=name)
 
-    @pytest.mark.parametrize("lifetime", [SHORTEST_LIFETIME, DEFAULT_LIFETIME, LONGEST_LIFETIME])
+    @pytest.mark.parametrize("lifetime", [MIN_LIFETIME, DEFAULT_LIFETIME, MAX_LIFETIME])
     def test_ends_after_its_lifetime(self, lifetime, granted, noon):
         assert granted(lifetime=lifetime).expires_at == noon + lifetime
 
@@ -215,12 +215,12 @@ class TestAGrant:
         "lifetime",
         [
             *(timedelta(), -DAY, timedelta.min, timedelta.max),
-            *(SHORTEST_LIFETIME - timedelta.resolution, LONGEST_LIFETIME + timedelta.resolution),
+            *(MIN_LIFETIME - timedelta.resolution, MAX_LIFETIME + timedelta.resolution),
         ],
         ids=str,
     )
-    def test_of_another_lifetime_is_refused(self, lifetime, granted, refused):
-        with refused("expires_in: out_of_range"):
+    def test_of_another_lifetime_is_refused(self, lifetime, granted, raises_violations):
+        with raises_violations("expires_in: out_of_range"):
             granted(lifetime=lifetime)
 
     def test_ends_at_a_whole_millisecond(self, granted, noon):
@@ -236,16 +236,16 @@ class TestAGrant:
         assert [access.value for access in Access] == ["read_write", "read_only"]
 
     def test_has_the_bounds_of_the_contract(self):
-        assert timedelta(seconds=1) == SHORTEST_LIFETIME
+        assert timedelta(seconds=1) == MIN_LIFETIME
         assert timedelta(days=90) == DEFAULT_LIFETIME
-        assert timedelta(days=366) == LONGEST_LIFETIME
-        assert timedelta(hours=24) == DEFAULT_GRACE
-        assert timedelta(days=7) == LONGEST_GRACE
+        assert timedelta(days=366) == MAX_LIFETIME
+        assert timedelta(hours=24) == DEFAULT_GRACE_PERIOD
+        assert timedelta(days=7) == MAX_GRACE_PERIOD
 
     def test_is_stored_unused_and_unrevoked(self, granted):
-        key = granted().stored(ApiKeyId(5))
+        key = granted().with_id(ApiKeyId(5))
         assert (key.id, key.last_used_at, key.revoked_at) == (5, None, None)
-        assert key.found(0).credential == Credential(ACME, ApiKeyId(5), Access.READ_WRITE)
+        assert key.to_found_key(0).credential == Credential(ACME, ApiKeyId(5), Access.READ_WRITE)
 
 
 class TestAKey:
@@ -276,7 +276,7 @@ class TestAKey:
     def test_takes_its_end_and_its_revocation_from_a_change_and_nothing_else(self, issued, noon):
         key = issued(lifetime=30 * DAY)
         changed = attrs.evolve(key, name="Other", access=Access.READ_ONLY, expires_at=noon + DAY)
-        ended = key.ending_like(changed.revoked(noon + SECOND))
+        ended = key.with_validity_of(changed.revoked(noon + SECOND))
         assert (ended.expires_at, ended.revoked_at) == (noon + DAY, noon + SECOND)
         assert attrs.evolve(ended, expires_at=key.expires_at, revoked_at=None) == key
 
@@ -291,47 +291,49 @@ class TestAKey:
 class TestASuccession:
     def test_gives_the_successor_the_same_kind_and_lifetime(self, issued, noon):
         key, plain = issued(lifetime=30 * DAY, access=Access.READ_ONLY), PlainKey.generate()
-        _, grant = key.succeeded(plain, at=noon + DAY, grace=DEFAULT_GRACE)
+        _, grant = key.rotated(plain, at=noon + DAY, grace=DEFAULT_GRACE_PERIOD)
         assert (grant.name, grant.access, grant.organization_id) == (key.name, key.access, ACME)
         assert (grant.created_at, grant.expires_at) == (noon + DAY, noon + 31 * DAY)
         assert (grant.digest, grant.display) == (plain.digest, plain.display)
 
-    @pytest.mark.parametrize("grace", [timedelta(), SECOND, DEFAULT_GRACE, LONGEST_GRACE], ids=str)
+    @pytest.mark.parametrize(
+        "grace", [timedelta(), SECOND, DEFAULT_GRACE_PERIOD, MAX_GRACE_PERIOD], ids=str
+    )
     @pytest.mark.parametrize("lifetime", [90 * DAY, None])
     def test_lets_the_old_key_live_on_for_the_grace(self, grace, lifetime, issued, noon):
-        old, _ = issued(lifetime=lifetime).succeeded(PlainKey.generate(), at=noon, grace=grace)
+        old, _ = issued(lifetime=lifetime).rotated(PlainKey.generate(), at=noon, grace=grace)
         assert old.expires_at == noon + grace
         assert old.state(noon + grace) is KeyState.EXPIRED
         assert old.state(noon + grace - MILLISECOND) is KeyState.ACTIVE
 
     def test_never_lengthens_the_old_key_s_life(self, issued, noon):
         key = issued(lifetime=DAY)
-        assert key.succeeded(PlainKey.generate(), at=noon, grace=LONGEST_GRACE)[0] is key
+        assert key.rotated(PlainKey.generate(), at=noon, grace=MAX_GRACE_PERIOD)[0] is key
 
     @pytest.mark.parametrize(
         "grace",
-        [-timedelta.resolution, -DAY, LONGEST_GRACE + timedelta.resolution, timedelta.max],
+        [-timedelta.resolution, -DAY, MAX_GRACE_PERIOD + timedelta.resolution, timedelta.max],
         ids=str,
     )
-    def test_of_another_grace_is_refused(self, grace, issued, noon, refused):
-        with refused("grace: out_of_range"):
-            issued().succeeded(PlainKey.generate(), at=noon, grace=grace)
+    def test_of_another_grace_is_refused(self, grace, issued, noon, raises_violations):
+        with raises_violations("grace: out_of_range"):
+            issued().rotated(PlainKey.generate(), at=noon, grace=grace)
 
     def test_of_a_revoked_or_expired_key_is_refused(self, issued, noon):
         for key, at in ((issued().revoked(noon), noon), (issued(lifetime=DAY), noon + DAY)):
             with pytest.raises(ApiKeyNotActive):
-                key.succeeded(PlainKey.generate(), at=at, grace=DEFAULT_GRACE)
+                key.rotated(PlainKey.generate(), at=at, grace=DEFAULT_GRACE_PERIOD)
 
     @pytest.mark.parametrize("age", [timedelta(), 367 * DAY, 4_000 * DAY], ids=str)
     def test_of_a_key_that_never_ends_never_ends(self, age, issued, noon):
-        _, grant = issued(lifetime=None).succeeded(
-            PlainKey.generate(), at=noon + age, grace=DEFAULT_GRACE
+        _, grant = issued(lifetime=None).rotated(
+            PlainKey.generate(), at=noon + age, grace=DEFAULT_GRACE_PERIOD
         )
         assert grant.expires_at is None
 
     @given(st.data())
     def test_can_be_repeated_while_the_old_key_lives(self, data):
-        lifetime = data.draw(st.none() | st.timedeltas(SHORTEST_LIFETIME, LONGEST_LIFETIME))
+        lifetime = data.draw(st.none() | st.timedeltas(MIN_LIFETIME, MAX_LIFETIME))
         at = data.draw(
             st.datetimes(timezones=st.just(UTC)).filter(lambda at: 1970 < at.year < 2100)
         )
@@ -339,20 +341,20 @@ class TestASuccession:
         grant = grant_key(
             plain, ACME, name="Backend", access=Access.READ_WRITE, lifetime=lifetime, at=at
         )
-        key = grant.stored(ApiKeyId(1))
+        key = grant.with_id(ApiKeyId(1))
         for _ in range(data.draw(st.integers(1, 5))):
             at += data.draw(st.timedeltas(timedelta(), 500 * DAY))
             if key.state(at) is KeyState.ACTIVE:
-                key, grant = key.succeeded(
-                    plain, at=at, grace=data.draw(st.timedeltas(timedelta(), LONGEST_GRACE))
+                key, grant = key.rotated(
+                    plain, at=at, grace=data.draw(st.timedeltas(timedelta(), MAX_GRACE_PERIOD))
                 )
-                assert grant.stored(ApiKeyId(2)).state(at) is KeyState.ACTIVE
+                assert grant.with_id(ApiKeyId(2)).state(at) is KeyState.ACTIVE
 
     def test_in_the_grace_of_a_key_that_never_ended_is_of_the_longest_lifetime(self, issued, noon):
         late = noon + 400 * DAY
-        old, _ = issued(lifetime=None).succeeded(PlainKey.generate(), at=late, grace=DAY)
-        _, grant = old.succeeded(PlainKey.generate(), at=late + SECOND, grace=DAY)
-        assert grant.expires_at == late + SECOND + LONGEST_LIFETIME
+        old, _ = issued(lifetime=None).rotated(PlainKey.generate(), at=late, grace=DAY)
+        _, grant = old.rotated(PlainKey.generate(), at=late + SECOND, grace=DAY)
+        assert grant.expires_at == late + SECOND + MAX_LIFETIME
 
 
 @pytest.mark.parametrize(
@@ -363,4 +365,4 @@ class TestASuccession:
     ],
 )
 def test_a_text_is_shown_without_keys_be_they_whole_mistyped_or_cut_short(key, shown):
-    assert without_keys(f"<{key}> and {key}.") == f"<{shown}> and {shown}."
+    assert redact_keys(f"<{key}> and {key}.") == f"<{shown}> and {shown}."

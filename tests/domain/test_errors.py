@@ -36,7 +36,7 @@ from recipient_fields.domain import (
     Violations,
     grant_key,
     parse_organization_name,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.domain.esp import (
     ContentNotExportable,
@@ -106,23 +106,23 @@ def test_every_violation_is_in_the_message():
 
 
 def test_a_violation_can_be_seen_from_further_out():
-    seen = Violation(Rule.EMPTY, "One.", (1,), "hint").under("recipient_field", "allowed_values")
+    seen = Violation(Rule.EMPTY, "One.", (1,), "hint").prefixed("recipient_field", "allowed_values")
     assert seen == Violation(Rule.EMPTY, "One.", ("recipient_field", "allowed_values", 1), "hint")
 
 
 def test_violations_are_gathered_from_several_values():
     violations = Violations()
-    with violations.under("name"):
+    with violations.collect("name"):
         FieldName("")
-    with violations.under("key"):
+    with violations.collect("key"):
         FieldKey("fine")
-    with violations.under("outer"), violations.under("inner"):
+    with violations.collect("outer"), violations.collect("inner"):
         FieldKey("")
     assert [v.path for v in violations] == [("name",), ("inner",)]
 
 
 def test_gathering_violations_lets_other_errors_through():
-    with pytest.raises(KeyError), Violations().under("name"):
+    with pytest.raises(KeyError), Violations().collect("name"):
         raise KeyError
 
 
@@ -158,9 +158,12 @@ def test_a_reached_limit_tells_the_limit():
         lambda: FieldDraft(name=SENT, key=f"{SENT} ", data_type=DataType.TEXT),
         lambda: FieldChanges(custom_insertion_code=LONG),
         lambda: FieldReplacement(
-            name=SENT, data_type=SENT, allowed_values=[SENT], stated={"key": SENT, "id": SENT}
+            name=SENT,
+            data_type=SENT,
+            allowed_values=[SENT],
+            read_only_members={"key": SENT, "id": SENT},
         ).draft(FieldKey("size"), by=API),
-        lambda: sync_of(IntegrationId(7)).origin(f"{SENT}\0"),
+        lambda: sync_channel(IntegrationId(7)).origin(f"{SENT}\0"),
         lambda: parse_organization_name(f"{SENT}\n{SENT}"),
         lambda: grant_key(
             PlainKey.generate(),

@@ -36,11 +36,11 @@ from recipient_fields.domain import (
     VersionConflict,
     format_instant,
     from_epoch_milliseconds,
-    new_field_violations,
-    sync_of,
+    read_only_violations,
+    sync_channel,
 )
 
-SYNC = sync_of(IntegrationId(7))
+SYNC = sync_channel(IntegrationId(7))
 CHANNELS = [API, ADMINISTRATOR, SYNC]
 STALE = Precondition(match=frozenset({"1-0-0"}))
 COLORS = ["red", "blue"]
@@ -85,8 +85,8 @@ class TestADraft:
         assert FieldDraft(name="日本", data_type=DataType.TEXT, key="japan").key == "japan"
 
     @pytest.mark.parametrize(("name", "rule"), [("日本", "required"), ("Type", "reserved")])
-    def test_is_refused_where_its_name_gives_no_key(self, name, rule, refused):
-        with refused(f"key: {rule}"):
+    def test_is_refused_where_its_name_gives_no_key(self, name, rule, raises_violations):
+        with raises_violations(f"key: {rule}"):
             FieldDraft(name=name, data_type=DataType.TEXT)
 
     @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ class TestADraft:
             ({"custom_value_expression": "e" * 2_001}, "custom_value_expression: too_long"),
         ],
     )
-    def test_names_the_member_that_is_invalid(self, members, violation, refused):
-        with refused(violation):
+    def test_names_the_member_that_is_invalid(self, members, violation, raises_violations):
+        with raises_violations(violation):
             FieldDraft(**{"name": "First name", "data_type": DataType.TEXT, **members})
 
     @pytest.mark.parametrize("channel", CHANNELS)
@@ -115,35 +115,37 @@ class TestADraft:
         assert make_field(SYNC, esp_field_name="FNAME").origin.esp_field_name == "FNAME"
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
-    def test_of_another_channel_carries_none(self, channel, make_field, refused):
-        with refused("esp_field_name: not_applicable"):
+    def test_of_another_channel_carries_none(self, channel, make_field, raises_violations):
+        with raises_violations("esp_field_name: not_applicable"):
             make_field(channel, esp_field_name="FNAME")
 
-    def test_of_a_sync_without_one_is_refused(self, make_field, refused):
-        with refused("esp_field_name: required"):
+    def test_of_a_sync_without_one_is_refused(self, make_field, raises_violations):
+        with raises_violations("esp_field_name: required"):
             make_field(SYNC, esp_field_name=None)
 
     def test_takes_plain_values_for_those_of_the_domain(self, noon):
         draft = FieldDraft(name="Size", data_type="number", allowed_values=(1.0, 2))
-        definition = draft.defined(by=API, at=noon)
+        definition = draft.define(by=API, at=noon)
         assert definition.data_type is DataType.NUMBER
         assert definition.allowed_values == AllowedValues(DataType.NUMBER, [1, 2])
 
-    def test_names_the_plain_value_that_its_data_type_does_not_permit(self, noon, refused):
+    def test_names_the_plain_value_that_its_data_type_does_not_permit(
+        self, noon, raises_violations
+    ):
         draft = FieldDraft(name="Size", data_type="number", allowed_values=[1, "large"])
-        with refused("allowed_values.1: type"):
-            draft.defined(by=API, at=noon)
+        with raises_violations("allowed_values.1: type"):
+            draft.define(by=API, at=noon)
 
-    def test_permits_only_values_of_its_data_type(self, make_field, refused):
+    def test_permits_only_values_of_its_data_type(self, make_field, raises_violations):
         numbers = AllowedValues(DataType.NUMBER, [1, 2])
-        with refused("allowed_values: type"):
+        with raises_violations("allowed_values: type"):
             make_field(data_type=DataType.TEXT, allowed_values=numbers)
 
 
 class TestANewField:
     def test_belongs_to_its_organization_under_the_id_it_is_given(self, noon):
-        definition = FieldDraft(name="Size", data_type=DataType.NUMBER).defined(by=API, at=noon)
-        field = definition.stored(FieldId(5), OrganizationId(3))
+        definition = FieldDraft(name="Size", data_type=DataType.NUMBER).define(by=API, at=noon)
+        field = definition.with_id(FieldId(5), OrganizationId(3))
         assert (field.id, field.organization_id) == (5, 3)
 
     def test_is_at_its_first_version(self, make_field, noon):
@@ -152,13 +154,13 @@ class TestANewField:
 
     def test_keeps_whole_milliseconds_in_utc_whatever_the_clock_gives(self, noon):
         draft = FieldDraft(name="Size", data_type=DataType.NUMBER)
-        definition = draft.defined(by=API, at=noon + timedelta(microseconds=1_999))
+        definition = draft.define(by=API, at=noon + timedelta(microseconds=1_999))
         assert definition.created_at == noon + MILLISECOND
 
     def test_is_not_made_at_a_time_of_no_zone(self, noon):
         draft = FieldDraft(name="Size", data_type=DataType.NUMBER)
         with pytest.raises(ValueError, match="time zone"):
-            draft.defined(by=API, at=noon.replace(tzinfo=None))
+            draft.define(by=API, at=noon.replace(tzinfo=None))
 
     def test_can_not_be_edited_in_place(self, make_field):
         with pytest.raises(FrozenInstanceError):
@@ -167,7 +169,7 @@ class TestANewField:
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
     def test_may_be_stated_to_have_its_channel_s_origin(self, channel):
         stated = {"source": channel.source.value, "integration_id": None, "esp_field_name": None}
-        assert new_field_violations(stated, by=channel) == []
+        assert read_only_violations(stated, by=channel) == []
 
     @pytest.mark.parametrize(
         ("member", "value"),
@@ -178,27 +180,29 @@ class TestANewField:
         ],
     )
     def test_may_not_be_stated_to_have_anything_else(self, member, value):
-        (violation,) = new_field_violations({member: value}, by=API)
+        (violation,) = read_only_violations({member: value}, by=API)
         assert (violation.path, violation.rule.value) == ((member,), "read_only")
 
 
 class TestARevision:
     @pytest.mark.parametrize("asked", [FieldChanges, partial(FieldReplacement, data_type="text")])
     @pytest.mark.parametrize("insertable", ["no", 0, None])
-    def test_makes_insertable_true_or_false(self, asked, insertable, refused):
-        with refused("insertable: type") as told:
+    def test_makes_insertable_true_or_false(self, asked, insertable, raises_violations):
+        with raises_violations("insertable: type") as told:
             asked(name="Color", insertable=insertable)
         assert told.value.violations[0].message == "This must be true or false."
 
     @pytest.mark.parametrize(("member", "title"), [("key", "key"), ("data_type", "data type")])
     def test_says_what_can_not_be_changed(self, member, title, make_field, noon):
         with pytest.raises(InvalidField, match=f"The {title} of a field can't be changed"):
-            make_field().revised(FieldChanges(stated={member: "other"}), by=API, at=noon)
+            make_field().with_changes(
+                FieldChanges(read_only_members={member: "other"}), by=API, at=noon
+            )
 
     @pytest.mark.parametrize("channel", CHANNELS)
     def test_through_the_field_s_own_channel_changes_what_is_sent(self, channel, make_field, noon):
         field = make_field(channel)
-        revised = field.revised(FieldChanges(name=" New "), by=channel, at=noon + MILLISECOND)
+        revised = field.with_changes(FieldChanges(name=" New "), by=channel, at=noon + MILLISECOND)
         changed = {"name": "New", "updated_at": noon + MILLISECOND, "version": 2}
         assert revised == evolve(field, **changed)
 
@@ -210,7 +214,7 @@ class TestARevision:
             "custom_insertion_code": "%%=v(@color)=%%",
             "custom_value_expression": "@color",
         }
-        revised = make_field().revised(FieldChanges(**changes), by=API, at=noon)
+        revised = make_field().with_changes(FieldChanges(**changes), by=API, at=noon)
         assert revised.allowed_values == AllowedValues(DataType.TEXT, COLORS)
         assert {m: getattr(revised, m) for m in changes if m != "allowed_values"} == {
             m: value for m, value in changes.items() if m != "allowed_values"
@@ -225,7 +229,7 @@ class TestARevision:
             custom_insertion_code="%%=v(@color)=%%",
             custom_value_expression="@color",
         )
-        revised = field.revised(FieldChanges(**{member: None}), by=API, at=noon)
+        revised = field.with_changes(FieldChanges(**{member: None}), by=API, at=noon)
         assert getattr(revised, member) is None
         assert (
             evolve(revised, **{member: getattr(field, member)}, version=1, updated_at=noon) == field
@@ -239,36 +243,38 @@ class TestARevision:
             ({"custom_value_expression": " "}, "custom_value_expression: blank"),
         ],
     )
-    def test_is_refused_where_a_text_is_invalid(self, members, violation, refused):
-        with refused(violation):
+    def test_is_refused_where_a_text_is_invalid(self, members, violation, raises_violations):
+        with raises_violations(violation):
             FieldChanges(**members)
-        with refused(violation):
+        with raises_violations(violation):
             FieldReplacement(**{"name": "Size", "data_type": "number", **members})
 
-    def test_judges_allowed_values_by_the_stored_data_type(self, make_field, noon, refused):
+    def test_judges_allowed_values_by_the_stored_data_type(
+        self, make_field, noon, raises_violations
+    ):
         field = make_field(data_type=DataType.NUMBER)
-        with refused("allowed_values.0: type", "allowed_values.2: duplicate_item"):
-            field.revised(FieldChanges(allowed_values=["1", 2, 2]), by=API, at=noon)
+        with raises_violations("allowed_values.0: type", "allowed_values.2: duplicate_item"):
+            field.with_changes(FieldChanges(allowed_values=["1", 2, 2]), by=API, at=noon)
 
-    def test_of_a_boolean_field_can_not_restrict_it(self, make_field, noon, refused):
+    def test_of_a_boolean_field_can_not_restrict_it(self, make_field, noon, raises_violations):
         field = make_field(data_type=DataType.BOOLEAN)
-        with refused("allowed_values: not_applicable"):
-            field.revised(FieldChanges(allowed_values=[True]), by=API, at=noon)
-        assert field.revised(FieldChanges(allowed_values=None), by=API, at=noon) is field
+        with raises_violations("allowed_values: not_applicable"):
+            field.with_changes(FieldChanges(allowed_values=[True]), by=API, at=noon)
+        assert field.with_changes(FieldChanges(allowed_values=None), by=API, at=noon) is field
 
     def test_of_nothing_is_the_field_itself(self, make_field, noon):
         field = make_field()
-        assert field.revised(FieldChanges(), by=API, at=noon + timedelta(days=1)) is field
+        assert field.with_changes(FieldChanges(), by=API, at=noon + timedelta(days=1)) is field
 
     def test_to_what_it_already_is_is_the_field_itself(self, make_field, noon):
         field = make_field(allowed_values=AllowedValues(DataType.TEXT, ["Gr\u00f6\u00dfe"]))
         same = FieldChanges(name="  First name ", allowed_values=["Gro\u0308\u00dfe"])
-        assert field.revised(same, by=API, at=noon + timedelta(days=1)) is field
+        assert field.with_changes(same, by=API, at=noon + timedelta(days=1)) is field
 
     @given(changes=CHANGES, at=CLOCKS)
     def test_made_twice_changes_nothing_the_second_time(self, changes, at, make_field):
-        revised = make_field().revised(changes, by=API, at=at)
-        assert revised.revised(changes, by=API, at=at + timedelta(days=1)) is revised
+        revised = make_field().with_changes(changes, by=API, at=at)
+        assert revised.with_changes(changes, by=API, at=at + timedelta(days=1)) is revised
 
     @given(changes=CHANGES, at=CLOCKS)
     def test_never_touches_what_is_given_once(self, changes, at, make_field):
@@ -276,7 +282,7 @@ class TestARevision:
             return (field.id, field.organization_id, field.key, field.data_type, field.origin)
 
         field = make_field()
-        revised = field.revised(changes, by=API, at=at)
+        revised = field.with_changes(changes, by=API, at=at)
         assert given_once(revised) == given_once(field)
         assert revised.created_at == field.created_at
 
@@ -286,7 +292,7 @@ class TestARevision:
     ):
         field, changed = make_field(), 0
         for changes, at in steps:
-            revised = field.revised(changes, by=API, at=at)
+            revised = field.with_changes(changes, by=API, at=at)
             changed += revised is not field
             assert revised is field or format_instant(revised.updated_at) > format_instant(
                 field.updated_at
@@ -295,7 +301,7 @@ class TestARevision:
         assert field.version == 1 + changed
 
     def test_by_a_clock_that_went_back_is_a_millisecond_later(self, make_field, noon):
-        revised = make_field().revised(
+        revised = make_field().with_changes(
             FieldChanges(name="New"), by=API, at=noon - timedelta(days=1)
         )
         assert revised.updated_at == noon + MILLISECOND
@@ -303,7 +309,7 @@ class TestARevision:
     @pytest.mark.parametrize("microseconds", [0, 1, 999, 1_000, 1_001])
     def test_by_a_finer_clock_moves_by_whole_milliseconds(self, microseconds, make_field, noon):
         at = noon + timedelta(microseconds=microseconds)
-        revised = make_field().revised(FieldChanges(name="New"), by=API, at=at)
+        revised = make_field().with_changes(FieldChanges(name="New"), by=API, at=at)
         assert revised.updated_at == noon + MILLISECOND
 
 
@@ -322,12 +328,12 @@ class TestASync:
             custom_insertion_code="{{ points }}",
             custom_value_expression="points",
             esp_field_name="FNAME",
-        ).defined(by=SYNC, at=noon + timedelta(days=1))
+        ).define(by=SYNC, at=noon + timedelta(days=1))
 
     def test_changes_everything_but_the_field_s_identity(self, reported, make_field, noon):
         field = make_field(SYNC)
         later = noon + timedelta(hours=1)
-        assert field.resynced(reported, by=SYNC, at=later) == evolve(
+        assert field.updated_from(reported, by=SYNC, at=later) == evolve(
             field,
             name="Loyalty points",
             data_type=DataType.NUMBER,
@@ -342,90 +348,100 @@ class TestASync:
     def test_of_what_is_stored_is_the_field_itself(self, make_field, noon):
         field = make_field(SYNC, allowed_values=AllowedValues(DataType.TEXT, COLORS))
         same = evolve(field, key="other", created_at=noon + timedelta(days=1))
-        assert field.resynced(same, by=SYNC, at=noon + timedelta(days=1)) is field
+        assert field.updated_from(same, by=SYNC, at=noon + timedelta(days=1)) is field
 
     def test_can_change_the_data_type_and_the_values_together(self, make_field, noon):
         field = make_field(SYNC, allowed_values=AllowedValues(DataType.TEXT, COLORS))
         number = make_field(SYNC, data_type=DataType.NUMBER)
-        changed = field.resynced(number, by=SYNC, at=noon)
+        changed = field.updated_from(number, by=SYNC, at=noon)
         assert (changed.data_type, changed.allowed_values) == (DataType.NUMBER, None)
 
     @pytest.mark.parametrize("back", [timedelta(), timedelta(days=1)])
     def test_moves_the_time_forward_whatever_the_clock_says(self, back, reported, make_field, noon):
-        changed = make_field(SYNC).resynced(reported, by=SYNC, at=noon - back)
+        changed = make_field(SYNC).updated_from(reported, by=SYNC, at=noon - back)
         assert changed.updated_at == noon + MILLISECOND
 
-    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_of(IntegrationId(8))])
+    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_channel(IntegrationId(8))])
     @pytest.mark.parametrize("changing", [True, False])
     def test_needs_the_field_s_integration(self, channel, changing, reported, make_field, noon):
         field = make_field(SYNC)
         with pytest.raises(OperationForbidden):
-            field.resynced(reported if changing else field, by=channel, at=noon)
+            field.updated_from(reported if changing else field, by=channel, at=noon)
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
     def test_never_changes_a_field_of_another_origin(self, channel, reported, make_field, noon):
         with pytest.raises(OperationForbidden):
-            make_field(channel).resynced(reported, by=SYNC, at=noon)
+            make_field(channel).updated_from(reported, by=SYNC, at=noon)
 
 
 class TestTheOrderOfChecks:
-    INVALID = FieldChanges(allowed_values=[], stated={"id": 2})
+    INVALID = FieldChanges(allowed_values=[], read_only_members={"id": 2})
 
     @pytest.mark.parametrize("channel", [ADMINISTRATOR, SYNC])
     def test_permission_comes_first(self, channel, make_field, noon):
         with pytest.raises(OperationForbidden):
-            make_field(channel).revised(self.INVALID, by=API, at=noon, given=STALE)
+            make_field(channel).with_changes(self.INVALID, by=API, at=noon, precondition=STALE)
 
     def test_the_version_comes_second(self, make_field, noon):
         field = make_field()
         with pytest.raises(VersionConflict) as conflict:
-            field.revised(self.INVALID, by=API, at=noon, given=STALE)
+            field.with_changes(self.INVALID, by=API, at=noon, precondition=STALE)
         assert conflict.value.current == field.version_tag
 
-    def test_the_rules_come_last_and_all_at_once(self, make_field, noon, refused):
-        changes = evolve(self.INVALID, stated={"id": 2, "key": "other", "data_type": 5})
-        with refused(
+    def test_the_rules_come_last_and_all_at_once(self, make_field, noon, raises_violations):
+        changes = evolve(self.INVALID, read_only_members={"id": 2, "key": "other", "data_type": 5})
+        with raises_violations(
             "id: read_only", "key: immutable", "data_type: immutable", "allowed_values: empty"
         ):
-            make_field().revised(changes, by=API, at=noon)
+            make_field().with_changes(changes, by=API, at=noon)
 
     def test_even_a_change_of_nothing_needs_permission_and_the_version(self, make_field, noon):
         field = make_field()
         with pytest.raises(OperationForbidden):
-            field.revised(FieldChanges(), by=ADMINISTRATOR, at=noon)
+            field.with_changes(FieldChanges(), by=ADMINISTRATOR, at=noon)
         with pytest.raises(VersionConflict):
-            field.revised(FieldChanges(), by=API, at=noon, given=STALE)
+            field.with_changes(FieldChanges(), by=API, at=noon, precondition=STALE)
 
     def test_deleting_needs_permission_then_the_version(self, make_field):
         with pytest.raises(OperationForbidden):
-            make_field(ADMINISTRATOR).require_deletable(by=API, given=STALE)
+            make_field(ADMINISTRATOR).require_deletable(by=API, precondition=STALE)
         with pytest.raises(VersionConflict):
-            make_field().require_deletable(by=API, given=STALE)
-        make_field().require_deletable(by=API, given=Precondition(match=ANY_VERSION))
+            make_field().require_deletable(by=API, precondition=STALE)
+        make_field().require_deletable(by=API, precondition=Precondition(match=ANY_VERSION))
 
 
 class TestAStatedMember:
     def test_may_be_sent_back_as_it_was_read(self, make_field, noon):
         field = make_field(SYNC)
-        assert field.revised(FieldChanges(stated=AS_READ), by=SYNC, at=noon) is field
+        assert (
+            field.with_changes(FieldChanges(read_only_members=AS_READ), by=SYNC, at=noon) is field
+        )
 
     @pytest.mark.parametrize("value", OTHER_VALUES, ids=repr)
     @pytest.mark.parametrize("member", AS_READ)
-    def test_may_not_be_anything_else(self, member, value, make_field, noon, refused):
+    def test_may_not_be_anything_else(self, member, value, make_field, noon, raises_violations):
         rule = "immutable" if member in {"key", "data_type"} else "read_only"
-        with refused(f"{member}: {rule}"):
-            make_field(SYNC).revised(FieldChanges(stated={member: value}), by=SYNC, at=noon)
+        with raises_violations(f"{member}: {rule}"):
+            make_field(SYNC).with_changes(
+                FieldChanges(read_only_members={member: value}), by=SYNC, at=noon
+            )
 
-    def test_that_is_unknown_is_read_only(self, make_field, noon, refused):
-        with refused("version: read_only"):
-            make_field().revised(FieldChanges(stated={"version": 1}), by=API, at=noon)
+    def test_that_is_unknown_is_read_only(self, make_field, noon, raises_violations):
+        with raises_violations("version: read_only"):
+            make_field().with_changes(
+                FieldChanges(read_only_members={"version": 1}), by=API, at=noon
+            )
 
-    def test_of_a_stale_copy_is_refused(self, make_field, noon, refused):
+    def test_of_a_stale_copy_is_refused(self, make_field, noon, raises_violations):
         field = make_field()
         stale = {"updated_at": format_instant(field.updated_at)}
-        revised = field.revised(FieldChanges(name="New", stated=stale), by=API, at=noon)
-        with refused("updated_at: read_only"):
-            revised.revised(FieldChanges(name="Newer", stated=stale), by=API, at=noon)
+        revised = field.with_changes(
+            FieldChanges(name="New", read_only_members=stale), by=API, at=noon
+        )
+        with raises_violations("updated_at: read_only"):
+            revised.with_changes(
+                FieldChanges(name="Newer", read_only_members=stale), by=API, at=noon
+            )
 
 
 class TestAReplacement:
@@ -438,7 +454,7 @@ class TestAReplacement:
             custom_insertion_code="%%=v(@color)=%%",
             custom_value_expression="@color",
         )
-        replaced = field.revised(self.REPLACEMENT.changes(), by=API, at=noon)
+        replaced = field.with_changes(self.REPLACEMENT.changes(), by=API, at=noon)
         assert replaced == evolve(
             make_field(name="Color", key=field.key), version=2, updated_at=noon + MILLISECOND
         )
@@ -453,18 +469,18 @@ class TestAReplacement:
         replacement = FieldReplacement(data_type="text", allowed_values=COLORS, **members)
         allowed_values = AllowedValues(DataType.TEXT, COLORS)
         wanted = make_field(key="first_name", allowed_values=allowed_values, **members)
-        replaced = make_field().revised(replacement.changes(), by=API, at=noon)
+        replaced = make_field().with_changes(replacement.changes(), by=API, at=noon)
         assert replaced == evolve(wanted, version=2, updated_at=noon + MILLISECOND)
 
     def test_that_is_made_twice_changes_nothing_the_second_time(self, make_field, noon):
-        replaced = make_field().revised(self.REPLACEMENT.changes(), by=API, at=noon)
-        assert replaced.revised(self.REPLACEMENT.changes(), by=API, at=noon) is replaced
+        replaced = make_field().with_changes(self.REPLACEMENT.changes(), by=API, at=noon)
+        assert replaced.with_changes(self.REPLACEMENT.changes(), by=API, at=noon) is replaced
 
     @pytest.mark.parametrize("data_type", ["number", "Text", "", None, 5, True, [], {}], ids=repr)
-    def test_can_not_change_the_data_type(self, data_type, make_field, noon, refused):
+    def test_can_not_change_the_data_type(self, data_type, make_field, noon, raises_violations):
         changes = FieldReplacement(name="Color", data_type=data_type).changes()
-        with refused("data_type: immutable"):
-            make_field().revised(changes, by=API, at=noon)
+        with raises_violations("data_type: immutable"):
+            make_field().with_changes(changes, by=API, at=noon)
 
     def test_makes_the_same_field_where_the_key_is_free(self, make_field, noon):
         members = {
@@ -485,27 +501,29 @@ class TestAReplacement:
     def test_of_a_free_key_may_state_that_key_and_the_channel_s_origin(self, make_field):
         key = make_field().key
         stated = {"key": "first_name", "source": "api", "integration_id": None}
-        assert evolve(self.REPLACEMENT, stated=stated).draft(key, by=API).key == key
+        assert evolve(self.REPLACEMENT, read_only_members=stated).draft(key, by=API).key == key
 
-    def test_of_a_free_key_names_all_that_is_wrong(self, make_field, refused):
+    def test_of_a_free_key_names_all_that_is_wrong(self, make_field, raises_violations):
         replacement = evolve(
-            self.REPLACEMENT, allowed_values=["red", 5], stated={"key": "other", "id": 1}
+            self.REPLACEMENT, allowed_values=["red", 5], read_only_members={"key": "other", "id": 1}
         )
-        with refused("key: immutable", "id: read_only", "allowed_values.1: type"):
+        with raises_violations("key: immutable", "id: read_only", "allowed_values.1: type"):
             replacement.draft(make_field().key, by=API)
 
     @pytest.mark.parametrize(
         ("data_type", "rule"), [("string", "unknown_value"), (None, "type"), (True, "type")]
     )
-    def test_of_a_free_key_needs_a_known_data_type(self, data_type, rule, make_field, refused):
+    def test_of_a_free_key_needs_a_known_data_type(
+        self, data_type, rule, make_field, raises_violations
+    ):
         replacement = evolve(self.REPLACEMENT, data_type=data_type, allowed_values=COLORS)
-        with refused(f"data_type: {rule}"):
+        with raises_violations(f"data_type: {rule}"):
             replacement.draft(make_field().key, by=API)
 
-    def test_by_a_sync_is_of_fields_that_exist(self, make_field, noon, refused):
+    def test_by_a_sync_is_of_fields_that_exist(self, make_field, noon, raises_violations):
         field = make_field(SYNC)
-        assert field.revised(self.REPLACEMENT.changes(), by=SYNC, at=noon).name == "Color"
-        with refused("esp_field_name: required"):
+        assert field.with_changes(self.REPLACEMENT.changes(), by=SYNC, at=noon).name == "Color"
+        with raises_violations("esp_field_name: required"):
             self.REPLACEMENT.draft(field.key, by=SYNC)
 
 
@@ -559,20 +577,20 @@ class TestACatalog:
         field = catalog.fields[holder]
         for by in CHANNELS:
             with pytest.raises(KeyTaken) as taken:
-                catalog.require_room(make_field(by, name="Other", key=field.key), limit=0)
+                catalog.require_addable(make_field(by, name="Other", key=field.key), limit=0)
             assert (taken.value.key, taken.value.existing_id) == (field.key, field.id)
 
     @pytest.mark.parametrize("by", [API, ADMINISTRATOR])
     def test_has_room_below_the_limit_of_fields_of_one_source(self, catalog, make_field, by):
         zip_code = make_field(by, name="Zip")
-        catalog.require_room(zip_code)
-        catalog.require_room(zip_code, limit=2)
+        catalog.require_addable(zip_code)
+        catalog.require_addable(zip_code, limit=2)
         for limit in (1, 0):
             with pytest.raises(FieldLimitReached) as reached:
-                catalog.require_room(zip_code, limit=limit)
+                catalog.require_addable(zip_code, limit=limit)
             assert reached.value.limit == limit
 
     def test_counts_no_fields_of_another_source(self, catalog, make_field):
-        catalog.require_room(make_field(SYNC, name="Zip"), limit=1)
+        catalog.require_addable(make_field(SYNC, name="Zip"), limit=1)
         with pytest.raises(FieldLimitReached):
-            catalog.require_room(make_field(SYNC, name="Zip"), limit=0)
+            catalog.require_addable(make_field(SYNC, name="Zip"), limit=0)

@@ -7,12 +7,12 @@ import pytest
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
-    LARGEST_INTEGER,
-    LONGEST_ESP_FIELD_NAME,
+    MAX_ESP_FIELD_NAME_LENGTH,
+    MAX_SAFE_INTEGER,
     IntegrationId,
     Origin,
     Source,
-    sync_of,
+    sync_channel,
 )
 
 SEVEN = IntegrationId(7)
@@ -28,7 +28,7 @@ def test_a_field_made_through_the_api_or_by_hand_has_no_integration(channel):
 
 
 def test_a_synced_field_has_its_integration_and_the_esp_s_name():
-    assert sync_of(SEVEN).origin("FNAME") == Origin(Source.INTEGRATION, SEVEN, "FNAME")
+    assert sync_channel(SEVEN).origin("FNAME") == Origin(Source.INTEGRATION, SEVEN, "FNAME")
 
 
 @pytest.mark.parametrize("source", [Source.API, Source.MANUAL])
@@ -40,8 +40,8 @@ def test_a_synced_field_has_its_integration_and_the_esp_s_name():
         ({"integration_id": SEVEN, "esp_field_name": "FNAME"}, "integration_id"),
     ],
 )
-def test_another_field_has_neither(source, members, superfluous, refused):
-    with refused(f"{superfluous}: not_applicable"):
+def test_another_field_has_neither(source, members, superfluous, raises_violations):
+    with raises_violations(f"{superfluous}: not_applicable"):
         Origin(source, **members)
 
 
@@ -53,42 +53,42 @@ def test_another_field_has_neither(source, members, superfluous, refused):
         ({}, "integration_id"),
     ],
 )
-def test_a_synced_field_lacks_neither(members, missing, refused):
-    with refused(f"{missing}: required"):
+def test_a_synced_field_lacks_neither(members, missing, raises_violations):
+    with raises_violations(f"{missing}: required"):
         Origin(Source.INTEGRATION, **members)
 
 
-@pytest.mark.parametrize("integration_id", [1, LARGEST_INTEGER])
+@pytest.mark.parametrize("integration_id", [1, MAX_SAFE_INTEGER])
 def test_an_integration_s_id_is_one_that_every_reader_of_json_keeps(integration_id):
-    origin = sync_of(IntegrationId(integration_id)).origin("FNAME")
+    origin = sync_channel(IntegrationId(integration_id)).origin("FNAME")
     assert origin.integration_id == integration_id
 
 
-@pytest.mark.parametrize("integration_id", [0, -1, LARGEST_INTEGER + 1, 2**63])
-def test_another_id_of_an_integration_is_refused(integration_id, refused):
-    with refused("integration_id: out_of_range"):
-        sync_of(IntegrationId(integration_id)).origin("FNAME")
+@pytest.mark.parametrize("integration_id", [0, -1, MAX_SAFE_INTEGER + 1, 2**63])
+def test_another_id_of_an_integration_is_refused(integration_id, raises_violations):
+    with raises_violations("integration_id: out_of_range"):
+        sync_channel(IntegrationId(integration_id)).origin("FNAME")
 
 
-@pytest.mark.parametrize("name", [" FNAME\n", "E\u0301", "\u202e", "m" * LONGEST_ESP_FIELD_NAME])
+@pytest.mark.parametrize("name", [" FNAME\n", "E\u0301", "\u202e", "m" * MAX_ESP_FIELD_NAME_LENGTH])
 def test_the_esp_s_name_is_kept_to_the_letter(name):
-    assert sync_of(SEVEN).origin(name).esp_field_name == name
+    assert sync_channel(SEVEN).origin(name).esp_field_name == name
 
 
 @pytest.mark.parametrize(
     ("name", "rule"),
     [
         ("", "blank"),
-        ("m" * (LONGEST_ESP_FIELD_NAME + 1), "too_long"),
+        ("m" * (MAX_ESP_FIELD_NAME_LENGTH + 1), "too_long"),
         ("F\0", "invalid_characters"),
         ("F\ud800", "invalid_characters"),
     ],
     ids=["empty", "256 characters", "null", "lone surrogate"],
 )
-def test_an_esp_s_name_that_can_not_be_kept_is_refused(name, rule, refused):
-    with refused(f"esp_field_name: {rule}"):
-        sync_of(SEVEN).origin(name)
+def test_an_esp_s_name_that_can_not_be_kept_is_refused(name, rule, raises_violations):
+    with raises_violations(f"esp_field_name: {rule}"):
+        sync_channel(SEVEN).origin(name)
 
 
 def test_an_esp_s_name_has_up_to_255_characters():
-    assert LONGEST_ESP_FIELD_NAME == 255
+    assert MAX_ESP_FIELD_NAME_LENGTH == 255

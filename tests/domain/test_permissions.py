@@ -18,14 +18,14 @@ from recipient_fields.domain import (
     Source,
     decide,
     require,
-    sync_of,
+    sync_channel,
 )
 
 CHANNELS = {
     "API": API,
     "administrators": ADMINISTRATOR,
-    "sync 7": sync_of(IntegrationId(7)),
-    "sync 8": sync_of(IntegrationId(8)),
+    "sync 7": sync_channel(IntegrationId(7)),
+    "sync 8": sync_channel(IntegrationId(8)),
 }
 ORIGINS = {
     "api": Origin(Source.API),

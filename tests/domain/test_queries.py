@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
-    LARGEST_INTEGER,
+    MAX_SAFE_INTEGER,
     Catalog,
     DataType,
     FieldId,
@@ -29,8 +29,8 @@ from recipient_fields.domain import (
     Position,
     SortKey,
     Source,
-    folded,
-    sync_of,
+    fold_case,
+    sync_channel,
 )
 
 SEVEN, EIGHT = IntegrationId(7), IntegrationId(8)
@@ -50,8 +50,8 @@ def catalog(make_field, noon):
     fields = (
         make_field(name="Größe", key="size", data_type=DataType.NUMBER),
         make_field(ADMINISTRATOR, name="apple", key="zz", insertable=False),
-        make_field(sync_of(SEVEN), name="Zebra", key="b2", esp_field_name="FNAME"),
-        make_field(sync_of(EIGHT), name="apple", key="b_1", esp_field_name="Straße"),
+        make_field(sync_channel(SEVEN), name="Zebra", key="b2", esp_field_name="FNAME"),
+        make_field(sync_channel(EIGHT), name="apple", key="b_1", esp_field_name="Straße"),
         make_field(API, name="\U0001f680", key="rocket"),
         make_field(API, name="\uff21", key="wide"),
     )
@@ -174,7 +174,7 @@ def test_a_page_belongs_to_one_revision_of_the_catalog(catalog):
 
 SENT = "hunter2"
 LATE = datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=14)))
-BEYOND = LARGEST_INTEGER + 1
+BEYOND = MAX_SAFE_INTEGER + 1
 
 
 def test_names_stand_for_sources_data_types_and_orders_and_any_collection_for_a_set():
@@ -193,7 +193,7 @@ def test_names_stand_for_sources_data_types_and_orders_and_any_collection_for_a_
     [
         ("keys", {"city", "City", "", "no-key", "size\n", "null", "\0", "\ud800"}, {"city"}),
         ("keys", {"\0"}, set()),
-        ("integration_ids", {0, -1, BEYOND, 2**64, 1, LARGEST_INTEGER}, {1, LARGEST_INTEGER}),
+        ("integration_ids", {0, -1, BEYOND, 2**64, 1, MAX_SAFE_INTEGER}, {1, MAX_SAFE_INTEGER}),
         ("integration_ids", {2**70}, set()),
     ],
 )
@@ -210,7 +210,7 @@ def test_a_text_that_no_field_can_have_is_in_none(text, catalog):
 
 
 def test_a_folded_text_has_no_capital_letter_and_no_form_of_more_than_four_times_its_length():
-    forms = {unicodedata.normalize("NFD", folded(chr(c))) for c in range(sys.maxunicode + 1)}
+    forms = {unicodedata.normalize("NFD", fold_case(chr(c))) for c in range(sys.maxunicode + 1)}
     assert not any(letter in form for letter in ascii_uppercase for form in forms)
     assert max(map(len, forms)) == 4
 
@@ -234,18 +234,18 @@ def test_the_longest_name_is_found_in_any_form(make_field):
     assert not FieldQuery(text=longest + "\u0301").matches(field)
 
 
-@pytest.mark.parametrize("limit", [LARGEST_INTEGER, BEYOND, 2**63, 2**70])
+@pytest.mark.parametrize("limit", [MAX_SAFE_INTEGER, BEYOND, 2**63, 2**70])
 def test_a_limit_can_be_as_large_as_one_likes(limit, catalog):
     query = FieldQuery(limit=limit)
-    assert query.limit == LARGEST_INTEGER
+    assert query.limit == MAX_SAFE_INTEGER
     assert query.select(catalog).fields == catalog.fields
 
 
 @pytest.mark.parametrize(
     ("members", "violation", "message"),
     [
-        ({"limit": 0}, "limit: out_of_range", "Give no limit"),
-        ({"limit": -1}, "limit: out_of_range", "at least one"),
+        ({"limit": 0}, "limit: out_of_range", "Omit it"),
+        ({"limit": -1}, "limit: out_of_range", "at least 1"),
         ({"limit": True}, "limit: type", "an integer"),
         ({"limit": 1.0}, "limit: type", "an integer"),
         ({"limit": "1"}, "limit: type", "an integer"),
@@ -278,9 +278,9 @@ def test_a_limit_can_be_as_large_as_one_likes(limit, catalog):
     ],
 )
 def test_a_query_that_makes_no_sense_is_refused_when_it_is_made(
-    members, violation, message, refused
+    members, violation, message, raises_violations
 ):
-    with refused(violation) as invalid:
+    with raises_violations(violation) as invalid:
         FieldQuery(**members)
     assert message in str(invalid.value)
     assert isinstance(invalid.value, InvalidQuery)
@@ -306,15 +306,15 @@ def test_a_query_that_makes_no_sense_is_refused_when_it_is_made(
     ],
 )
 def test_a_position_has_a_value_and_an_id_that_can_be_compared(
-    value, number, violation, message, refused
+    value, number, violation, message, raises_violations
 ):
-    with refused(violation) as invalid:
+    with raises_violations(violation) as invalid:
         Position(value, number)
     assert message in str(invalid.value)
     assert isinstance(invalid.value, InvalidQuery)
 
 
-@pytest.mark.parametrize("number", [LARGEST_INTEGER, -LARGEST_INTEGER, 0])
+@pytest.mark.parametrize("number", [MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER, 0])
 def test_a_position_needs_no_field(number):
     assert (Position(number, number).value, Position(number, number).id) == (number, number)
 
@@ -325,34 +325,36 @@ def test_a_position_s_time_is_cut_to_whole_milliseconds_in_utc(noon):
     assert Position(later.astimezone(timezone(timedelta(hours=2))), 1).value.tzinfo is UTC
 
 
-KINDS = {
+VALUE_TYPES = {
     SortKey.ID: int,
     SortKey.KEY: str,
     SortKey.NAME: str,
     SortKey.CREATED_AT: datetime,
     SortKey.UPDATED_AT: datetime,
 }
-TOLD = {int: "an integer", str: "a string", datetime: "a datetime"}
+TYPE_NAMES = {int: "an integer", str: "a string", datetime: "a datetime"}
 
 
 @pytest.mark.parametrize("value", [1, "a", datetime(2026, 11, 20, tzinfo=UTC)])
 @pytest.mark.parametrize("sort", SortKey)
-def test_a_position_fits_the_order(sort, value, refused):
+def test_a_position_fits_the_order(sort, value, raises_violations):
     after = Position(value, FieldId(1))
-    assert sort.kind is KINDS[sort]
-    if type(value) is KINDS[sort]:
+    assert sort.value_type is VALUE_TYPES[sort]
+    if type(value) is VALUE_TYPES[sort]:
         assert FieldQuery(sort=sort, after=after).after == after
         return
-    with refused("after.value: type") as invalid:
+    with raises_violations("after.value: type") as invalid:
         FieldQuery(sort=sort, after=after)
-    assert f"In the order of {sort.value}, this must be {TOLD[KINDS[sort]]}." in str(invalid.value)
+    assert f"For the order {sort.value}, this must be {TYPE_NAMES[VALUE_TYPES[sort]]}." in str(
+        invalid.value
+    )
 
 
 @pytest.mark.parametrize("sort", SortKey)
 def test_every_field_has_a_position_that_fits_the_order(sort, catalog):
     query = FieldQuery(sort=sort)
     for each in catalog.fields:
-        assert not evolve(query, after=query.position_of(each)).is_next(each)
+        assert not evolve(query, after=query.position_of(each)).starts_before(each)
 
 
 def test_a_slip_in_a_name_is_told_the_name_that_was_meant():
@@ -378,13 +380,13 @@ def test_queries_that_ask_the_same_are_equal():
 
 @given(st.text(st.characters(codec=None)))
 def test_a_text_has_one_folded_form_composed_or_not(text):
-    forms = {folded(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
-    assert forms == {folded(text)}
+    forms = {fold_case(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
+    assert forms == {fold_case(text)}
 
 
 @given(st.text(st.characters(codec="ascii")))
 def test_ascii_letters_fold_to_lower_case(text):
-    assert folded(text) == text.lower()
+    assert fold_case(text) == text.lower()
 
 
 def test_a_name_that_is_no_latin_letter_is_found_in_its_other_case(make_field):

@@ -30,7 +30,7 @@ from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
     RecipientField,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.entrypoints.composition import open_storage
 from recipient_fields.entrypoints.http.app import create_app
@@ -38,7 +38,7 @@ from recipient_fields.entrypoints.http.app import create_app
 from .api import Api, through_falcon
 
 STORAGES = ("memory", "sqlite", "postgresql")
-CHANNELS = {"api": API, "manual": ADMINISTRATOR, "integration": sync_of(IntegrationId(7))}
+CHANNELS = {"api": API, "manual": ADMINISTRATOR, "integration": sync_channel(IntegrationId(7))}
 
 
 class Clock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import FieldId, IntegrationId, OrganizationId, sync_of
+from recipient_fields.domain import FieldId, IntegrationId, OrganizationId, sync_channel
 
 from .api import FIELDS, Api, enveloped
 from .conftest import CHANNELS, Stand
@@ -85,5 +85,5 @@ def test_a_list_keeps_its_version_while_others_change_theirs(api: Api, brewery: 
 def test_a_field_synced_by_the_same_integration_stays_apart(
     stand: Stand, api: Api, brewery: Api, bakery: OrganizationId
 ):
-    theirs = stand.add(bakery, sync_of(IntegrationId(7)), "beer")
+    theirs = stand.add(bakery, sync_channel(IntegrationId(7)), "beer")
     assert brewery.get(theirs.id).status == 404

@@ -25,7 +25,7 @@ from recipient_fields.domain import (
     FieldDraft,
     IntegrationId,
     OrganizationId,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.entrypoints.composition import open_storage
 from recipient_fields.entrypoints.http.app import create_app
@@ -97,7 +97,7 @@ def _new_service() -> Service:
     )
     by_hand = fields.through(ADMINISTRATOR)
     by_hand.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
-    synced = fields.through(sync_of(IntegrationId(1)))
+    synced = fields.through(sync_channel(IntegrationId(1)))
     synced.create_field(
         acme, FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
     )

@@ -15,7 +15,7 @@ from recipient_fields.domain import (
     FieldDraft,
     IntegrationId,
     OrganizationId,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.entrypoints.composition import Core, open_core
 from recipient_fields.entrypoints.http.app import create_app
@@ -51,7 +51,7 @@ def main(storage_url: str) -> None:
 
 def _fill(core: Core, organization: OrganizationId) -> None:
     tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
-    synced = core.fields.through(sync_of(IntegrationId(1)))
+    synced = core.fields.through(sync_channel(IntegrationId(1)))
     by_hand = core.fields.through(ADMINISTRATOR)
     core.fields.create_field(
         organization,

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
     Source,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.entrypoints.composition import Core, open_core
 from recipient_fields.entrypoints.http.app import create_app
@@ -110,7 +110,9 @@ def test_fields_of_other_origins_and_organizations_stay_untouched(
 def _organization(core: Core, name: str) -> OrganizationId:
     """A new organization with a field of each origin."""
     organization = core.administration.create_organization(name).id
-    by_hand, synced = (core.fields.through(c) for c in (ADMINISTRATOR, sync_of(IntegrationId(1))))
+    by_hand, synced = (
+        core.fields.through(c) for c in (ADMINISTRATOR, sync_channel(IntegrationId(1)))
+    )
     text = DataType.TEXT
     core.fields.create_field(organization, FieldDraft(name="Loyalty tier", data_type=text))
     by_hand.create_field(organization, FieldDraft(name="Preferred shop", data_type=text))

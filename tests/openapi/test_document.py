@@ -15,10 +15,10 @@ from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from recipient_fields.domain import (
-    LARGEST_INTEGER,
-    LONGEST_ESP_FIELD_NAME,
-    LONGEST_KEY,
-    MOST_ALLOWED_VALUES,
+    MAX_ALLOWED_VALUES,
+    MAX_ESP_FIELD_NAME_LENGTH,
+    MAX_KEY_LENGTH,
+    MAX_SAFE_INTEGER,
     DataType,
     Rule,
     Source,
@@ -205,7 +205,7 @@ def test_every_example_fits_its_schema(contract: dict[str, Any]) -> None:
         ("name", " Padded\t\n", " \u3000\x1f "),
         ("name", "White \xa0\u3000 space", "Line\u2028separator"),
         ("name", "\U0001f600", "a\x9fb"),
-        ("key", "k" * LONGEST_KEY, "k" * (LONGEST_KEY + 1)),
+        ("key", "k" * MAX_KEY_LENGTH, "k" * (MAX_KEY_LENGTH + 1)),
         ("key", "a_1b_2", "a__b"),
         ("key", "system", "sys_tem"),
         ("key", "ids", "id"),
@@ -213,7 +213,7 @@ def test_every_example_fits_its_schema(contract: dict[str, Any]) -> None:
         ("insertable", False, "false"),
         ("data_type", "text", "Text"),
         ("allowed_values", None, []),
-        ("allowed_values", _values(MOST_ALLOWED_VALUES), _values(MOST_ALLOWED_VALUES + 1)),
+        ("allowed_values", _values(MAX_ALLOWED_VALUES), _values(MAX_ALLOWED_VALUES + 1)),
         ("allowed_values", ["v" * 255], ["v" * 256]),
         ("allowed_values", ["in side"], ["outside "]),
         ("allowed_values", ["a", "b"], ["a", "a"]),
@@ -241,7 +241,7 @@ def test_its_rules_for_members_are_those_of_the_service(
 @pytest.mark.parametrize(
     ("data_type", "fits", "breaks"),
     [
-        ("number", LARGEST_INTEGER, LARGEST_INTEGER + 1),
+        ("number", MAX_SAFE_INTEGER, MAX_SAFE_INTEGER + 1),
         ("number", -0.5, "1"),
         ("date", "2024-02-29", "2024-2-29"),
         ("datetime", "2026-11-20t09:15:00.1+05:30", "2026-11-20T09:15:00"),
@@ -271,7 +271,7 @@ def test_a_boolean_field_has_no_allowed_values(contract: dict[str, Any]) -> None
 def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any]) -> None:
     member = contract["components"]["schemas"]["RecipientField"]["properties"]["esp_field_name"]
 
-    assert member["maxLength"] == LONGEST_ESP_FIELD_NAME
+    assert member["maxLength"] == MAX_ESP_FIELD_NAME_LENGTH
 
 
 @pytest.mark.parametrize(

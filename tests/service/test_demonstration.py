@@ -101,7 +101,7 @@ def test_it_makes_one_organization_one_key_and_a_field_of_each_origin(
 
     organizations = script("organizations", "list", "--json").document()["organizations"]
     keys = script("keys", "list", "--organization", 1, "--json").document()["api_keys"]
-    assert PlainKey.find(shown_key(demonstration)) is not None
+    assert PlainKey.parse(shown_key(demonstration)) is not None
     assert len(organizations) == 1
     assert len(keys) == 1
     assert [f["source"] for f in client.fields()] == ["api", "manual", "integration"]

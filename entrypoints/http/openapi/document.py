@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
-from recipient_fields.domain import LONGEST_KEY, SortKey, Source
+from recipient_fields.domain import MAX_KEY_LENGTH, SortKey, Source
 
 from ..list_parameters import LARGEST_PAGE, LONGEST_TEXT
 from ..media_types import JSON, MERGE_PATCH
@@ -168,7 +168,7 @@ _ID_OR_KEY: Schema = {
     "description": "Digits are an id. Anything else is a key.",
     "schema": {
         "type": "string",
-        "maxLength": LONGEST_KEY,
+        "maxLength": MAX_KEY_LENGTH,
         "pattern": f"^(?:{ID_PATTERN[1:-1]}|{KEY_PATTERN[1:-1]})$",
     },
     "examples": {"id": {"value": "1"}, "key": {"value": "loyalty_tier"}},

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from recipient_fields.domain import (
-    LARGEST_INTEGER,
-    LONGEST_ESP_FIELD_NAME,
-    LONGEST_KEY,
-    MOST_ALLOWED_VALUES,
+    MAX_ALLOWED_VALUES,
+    MAX_ESP_FIELD_NAME_LENGTH,
+    MAX_KEY_LENGTH,
+    MAX_SAFE_INTEGER,
     RESERVED_KEYS,
     RESERVED_PREFIX,
     DataType,
@@ -79,7 +79,7 @@ _VALUE_EXPRESSION: Schema = {
 _ANY_VALUES: Schema = {
     "type": ["array", "null"],
     "minItems": 1,
-    "maxItems": MOST_ALLOWED_VALUES,
+    "maxItems": MAX_ALLOWED_VALUES,
     "uniqueItems": True,
     "items": {"type": ["string", "number"]},
     "description": (
@@ -92,7 +92,7 @@ _PRECONDITION: Schema = {
     "type": "string",
     "pattern": rf"^(?:\*|[ \t,]*{_TAGS_PATTERN}(?:[ \t]*,[ \t,]*{_TAGS_PATTERN})*[ \t,]*)$",
 }
-_NUMBER: Schema = {"type": "number", "minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER}
+_NUMBER: Schema = {"type": "number", "minimum": -MAX_SAFE_INTEGER, "maximum": MAX_SAFE_INTEGER}
 _LINE: Schema = {
     "type": "string",
     "minLength": 1,
@@ -126,7 +126,7 @@ _DATA_TYPE: Schema = {
 _KEY: Schema = {
     "type": "string",
     "minLength": 1,
-    "maxLength": LONGEST_KEY,
+    "maxLength": MAX_KEY_LENGTH,
     "pattern": KEY_PATTERN,
     "description": "The name of the field for programs. It never changes.",
     "examples": ["loyalty_tier"],
@@ -167,11 +167,11 @@ _WRITABLE: Schema = {
     "custom_insertion_code": ref("InsertionCode"),
     "custom_value_expression": ref("ValueExpression"),
 }
-_ID: Schema = {"type": "integer", "minimum": 1, "maximum": LARGEST_INTEGER}
+_ID: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER}
 _ESP_FIELD_NAME: Schema = {
     "type": ["string", "null"],
     "minLength": 1,
-    "maxLength": LONGEST_ESP_FIELD_NAME,
+    "maxLength": MAX_ESP_FIELD_NAME_LENGTH,
     "description": "The ESP's name of the field. null for other sources.",
 }
 _MEMBERS: Schema = {

@@ -42,7 +42,7 @@ HASTY = Patience(deadline=2, connect_timeout=1, backoff=0.001)
 CERTIFICATE = Path(__file__).parent.parent / "esp" / "self_signed.pem"
 
 DRAFT = FieldDraft(name="City", key="city", data_type=DataType.TEXT)
-FIELD = evolve(DRAFT.defined(by=API, at=NOW).stored(FieldId(7), OURS), version=0)
+FIELD = evolve(DRAFT.define(by=API, at=NOW).with_id(FieldId(7), OURS), version=0)
 DOCUMENT = field_document(FIELD)
 TAG = f'"7-{epoch_milliseconds(NOW):x}"'
 

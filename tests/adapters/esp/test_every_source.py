@@ -115,7 +115,7 @@ class TestListing:
             name="Main",
             created_at=datetime.now(UTC),
         )
-        run = SyncRun.read(integration, account.reported, at=datetime.now(UTC))
+        run = SyncRun.from_report(integration, account.reported, at=datetime.now(UTC))
         plan = run.plan(integration, [])
         assert len(plan.created) + len(plan.refused) == len(account.reported)
         assert len(plan.created) >= 4

@@ -99,7 +99,7 @@ def test_any_json_is_read_or_refused(document):
                 name="Main",
                 created_at=NOW,
             )
-            plan = SyncRun.read(integration, reported, at=NOW).plan(integration, [])
+            plan = SyncRun.from_report(integration, reported, at=NOW).plan(integration, [])
             assert len(plan.created) + len(plan.refused) == len(reported)
 
 

@@ -28,12 +28,12 @@ NOW = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
 
 def a_definition(key: str = "city", **members: Any) -> FieldDefinition:
     draft = FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
-    return draft.defined(by=API, at=NOW)
+    return draft.define(by=API, at=NOW)
 
 
 def renaming(name: str) -> FieldChange:
     changes = FieldChanges(name=FieldName(name))
-    return lambda field: field.revised(changes, by=API, at=NOW)
+    return lambda field: field.with_changes(changes, by=API, at=NOW)
 
 
 def permit(_: RecipientField) -> None:

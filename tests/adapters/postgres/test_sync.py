@@ -24,7 +24,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
     StorageUnavailable,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan, SyncRun
 
@@ -190,7 +190,7 @@ def test_a_run_locks_the_catalog_only_after_it_is_planned(
     def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
         if not overtaking:  # Under the lock, this would wait for a second and fail.
             overtaking.append(storage.fields.add(ours, a_definition("town")))
-        return SyncRun.read(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
+        return SyncRun.from_report(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
 
     storage.integrations.sync(ours, integration.id, planner)
     stored = storage.fields.all(ours).fields
@@ -209,7 +209,7 @@ def test_a_run_is_planned_again_if_it_is_overtaken_and_in_the_end_under_the_lock
         if len(received) <= overtaken:
             with suppress(StorageUnavailable):
                 storage.fields.add(ours, a_definition(f"town_{len(received)}"))
-        return SyncRun.read(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
+        return SyncRun.from_report(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
 
     storage.integrations.sync(ours, integration.id, planner)
     assert received == list(range(1, 2 + min(overtaken, 3)))
@@ -227,7 +227,7 @@ def test_a_run_is_planned_again_if_another_run_that_changes_no_field_overtakes_i
         if len(received) == 1:
             run(storage, integration, "Old", 0, 30)
         at = found.last_synced_at or NOW
-        return SyncRun.read(found, a_report("New", 0, 30), at=at).plan(found, catalog)
+        return SyncRun.from_report(found, a_report("New", 0, 30), at=at).plan(found, catalog)
 
     storage.integrations.sync(ours, integration.id, planner)
     assert len(received) == 2
@@ -322,4 +322,4 @@ def test_ids_of_integrations_that_fields_had_before_the_table_are_not_given_agai
 
 def synced_by(integration_id: int, key: str) -> FieldDefinition:
     draft = FieldDraft(name=key, key=key, data_type=DataType.TEXT, esp_field_name=key)
-    return draft.defined(by=sync_of(IntegrationId(integration_id)), at=NOW)
+    return draft.define(by=sync_channel(IntegrationId(integration_id)), at=NOW)

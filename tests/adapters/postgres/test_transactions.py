@@ -57,7 +57,9 @@ def test_two_processes_see_each_others_changes_at_once(
     key = storage.api_keys.add(a_grant(ours))
     other = PostgresStorage(database)
     try:
-        assert other.api_keys.find(key.digest) == key.found(storage.fields.all(ours).revision)
+        assert other.api_keys.find(key.digest) == key.to_found_key(
+            storage.fields.all(ours).revision
+        )
         storage.api_keys.update(ours, key.id, lambda key: key.revoked(NOW))
         found = other.api_keys.find(key.digest)
         assert found is not None

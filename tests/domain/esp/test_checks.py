@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recipient_fields.domain import ADMINISTRATOR, API, DataType, IntegrationId, sync_of
+from recipient_fields.domain import ADMINISTRATOR, API, DataType, IntegrationId, sync_channel
 from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
@@ -185,7 +185,7 @@ def test_an_api_or_manual_field_can_be_doubtful(channel, make_field):
 
 def test_a_synced_field_is_not(make_field):
     field = make_field(
-        sync_of(IntegrationId(7)),
+        sync_channel(IntegrationId(7)),
         data_type=DataType.TEXT,
         custom_insertion_code="{{tier",
         custom_value_expression="points",

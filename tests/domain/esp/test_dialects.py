@@ -35,13 +35,13 @@ def test_every_form_names_the_field(dialect):
     assert dialect.forms
     for form in (*dialect.forms, *dialect.standard):
         assert re.search("NAME|VARIABLE", form.expression)
-        assert re.compile(form.names)
+        assert re.compile(form.pattern)
 
 
 @EVERY_DIALECT
 def test_what_a_dialect_says_of_names_is_a_sentence_about_its_esp(dialect):
-    assert bool(dialect.standard) is bool(dialect.standard_names)
-    for sentence in filter(None, (dialect.names, dialect.standard_names)):
+    assert bool(dialect.standard) is bool(dialect.standard_name_rule)
+    for sentence in filter(None, (dialect.name_rule, dialect.standard_name_rule)):
         assert dialect.title in sentence
         assert sentence[0].isupper()
         assert sentence.endswith(".")
@@ -55,5 +55,5 @@ def test_esps_are_called_as_they_call_themselves():
 
 
 def test_some_esps_list_only_the_fields_that_they_met():
-    sampling = [esp for esp, dialect in DIALECTS.items() if dialect.listing_is_sample]
+    sampling = [esp for esp, dialect in DIALECTS.items() if dialect.lists_fields_in_use_only]
     assert sampling == [Esp.KLAVIYO, Esp.CUSTOMER_IO]

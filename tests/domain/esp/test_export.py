@@ -17,7 +17,7 @@ from recipient_fields.domain import (
     FieldId,
     IntegrationId,
     RecipientField,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.domain.esp import (
     ContentNotExportable,
@@ -27,14 +27,14 @@ from recipient_fields.domain.esp import (
     RefusedPlaceholder,
     derive_snippet,
     export_content,
-    find_near_misses,
+    exportable_fields,
+    find_malformed_placeholders,
     find_placeholders,
-    insertable_with,
 )
 
 from .strategies import ANY_TEXT
 
-SYNC = sync_of(IntegrationId(7))
+SYNC = sync_channel(IntegrationId(7))
 
 
 @pytest.fixture(scope="session")
@@ -282,11 +282,11 @@ def test_a_number_field_is_exported_like_any_other(make_inserted):
 
 
 def test_one_email_holds_what_people_wrote_and_the_fields_of_one_integration(make_field):
-    channels = (API, ADMINISTRATOR, SYNC, sync_of(IntegrationId(8)))
+    channels = (API, ADMINISTRATOR, SYNC, sync_channel(IntegrationId(8)))
     api, manual, synced, other = (make_field(channel) for channel in channels)
     fields = (other, synced, manual, api)
-    assert insertable_with(fields, IntegrationId(7)) == (synced, manual, api)
-    assert insertable_with(fields, None) == (manual, api)
+    assert exportable_fields(fields, IntegrationId(7)) == (synced, manual, api)
+    assert exportable_fields(fields, None) == (manual, api)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_one_email_holds_what_people_wrote_and_the_fields_of_one_integration(mak
 )
 def test_what_only_looks_like_a_placeholder_is_found_with_its_place(inside):
     content = f"Hi {{{{recipient.city}}}},\n {{{{{inside}}}}}"
-    assert list(find_near_misses(content)) == [Placeholder(inside, 24, 2, 2)]
+    assert list(find_malformed_placeholders(content)) == [Placeholder(inside, 24, 2, 2)]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_what_only_looks_like_a_placeholder_is_found_with_its_place(inside):
     ],
 )
 def test_what_is_a_placeholder_or_looks_like_none_is_no_near_miss(content):
-    assert list(find_near_misses(content)) == []
+    assert list(find_malformed_placeholders(content)) == []
 
 
 def test_at_most_20_unknown_keys_are_told_what_was_probably_meant(make_inserted):

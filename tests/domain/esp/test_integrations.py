@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from attrs import evolve
 
-from recipient_fields.domain import IntegrationId, OrganizationId, sync_of
+from recipient_fields.domain import IntegrationId, OrganizationId, sync_channel
 from recipient_fields.domain.esp import (
     Esp,
     Integration,
@@ -26,7 +26,7 @@ def a_draft(name="Main list", **members):
 
 @pytest.fixture
 def integration():
-    return a_draft().stored(SEVEN, OURS)
+    return a_draft().with_id(SEVEN, OURS)
 
 
 @pytest.mark.parametrize(
@@ -58,17 +58,17 @@ def test_a_name_is_trimmed_and_composed(text, name, integration):
     ],
     ids=lambda value: ascii(value)[:20],
 )
-def test_a_name_that_is_not_one_line_of_255_is_refused(name, rule, integration, refused):
-    with refused(f"name: {rule}"):
+def test_a_name_that_is_not_one_line_of_255_is_refused(name, rule, integration, raises_violations):
+    with raises_violations(f"name: {rule}"):
         a_draft(name)
-    with refused(f"name: {rule}"):
+    with raises_violations(f"name: {rule}"):
         integration.renamed(name)
     with pytest.raises(InvalidIntegration):
         a_draft(name)
 
 
 def test_a_stored_integration_is_its_draft_under_an_id_that_never_ran():
-    assert a_draft().stored(SEVEN, OURS) == Integration(
+    assert a_draft().with_id(SEVEN, OURS) == Integration(
         id=SEVEN,
         organization_id=OURS,
         esp=Esp.MAILCHIMP,
@@ -91,9 +91,9 @@ def test_a_time_without_a_zone_is_a_defect(member, integration):
 
 
 def test_a_run_comes_through_the_channel_of_its_integration(integration):
-    assert integration.channel == sync_of(SEVEN)
-    assert integration.channel.owns(sync_of(SEVEN).origin("CITY"))
-    assert not integration.channel.owns(sync_of(IntegrationId(8)).origin("CITY"))
+    assert integration.channel == sync_channel(SEVEN)
+    assert integration.channel.owns(sync_channel(SEVEN).origin("CITY"))
+    assert not integration.channel.owns(sync_channel(IntegrationId(8)).origin("CITY"))
 
 
 def test_renaming_changes_nothing_else(integration):

@@ -17,7 +17,7 @@ from recipient_fields.domain.esp import (
     variable_clashes,
 )
 
-from .reading import Reading, liquid_code, name_in_condition, read
+from .snippet_parsers import ParsedSnippet, field_in_condition, parse_snippet, require_one_tag
 from .strategies import DEFAULTS, NAMES, ORDINARY_DEFAULTS, ORDINARY_NAMES
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
@@ -277,7 +277,7 @@ def test_a_name_that_can_not_be_a_standard_field_is_refused(esp, name):
 def test_an_unusual_name_has_its_form(esp, name, part):
     snippet = derive_snippet(esp, name)
     assert part in (snippet.prelude or snippet.value_expression)
-    assert read(esp, snippet) == Reading(name, None)
+    assert parse_snippet(esp, snippet) == ParsedSnippet(name, None)
 
 
 @pytest.mark.parametrize("word", LIQUID_WORDS.split())
@@ -300,7 +300,7 @@ def test_an_unusual_default_has_its_form(esp, default, part):
     name = TEXT[esp][0]
     snippet = derive_snippet(esp, name, default=default)
     assert part in snippet.insertion_code
-    assert read(esp, snippet) == Reading(name, default)
+    assert parse_snippet(esp, snippet) == ParsedSnippet(name, default)
 
 
 @pytest.mark.parametrize(("esp", "name", "rule"), REFUSED_NAMES)
@@ -373,7 +373,7 @@ def test_whatever_is_derived_names_that_field_once_and_shows_that_default(esp, d
         return
     if esp in {Esp.SENDGRID, Esp.ITERABLE}:
         assume(not name.startswith(PYBARS_MISREADS))
-    assert read(esp, snippet, standard=standard) == Reading(name, default)
+    assert parse_snippet(esp, snippet, standard=standard) == ParsedSnippet(name, default)
     assert isinstance(snippet.insertion_code, InsertionCode)
     assert isinstance(snippet.value_expression, ValueExpression)
     expression = snippet.value_expression
@@ -395,7 +395,7 @@ def test_a_condition_on_the_expression_asks_for_that_field_alone(esp, data):
         expression = derive_snippet(esp, name, standard=standard).value_expression
     except NoSafeForm:
         return
-    assert name_in_condition(esp, expression, standard=standard) == name
+    assert field_in_condition(esp, expression, standard=standard) == name
 
 
 @EVERY_ESP
@@ -406,7 +406,7 @@ def test_ordinary_names_and_defaults_are_never_refused(esp, data):
     assume(name not in DIALECTS[esp].reserved)
     snippet = derive_snippet(esp, name, default=default)
     if esp not in {Esp.SENDGRID, Esp.ITERABLE} or not name.startswith(PYBARS_MISREADS):
-        assert read(esp, snippet) == Reading(name, default)
+        assert parse_snippet(esp, snippet) == ParsedSnippet(name, default)
 
 
 @EVERY_ESP
@@ -434,10 +434,13 @@ def test_a_default_that_would_hide_a_value_is_refused_unless_it_says_the_same(es
     name = TEXT[esp][0]
     shown = HIDDEN.get(esp, {}).get(data_type)
     if shown is None:
-        assert read(esp, derive_snippet(esp, name, data_type=data_type, default="7")).default == "7"
+        assert (
+            parse_snippet(esp, derive_snippet(esp, name, data_type=data_type, default="7")).default
+            == "7"
+        )
         return
     derived = derive_snippet(esp, name, data_type=data_type, default=shown)
-    assert read(esp, derived) == Reading(name, shown)
+    assert parse_snippet(esp, derived) == ParsedSnippet(name, shown)
     with pytest.raises(NoSafeForm) as refused:
         derive_snippet(esp, name, data_type=data_type, default="7")
     assert violations(refused.value) == ["default: not_applicable"]
@@ -452,7 +455,7 @@ def test_a_liquid_default_leaves_false_and_zero_as_they_are(esp, root):
         (DataType.NUMBER, "none", 0, "0"),
     ]:
         code = derive_snippet(esp, "vip", data_type=data_type, default=default).insertion_code
-        assert liquid.parse(liquid_code(esp, code)).render(**{root: {"vip": value}}) == shown
+        assert liquid.parse(require_one_tag(esp, code)).render(**{root: {"vip": value}}) == shown
 
 
 class TestVariableClashes:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
-    LONGEST_KEY,
-    MOST_ALLOWED_VALUES,
+    MAX_ALLOWED_VALUES,
+    MAX_KEY_LENGTH,
     AllowedValues,
     DataType,
     FieldDraft,
@@ -24,7 +24,7 @@ from recipient_fields.domain import (
     IntegrationId,
     InvalidInput,
     OrganizationId,
-    sync_of,
+    sync_channel,
 )
 from recipient_fields.domain.esp import (
     DIALECTS,
@@ -45,7 +45,7 @@ OURS = OrganizationId(1)
 SEVEN, EIGHT = IntegrationId(7), IntegrationId(8)
 SAMPLED = {Esp.KLAVIYO, Esp.CUSTOMER_IO}
 TWICE = "The ESP reports this field twice."
-KEYS_TAKEN = "Other fields have the keys that this name gives: first_name, first_name_7."
+KEYS_TAKEN = "Other fields have the keys that are derived from this name: first_name, first_name_7."
 NO_KEY = (
     "No key can be derived from this name. Rename the field in the ESP: use letters a-z and digits"
     " 0-9, with or without accents, and do not begin with sys_."
@@ -54,7 +54,7 @@ EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 
 
 def an_integration(esp=Esp.HUBSPOT, integration_id=SEVEN):
-    return IntegrationDraft(esp=esp, name="Main", created_at=NOON).stored(integration_id, OURS)
+    return IntegrationDraft(esp=esp, name="Main", created_at=NOON).with_id(integration_id, OURS)
 
 
 def reported(name, /, data_type=DataType.TEXT, **members):
@@ -71,14 +71,14 @@ class Account:
 
     def plan(self, *report, at=NOON):
         report = [reported(each) if isinstance(each, str) else each for each in report]
-        run = SyncRun.read(self.integration, report, at=at)
+        run = SyncRun.from_report(self.integration, report, at=at)
         return run.plan(self.integration, self.catalog)
 
     def sync(self, *report, at=NOON):
         plan = self.plan(*report, at=at)
         updated = {field.id: field for field in plan.updated}
         kept = [field for field in self.catalog if field not in plan.removed]
-        created = [each.stored(FieldId(next(self.ids)), OURS) for each in plan.created]
+        created = [each.with_id(FieldId(next(self.ids)), OURS) for each in plan.created]
         self.catalog = (*(updated.get(field.id, field) for field in kept), *created)
         self.integration = plan.integration
         return plan
@@ -86,11 +86,11 @@ class Account:
     @property
     def fields(self):
         """The integration's."""
-        return [field for field in self.catalog if sync_of(SEVEN).owns(field.origin)]
+        return [field for field in self.catalog if sync_channel(SEVEN).owns(field.origin)]
 
     @property
     def others(self):
-        return [field for field in self.catalog if not sync_of(SEVEN).owns(field.origin)]
+        return [field for field in self.catalog if not sync_channel(SEVEN).owns(field.origin)]
 
     @property
     def keys(self):
@@ -102,7 +102,7 @@ def another(key, by=API, field_id=1):
     """A field of another origin, or of another integration."""
     synced = {} if by.integration_id is None else {"esp_field_name": key}
     draft = FieldDraft(name=key, key=key, data_type=DataType.TEXT, **synced)
-    return draft.defined(by=by, at=NOON).stored(FieldId(field_id), OURS)
+    return draft.define(by=by, at=NOON).with_id(FieldId(field_id), OURS)
 
 
 def changes(plan):
@@ -131,7 +131,7 @@ class TestAFieldThatIsNew:
             custom_insertion_code="{{ contact.plan_months }}",
             custom_value_expression="contact.plan_months",
             esp_field_name="plan_months",
-        ).defined(by=sync_of(SEVEN), at=NOON)
+        ).define(by=sync_channel(SEVEN), at=NOON)
         assert field.insertable
 
     @pytest.mark.parametrize("label", [None, "", " ", "\u3000\t"])
@@ -240,7 +240,7 @@ def test_only_where_the_listing_is_a_sample_what_is_not_listed_stays(esp):
 
 
 def test_two_integrations_of_one_organization_keep_out_of_each_other_s_way():
-    theirs = another("city", sync_of(EIGHT))
+    theirs = another("city", sync_channel(EIGHT))
     account = Account(Esp.HUBSPOT, theirs)
     account.sync("city")
     assert account.keys == {"city": "city_7"}
@@ -248,7 +248,7 @@ def test_two_integrations_of_one_organization_keep_out_of_each_other_s_way():
     assert account.catalog == (theirs,)
 
 
-@pytest.mark.parametrize("other", [API, ADMINISTRATOR, sync_of(EIGHT)])
+@pytest.mark.parametrize("other", [API, ADMINISTRATOR, sync_channel(EIGHT)])
 def test_fields_of_another_origin_are_neither_touched_nor_taken_for_ours(other):
     field = another("city", other)
     account = Account(Esp.HUBSPOT, field)
@@ -270,7 +270,7 @@ class TestTheKeyOfANewField:
             (Esp.KLAVIYO, "$source", "source_7"),
             (Esp.HUBSPOT, "id", "id_7"),
             (Esp.HUBSPOT, "endfor", "endfor_7"),
-            (Esp.HUBSPOT, "n" * 100, "n" * LONGEST_KEY),
+            (Esp.HUBSPOT, "n" * 100, "n" * MAX_KEY_LENGTH),
         ],
     )
     def test_is_what_its_name_gives_and_with_our_id_where_that_is_reserved(self, esp, name, key):
@@ -298,7 +298,7 @@ class TestTheKeyOfANewField:
         [("Größe", "gro_e"), ("Tier 日本", "tier"), ("Størrelse", "st_rrelse")],
     )
     def test_that_an_earlier_version_derived_in_another_way_stays(self, name, stored_key):
-        stored = another(stored_key, sync_of(SEVEN))
+        stored = another(stored_key, sync_channel(SEVEN))
         stored = evolve(stored, origin=evolve(stored.origin, esp_field_name=name))
         account = Account(Esp.KLAVIYO, stored)
 
@@ -325,7 +325,7 @@ class TestTheKeyOfANewField:
         assert account.keys == {"city": "city_7"}
 
     def test_of_the_longest_kind_is_cut_for_our_id(self):
-        taken = "n" * LONGEST_KEY
+        taken = "n" * MAX_KEY_LENGTH
         account = Account(Esp.HUBSPOT, another(taken))
         account.sync("n" * 100)
         assert list(account.keys.values()) == ["n" * 61 + "_7"]
@@ -363,7 +363,7 @@ class TestTheKeyOfANewField:
         assert account.keys == {"first name": "first_name", "first-name": "first_name_7"}
 
     def test_with_the_largest_id_is_a_key_too(self):
-        account = Account(Esp.HUBSPOT, another("n" * LONGEST_KEY))
+        account = Account(Esp.HUBSPOT, another("n" * MAX_KEY_LENGTH))
         account.integration = an_integration(integration_id=IntegrationId(2**53 - 1))
         (field,) = account.plan("n" * 100).created
         assert field.key == "n" * 46 + "_9007199254740991"
@@ -405,7 +405,7 @@ class TestARefusal:
             {"allowed_values": ["a", "a"]},
             {"allowed_values": ["a", 1]},
             {"allowed_values": "abc"},
-            {"allowed_values": [f"{n}" for n in range(MOST_ALLOWED_VALUES + 1)]},
+            {"allowed_values": [f"{n}" for n in range(MAX_ALLOWED_VALUES + 1)]},
             {"allowed_values": [None]},
             {"allowed_values": ["\ud800"]},
             {"data_type": DataType.BOOLEAN, "allowed_values": [True, False]},
@@ -477,7 +477,7 @@ class TestSalesforceVariables:
         account = Account(Esp.SALESFORCE)
         plan = account.sync("First Name", "first_name", "First-Name", "City")
         assert account.keys == {"First Name": "first_name", "City": "city"}
-        reason = "Its variable @First_Name already stands for First Name."
+        reason = "The field First Name already has the variable @First_Name."
         assert refusals(plan) == {"first_name": reason, "First-Name": reason}
 
     def test_stand_for_the_stored_name_whatever_comes_first_later(self):
@@ -563,7 +563,7 @@ class TestTwinsOfOneName:
 
 def test_a_run_can_be_planned_again_upon_another_catalog():
     integration = an_integration()
-    run = SyncRun.read(integration, iter([reported("city")]), at=NOON)
+    run = SyncRun.from_report(integration, iter([reported("city")]), at=NOON)
     (first,) = run.plan(integration, ()).created
     (second,) = run.plan(integration, (another("city"),)).created
     (third,) = run.plan(integration, ()).created
@@ -618,7 +618,7 @@ def reports(draw, esp, names=None):
 def courses(draw):
     """An account with fields of other origins, and what its ESP reports at several times."""
     esp = draw(st.sampled_from(Esp))
-    origins = (API, ADMINISTRATOR, sync_of(EIGHT))
+    origins = (API, ADMINISTRATOR, sync_channel(EIGHT))
     keys = st.sampled_from(["city", "city_7", "first_name", "id_7", "x" * 63, "email"])
     others = [
         another(key, draw(st.sampled_from(origins)), field_id)
@@ -742,4 +742,4 @@ def test_whatever_is_reported_is_told_of_exactly_once(course):
 
 
 def test_the_dialects_that_list_samples_are_those_of_the_documentation():
-    assert {esp for esp, dialect in DIALECTS.items() if dialect.listing_is_sample} == SAMPLED
+    assert {esp for esp, dialect in DIALECTS.items() if dialect.lists_fields_in_use_only} == SAMPLED

@@ -66,7 +66,7 @@ class DuckdbApiKeyRepository:
     ) -> ApiKey:
         with self._database.writing() as connection:
             key = _get(connection, organization_id, key_id)
-            key = key.ending_like(change(key))
+            key = key.with_validity_of(change(key))
             _store_end(connection, key)
             return key
 
@@ -76,7 +76,7 @@ class DuckdbApiKeyRepository:
         with self._database.writing() as connection:
             key = _get(connection, organization_id, key_id)
             replaced, grant = succession(key)
-            replaced = key.ending_like(replaced)
+            replaced = key.with_validity_of(replaced)
             _store_end(connection, replaced)
             return replaced, _add(connection, grant)
 
@@ -116,7 +116,7 @@ def _add(connection: Connection, grant: KeyGrant) -> ApiKey:
         "expires_at": milliseconds(grant.expires_at),
     }
     insert(connection, "api_keys", row)
-    return grant.stored(key_id)
+    return grant.with_id(key_id)
 
 
 def _store_end(connection: Connection, key: ApiKey) -> None:

@@ -143,7 +143,7 @@ def _find(
 def _insert(
     connection: Connection, organization_id: OrganizationId, definition: FieldDefinition
 ) -> RecipientField:
-    field = definition.stored(FieldId(next_id(connection, "field_ids")), organization_id)
+    field = definition.with_id(FieldId(next_id(connection, "field_ids")), organization_id)
     insert(connection, "recipient_fields", field_values(field))
     return field
 

@@ -53,7 +53,7 @@ class DuckdbIntegrationRepository:
                 "created_at": epoch_milliseconds(draft.created_at),
             }
             insert(connection, "integrations", row)
-            return draft.stored(integration_id, organization_id)
+            return draft.with_id(integration_id, organization_id)
 
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
@@ -72,7 +72,7 @@ class DuckdbIntegrationRepository:
     ) -> tuple[RecipientField, ...]:
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
-            fields = integration.own(catalog(connection, organization_id).fields)
+            fields = integration.filter_fields(catalog(connection, organization_id).fields)
             check(fields)
             replace_fields(connection, organization_id, removed=fields)
             connection.execute("DELETE FROM integrations WHERE id = ?", [integration.id])

@@ -1,4 +1,4 @@
-"""What a caller expects of a field's version before it changes (RFC 9110, section 13)."""
+"""Preconditions of a change: which version the field must have (RFC 9110, section 13)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class AnyVersion(Enum):
 
 
 ANY_VERSION: Final = AnyVersion.ANY_VERSION
-"""Whatever version exists: the `*` of `If-Match: *`."""
+"""Matches every version, like the `*` of `If-Match: *`."""
 
 Versions: TypeAlias = frozenset[str] | AnyVersion
 
 
 @frozen
 class Precondition:
-    """When a change may go ahead.
+    """The condition of a change, like `If-Match` and `If-None-Match`.
 
-    `match`: the field exists, in one of these versions. `none_match`: it does not exist in any of
-    these. Versions are the tags that `RecipientField.version_tag` gives.
+    `match` requires that the field exists in one of these versions. `none_match` requires that it
+    exists in none of them. A version is the value of `RecipientField.version_tag`.
     """
 
     match: Versions | None = None
@@ -46,7 +46,7 @@ class Precondition:
             raise VersionConflict(current)
 
     def excludes(self, current: str | None) -> bool:
-        """Is version `current` one that the caller already has?"""
+        """Return whether `none_match` contains the version `current`."""
         return self.none_match is not None and _among(current, self.none_match)
 
 

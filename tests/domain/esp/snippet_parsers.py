@@ -1,0 +1,268 @@
+"""Parsers of snippets, one per dialect: they return the field and the default of a snippet.
+
+They use the real template engines (Liquid, Jinja2, Handlebars) if there are Python versions, and
+strict regular expressions for the other dialects. A parser fails unless the snippet is exactly one
+construct of its dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jinja2
+import liquid
+import pybars
+from attrs import frozen
+from jinja2 import nodes
+
+from recipient_fields.domain.esp import Esp, Snippet
+
+
+@frozen
+class ParsedSnippet:
+    """The field that a snippet inserts, and the default that it inserts for a missing value."""
+
+    name: str
+    default: str | None
+
+
+def parse_snippet(esp: Esp, snippet: Snippet, *, standard: bool = False) -> ParsedSnippet:
+    return PARSERS[esp](snippet, standard)
+
+
+def match(pattern: str, text: str) -> re.Match[str]:
+    found = re.fullmatch(pattern, text, re.DOTALL)
+    if found is None:
+        raise ValueError(f"not {pattern}: {text!r}")
+    return found
+
+
+def only_item(items: Any) -> Any:
+    (item,) = items
+    return item
+
+
+# AMPscript: a block or inline code ends at the first closing delimiter, even inside a string.
+
+AMPSCRIPT_STRING = r'"((?:[^"]|"")*)"'
+
+
+def parse_ampscript(snippet: Snippet, standard: bool) -> ParsedSnippet:
+    block, inline = snippet.prelude or "", snippet.insertion_code
+    assert block.count("%%") == inline.count("%%") == 2
+    block = match(r"%%\[ (.*) \]%%", block)[1]
+    inline = match(r"%%=(.*)=%%", inline)[1]
+    variable, name = match(
+        rf"SET (@[A-Za-z0-9_]+) = AttributeValue\({AMPSCRIPT_STRING}\)", block
+    ).groups()
+    used = snippet.value_expression
+    assert used == variable
+    if inline == f"v({used})":
+        return ParsedSnippet(name.replace('""', '"'), None)
+    default = match(rf"IIf\(Empty\({used}\), {AMPSCRIPT_STRING}, {used}\)", inline)[1]
+    return ParsedSnippet(name.replace('""', '"'), default.replace('""', '"'))
+
+
+# Merge tags: text and tags alternate.
+
+
+def split_merge_tags(code: str, tag: str) -> tuple[list[str], list[str]]:
+    parts = re.split(tag, code, flags=re.DOTALL)
+    return parts[::2], parts[1::2]
+
+
+def default_of_conditional(texts: list[str], tags: list[str], *keywords: str) -> str:
+    """Return the default in `if, value, else, default, end`.
+
+    `keywords` are the tags for if, else and end.
+    """
+    assert [tags[0], *tags[2:]] == list(keywords)
+    assert texts[:3] == ["", "", ""]
+    assert texts[4:] == [""]
+    return texts[3]
+
+
+def parse_mailchimp(snippet: Snippet, standard: bool) -> ParsedSnippet:
+    texts, tags = split_merge_tags(snippet.insertion_code, r"\*\|(.*?)\|\*")
+    if len(tags) == 1:
+        assert texts == ["", ""]
+        return ParsedSnippet(tags[0], None)
+    return ParsedSnippet(
+        tags[1], default_of_conditional(texts, tags, f"IF:{tags[1]}", "ELSE:", "END:IF")
+    )
+
+
+def parse_activecampaign(snippet: Snippet, standard: bool) -> ParsedSnippet:
+    texts, tags = split_merge_tags(snippet.insertion_code, r"%(.*?)%")
+    if len(tags) == 1:
+        assert texts == ["", ""]
+        return ParsedSnippet(tags[0], None)
+    opening = f"IF {snippet.value_expression} != ''"
+    assert snippet.value_expression == f"${tags[1]}"
+    return ParsedSnippet(tags[1], default_of_conditional(texts, tags, opening, "ELSE", "/IF"))
+
+
+# Django: a tag ends at the first closing delimiter, even inside a string.
+
+DJANGO_FILTER = r"""\|(?P<filter>\w+):(?:"(?P<double>[^"\\]*)"|'(?P<single>[^'\\]*)')"""
+
+
+def parse_django(code: str) -> tuple[str, list[tuple[str, str]]]:
+    before, tag, after = re.split(r"(\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\})", code)
+    assert (before, after) == ("", "")
+    variable, filters = match(r"([\w.]+)(.*)", match(r"\{\{(.*)\}\}", tag)[1].strip()).groups()
+    assert "._" not in f".{variable}"
+    found = list(re.finditer(DJANGO_FILTER, filters, re.DOTALL))
+    assert "".join(each[0] for each in found) == filters
+    return variable, [(each["filter"], each["double"] or each["single"] or "") for each in found]
+
+
+def parse_klaviyo(snippet: Snippet, standard: bool) -> ParsedSnippet:
+    variable, filters = parse_django(snippet.insertion_code)
+    if not standard:
+        assert variable == "person"
+        lookup, variable = filters.pop(0)
+        assert lookup == "lookup"
+    assert [name for name, _ in filters] in ([], ["default"])
+    return ParsedSnippet(variable, filters[0][1] if filters else None)
+
+
+def parse_brevo(snippet: Snippet, standard: bool) -> ParsedSnippet:
+    variable, filters = parse_django(snippet.insertion_code)
+    assert [name for name, _ in filters] in ([], ["default"])
+    name = jinja_attribute(jinja_expression(f"{{{{ {variable} }}}}"))
+    return ParsedSnippet(name, filters[0][1] if filters else None)
+
+
+# HubL and the variables of Brevo: the parser of Jinja2.
+
+
+def jinja_expression(code: str) -> nodes.Node:
+    output = only_item(jinja2.Environment(autoescape=True).parse(code).body)
+    assert isinstance(output, nodes.Output)
+    return only_item(output.nodes)
+
+
+def jinja_attribute(expression: nodes.Node) -> str:
+    assert isinstance(expression, nodes.Getattr)
+    assert isinstance(expression.node, nodes.Name)
+    assert expression.node.name == "contact"
+    return expression.attr
+
+
+def parse_hubspot(snippet: Snippet, standard: bool) -> ParsedSnippet:
+    expression = jinja_expression(snippet.insertion_code)
+    if isinstance(expression, nodes.Getattr):
+        return ParsedSnippet(jinja_attribute(expression), None)
+    assert isinstance(expression, nodes.Call)
+    assert isinstance(expression.node, nodes.Name)
+    assert expression.node.name == "personalization_token"
+    token, default = (argument.as_const() for argument in expression.args)
+    return ParsedSnippet(jinja_attribute(jinja_expression(f"{{{{ {token} }}}}")), default)
+
+
+# Liquid: python-liquid, after a conversion of Braze's ${name}.
+
+
+def braze_as_liquid(code: str) -> str:
+    assert not re.search(r"-\}|\{-", code)  # white space control
+    code = re.sub(r"custom_attribute\.\$\{([^{}]*)\}", r'custom_attribute["\1"]', code)
+    return re.sub(r"\$\{([^{}]*)\}", r'standard_attribute["\1"]', code)
+
+
+def require_one_tag(esp: Esp, code: str) -> str:
+    """Return the code as Liquid. It must be one tag for Ruby's parser, which ends tags earlier."""
+    if esp is Esp.BRAZE:
+        code = braze_as_liquid(code)
+    tags = re.findall(r"\{\{.*?\}\}?|\{%.*?%\}", code, re.DOTALL)
+    assert tags == [code]
+    return code
+
+
+def liquid_parser(esp: Esp, root: str) -> Callable[[Snippet, bool], ParsedSnippet]:
+    def parse(snippet: Snippet, standard: bool) -> ParsedSnippet:
+        template = liquid.parse(require_one_tag(esp, snippet.insertion_code))
+        attributes = "standard_attribute" if standard and esp is Esp.BRAZE else root
+        analysis = template.analyze()
+        assert set(analysis.variables) == {attributes}
+        attributes, name = only_item(analysis.variables[attributes]).segments
+        assert template.render(**{attributes: {name: "shown"}}) == "shown"
+        missing = template.render(**{attributes: {}})
+        assert list(analysis.filters) in ([], ["default"])
+        return ParsedSnippet(name, missing if analysis.filters else None)
+
+    return parse
+
+
+# Conditions evaluate value expressions. A tag ends at the first closing delimiter.
+
+
+def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> str:
+    """Return the field of a condition on the expression, in a dialect with braces."""
+    condition = f"{{% if {expression} == 1 %}}yes{{% endif %}}"
+    tags = re.findall(r"\{%.*?%\}", condition, re.DOTALL)
+    assert tags == [f"{{% if {expression} == 1 %}}", "{% endif %}"]
+    if esp is Esp.KLAVIYO:
+        return parse_klaviyo(Snippet(f"{{{{ {expression} }}}}", expression), standard).name
+    if esp in {Esp.HUBSPOT, Esp.BREVO}:
+        test = only_item(jinja2.Environment(autoescape=True).parse(condition).body).test
+        return jinja_attribute(test.expr)
+    if esp is Esp.BRAZE:
+        condition = braze_as_liquid(condition)
+    variables = liquid.parse(condition).analyze().variables
+    return only_item(only_item(variables.values())).segments[1]
+
+
+# Handlebars: pybars3, with helpers that record their arguments.
+
+
+class Attributes(dict[str, Any]):
+    """A mapping with every key, at every depth. Each item renders its path."""
+
+    def __init__(self, *path: str) -> None:
+        super().__init__()
+        self.path = path
+
+    def get(self, key: str, default: object = None) -> Any:
+        return Attributes(*self.path, key)
+
+    __getitem__ = get
+
+    def __str__(self) -> str:
+        return "".join(f"<{key}>" for key in self.path)
+
+
+def handlebars_parser(helper: str, prefix: str) -> Callable[[Snippet, bool], ParsedSnippet]:
+    def parse(snippet: Snippet, standard: bool) -> ParsedSnippet:
+        calls: list[tuple[Any, str]] = []
+
+        def called(this: object, value: Any, literal: str) -> str:
+            calls.append((value, match(f"{prefix}(.*)", literal)[1]))
+            return "helped"
+
+        code = snippet.insertion_code
+        raw = code.replace("{{", "{{{", 1).removesuffix("}}") + "}}}"
+        shown = pybars.Compiler().compile(raw)(Attributes(), helpers={helper: called})
+        if not calls:
+            return ParsedSnippet(".".join(match("(<.*>)", str(shown))[1][1:-1].split("><")), None)
+        assert shown == "helped"
+        value, default = only_item(calls)
+        return ParsedSnippet(".".join(value.path), default)
+
+    return parse
+
+
+PARSERS: Mapping[Esp, Callable[[Snippet, bool], ParsedSnippet]] = {
+    Esp.SALESFORCE: parse_ampscript,
+    Esp.MAILCHIMP: parse_mailchimp,
+    Esp.KLAVIYO: parse_klaviyo,
+    Esp.BRAZE: liquid_parser(Esp.BRAZE, "custom_attribute"),
+    Esp.CUSTOMER_IO: liquid_parser(Esp.CUSTOMER_IO, "customer"),
+    Esp.HUBSPOT: parse_hubspot,
+    Esp.SENDGRID: handlebars_parser("insert", "default="),
+    Esp.ITERABLE: handlebars_parser("defaultIfEmpty", ""),
+    Esp.BREVO: parse_brevo,
+    Esp.ACTIVECAMPAIGN: parse_activecampaign,
+}
