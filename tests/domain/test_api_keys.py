@@ -1,4 +1,4 @@
-"""API keys: their format, their secrecy, and their life."""
+"""API keys: format, secrecy, lifetime and rotation."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def issued(granted):
 
 
 class TestTheFormat:
-    def test_admits_the_contract_s_example(self):
+    def test_accepts_the_example_of_the_contract(self):
         assert PlainKey.parse(EXAMPLE).reveal() == EXAMPLE
 
-    def test_is_that_of_a_generated_key(self):
+    def test_matches_a_generated_key(self):
         text = PlainKey.generate().reveal()
         assert text.startswith("rfk_")
         assert len(text) == len(EXAMPLE)
@@ -78,7 +78,7 @@ class TestTheFormat:
         text = PlainKey.generate().reveal()
         assert text == with_checksum(text[:36])
 
-    def test_of_a_generated_key_is_found_again(self):
+    def test_of_a_generated_key_can_be_parsed(self):
         keys = [PlainKey.generate() for _ in range(100)]
         assert [PlainKey.parse(key.reveal()).digest for key in keys] == [key.digest for key in keys]
 
@@ -86,18 +86,18 @@ class TestTheFormat:
         assert len({PlainKey.generate().reveal() for _ in range(1_000)}) == 1_000
 
     @pytest.mark.parametrize("place", range(len(EXAMPLE)))
-    def test_refuses_every_mistyped_character(self, place):
+    def test_rejects_every_mistyped_character(self, place):
         typed = (EXAMPLE[:place] + c + EXAMPLE[place + 1 :] for c in map(chr, range(256)))
         assert [t for t in typed if PlainKey.parse(t) is not None] == [EXAMPLE]
 
     @given(place=st.integers(0, len(EXAMPLE) - 1), character=st.characters(codec=None))
-    def test_refuses_a_mistyped_character_in_any_generated_key(self, place, character):
+    def test_rejects_a_mistyped_character_in_any_generated_key(self, place, character):
         text = PlainKey.generate().reveal()
         typed = text[:place] + character + text[place + 1 :]
         assert (PlainKey.parse(typed) is None) is (typed != text)
 
     @pytest.mark.parametrize("place", range(len(EXAMPLE) - 1))
-    def test_refuses_characters_that_changed_places(self, place):
+    def test_rejects_swapped_characters(self, place):
         swapped = EXAMPLE[:place] + EXAMPLE[place + 1] + EXAMPLE[place] + EXAMPLE[place + 2 :]
         assert (PlainKey.parse(swapped) is None) is (swapped != EXAMPLE)
 
@@ -110,27 +110,27 @@ class TestTheFormat:
         ],
         ids=ascii,
     )
-    def test_refuses_anything_else(self, text):
+    def test_rejects_any_other_text(self, text):
         assert PlainKey.parse(text) is None
 
     @pytest.mark.parametrize(
         "text", ["", "rfk_", "rfk_" + "0" * 31, "rfk_" + "0" * 33, "RFK_" + "0" * 32, "0" * 36]
     )
-    def test_refuses_another_length_or_beginning_even_with_the_right_checksum(self, text):
+    def test_rejects_another_length_or_prefix_even_with_the_right_checksum(self, text):
         assert PlainKey.parse(with_checksum("rfk_" + "0" * 32)) is not None
         assert PlainKey.parse(with_checksum(text)) is None
 
     @given(st.text(st.characters(codec=None)) | st.text(BASE_62, min_size=38, max_size=38))
-    def test_refuses_arbitrary_text(self, text):
+    def test_rejects_arbitrary_text(self, text):
         assert PlainKey.parse(text) is None
         assert PlainKey.parse("rfk_" + text) is None
 
 
 class TestAPlainKey:
-    def test_is_known_to_storages_by_its_sha_256(self):
+    def test_has_its_sha_256_as_digest(self):
         assert PlainKey.parse(EXAMPLE).digest == sha256(EXAMPLE.encode()).digest()
 
-    def test_is_displayed_by_its_ends(self):
+    def test_is_displayed_with_its_first_and_last_characters(self):
         assert PlainKey.parse(EXAMPLE).display == "rfk_0123…uoEA"
 
     @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ class TestAPlainKey:
             *(lambda key: str(attrs.astuple(IssuedKey(None, key))), lambda key: repr({key: key})),
         ],
     )
-    def test_does_not_show_itself(self, show):
+    def test_is_not_revealed_by_formatting(self, show):
         assert EXAMPLE[8:-4] not in str(show(PlainKey.parse(EXAMPLE)))
 
     @pytest.mark.parametrize("open_up", [vars, attrs.asdict, attrs.fields_dict, json.dumps, iter])
-    def test_can_not_be_opened_by_what_opens_records(self, open_up):
+    def test_can_not_be_serialized(self, open_up):
         with pytest.raises((TypeError, attrs.exceptions.NotAnAttrsClassError)):
             open_up(PlainKey.parse(EXAMPLE))
 
@@ -158,9 +158,9 @@ class TestAPlainKey:
             raise ValueError(issued, key)  # noqa: TRY301
         except ValueError as error:
             shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-        told = "".join(shown.format())
-        assert "<PlainKey rfk_" in told
-        assert key.reveal()[8:-4] not in told
+        text = "".join(shown.format())
+        assert "<PlainKey rfk_" in text
+        assert key.reveal()[8:-4] not in text
 
     def test_is_not_in_a_log(self, caplog):
         key = PlainKey.generate()
@@ -200,15 +200,15 @@ class TestAGrant:
         ],
         ids=ascii,
     )
-    def test_of_another_name_is_refused(self, name, rule, granted, raises_violations):
+    def test_with_an_invalid_name_is_rejected(self, name, rule, granted, raises_violations):
         with raises_violations(f"name: {rule}"):
             granted(name=name)
 
     @pytest.mark.parametrize("lifetime", [MIN_LIFETIME, DEFAULT_LIFETIME, MAX_LIFETIME])
-    def test_ends_after_its_lifetime(self, lifetime, granted, noon):
+    def test_expires_after_its_lifetime(self, lifetime, granted, noon):
         assert granted(lifetime=lifetime).expires_at == noon + lifetime
 
-    def test_without_a_lifetime_never_ends(self, granted):
+    def test_without_a_lifetime_never_expires(self, granted):
         assert granted(lifetime=None).expires_at is None
 
     @pytest.mark.parametrize(
@@ -219,30 +219,30 @@ class TestAGrant:
         ],
         ids=str,
     )
-    def test_of_another_lifetime_is_refused(self, lifetime, granted, raises_violations):
+    def test_with_an_invalid_lifetime_is_rejected(self, lifetime, granted, raises_violations):
         with raises_violations("expires_in: out_of_range"):
             granted(lifetime=lifetime)
 
-    def test_ends_at_a_whole_millisecond(self, granted, noon):
+    def test_expires_at_a_whole_millisecond(self, granted, noon):
         assert granted(lifetime=SECOND + timedelta(microseconds=999)).expires_at == noon + SECOND
 
-    def test_is_told_in_whole_milliseconds_whatever_the_clock_gives(self, issued, granted, noon):
+    def test_has_times_in_whole_milliseconds_for_any_clock(self, issued, granted, noon):
         finer = noon + timedelta(microseconds=999)
         assert granted(at=finer).created_at == noon
         key = attrs.evolve(issued(), last_used_at=finer, revoked_at=finer)
         assert (key.last_used_at, key.revoked_at) == (noon, noon)
 
-    def test_permits_what_storages_know_by_these_names(self):
+    def test_has_an_access_with_one_of_these_stored_names(self):
         assert [access.value for access in Access] == ["read_write", "read_only"]
 
-    def test_has_the_bounds_of_the_contract(self):
+    def test_has_the_limits_of_the_contract(self):
         assert timedelta(seconds=1) == MIN_LIFETIME
         assert timedelta(days=90) == DEFAULT_LIFETIME
         assert timedelta(days=366) == MAX_LIFETIME
         assert timedelta(hours=24) == DEFAULT_GRACE_PERIOD
         assert timedelta(days=7) == MAX_GRACE_PERIOD
 
-    def test_is_stored_unused_and_unrevoked(self, granted):
+    def test_is_neither_used_nor_revoked_when_stored(self, granted):
         key = granted().with_id(ApiKeyId(5))
         assert (key.id, key.last_used_at, key.revoked_at) == (5, None, None)
         assert key.to_found_key(0).credential == Credential(ACME, ApiKeyId(5), Access.READ_WRITE)
@@ -258,14 +258,14 @@ class TestAKey:
             (DAY + MILLISECOND, KeyState.EXPIRED),
         ],
     )
-    def test_is_active_before_its_end(self, age, state, issued, noon):
+    def test_is_active_before_its_expiry(self, age, state, issued, noon):
         assert issued(lifetime=DAY).state(noon + age) is state
 
-    def test_without_an_end_stays_active(self, issued, noon):
+    def test_without_an_expiry_stays_active(self, issued, noon):
         assert issued(lifetime=None).state(noon + 10_000 * DAY) is KeyState.ACTIVE
 
     @pytest.mark.parametrize("age", [-DAY, timedelta(), 2 * DAY])
-    def test_once_revoked_is_revoked_at_any_time(self, age, issued, noon):
+    def test_is_revoked_at_any_time_after_a_revocation(self, age, issued, noon):
         assert issued().revoked(noon).state(noon + age) is KeyState.REVOKED
 
     def test_is_revoked_once(self, issued, noon):
@@ -273,23 +273,23 @@ class TestAKey:
         assert revoked.revoked_at == noon
         assert revoked.revoked(noon + DAY) is revoked
 
-    def test_takes_its_end_and_its_revocation_from_a_change_and_nothing_else(self, issued, noon):
+    def test_takes_only_the_expiry_and_the_revocation_from_a_change(self, issued, noon):
         key = issued(lifetime=30 * DAY)
         changed = attrs.evolve(key, name="Other", access=Access.READ_ONLY, expires_at=noon + DAY)
         ended = key.with_validity_of(changed.revoked(noon + SECOND))
         assert (ended.expires_at, ended.revoked_at) == (noon + DAY, noon + SECOND)
         assert attrs.evolve(ended, expires_at=key.expires_at, revoked_at=None) == key
 
-    def test_that_may_write_may_write(self):
+    def test_with_write_access_may_write(self):
         Credential(ACME, ApiKeyId(1), Access.READ_WRITE).require_write()
 
-    def test_that_may_only_read_may_not_write(self):
+    def test_with_read_access_may_not_write(self):
         with pytest.raises(InsufficientAccess):
             Credential(ACME, ApiKeyId(1), Access.READ_ONLY).require_write()
 
 
-class TestASuccession:
-    def test_gives_the_successor_the_same_kind_and_lifetime(self, issued, noon):
+class TestARotation:
+    def test_creates_a_successor_with_the_same_access_and_lifetime(self, issued, noon):
         key, plain = issued(lifetime=30 * DAY, access=Access.READ_ONLY), PlainKey.generate()
         _, grant = key.rotated(plain, at=noon + DAY, grace=DEFAULT_GRACE_PERIOD)
         assert (grant.name, grant.access, grant.organization_id) == (key.name, key.access, ACME)
@@ -300,13 +300,13 @@ class TestASuccession:
         "grace", [timedelta(), SECOND, DEFAULT_GRACE_PERIOD, MAX_GRACE_PERIOD], ids=str
     )
     @pytest.mark.parametrize("lifetime", [90 * DAY, None])
-    def test_lets_the_old_key_live_on_for_the_grace(self, grace, lifetime, issued, noon):
+    def test_keeps_the_old_key_valid_for_the_grace_period(self, grace, lifetime, issued, noon):
         old, _ = issued(lifetime=lifetime).rotated(PlainKey.generate(), at=noon, grace=grace)
         assert old.expires_at == noon + grace
         assert old.state(noon + grace) is KeyState.EXPIRED
         assert old.state(noon + grace - MILLISECOND) is KeyState.ACTIVE
 
-    def test_never_lengthens_the_old_key_s_life(self, issued, noon):
+    def test_never_extends_the_lifetime_of_the_old_key(self, issued, noon):
         key = issued(lifetime=DAY)
         assert key.rotated(PlainKey.generate(), at=noon, grace=MAX_GRACE_PERIOD)[0] is key
 
@@ -315,24 +315,24 @@ class TestASuccession:
         [-timedelta.resolution, -DAY, MAX_GRACE_PERIOD + timedelta.resolution, timedelta.max],
         ids=str,
     )
-    def test_of_another_grace_is_refused(self, grace, issued, noon, raises_violations):
+    def test_with_an_invalid_grace_period_is_rejected(self, grace, issued, noon, raises_violations):
         with raises_violations("grace: out_of_range"):
             issued().rotated(PlainKey.generate(), at=noon, grace=grace)
 
-    def test_of_a_revoked_or_expired_key_is_refused(self, issued, noon):
+    def test_of_a_revoked_or_expired_key_is_rejected(self, issued, noon):
         for key, at in ((issued().revoked(noon), noon), (issued(lifetime=DAY), noon + DAY)):
             with pytest.raises(ApiKeyNotActive):
                 key.rotated(PlainKey.generate(), at=at, grace=DEFAULT_GRACE_PERIOD)
 
     @pytest.mark.parametrize("age", [timedelta(), 367 * DAY, 4_000 * DAY], ids=str)
-    def test_of_a_key_that_never_ends_never_ends(self, age, issued, noon):
+    def test_of_a_key_that_never_expires_creates_one_that_never_expires(self, age, issued, noon):
         _, grant = issued(lifetime=None).rotated(
             PlainKey.generate(), at=noon + age, grace=DEFAULT_GRACE_PERIOD
         )
         assert grant.expires_at is None
 
     @given(st.data())
-    def test_can_be_repeated_while_the_old_key_lives(self, data):
+    def test_can_be_repeated_while_the_old_key_is_active(self, data):
         lifetime = data.draw(st.none() | st.timedeltas(MIN_LIFETIME, MAX_LIFETIME))
         at = data.draw(
             st.datetimes(timezones=st.just(UTC)).filter(lambda at: 1970 < at.year < 2100)
@@ -350,7 +350,9 @@ class TestASuccession:
                 )
                 assert grant.with_id(ApiKeyId(2)).state(at) is KeyState.ACTIVE
 
-    def test_in_the_grace_of_a_key_that_never_ended_is_of_the_longest_lifetime(self, issued, noon):
+    def test_in_the_grace_period_of_a_key_without_expiry_creates_one_with_the_longest_lifetime(
+        self, issued, noon
+    ):
         late = noon + 400 * DAY
         old, _ = issued(lifetime=None).rotated(PlainKey.generate(), at=late, grace=DAY)
         _, grant = old.rotated(PlainKey.generate(), at=late + SECOND, grace=DAY)
@@ -364,5 +366,5 @@ class TestASuccession:
         *((EXAMPLE[:8], EXAMPLE[:8]), ("rfk_", "rfk_"), (EXAMPLE[4:], EXAMPLE[4:])),
     ],
 )
-def test_a_text_is_shown_without_keys_be_they_whole_mistyped_or_cut_short(key, shown):
+def test_complete_mistyped_and_truncated_keys_are_redacted(key, shown):
     assert redact_keys(f"<{key}> and {key}.") == f"<{shown}> and {shown}."

@@ -1,4 +1,4 @@
-"""What the core exports, and what it imports."""
+"""The imports and the exports of the core."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sources(package: ModuleType) -> list[Path]:
 
 
 def imported(source: Path) -> set[str]:
-    """The packages a file imports; those of its own folder begin with a dot."""
+    """Return the packages that a file imports. Relative imports begin with a dot."""
     names = set()
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -38,7 +38,7 @@ def imported(source: Path) -> set[str]:
 
 
 @CORE
-def test_the_core_imports_the_standard_library_attrs_and_what_is_further_in(package):
+def test_the_core_imports_only_the_standard_library_attrs_and_inner_layers(package):
     further_out = "." * (package.__name__.count(".") + 1)
     outside = {
         name
@@ -51,12 +51,12 @@ def test_the_core_imports_the_standard_library_attrs_and_what_is_further_in(pack
 
 
 @CORE
-def test_every_file_of_the_core_is_looked_at(package):
+def test_every_file_of_the_core_is_checked(package):
     assert {"__init__.py"} < {source.name for source in sources(package)}
 
 
 @CORE
-def test_everything_a_package_binds_is_exported_in_order(package):
+def test_every_name_of_a_package_is_exported_once(package):
     bound = {
         name
         for name, value in vars(package).items()

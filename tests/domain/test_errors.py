@@ -1,4 +1,4 @@
-"""Errors: facts that are told all at once, and never repeat what was sent."""
+"""Errors: they report all violations at once, and never contain the invalid value."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from recipient_fields.domain.esp import (
 
 from ..sentences import are_sentences
 
-SENT = "hunter2"
-LONG = SENT * 2_000
+INVALID_TEXT = "hunter2"
+LONG = INVALID_TEXT * 2_000
 CORE = ("recipient_fields.domain", "recipient_fields.application")
 CORE_S_ERRORS = ("recipient_fields.domain.errors", "recipient_fields.domain.esp.errors")
 CONTRACT_S_CODES = (
@@ -68,7 +68,7 @@ CORE_S_OWN_WORDS = sorted(
         for e in leaves(RecipientFieldsError)
         if "__init__" in vars(e)
         and e.__module__ in CORE_S_ERRORS
-        and e is not StorageUnavailable  # Its callers write the message.
+        and e is not StorageUnavailable  # Its callers pass the message.
     ),
     key=lambda error: error.__name__,
 )
@@ -87,8 +87,8 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
 
 
 @pytest.mark.parametrize("error", CORE_S_OWN_WORDS, ids=lambda error: error.__name__)
-def test_what_an_error_says_of_itself_is_sentences(error):
-    told = {
+def test_the_messages_of_errors_are_sentences(error):
+    arguments = {
         KeyTaken: (FieldKey("size"), FieldId(5)),
         FieldLimitReached: (3,),
         VersionConflict: ("1",),
@@ -96,7 +96,7 @@ def test_what_an_error_says_of_itself_is_sentences(error):
             [RefusedPlaceholder(Placeholder("a", 0, 1, 1), o) for o in Obstacle],
         ),
     }
-    assert are_sentences(str(error(*told.get(error, ()))))
+    assert are_sentences(str(error(*arguments.get(error, ()))))
 
 
 def test_every_violation_is_in_the_message():
@@ -105,12 +105,12 @@ def test_every_violation_is_in_the_message():
     assert [v.rule for v in invalid.violations] == [Rule.EMPTY, Rule.TYPE]
 
 
-def test_a_violation_can_be_seen_from_further_out():
+def test_a_prefix_can_be_added_to_the_path_of_a_violation():
     seen = Violation(Rule.EMPTY, "One.", (1,), "hint").prefixed("recipient_field", "allowed_values")
     assert seen == Violation(Rule.EMPTY, "One.", ("recipient_field", "allowed_values", 1), "hint")
 
 
-def test_violations_are_gathered_from_several_values():
+def test_violations_are_collected_from_several_values():
     violations = Violations()
     with violations.collect("name"):
         FieldName("")
@@ -121,17 +121,17 @@ def test_violations_are_gathered_from_several_values():
     assert [v.path for v in violations] == [("name",), ("inner",)]
 
 
-def test_gathering_violations_lets_other_errors_through():
+def test_collecting_violations_does_not_catch_other_errors():
     with pytest.raises(KeyError), Violations().collect("name"):
         raise KeyError
 
 
-def test_a_taken_key_tells_who_has_it():
+def test_key_taken_contains_the_key_and_the_id_of_its_field():
     taken = KeyTaken(FieldKey("size"), FieldId(5))
     assert (taken.key, taken.existing_id) == ("size", 5)
 
 
-def test_a_reached_limit_tells_the_limit():
+def test_the_message_of_a_reached_limit_contains_the_limit():
     assert "limit of 3 fields" in str(FieldLimitReached(3))
 
 
@@ -139,32 +139,42 @@ def test_a_reached_limit_tells_the_limit():
     "refuse",
     [
         lambda: FieldName(LONG),
-        lambda: FieldName(f"{SENT}\0"),
-        lambda: FieldKey(f"{SENT}!"),
-        lambda: FieldKey(f"sys_{SENT}"),
+        lambda: FieldName(f"{INVALID_TEXT}\0"),
+        lambda: FieldKey(f"{INVALID_TEXT}!"),
+        lambda: FieldKey(f"sys_{INVALID_TEXT}"),
         lambda: FieldKey(LONG),
-        lambda: FieldKey.derived_from(f"sys {SENT}"),
+        lambda: FieldKey.derived_from(f"sys {INVALID_TEXT}"),
         lambda: InsertionCode(LONG),
-        lambda: ValueExpression(f"{SENT}\ud800"),
-        lambda: DataType.parse(SENT),
+        lambda: ValueExpression(f"{INVALID_TEXT}\ud800"),
+        lambda: DataType.parse(INVALID_TEXT),
         lambda: AllowedValues(
-            DataType.TEXT, [LONG, f" {SENT}", f"{SENT}\0", SENT, SENT, {SENT: 1}]
+            DataType.TEXT,
+            [
+                LONG,
+                f" {INVALID_TEXT}",
+                f"{INVALID_TEXT}\0",
+                INVALID_TEXT,
+                INVALID_TEXT,
+                {INVALID_TEXT: 1},
+            ],
         ),
-        lambda: AllowedValues(DataType.NUMBER, [SENT]),
-        lambda: AllowedValues(DataType.DATE, [SENT]),
-        lambda: AllowedValues(DataType.DATETIME, [SENT, f"2026-13-01T00:00:00Z{SENT}"]),
-        lambda: AllowedValues(DataType.BOOLEAN, [SENT]),
-        lambda: AllowedValues(DataType.TEXT, SENT),
-        lambda: FieldDraft(name=SENT, key=f"{SENT} ", data_type=DataType.TEXT),
+        lambda: AllowedValues(DataType.NUMBER, [INVALID_TEXT]),
+        lambda: AllowedValues(DataType.DATE, [INVALID_TEXT]),
+        lambda: AllowedValues(
+            DataType.DATETIME, [INVALID_TEXT, f"2026-13-01T00:00:00Z{INVALID_TEXT}"]
+        ),
+        lambda: AllowedValues(DataType.BOOLEAN, [INVALID_TEXT]),
+        lambda: AllowedValues(DataType.TEXT, INVALID_TEXT),
+        lambda: FieldDraft(name=INVALID_TEXT, key=f"{INVALID_TEXT} ", data_type=DataType.TEXT),
         lambda: FieldChanges(custom_insertion_code=LONG),
         lambda: FieldReplacement(
-            name=SENT,
-            data_type=SENT,
-            allowed_values=[SENT],
-            read_only_members={"key": SENT, "id": SENT},
+            name=INVALID_TEXT,
+            data_type=INVALID_TEXT,
+            allowed_values=[INVALID_TEXT],
+            read_only_members={"key": INVALID_TEXT, "id": INVALID_TEXT},
         ).draft(FieldKey("size"), by=API),
-        lambda: sync_channel(IntegrationId(7)).origin(f"{SENT}\0"),
-        lambda: parse_organization_name(f"{SENT}\n{SENT}"),
+        lambda: sync_channel(IntegrationId(7)).origin(f"{INVALID_TEXT}\0"),
+        lambda: parse_organization_name(f"{INVALID_TEXT}\n{INVALID_TEXT}"),
         lambda: grant_key(
             PlainKey.generate(),
             OrganizationId(1),
@@ -178,17 +188,19 @@ def test_a_reached_limit_tells_the_limit():
 def test_no_message_repeats_what_was_sent(refuse):
     with pytest.raises(InvalidInput) as invalid:
         refuse()
-    assert SENT not in f"{invalid.value} {invalid.value!r}"
-    assert not any(SENT in violation.message for violation in invalid.value.violations)
+    assert INVALID_TEXT not in f"{invalid.value} {invalid.value!r}"
+    assert not any(INVALID_TEXT in violation.message for violation in invalid.value.violations)
 
 
 def test_no_message_of_a_taken_key_repeats_it():
-    assert SENT not in str(KeyTaken(FieldKey(SENT), FieldId(5)))
+    assert INVALID_TEXT not in str(KeyTaken(FieldKey(INVALID_TEXT), FieldId(5)))
 
 
-@pytest.mark.parametrize("value", [f"{SENT}-11-20", "2026-02-31", "2026-11-20T09:15:00+24:00"])
+@pytest.mark.parametrize(
+    "value", [f"{INVALID_TEXT}-11-20", "2026-02-31", "2026-11-20T09:15:00+24:00"]
+)
 @pytest.mark.parametrize("data_type", [DataType.DATE, DataType.DATETIME])
-def test_what_the_standard_library_says_of_a_value_is_not_passed_on(data_type, value):
+def test_messages_of_the_standard_library_are_not_part_of_the_error(data_type, value):
     with pytest.raises(InvalidField) as invalid:
         AllowedValues(data_type, [value])
     assert value not in "".join(traceback.format_exception(invalid.value.with_traceback(None)))

@@ -1,4 +1,4 @@
-"""Field keys, and how a name gives one."""
+"""Field keys, and their derivation from names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_strict_snake_case_is_a_key(text):
     ],
     ids=ascii,
 )
-def test_anything_else_is_no_key(text, raises_violations):
+def test_any_other_text_is_not_a_key(text, raises_violations):
     with raises_violations("format"):
         FieldKey(text)
 
@@ -48,14 +48,14 @@ def test_anything_else_is_no_key(text, raises_violations):
     ("text", "suggestion"),
     [("First name", "first_name"), ("a__b", "a_b"), ("1", "f_1"), ("ID", None), ("日本", None)],
 )
-def test_a_malformed_key_is_answered_with_the_nearest_one(text, suggestion):
+def test_the_violation_of_a_malformed_key_suggests_a_valid_key(text, suggestion):
     with pytest.raises(InvalidField) as invalid:
         FieldKey(text)
     assert invalid.value.violations[0].suggestion == suggestion
 
 
 @given(ANY_TEXT)
-def test_a_suggestion_is_a_key(text):
+def test_every_suggestion_is_a_valid_key(text):
     try:
         FieldKey(text)
     except InvalidField as invalid:
@@ -74,7 +74,7 @@ def test_a_key_has_up_to_63_characters():
 
 
 @pytest.mark.parametrize("length", [64, 1_000_000])
-def test_a_longer_key_is_refused(length, raises_violations):
+def test_a_longer_key_is_rejected(length, raises_violations):
     with raises_violations("too_long"):
         FieldKey("k" * length)
 
@@ -84,13 +84,13 @@ def test_the_reserved_words_are_those_of_the_contract():
 
 
 @pytest.mark.parametrize("text", [*sorted(RESERVED_KEYS), "sys_id", "sys_1"])
-def test_a_reserved_key_is_refused(text, raises_violations):
+def test_a_reserved_key_is_rejected(text, raises_violations):
     with raises_violations("reserved"):
         FieldKey(text)
 
 
 @given(ANY_TEXT | NEARLY_KEYS)
-def test_a_key_is_what_the_contract_says_or_refused(text):
+def test_a_key_matches_the_contract_or_is_rejected(text):
     allowed = (
         STRICT_SNAKE_CASE.fullmatch(text) is not None
         and len(text) <= 63
@@ -128,7 +128,7 @@ def test_a_key_is_what_the_contract_says_or_refused(text):
         ("a\u20ddb", "a_b"),
     ],
 )
-def test_a_name_suggests_a_key(name, key):
+def test_a_key_is_derived_from_a_name(name, key):
     assert derive_key(name) == key
 
 
@@ -149,13 +149,15 @@ LATIN_LETTERS = ["Størrelse", "Łódź", "Đại", "Straße æ", "Þór", "k\u0
 
 
 @pytest.mark.parametrize("name", [*NO_LETTERS, *OTHER_LETTERS, *LATIN_LETTERS], ids=ascii)
-def test_a_name_without_letters_or_with_others_than_a_to_z_requires_a_key(name, raises_violations):
+def test_no_key_is_derived_from_a_name_without_letters_or_with_letters_outside_a_to_z(
+    name, raises_violations
+):
     assert derive_key(name) == ""
     with raises_violations("required"):
         FieldKey.derived_from(name)
 
 
-def test_the_message_says_what_a_key_can_be_derived_from_and_what_to_do():
+def test_the_message_says_from_what_a_key_can_be_derived_and_what_to_do():
     with pytest.raises(InvalidField) as invalid:
         FieldKey.derived_from("Цена")
     assert str(invalid.value) == (
@@ -165,7 +167,7 @@ def test_the_message_says_what_a_key_can_be_derived_from_and_what_to_do():
 
 
 @pytest.mark.parametrize("name", ["ID", "Type", "éndif", "Sys tem", "sys_1", "Or!"])
-def test_a_name_that_suggests_a_reserved_key_is_refused(name, raises_violations):
+def test_a_reserved_derived_key_is_rejected(name, raises_violations):
     with raises_violations("reserved"):
         FieldKey.derived_from(name)
 
@@ -173,7 +175,7 @@ def test_a_name_that_suggests_a_reserved_key_is_refused(name, raises_violations)
 @given(ANY_TEXT)
 @example("_" * 62 + "a")
 @example("a" * 62 + "_b")
-def test_a_derived_key_is_valid_or_refused_as_missing_or_reserved(name):
+def test_a_derived_key_is_valid_or_rejected_as_missing_or_reserved(name):
     key = derive_key(name)
     if key == "" or key in RESERVED_KEYS or key.startswith("sys_"):
         with pytest.raises(InvalidField):
@@ -188,12 +190,12 @@ def test_deriving_is_idempotent(name):
 
 
 @given(ANY_TEXT)
-def test_a_name_suggests_the_same_key_composed_or_not(name):
+def test_the_derived_key_does_not_depend_on_the_normalization_form(name):
     assert derive_key(unicodedata.normalize("NFD", name)) == derive_key(name)
 
 
 @given(st.text("aAzZ09_ -'.", max_size=80))
-def test_a_name_in_ascii_suggests_its_letters_and_digits(name):
+def test_the_key_of_an_ascii_name_consists_of_its_letters_and_digits(name):
     words = "_".join(re.findall("[a-z0-9]+", name.lower()))
     prefixed = f"f_{words}" if words[:1].isdigit() else words
     assert derive_key(name) == prefixed[:63].rstrip("_")
@@ -214,7 +216,7 @@ def test_no_letter_or_digit_of_unicode_is_dropped():
 
 
 @given(NEARLY_KEYS)
-def test_a_key_suggests_itself(text):
+def test_the_key_derived_from_a_key_is_the_same(text):
     try:
         key = FieldKey(text)
     except InvalidField:

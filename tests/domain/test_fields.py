@@ -1,4 +1,4 @@
-"""Recipient fields: how one is made, and how it changes."""
+"""Recipient fields: creation, changes, replacement, sync, and catalogs."""
 
 from __future__ import annotations
 
@@ -75,17 +75,19 @@ CLOCKS = st.integers(0, 4 * 10**12).map(from_epoch_milliseconds)
 
 
 class TestADraft:
-    def test_needs_a_name_and_a_data_type(self):
+    def test_requires_a_name_and_a_data_type(self):
         draft = FieldDraft(name=" First name ", data_type=DataType.TEXT)
         assert (draft.name, draft.key, draft.insertable) == ("First name", "first_name", True)
         assert draft.allowed_values is None
         assert draft.custom_insertion_code is draft.custom_value_expression is None
 
-    def test_can_bring_its_own_key(self):
+    def test_can_have_a_key(self):
         assert FieldDraft(name="日本", data_type=DataType.TEXT, key="japan").key == "japan"
 
     @pytest.mark.parametrize(("name", "rule"), [("日本", "required"), ("Type", "reserved")])
-    def test_is_refused_where_its_name_gives_no_key(self, name, rule, raises_violations):
+    def test_is_rejected_if_no_key_can_be_derived_from_its_name(
+        self, name, rule, raises_violations
+    ):
         with raises_violations(f"key: {rule}"):
             FieldDraft(name=name, data_type=DataType.TEXT)
 
@@ -102,7 +104,7 @@ class TestADraft:
             ({"custom_value_expression": "e" * 2_001}, "custom_value_expression: too_long"),
         ],
     )
-    def test_names_the_member_that_is_invalid(self, members, violation, raises_violations):
+    def test_reports_the_invalid_member(self, members, violation, raises_violations):
         with raises_violations(violation):
             FieldDraft(**{"name": "First name", "data_type": DataType.TEXT, **members})
 
@@ -111,53 +113,53 @@ class TestADraft:
         origin = make_field(channel).origin
         assert (origin.source, origin.integration_id) == (channel.source, channel.integration_id)
 
-    def test_of_a_sync_carries_the_esp_s_name(self, make_field):
+    def test_of_a_sync_has_an_esp_field_name(self, make_field):
         assert make_field(SYNC, esp_field_name="FNAME").origin.esp_field_name == "FNAME"
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
-    def test_of_another_channel_carries_none(self, channel, make_field, raises_violations):
+    def test_of_another_channel_has_no_esp_field_name(self, channel, make_field, raises_violations):
         with raises_violations("esp_field_name: not_applicable"):
             make_field(channel, esp_field_name="FNAME")
 
-    def test_of_a_sync_without_one_is_refused(self, make_field, raises_violations):
+    def test_of_a_sync_without_an_esp_field_name_is_rejected(self, make_field, raises_violations):
         with raises_violations("esp_field_name: required"):
             make_field(SYNC, esp_field_name=None)
 
-    def test_takes_plain_values_for_those_of_the_domain(self, noon):
+    def test_converts_plain_values_to_value_objects(self, noon):
         draft = FieldDraft(name="Size", data_type="number", allowed_values=(1.0, 2))
         definition = draft.define(by=API, at=noon)
         assert definition.data_type is DataType.NUMBER
         assert definition.allowed_values == AllowedValues(DataType.NUMBER, [1, 2])
 
-    def test_names_the_plain_value_that_its_data_type_does_not_permit(
+    def test_reports_the_plain_value_that_its_data_type_does_not_allow(
         self, noon, raises_violations
     ):
         draft = FieldDraft(name="Size", data_type="number", allowed_values=[1, "large"])
         with raises_violations("allowed_values.1: type"):
             draft.define(by=API, at=noon)
 
-    def test_permits_only_values_of_its_data_type(self, make_field, raises_violations):
+    def test_allows_only_values_of_its_data_type(self, make_field, raises_violations):
         numbers = AllowedValues(DataType.NUMBER, [1, 2])
         with raises_violations("allowed_values: type"):
             make_field(data_type=DataType.TEXT, allowed_values=numbers)
 
 
 class TestANewField:
-    def test_belongs_to_its_organization_under_the_id_it_is_given(self, noon):
+    def test_has_its_organization_and_the_assigned_id(self, noon):
         definition = FieldDraft(name="Size", data_type=DataType.NUMBER).define(by=API, at=noon)
         field = definition.with_id(FieldId(5), OrganizationId(3))
         assert (field.id, field.organization_id) == (5, 3)
 
-    def test_is_at_its_first_version(self, make_field, noon):
+    def test_has_version_1(self, make_field, noon):
         field = make_field()
         assert (field.version, field.created_at, field.updated_at) == (1, noon, noon)
 
-    def test_keeps_whole_milliseconds_in_utc_whatever_the_clock_gives(self, noon):
+    def test_has_times_in_whole_milliseconds_for_any_clock(self, noon):
         draft = FieldDraft(name="Size", data_type=DataType.NUMBER)
         definition = draft.define(by=API, at=noon + timedelta(microseconds=1_999))
         assert definition.created_at == noon + MILLISECOND
 
-    def test_is_not_made_at_a_time_of_no_zone(self, noon):
+    def test_can_not_be_created_at_a_time_without_a_time_zone(self, noon):
         draft = FieldDraft(name="Size", data_type=DataType.NUMBER)
         with pytest.raises(ValueError, match="time zone"):
             draft.define(by=API, at=noon.replace(tzinfo=None))
@@ -167,9 +169,9 @@ class TestANewField:
             make_field().name = FieldName("Other")
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
-    def test_may_be_stated_to_have_its_channel_s_origin(self, channel):
-        stated = {"source": channel.source.value, "integration_id": None, "esp_field_name": None}
-        assert read_only_violations(stated, by=channel) == []
+    def test_accepts_read_only_members_that_equal_its_origin(self, channel):
+        members = {"source": channel.source.value, "integration_id": None, "esp_field_name": None}
+        assert read_only_violations(members, by=channel) == []
 
     @pytest.mark.parametrize(
         ("member", "value"),
@@ -179,32 +181,36 @@ class TestANewField:
             *(("created_at", "2026-11-20T12:00:00.000Z"), ("updated_at", None)),
         ],
     )
-    def test_may_not_be_stated_to_have_anything_else(self, member, value):
+    def test_rejects_other_read_only_members(self, member, value):
         (violation,) = read_only_violations({member: value}, by=API)
         assert (violation.path, violation.rule.value) == ((member,), "read_only")
 
 
-class TestARevision:
-    @pytest.mark.parametrize("asked", [FieldChanges, partial(FieldReplacement, data_type="text")])
+class TestAChange:
+    @pytest.mark.parametrize(
+        "input_type", [FieldChanges, partial(FieldReplacement, data_type="text")]
+    )
     @pytest.mark.parametrize("insertable", ["no", 0, None])
-    def test_makes_insertable_true_or_false(self, asked, insertable, raises_violations):
-        with raises_violations("insertable: type") as told:
-            asked(name="Color", insertable=insertable)
-        assert told.value.violations[0].message == "This must be true or false."
+    def test_requires_a_boolean_for_insertable(self, input_type, insertable, raises_violations):
+        with raises_violations("insertable: type") as invalid:
+            input_type(name="Color", insertable=insertable)
+        assert invalid.value.violations[0].message == "This must be true or false."
 
     @pytest.mark.parametrize(("member", "title"), [("key", "key"), ("data_type", "data type")])
-    def test_says_what_can_not_be_changed(self, member, title, make_field, noon):
+    def test_names_the_member_that_can_not_be_changed(self, member, title, make_field, noon):
         with pytest.raises(InvalidField, match=f"The {title} of a field can't be changed"):
             make_field().with_changes(
                 FieldChanges(read_only_members={member: "other"}), by=API, at=noon
             )
 
     @pytest.mark.parametrize("channel", CHANNELS)
-    def test_through_the_field_s_own_channel_changes_what_is_sent(self, channel, make_field, noon):
+    def test_through_the_channel_of_the_field_changes_the_given_members(
+        self, channel, make_field, noon
+    ):
         field = make_field(channel)
-        revised = field.with_changes(FieldChanges(name=" New "), by=channel, at=noon + MILLISECOND)
-        changed = {"name": "New", "updated_at": noon + MILLISECOND, "version": 2}
-        assert revised == evolve(field, **changed)
+        changed = field.with_changes(FieldChanges(name=" New "), by=channel, at=noon + MILLISECOND)
+        expected = {"name": "New", "updated_at": noon + MILLISECOND, "version": 2}
+        assert changed == evolve(field, **expected)
 
     def test_can_change_every_writable_member(self, make_field, noon):
         changes = {
@@ -214,25 +220,25 @@ class TestARevision:
             "custom_insertion_code": "%%=v(@color)=%%",
             "custom_value_expression": "@color",
         }
-        revised = make_field().with_changes(FieldChanges(**changes), by=API, at=noon)
-        assert revised.allowed_values == AllowedValues(DataType.TEXT, COLORS)
-        assert {m: getattr(revised, m) for m in changes if m != "allowed_values"} == {
+        changed = make_field().with_changes(FieldChanges(**changes), by=API, at=noon)
+        assert changed.allowed_values == AllowedValues(DataType.TEXT, COLORS)
+        assert {m: getattr(changed, m) for m in changes if m != "allowed_values"} == {
             m: value for m, value in changes.items() if m != "allowed_values"
         }
 
     @pytest.mark.parametrize(
         "member", ["allowed_values", "custom_insertion_code", "custom_value_expression"]
     )
-    def test_clears_what_is_none(self, member, make_field, noon):
+    def test_clears_members_that_are_none(self, member, make_field, noon):
         field = make_field(
             allowed_values=AllowedValues(DataType.TEXT, COLORS),
             custom_insertion_code="%%=v(@color)=%%",
             custom_value_expression="@color",
         )
-        revised = field.with_changes(FieldChanges(**{member: None}), by=API, at=noon)
-        assert getattr(revised, member) is None
+        changed = field.with_changes(FieldChanges(**{member: None}), by=API, at=noon)
+        assert getattr(changed, member) is None
         assert (
-            evolve(revised, **{member: getattr(field, member)}, version=1, updated_at=noon) == field
+            evolve(changed, **{member: getattr(field, member)}, version=1, updated_at=noon) == field
         )
 
     @pytest.mark.parametrize(
@@ -243,82 +249,82 @@ class TestARevision:
             ({"custom_value_expression": " "}, "custom_value_expression: blank"),
         ],
     )
-    def test_is_refused_where_a_text_is_invalid(self, members, violation, raises_violations):
+    def test_is_rejected_if_a_text_is_invalid(self, members, violation, raises_violations):
         with raises_violations(violation):
             FieldChanges(**members)
         with raises_violations(violation):
             FieldReplacement(**{"name": "Size", "data_type": "number", **members})
 
-    def test_judges_allowed_values_by_the_stored_data_type(
+    def test_checks_allowed_values_against_the_stored_data_type(
         self, make_field, noon, raises_violations
     ):
         field = make_field(data_type=DataType.NUMBER)
         with raises_violations("allowed_values.0: type", "allowed_values.2: duplicate_item"):
             field.with_changes(FieldChanges(allowed_values=["1", 2, 2]), by=API, at=noon)
 
-    def test_of_a_boolean_field_can_not_restrict_it(self, make_field, noon, raises_violations):
+    def test_can_not_set_allowed_values_of_a_boolean_field(
+        self, make_field, noon, raises_violations
+    ):
         field = make_field(data_type=DataType.BOOLEAN)
         with raises_violations("allowed_values: not_applicable"):
             field.with_changes(FieldChanges(allowed_values=[True]), by=API, at=noon)
         assert field.with_changes(FieldChanges(allowed_values=None), by=API, at=noon) is field
 
-    def test_of_nothing_is_the_field_itself(self, make_field, noon):
+    def test_without_members_returns_the_field_itself(self, make_field, noon):
         field = make_field()
         assert field.with_changes(FieldChanges(), by=API, at=noon + timedelta(days=1)) is field
 
-    def test_to_what_it_already_is_is_the_field_itself(self, make_field, noon):
+    def test_to_equal_values_returns_the_field_itself(self, make_field, noon):
         field = make_field(allowed_values=AllowedValues(DataType.TEXT, ["Gr\u00f6\u00dfe"]))
         same = FieldChanges(name="  First name ", allowed_values=["Gro\u0308\u00dfe"])
         assert field.with_changes(same, by=API, at=noon + timedelta(days=1)) is field
 
     @given(changes=CHANGES, at=CLOCKS)
-    def test_made_twice_changes_nothing_the_second_time(self, changes, at, make_field):
-        revised = make_field().with_changes(changes, by=API, at=at)
-        assert revised.with_changes(changes, by=API, at=at + timedelta(days=1)) is revised
+    def test_changes_nothing_the_second_time(self, changes, at, make_field):
+        changed = make_field().with_changes(changes, by=API, at=at)
+        assert changed.with_changes(changes, by=API, at=at + timedelta(days=1)) is changed
 
     @given(changes=CHANGES, at=CLOCKS)
-    def test_never_touches_what_is_given_once(self, changes, at, make_field):
-        def given_once(field):
+    def test_never_changes_the_identity_of_the_field(self, changes, at, make_field):
+        def identity(field):
             return (field.id, field.organization_id, field.key, field.data_type, field.origin)
 
         field = make_field()
-        revised = field.with_changes(changes, by=API, at=at)
-        assert given_once(revised) == given_once(field)
-        assert revised.created_at == field.created_at
+        changed = field.with_changes(changes, by=API, at=at)
+        assert identity(changed) == identity(field)
+        assert changed.created_at == field.created_at
 
     @given(steps=st.lists(st.tuples(CHANGES, CLOCKS), max_size=6))
-    def test_counts_the_version_and_moves_the_time_forward_whatever_the_clock_says(
-        self, steps, make_field
-    ):
-        field, changed = make_field(), 0
+    def test_increases_the_version_and_the_time_for_any_clock(self, steps, make_field):
+        field, change_count = make_field(), 0
         for changes, at in steps:
-            revised = field.with_changes(changes, by=API, at=at)
-            changed += revised is not field
-            assert revised is field or format_instant(revised.updated_at) > format_instant(
+            changed = field.with_changes(changes, by=API, at=at)
+            change_count += changed is not field
+            assert changed is field or format_instant(changed.updated_at) > format_instant(
                 field.updated_at
             )
-            field = revised
-        assert field.version == 1 + changed
+            field = changed
+        assert field.version == 1 + change_count
 
-    def test_by_a_clock_that_went_back_is_a_millisecond_later(self, make_field, noon):
-        revised = make_field().with_changes(
+    def test_increases_the_time_by_a_millisecond_if_the_clock_went_back(self, make_field, noon):
+        changed = make_field().with_changes(
             FieldChanges(name="New"), by=API, at=noon - timedelta(days=1)
         )
-        assert revised.updated_at == noon + MILLISECOND
+        assert changed.updated_at == noon + MILLISECOND
 
     @pytest.mark.parametrize("microseconds", [0, 1, 999, 1_000, 1_001])
-    def test_by_a_finer_clock_moves_by_whole_milliseconds(self, microseconds, make_field, noon):
+    def test_increases_the_time_by_whole_milliseconds(self, microseconds, make_field, noon):
         at = noon + timedelta(microseconds=microseconds)
-        revised = make_field().with_changes(FieldChanges(name="New"), by=API, at=at)
-        assert revised.updated_at == noon + MILLISECOND
+        changed = make_field().with_changes(FieldChanges(name="New"), by=API, at=at)
+        assert changed.updated_at == noon + MILLISECOND
 
 
 class TestASync:
-    """What becomes of a stored field when its ESP reports it again."""
+    """The update of a stored field that its ESP reports again."""
 
     @pytest.fixture
     def reported(self, noon):
-        """What the ESP reports; its key and its time are those of a field that is yet to be."""
+        """Return the reported field. Its key and its time apply only if it is new."""
         return FieldDraft(
             name="Loyalty points",
             key="loyalty_points_7",
@@ -345,25 +351,27 @@ class TestASync:
             version=2,
         )
 
-    def test_of_what_is_stored_is_the_field_itself(self, make_field, noon):
+    def test_with_equal_values_returns_the_field_itself(self, make_field, noon):
         field = make_field(SYNC, allowed_values=AllowedValues(DataType.TEXT, COLORS))
         same = evolve(field, key="other", created_at=noon + timedelta(days=1))
         assert field.updated_from(same, by=SYNC, at=noon + timedelta(days=1)) is field
 
-    def test_can_change_the_data_type_and_the_values_together(self, make_field, noon):
+    def test_can_change_the_data_type_and_the_allowed_values_together(self, make_field, noon):
         field = make_field(SYNC, allowed_values=AllowedValues(DataType.TEXT, COLORS))
         number = make_field(SYNC, data_type=DataType.NUMBER)
         changed = field.updated_from(number, by=SYNC, at=noon)
         assert (changed.data_type, changed.allowed_values) == (DataType.NUMBER, None)
 
     @pytest.mark.parametrize("back", [timedelta(), timedelta(days=1)])
-    def test_moves_the_time_forward_whatever_the_clock_says(self, back, reported, make_field, noon):
+    def test_increases_the_time_for_any_clock(self, back, reported, make_field, noon):
         changed = make_field(SYNC).updated_from(reported, by=SYNC, at=noon - back)
         assert changed.updated_at == noon + MILLISECOND
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_channel(IntegrationId(8))])
     @pytest.mark.parametrize("changing", [True, False])
-    def test_needs_the_field_s_integration(self, channel, changing, reported, make_field, noon):
+    def test_requires_the_integration_of_the_field(
+        self, channel, changing, reported, make_field, noon
+    ):
         field = make_field(SYNC)
         with pytest.raises(OperationForbidden):
             field.updated_from(reported if changing else field, by=channel, at=noon)
@@ -388,21 +396,25 @@ class TestTheOrderOfChecks:
             field.with_changes(self.INVALID, by=API, at=noon, precondition=STALE)
         assert conflict.value.current == field.version_tag
 
-    def test_the_rules_come_last_and_all_at_once(self, make_field, noon, raises_violations):
+    def test_the_rules_come_last_and_are_reported_together(
+        self, make_field, noon, raises_violations
+    ):
         changes = evolve(self.INVALID, read_only_members={"id": 2, "key": "other", "data_type": 5})
         with raises_violations(
             "id: read_only", "key: immutable", "data_type: immutable", "allowed_values: empty"
         ):
             make_field().with_changes(changes, by=API, at=noon)
 
-    def test_even_a_change_of_nothing_needs_permission_and_the_version(self, make_field, noon):
+    def test_a_change_without_members_requires_the_permission_and_the_version(
+        self, make_field, noon
+    ):
         field = make_field()
         with pytest.raises(OperationForbidden):
             field.with_changes(FieldChanges(), by=ADMINISTRATOR, at=noon)
         with pytest.raises(VersionConflict):
             field.with_changes(FieldChanges(), by=API, at=noon, precondition=STALE)
 
-    def test_deleting_needs_permission_then_the_version(self, make_field):
+    def test_deleting_requires_the_permission_and_then_the_version(self, make_field):
         with pytest.raises(OperationForbidden):
             make_field(ADMINISTRATOR).require_deletable(by=API, precondition=STALE)
         with pytest.raises(VersionConflict):
@@ -410,8 +422,8 @@ class TestTheOrderOfChecks:
         make_field().require_deletable(by=API, precondition=Precondition(match=ANY_VERSION))
 
 
-class TestAStatedMember:
-    def test_may_be_sent_back_as_it_was_read(self, make_field, noon):
+class TestAReadOnlyMember:
+    def test_can_be_sent_back_unchanged(self, make_field, noon):
         field = make_field(SYNC)
         assert (
             field.with_changes(FieldChanges(read_only_members=AS_READ), by=SYNC, at=noon) is field
@@ -419,7 +431,9 @@ class TestAStatedMember:
 
     @pytest.mark.parametrize("value", OTHER_VALUES, ids=repr)
     @pytest.mark.parametrize("member", AS_READ)
-    def test_may_not_be_anything_else(self, member, value, make_field, noon, raises_violations):
+    def test_with_another_value_is_rejected(
+        self, member, value, make_field, noon, raises_violations
+    ):
         rule = "immutable" if member in {"key", "data_type"} else "read_only"
         with raises_violations(f"{member}: {rule}"):
             make_field(SYNC).with_changes(
@@ -432,14 +446,14 @@ class TestAStatedMember:
                 FieldChanges(read_only_members={"version": 1}), by=API, at=noon
             )
 
-    def test_of_a_stale_copy_is_refused(self, make_field, noon, raises_violations):
+    def test_of_a_stale_copy_is_rejected(self, make_field, noon, raises_violations):
         field = make_field()
         stale = {"updated_at": format_instant(field.updated_at)}
-        revised = field.with_changes(
+        changed = field.with_changes(
             FieldChanges(name="New", read_only_members=stale), by=API, at=noon
         )
         with raises_violations("updated_at: read_only"):
-            revised.with_changes(
+            changed.with_changes(
                 FieldChanges(name="Newer", read_only_members=stale), by=API, at=noon
             )
 
@@ -447,7 +461,7 @@ class TestAStatedMember:
 class TestAReplacement:
     REPLACEMENT = FieldReplacement(name="Color", data_type="text")
 
-    def test_gives_members_left_out_their_defaults(self, make_field, noon):
+    def test_sets_omitted_members_to_their_defaults(self, make_field, noon):
         field = make_field(
             allowed_values=AllowedValues(DataType.TEXT, COLORS),
             insertable=False,
@@ -459,7 +473,7 @@ class TestAReplacement:
             make_field(name="Color", key=field.key), version=2, updated_at=noon + MILLISECOND
         )
 
-    def test_gives_members_their_new_values(self, make_field, noon):
+    def test_sets_members_to_their_new_values(self, make_field, noon):
         members = {
             "name": "Color",
             "insertable": False,
@@ -472,7 +486,7 @@ class TestAReplacement:
         replaced = make_field().with_changes(replacement.changes(), by=API, at=noon)
         assert replaced == evolve(wanted, version=2, updated_at=noon + MILLISECOND)
 
-    def test_that_is_made_twice_changes_nothing_the_second_time(self, make_field, noon):
+    def test_changes_nothing_when_it_is_repeated(self, make_field, noon):
         replaced = make_field().with_changes(self.REPLACEMENT.changes(), by=API, at=noon)
         assert replaced.with_changes(self.REPLACEMENT.changes(), by=API, at=noon) is replaced
 
@@ -482,7 +496,7 @@ class TestAReplacement:
         with raises_violations("data_type: immutable"):
             make_field().with_changes(changes, by=API, at=noon)
 
-    def test_makes_the_same_field_where_the_key_is_free(self, make_field, noon):
+    def test_creates_the_same_field_if_the_key_is_free(self, make_field, noon):
         members = {
             "name": "Color",
             "insertable": False,
@@ -498,12 +512,12 @@ class TestAReplacement:
             **members,
         )
 
-    def test_of_a_free_key_may_state_that_key_and_the_channel_s_origin(self, make_field):
+    def test_of_a_free_key_accepts_read_only_members_that_the_new_field_will_have(self, make_field):
         key = make_field().key
-        stated = {"key": "first_name", "source": "api", "integration_id": None}
-        assert evolve(self.REPLACEMENT, read_only_members=stated).draft(key, by=API).key == key
+        members = {"key": "first_name", "source": "api", "integration_id": None}
+        assert evolve(self.REPLACEMENT, read_only_members=members).draft(key, by=API).key == key
 
-    def test_of_a_free_key_names_all_that_is_wrong(self, make_field, raises_violations):
+    def test_of_a_free_key_reports_all_violations(self, make_field, raises_violations):
         replacement = evolve(
             self.REPLACEMENT, allowed_values=["red", 5], read_only_members={"key": "other", "id": 1}
         )
@@ -513,14 +527,14 @@ class TestAReplacement:
     @pytest.mark.parametrize(
         ("data_type", "rule"), [("string", "unknown_value"), (None, "type"), (True, "type")]
     )
-    def test_of_a_free_key_needs_a_known_data_type(
+    def test_of_a_free_key_requires_a_known_data_type(
         self, data_type, rule, make_field, raises_violations
     ):
         replacement = evolve(self.REPLACEMENT, data_type=data_type, allowed_values=COLORS)
         with raises_violations(f"data_type: {rule}"):
             replacement.draft(make_field().key, by=API)
 
-    def test_by_a_sync_is_of_fields_that_exist(self, make_field, noon, raises_violations):
+    def test_by_a_sync_requires_an_existing_field(self, make_field, noon, raises_violations):
         field = make_field(SYNC)
         assert field.with_changes(self.REPLACEMENT.changes(), by=SYNC, at=noon).name == "Color"
         with raises_violations("esp_field_name: required"):
@@ -529,25 +543,25 @@ class TestAReplacement:
 
 class TestAVersionTag:
     @given(at=CLOCKS)
-    def test_names_one_moment_only(self, at, make_field):
+    def test_differs_for_each_update_time(self, at, make_field):
         tags = {
             evolve(make_field(), updated_at=moment).version_tag
             for moment in (at - MILLISECOND, at, at + MILLISECOND / 2, at + MILLISECOND)
         }
         assert len(tags) == 3
 
-    def test_names_one_field(self, make_field):
+    def test_differs_for_each_field(self, make_field):
         assert evolve(make_field(), id=FieldId(11)).version_tag != make_field().version_tag
 
-    def test_needs_only_what_every_reader_is_told(self, make_field):
+    def test_does_not_depend_on_the_version_number(self, make_field):
         assert evolve(make_field(), version=0).version_tag == make_field().version_tag
 
     @given(at=CLOCKS)
-    def test_can_be_written_between_quotation_marks(self, at, make_field):
+    def test_can_be_enclosed_in_quotation_marks(self, at, make_field):
         tag = evolve(make_field(), updated_at=at).version_tag
         assert all(c in "0123456789abcdef-" for c in tag)
 
-    def test_of_a_catalog_names_one_revision_of_one_organization(self):
+    def test_of_a_catalog_differs_for_each_revision_and_organization(self):
         one, other = OrganizationId(1), OrganizationId(2)
         catalogs = [Catalog(one, 1, ()), Catalog(one, 2, ()), Catalog(other, 1, ())]
         assert len({catalog.version_tag for catalog in catalogs}) == 3
@@ -573,7 +587,7 @@ class TestACatalog:
             catalog.get(reference)
 
     @pytest.mark.parametrize("holder", [0, 1])
-    def test_has_no_room_for_a_taken_key_of_whatever_origin(self, catalog, make_field, holder):
+    def test_can_not_add_a_field_with_a_taken_key_of_any_origin(self, catalog, make_field, holder):
         field = catalog.fields[holder]
         for by in CHANNELS:
             with pytest.raises(KeyTaken) as taken:
@@ -581,7 +595,7 @@ class TestACatalog:
             assert (taken.value.key, taken.value.existing_id) == (field.key, field.id)
 
     @pytest.mark.parametrize("by", [API, ADMINISTRATOR])
-    def test_has_room_below_the_limit_of_fields_of_one_source(self, catalog, make_field, by):
+    def test_can_add_fields_of_one_source_up_to_the_limit(self, catalog, make_field, by):
         zip_code = make_field(by, name="Zip")
         catalog.require_addable(zip_code)
         catalog.require_addable(zip_code, limit=2)
@@ -590,7 +604,7 @@ class TestACatalog:
                 catalog.require_addable(zip_code, limit=limit)
             assert reached.value.limit == limit
 
-    def test_counts_no_fields_of_another_source(self, catalog, make_field):
+    def test_does_not_count_fields_of_another_source(self, catalog, make_field):
         catalog.require_addable(make_field(SYNC, name="Zip"), limit=1)
         with pytest.raises(FieldLimitReached):
             catalog.require_addable(make_field(SYNC, name="Zip"), limit=0)

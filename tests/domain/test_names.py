@@ -1,4 +1,4 @@
-"""Field names, and every other text: one line, NFC, trimmed."""
+"""Field names and other texts: one line, NFC, trimmed."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ MARKED_TEXT = st.lists(
     min_size=1,
     max_size=12,
 ).map("".join)
-"""Runs of combining marks in any order, after characters that take some of them or none."""
+"""Runs of combining marks in any order, after characters that combine with some or none of them."""
 UNPRINTABLE = {"Cc", "Cs"}
 LONG_MARKS = "a" + "\u0315\u0300" * 100_000
-"""200,000 code points of combining marks in the wrong order: half a minute for a plain NFC."""
+"""200,000 combining marks in the wrong order: `unicodedata.normalize` takes half a minute."""
 
 
 def test_a_name_is_trimmed():
     assert FieldName(" \t First name \n") == "First name"
 
 
-def test_a_name_is_composed():
+def test_a_name_is_normalized_to_nfc():
     assert FieldName("Gro\u0308\u00dfe") == "Gr\u00f6\u00dfe"
 
 
@@ -67,7 +67,7 @@ def test_a_name_is_one_line(separator, raises_violations):
     ["\u202ename", "\u200b", "\u0301", "\U0001f469\u200d\U0001f680", "\ufffe", "\U0010ffff", "İ"],
     ids=["right to left", "zero width", "only a mark", "emoji", "noncharacter", "last", "dotted I"],
 )
-def test_an_unusual_name_is_kept_as_it_is(text):
+def test_an_unusual_name_does_not_change(text):
     assert FieldName(text) == text
 
 
@@ -81,23 +81,23 @@ def test_a_name_of_256_characters_is_too_long(raises_violations):
 
 
 @pytest.mark.parametrize("marks", ["\u0313\u0300\u0345", "\u0313\u0345\u0300"])
-def test_a_name_is_measured_after_it_is_trimmed_and_composed(marks):
+def test_the_length_of_a_name_is_checked_after_trimming_and_normalization(marks):
     assert FieldName(" " * 9_000 + f"\u03b1{marks}" * 255) == "\u1f82" * 255
 
 
-def test_a_name_that_composing_makes_longer_is_measured_at_its_full_length(raises_violations):
+def test_a_name_that_normalization_makes_too_long_is_rejected(raises_violations):
     with raises_violations("too_long"):
         FieldName("\u0958" * 128)
 
 
-def test_a_huge_name_is_refused_without_composing_it(raises_violations):
+def test_a_huge_name_is_rejected_without_normalization(raises_violations):
     begin = perf_counter()
     with raises_violations("too_long"):
         FieldName(LONG_MARKS)
     assert perf_counter() - begin < 5
 
 
-def test_no_character_is_composed_of_more_than_four():
+def test_nfc_joins_at_most_four_code_points():
     decompositions = (unicodedata.normalize("NFD", chr(c)) for c in range(sys.maxunicode + 1))
     assert max(map(len, decompositions)) == 4
 
@@ -112,7 +112,7 @@ def test_a_character_of_marks_is_of_their_class_or_one_of_three():
 
 
 @given(ANY_TEXT | MARKED_TEXT)
-def test_a_name_is_made_as_the_contract_says_or_refused(text):
+def test_a_name_is_normalized_as_the_contract_says_or_rejected(text):
     expected = unicodedata.normalize("NFC", text).strip()
     allowed = 1 <= len(expected) <= 255 and not any(
         unicodedata.category(c) in UNPRINTABLE or c in "\u2028\u2029" for c in expected
@@ -124,7 +124,7 @@ def test_a_name_is_made_as_the_contract_says_or_refused(text):
 
 
 @given(ANY_TEXT)
-def test_making_a_name_of_a_name_changes_nothing(text):
+def test_the_name_of_a_name_is_the_same(text):
     try:
         name = FieldName(text)
     except InvalidField:
@@ -134,14 +134,14 @@ def test_making_a_name_of_a_name_changes_nothing(text):
 
 @pytest.mark.parametrize(("kind", "longest"), [(InsertionCode, 10_000), (ValueExpression, 2_000)])
 class TestAnEspOutput:
-    def test_is_kept_to_the_letter(self, kind, longest):
+    def test_does_not_change(self, kind, longest):
         text = "  {{ contact.FNAME\u0301 }}\r\n\t\u2028"
         assert kind(text) == text
 
-    def test_is_up_to_that_long(self, kind, longest):
+    def test_has_up_to_this_many_characters(self, kind, longest):
         assert len(kind("%" * longest)) == longest
 
-    def test_is_no_longer(self, kind, longest, raises_violations):
+    def test_is_rejected_if_it_is_longer(self, kind, longest, raises_violations):
         with raises_violations("too_long"):
             kind("%" * (longest + 1))
 
@@ -151,7 +151,7 @@ class TestAnEspOutput:
             kind(text)
 
     @pytest.mark.parametrize("character", [chr(0), chr(0xD800), chr(0xDFFF)])
-    def test_has_no_character_that_can_not_be_stored(
+    def test_contains_no_character_that_can_not_be_stored(
         self, kind, longest, character, raises_violations
     ):
         with raises_violations("invalid_characters"):
@@ -159,12 +159,12 @@ class TestAnEspOutput:
 
 
 @given(ANY_TEXT)
-def test_what_can_not_be_stored_is_null_and_what_utf_8_has_no_bytes_for(text):
+def test_only_null_and_characters_that_utf_8_can_not_encode_are_rejected(text):
     storable = "\0" not in text and text == text.encode(errors="ignore").decode()
     assert (character_violation(text) is None) is storable
 
 
-def test_an_organization_has_a_name_like_a_field(noon):
+def test_the_name_of_an_organization_is_normalized(noon):
     organization = Organization(id=OrganizationId(1), name=" Cafe\u0301 ", created_at=noon)
     assert organization.name == "Caf\u00e9"
 
@@ -172,6 +172,6 @@ def test_an_organization_has_a_name_like_a_field(noon):
 @pytest.mark.parametrize(
     ("text", "rule"), [(" ", "blank"), ("o" * 256, "too_long"), ("a\nb", "invalid_characters")]
 )
-def test_an_organization_of_another_name_is_refused(text, rule, raises_violations):
+def test_an_invalid_name_of_an_organization_is_rejected(text, rule, raises_violations):
     with raises_violations(f"name: {rule}"):
         parse_organization_name(text)

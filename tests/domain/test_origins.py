@@ -1,4 +1,4 @@
-"""Origins: an integration's field, and no other, has an integration and an ESP's name."""
+"""Origins: only integration fields have an integration id and an ESP field name."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def test_the_sources_are_those_of_the_contract():
 
 
 @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
-def test_a_field_made_through_the_api_or_by_hand_has_no_integration(channel):
+def test_an_api_or_manual_field_has_no_integration(channel):
     assert channel.origin() == Origin(channel.source, None, None)
 
 
-def test_a_synced_field_has_its_integration_and_the_esp_s_name():
+def test_a_synced_field_has_an_integration_and_an_esp_field_name():
     assert sync_channel(SEVEN).origin("FNAME") == Origin(Source.INTEGRATION, SEVEN, "FNAME")
 
 
@@ -40,7 +40,9 @@ def test_a_synced_field_has_its_integration_and_the_esp_s_name():
         ({"integration_id": SEVEN, "esp_field_name": "FNAME"}, "integration_id"),
     ],
 )
-def test_another_field_has_neither(source, members, superfluous, raises_violations):
+def test_an_api_or_manual_field_with_an_integration_is_rejected(
+    source, members, superfluous, raises_violations
+):
     with raises_violations(f"{superfluous}: not_applicable"):
         Origin(source, **members)
 
@@ -53,25 +55,27 @@ def test_another_field_has_neither(source, members, superfluous, raises_violatio
         ({}, "integration_id"),
     ],
 )
-def test_a_synced_field_lacks_neither(members, missing, raises_violations):
+def test_a_synced_field_without_an_integration_or_an_esp_field_name_is_rejected(
+    members, missing, raises_violations
+):
     with raises_violations(f"{missing}: required"):
         Origin(Source.INTEGRATION, **members)
 
 
 @pytest.mark.parametrize("integration_id", [1, MAX_SAFE_INTEGER])
-def test_an_integration_s_id_is_one_that_every_reader_of_json_keeps(integration_id):
+def test_the_id_of_an_integration_is_a_safe_integer_for_json(integration_id):
     origin = sync_channel(IntegrationId(integration_id)).origin("FNAME")
     assert origin.integration_id == integration_id
 
 
 @pytest.mark.parametrize("integration_id", [0, -1, MAX_SAFE_INTEGER + 1, 2**63])
-def test_another_id_of_an_integration_is_refused(integration_id, raises_violations):
+def test_an_integration_id_that_is_out_of_range_is_rejected(integration_id, raises_violations):
     with raises_violations("integration_id: out_of_range"):
         sync_channel(IntegrationId(integration_id)).origin("FNAME")
 
 
 @pytest.mark.parametrize("name", [" FNAME\n", "E\u0301", "\u202e", "m" * MAX_ESP_FIELD_NAME_LENGTH])
-def test_the_esp_s_name_is_kept_to_the_letter(name):
+def test_an_esp_field_name_does_not_change(name):
     assert sync_channel(SEVEN).origin(name).esp_field_name == name
 
 
@@ -85,10 +89,10 @@ def test_the_esp_s_name_is_kept_to_the_letter(name):
     ],
     ids=["empty", "256 characters", "null", "lone surrogate"],
 )
-def test_an_esp_s_name_that_can_not_be_kept_is_refused(name, rule, raises_violations):
+def test_an_invalid_esp_field_name_is_rejected(name, rule, raises_violations):
     with raises_violations(f"esp_field_name: {rule}"):
         sync_channel(SEVEN).origin(name)
 
 
-def test_an_esp_s_name_has_up_to_255_characters():
+def test_an_esp_field_name_has_up_to_255_characters():
     assert MAX_ESP_FIELD_NAME_LENGTH == 255

@@ -1,4 +1,4 @@
-"""Who may do what: the whole table."""
+"""The complete table of permissions."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ ORIGINS = {
     "integration 7": Origin(Source.INTEGRATION, IntegrationId(7), "FNAME"),
     "integration 8": Origin(Source.INTEGRATION, IntegrationId(8), "FNAME"),
 }
-HOME = {
+OWN = {
     ("API", "api"),
     ("administrators", "manual"),
     ("sync 7", "integration 7"),
     ("sync 8", "integration 8"),
 }
-EDITED = {
+REASONS = {
     "api": "API-managed fields are changed through the API",
     "manual": "Manual fields are changed by administrators",
     "integration 7": "Integration fields are changed in the email service provider",
@@ -51,10 +51,10 @@ every_origin = pytest.mark.parametrize("origin", ORIGINS)
 every_change = pytest.mark.parametrize(
     "operation", [Operation.CREATE, Operation.UPDATE, Operation.DELETE]
 )
-STRANGERS = sorted(set(product(CHANNELS, ORIGINS)) - HOME)
+NOT_OWN = sorted(set(product(CHANNELS, ORIGINS)) - OWN)
 
 
-def test_there_is_reading_and_three_kinds_of_change():
+def test_there_are_four_operations():
     assert [o.value for o in Operation] == ["read", "create", "update", "delete"]
 
 
@@ -65,30 +65,32 @@ def test_every_channel_reads_every_field(channel, origin):
 
 
 @every_change
-@pytest.mark.parametrize(("channel", "origin"), sorted(HOME))
+@pytest.mark.parametrize(("channel", "origin"), sorted(OWN))
 def test_a_channel_changes_the_fields_that_came_through_it(channel, operation, origin):
     assert decide(CHANNELS[channel], operation, ORIGINS[origin]) == Allowed()
 
 
 @every_change
-@pytest.mark.parametrize(("channel", "origin"), STRANGERS)
-def test_a_channel_changes_no_other_field_and_is_told_where_to(channel, operation, origin):
+@pytest.mark.parametrize(("channel", "origin"), NOT_OWN)
+def test_a_channel_changes_no_other_field_and_the_reason_says_where_to_change_it(
+    channel, operation, origin
+):
     decision = decide(CHANNELS[channel], operation, ORIGINS[origin])
     assert isinstance(decision, Denied)
-    assert decision.reason.startswith(EDITED[origin])
+    assert decision.reason.startswith(REASONS[origin])
 
 
 @pytest.mark.parametrize("operation", Operation)
 @every_channel
 @every_origin
-def test_requiring_raises_exactly_what_is_denied(channel, operation, origin):
-    question = CHANNELS[channel], operation, ORIGINS[origin]
-    decision = decide(*question)
+def test_require_raises_if_and_only_if_decide_denies(channel, operation, origin):
+    arguments = CHANNELS[channel], operation, ORIGINS[origin]
+    decision = decide(*arguments)
     if isinstance(decision, Allowed):
-        require(*question)
+        require(*arguments)
     else:
         with pytest.raises(OperationForbidden) as forbidden:
-            require(*question)
+            require(*arguments)
         assert str(forbidden.value) == decision.reason
 
 
@@ -100,6 +102,6 @@ def test_requiring_raises_exactly_what_is_denied(channel, operation, origin):
         ("sync 8", "not by this sync."),
     ],
 )
-def test_a_denial_says_who_asked(channel, ending):
+def test_the_reason_names_the_channel(channel, ending):
     denied = decide(CHANNELS[channel], Operation.UPDATE, ORIGINS["integration 7"])
     assert denied.reason.endswith(ending)

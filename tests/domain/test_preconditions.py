@@ -1,4 +1,4 @@
-"""Preconditions: every combination of what is expected and what is."""
+"""Preconditions: every combination of expected and current versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def holds(precondition, current):
 
 
 @pytest.mark.parametrize("current", ["1-1-a", None])
-def test_without_expectations_every_change_goes_ahead(current):
+def test_without_a_precondition_every_change_is_allowed(current):
     assert holds(UNCONDITIONAL, current)
 
 
@@ -32,7 +32,7 @@ def test_without_expectations_every_change_goes_ahead(current):
         (NONE, False, False),
     ],
 )
-def test_a_match_expects_a_field_in_one_of_these_versions(match, of_the_field, of_no_field):
+def test_match_requires_a_field_in_one_of_these_versions(match, of_the_field, of_no_field):
     expected = Precondition(match=match)
     assert (holds(expected, "1-1-a"), holds(expected, None)) == (of_the_field, of_no_field)
 
@@ -47,17 +47,19 @@ def test_a_match_expects_a_field_in_one_of_these_versions(match, of_the_field, o
         (NONE, True, True),
     ],
 )
-def test_a_none_match_expects_none_of_these_versions(none_match, of_the_field, of_no_field):
+def test_none_match_requires_that_the_field_has_none_of_these_versions(
+    none_match, of_the_field, of_no_field
+):
     expected = Precondition(none_match=none_match)
     assert (holds(expected, "1-1-a"), holds(expected, None)) == (of_the_field, of_no_field)
 
 
 @pytest.mark.parametrize("current", ["1-1-a", None])
-def test_both_expectations_must_hold(current):
+def test_both_conditions_must_hold(current):
     assert not holds(Precondition(match=ANY_VERSION, none_match=ANY_VERSION), current)
 
 
-def test_a_version_is_matched_whole():
+def test_a_version_is_compared_as_a_whole():
     assert not holds(Precondition(match=frozenset({"1-1-ab"})), "1-1-a")
 
 
@@ -68,7 +70,7 @@ def test_a_conflict_with_any_version_reports_that_the_field_exists():
         Precondition(none_match=THIS).require("1-1-a")
 
 
-def test_a_conflict_carries_the_current_version():
+def test_a_conflict_contains_the_current_version():
     with pytest.raises(VersionConflict) as conflict:
         Precondition(match=OTHER).require("1-1-a")
     assert conflict.value.current == "1-1-a"

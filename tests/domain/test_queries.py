@@ -1,4 +1,4 @@
-"""Queries: which fields, in which order, a page at a time."""
+"""Queries: filters, order and pagination."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ QUERIES = st.builds(
 
 @pytest.fixture(scope="session")
 def catalog(make_field, noon):
-    """Six fields, 1 to 6, with ties in every order but that of ids and keys."""
+    """Six fields, with the ids 1 to 6, with ties in every order except by id and by key."""
     fields = (
         make_field(name="Größe", key="size", data_type=DataType.NUMBER),
         make_field(ADMINISTRATOR, name="apple", key="zz", insertable=False),
@@ -70,12 +70,12 @@ def found(catalog, **query):
     return [field.id for field in FieldQuery(**query).select(catalog).fields]
 
 
-def test_orders_are_known_by_the_names_of_members():
+def test_the_orders_have_the_names_of_members():
     members = ["id", "key", "name", "created_at", "updated_at"]
     assert [each.value for each in SortKey] == members
 
 
-def test_without_a_filter_everything_is_found_by_id(catalog):
+def test_a_query_without_filters_returns_all_fields_by_id(catalog):
     assert found(catalog) == [1, 2, 3, 4, 5, 6]
 
 
@@ -95,7 +95,7 @@ def test_without_a_filter_everything_is_found_by_id(catalog):
         ({"sources": {Source.INTEGRATION}, "text": "apple"}, [4]),
     ],
 )
-def test_a_filter_keeps_the_fields_that_have_one_of_its_values(query, ids, catalog):
+def test_a_filter_matches_the_fields_that_have_one_of_its_values(query, ids, catalog):
     alternatives = {n: frozenset(v) if isinstance(v, set) else v for n, v in query.items()}
     assert found(catalog, **alternatives) == ids
 
@@ -114,11 +114,13 @@ def test_a_filter_keeps_the_fields_that_have_one_of_its_values(query, ids, catal
         ("", [1, 2, 3, 4, 5, 6]),
     ],
 )
-def test_a_text_is_a_part_of_the_name_the_key_or_the_esp_s_name_in_any_case(text, ids, catalog):
+def test_a_text_matches_a_part_of_the_name_the_key_or_the_esp_field_name_in_any_case(
+    text, ids, catalog
+):
     assert found(catalog, text=text) == ids
 
 
-def test_a_field_that_no_esp_names_is_found_by_its_name_and_key_alone(make_field):
+def test_a_text_matches_only_the_name_and_the_key_of_an_api_field(make_field):
     field = make_field(name="Size", key="wide")
     assert {c for c in ascii_lowercase if FieldQuery(text=c).matches(field)} == set("sizewide")
 
@@ -133,7 +135,7 @@ def test_a_field_that_no_esp_names_is_found_by_its_name_and_key_alone(make_field
         (SortKey.UPDATED_AT, [2, 4, 3, 6, 1, 5], [1, 5, 3, 6, 2, 4]),
     ],
 )
-def test_an_order_goes_by_code_points_and_ties_go_by_ascending_id(
+def test_texts_are_ordered_by_code_points_and_ties_by_ascending_id(
     sort, ascending, descending, catalog
 ):
     assert found(catalog, sort=sort) == ascending
@@ -157,7 +159,7 @@ def test_a_list_without_a_limit_is_one_page(query, catalog):
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_a_page_goes_on_behind_a_field_that_is_gone(descending, catalog):
+def test_the_next_page_starts_after_a_deleted_field(descending, catalog):
     query = FieldQuery(sort=SortKey.NAME, descending=descending, limit=3)
     first = query.select(catalog)
     remaining = [field for field in catalog.fields if field != first.fields[-1]]
@@ -172,12 +174,12 @@ def test_a_page_belongs_to_one_revision_of_the_catalog(catalog):
     assert page.version_tag == catalog.version_tag
 
 
-SENT = "hunter2"
+INVALID_TEXT = "hunter2"
 LATE = datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=14)))
 BEYOND = MAX_SAFE_INTEGER + 1
 
 
-def test_names_stand_for_sources_data_types_and_orders_and_any_collection_for_a_set():
+def test_sources_data_types_and_orders_can_be_given_by_name_in_any_iterable():
     named = FieldQuery(sources=["api"], data_types=("text", "date"), keys=iter(["a"]), sort="name")
     assert named == FieldQuery(
         sources=frozenset({Source.API}),
@@ -189,7 +191,7 @@ def test_names_stand_for_sources_data_types_and_orders_and_any_collection_for_a_
 
 
 @pytest.mark.parametrize(
-    ("member", "given", "left"),
+    ("member", "values", "remaining"),
     [
         ("keys", {"city", "City", "", "no-key", "size\n", "null", "\0", "\ud800"}, {"city"}),
         ("keys", {"\0"}, set()),
@@ -197,12 +199,12 @@ def test_names_stand_for_sources_data_types_and_orders_and_any_collection_for_a_
         ("integration_ids", {2**70}, set()),
     ],
 )
-def test_what_no_field_can_have_is_left_out(member, given, left):
-    assert getattr(FieldQuery(**{member: given}), member) == left
+def test_values_that_no_field_can_have_are_omitted(member, values, remaining):
+    assert getattr(FieldQuery(**{member: values}), member) == remaining
 
 
 @pytest.mark.parametrize("text", ["\0", "size\0", "\ud800", "A\0", "a" * 10**6])
-def test_a_text_that_no_field_can_have_is_in_none(text, catalog):
+def test_a_text_that_no_field_can_have_matches_none(text, catalog):
     query = FieldQuery(text=text)
     assert query.select(catalog).fields == ()
     assert query.text == text
@@ -215,17 +217,17 @@ def test_a_folded_text_has_no_capital_letter_and_no_form_of_more_than_four_times
     assert max(map(len, forms)) == 4
 
 
-def test_a_changed_query_looks_for_the_changed_text(catalog):
+def test_a_changed_query_searches_for_the_changed_text(catalog):
     assert [f.id for f in evolve(FieldQuery(text="\0"), text="SIZ").select(catalog).fields] == [1]
 
 
-def test_a_text_is_folded_in_no_time_however_long():
+def test_a_long_text_is_folded_quickly():
     began = monotonic()
     FieldQuery(text="\u0316\u0301" * 500_000)
     assert monotonic() - began < 5
 
 
-def test_the_longest_name_is_found_in_any_form(make_field):
+def test_the_longest_name_is_found_in_any_normalization_form(make_field):
     field = make_field(name="\u1f82" * 255, key="greek")
     longest = unicodedata.normalize("NFD", field.name)
     assert len(longest) == 1_020
@@ -235,7 +237,7 @@ def test_the_longest_name_is_found_in_any_form(make_field):
 
 
 @pytest.mark.parametrize("limit", [MAX_SAFE_INTEGER, BEYOND, 2**63, 2**70])
-def test_a_limit_can_be_as_large_as_one_likes(limit, catalog):
+def test_a_limit_can_be_arbitrarily_large(limit, catalog):
     query = FieldQuery(limit=limit)
     assert query.limit == MAX_SAFE_INTEGER
     assert query.select(catalog).fields == catalog.fields
@@ -277,7 +279,7 @@ def test_a_limit_can_be_as_large_as_one_likes(limit, catalog):
         ({"after": (1, 1)}, "after: type", "a Position"),
     ],
 )
-def test_a_query_that_makes_no_sense_is_refused_when_it_is_made(
+def test_an_invalid_query_is_rejected_when_it_is_created(
     members, violation, message, raises_violations
 ):
     with raises_violations(violation) as invalid:
@@ -305,7 +307,7 @@ def test_a_query_that_makes_no_sense_is_refused_when_it_is_made(
         (1, None, "id: type", "an integer"),
     ],
 )
-def test_a_position_has_a_value_and_an_id_that_can_be_compared(
+def test_an_invalid_position_is_rejected_when_it_is_created(
     value, number, violation, message, raises_violations
 ):
     with raises_violations(violation) as invalid:
@@ -315,11 +317,11 @@ def test_a_position_has_a_value_and_an_id_that_can_be_compared(
 
 
 @pytest.mark.parametrize("number", [MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER, 0])
-def test_a_position_needs_no_field(number):
+def test_a_position_does_not_require_a_field(number):
     assert (Position(number, number).value, Position(number, number).id) == (number, number)
 
 
-def test_a_position_s_time_is_cut_to_whole_milliseconds_in_utc(noon):
+def test_the_time_of_a_position_is_truncated_to_milliseconds_in_utc(noon):
     later = noon + timedelta(microseconds=999)
     assert Position(later.astimezone(timezone(timedelta(hours=2))), 1) == Position(noon, 1)
     assert Position(later.astimezone(timezone(timedelta(hours=2))), 1).value.tzinfo is UTC
@@ -337,7 +339,7 @@ TYPE_NAMES = {int: "an integer", str: "a string", datetime: "a datetime"}
 
 @pytest.mark.parametrize("value", [1, "a", datetime(2026, 11, 20, tzinfo=UTC)])
 @pytest.mark.parametrize("sort", SortKey)
-def test_a_position_fits_the_order(sort, value, raises_violations):
+def test_the_value_of_a_position_has_the_type_of_the_order(sort, value, raises_violations):
     after = Position(value, FieldId(1))
     assert sort.value_type is VALUE_TYPES[sort]
     if type(value) is VALUE_TYPES[sort]:
@@ -351,35 +353,41 @@ def test_a_position_fits_the_order(sort, value, raises_violations):
 
 
 @pytest.mark.parametrize("sort", SortKey)
-def test_every_field_has_a_position_that_fits_the_order(sort, catalog):
+def test_the_position_of_a_field_is_not_before_the_field(sort, catalog):
     query = FieldQuery(sort=sort)
     for each in catalog.fields:
         assert not evolve(query, after=query.position_of(each)).starts_before(each)
 
 
-def test_a_slip_in_a_name_is_told_the_name_that_was_meant():
+def test_the_violation_of_a_misspelled_name_suggests_the_correct_one():
     with pytest.raises(InvalidQuery) as invalid:
         FieldQuery(sources={"manul"})
     assert invalid.value.violations[0].suggestion == "manual"
 
 
 @pytest.mark.parametrize(
-    "members", [{"sort": SENT}, {"sources": SENT}, {"sources": {SENT}}, {"limit": SENT}]
+    "members",
+    [
+        {"sort": INVALID_TEXT},
+        {"sources": INVALID_TEXT},
+        {"sources": {INVALID_TEXT}},
+        {"limit": INVALID_TEXT},
+    ],
 )
 def test_no_message_repeats_what_was_sent(members):
     with pytest.raises(InvalidQuery) as invalid:
         FieldQuery(**members)
-    assert SENT not in f"{invalid.value} {invalid.value!r}"
+    assert INVALID_TEXT not in f"{invalid.value} {invalid.value!r}"
 
 
-def test_queries_that_ask_the_same_are_equal():
+def test_queries_with_equal_members_are_equal():
     assert FieldQuery(text="A\0") != FieldQuery(text="B\0")
     assert FieldQuery(text="a") != FieldQuery(text="A")
     assert len({FieldQuery(keys={"a", "No"}), FieldQuery(keys=["a"])}) == 1
 
 
 @given(st.text(st.characters(codec=None)))
-def test_a_text_has_one_folded_form_composed_or_not(text):
+def test_the_folded_text_does_not_depend_on_the_normalization_form(text):
     forms = {fold_case(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
     assert forms == {fold_case(text)}
 
@@ -389,6 +397,6 @@ def test_ascii_letters_fold_to_lower_case(text):
     assert fold_case(text) == text.lower()
 
 
-def test_a_name_that_is_no_latin_letter_is_found_in_its_other_case(make_field):
+def test_a_greek_name_is_found_in_another_case(make_field):
     field = evolve(make_field(), name=FieldName("ΣΊΣΥΦΟΣ"))
     assert FieldQuery(text="σίσυφος").matches(field)

@@ -1,4 +1,4 @@
-"""Names and defaults of all kinds: what ESPs allow, and what breaks out of a template."""
+"""Strategies for names and defaults: ordinary ones, and ones that try to inject code."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ DELIMITERS = r"""
     ' " \ ` { } {{ }} {% %} {# #} ${ %% %%[ ]%% %%= =%% % %/IF% %ELSE% *| |* | * ( ) [ ] < > & =
     . , ; : - _ $ @ # ! ?
 """
-WORDS_OF_THE_DIALECTS = """
+KEYWORDS = """
     if else end first last size length true false null nullable this NAME VARIABLE EXPRESSION
     DEFAULT SET default lookup insert customer. contact. person|
 """
-PIECES = st.sampled_from(
+FRAGMENTS = st.sampled_from(
     [
         *DELIMITERS.split(),
-        *WORDS_OF_THE_DIALECTS.split(),
+        *KEYWORDS.split(),
         *("Loyalty", "tier", "A", "B1", "9", "é", "Ö", "日本", "\U0001f680", "\u2019"),
         *(" ", "  ", "\t", "\n", "\u00a0", "\u200b", "\u2028", "\0", "\ud800"),
         *(", @x) v(@y", "' | x: '"),
     ]
 )
-HOSTILE = st.lists(PIECES, max_size=6).map("".join)
+HOSTILE = st.lists(FRAGMENTS, max_size=6).map("".join)
 ANY_TEXT = HOSTILE | st.text(st.characters(codec=None), max_size=12)
 
 WORDS = st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,8}", fullmatch=True)
@@ -46,7 +46,7 @@ ORDINARY_NAMES = {
     Esp.BREVO: CAPITALS,
     Esp.ACTIVECAMPAIGN: CAPITALS,
 }
-"""Names that every one of these ESPs lets people give."""
+"""Names that these ESPs allow."""
 
 NAMES = {esp: ANY_TEXT | ordinary for esp, ordinary in ORDINARY_NAMES.items()}
 ORDINARY_DEFAULTS = st.from_regex(

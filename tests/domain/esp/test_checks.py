@@ -1,4 +1,4 @@
-"""Warnings: what is doubtful about a snippet, and never refused."""
+"""Warnings about snippets that users write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 BARE_DEFAULTS = {Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}
-"""Their defaults stand between tags, where another dialect's delimiters look like delimiters."""
+"""Their defaults are between tags, so that delimiters of another dialect look like delimiters."""
 MISSING = SnippetWarning.EXPRESSION_MISSING
 UNBALANCED = SnippetWarning.UNBALANCED_DELIMITERS
 
@@ -103,22 +103,22 @@ UNBALANCED_CODES = [
 
 
 @pytest.mark.parametrize(("code", "expression"), CONTAINED)
-def test_an_expression_that_the_code_contains_is_not_missed(code, expression):
+def test_a_contained_expression_is_not_reported_as_missing(code, expression):
     assert MISSING not in snippet_warnings(code, expression)
 
 
 @pytest.mark.parametrize(("code", "expression"), NOT_CONTAINED)
-def test_an_expression_that_the_code_does_not_contain_as_a_whole_is_missed(code, expression):
+def test_an_expression_that_is_not_contained_as_a_whole_is_reported_as_missing(code, expression):
     assert MISSING in snippet_warnings(code, expression)
 
 
 @pytest.mark.parametrize("code", BALANCED)
-def test_balanced_delimiters_are_fine(code):
+def test_balanced_delimiters_cause_no_warning(code):
     assert snippet_warnings(code, None) == ()
 
 
 @pytest.mark.parametrize("code", UNBALANCED_CODES)
-def test_unbalanced_delimiters_are_told(code):
+def test_unbalanced_delimiters_are_reported(code):
     assert snippet_warnings(code, None) == (UNBALANCED,)
 
 
@@ -129,17 +129,17 @@ def test_warnings_are_sentences():
     ]
 
 
-def test_both_can_be_doubtful():
+def test_a_snippet_can_have_both_warnings():
     assert snippet_warnings("{{tier", "points") == (MISSING, UNBALANCED)
 
 
-def test_without_a_code_nothing_is_doubtful():
+def test_there_is_no_warning_without_an_insertion_code():
     assert snippet_warnings(None, "points") == ()
 
 
 @EVERY_ESP
 @given(data=st.data())
-def test_nothing_that_is_derived_is_doubtful(esp, data):
+def test_a_derived_snippet_has_no_warnings(esp, data):
     name, default = data.draw(NAMES[esp]), data.draw(st.none() | DEFAULTS)
     standard = data.draw(st.booleans())
     try:
@@ -154,7 +154,7 @@ def test_nothing_that_is_derived_is_doubtful(esp, data):
 
 @EVERY_ESP
 @given(data=st.data())
-def test_a_derived_snippet_that_loses_its_end_is_unbalanced(esp, data):
+def test_a_truncated_snippet_is_unbalanced(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
     assume(name not in DIALECTS[esp].reserved)
     snippet = derive_snippet(esp, name)
@@ -162,28 +162,28 @@ def test_a_derived_snippet_that_loses_its_end_is_unbalanced(esp, data):
 
 
 @given(code=ANY_TEXT, expression=ANY_TEXT)
-def test_whatever_somebody_writes_is_judged_and_not_refused(code, expression):
+def test_any_text_is_checked_without_an_error(code, expression):
     assert set(snippet_warnings(code, expression)) <= set(SnippetWarning)
     if code.strip():
         assert MISSING not in snippet_warnings(f" {code} ", code)
 
 
 @pytest.mark.parametrize("piece", ["{{", "%%=", "${", "*|", "|*", "%IF ", "{{ x }}", " |"])
-def test_a_long_code_is_judged_in_good_time(piece):
+def test_a_long_code_is_checked_quickly(piece):
     begin = perf_counter()
     snippet_warnings((piece * 10_000)[:10_000], (piece * 2_000)[:2_000])
     assert perf_counter() - begin < 2
 
 
 @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
-def test_an_api_or_manual_field_can_be_doubtful(channel, make_field):
+def test_an_api_or_manual_field_can_have_warnings(channel, make_field):
     field = make_field(
         channel, custom_insertion_code="{{tier", custom_value_expression="customer.tier"
     )
     assert field_warnings(field) == (MISSING, UNBALANCED)
 
 
-def test_a_synced_field_is_not(make_field):
+def test_a_synced_field_has_no_warnings(make_field):
     field = make_field(
         sync_channel(IntegrationId(7)),
         data_type=DataType.TEXT,
@@ -193,9 +193,9 @@ def test_a_synced_field_is_not(make_field):
     assert field_warnings(field) == ()
 
 
-def test_a_field_without_code_is_not(make_field):
+def test_a_field_without_an_insertion_code_has_no_warnings(make_field):
     assert field_warnings(make_field()) == ()
 
 
-def test_an_expression_that_begins_and_ends_with_a_sign_may_stand_in_a_word():
+def test_an_expression_with_punctuation_at_its_ends_may_be_inside_a_word():
     assert snippet_warnings("Dear{{ name }}s", "{{ name }}") == ()

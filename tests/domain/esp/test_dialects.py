@@ -1,4 +1,4 @@
-"""The table of dialects: complete, and well formed."""
+"""The table of dialects is complete and well-formed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recipient_fields.domain.esp import DIALECTS, Esp
 EVERY_DIALECT = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.title)
 
 
-def test_every_esp_has_its_dialect():
+def test_every_esp_has_a_dialect():
     assert list(DIALECTS) == list(Esp)
 
 
@@ -31,7 +31,7 @@ def test_every_template_inserts_the_field_and_one_default(dialect):
 
 
 @EVERY_DIALECT
-def test_every_form_names_the_field(dialect):
+def test_every_form_contains_the_name_of_the_field(dialect):
     assert dialect.forms
     for form in (*dialect.forms, *dialect.standard):
         assert re.search("NAME|VARIABLE", form.expression)
@@ -39,7 +39,7 @@ def test_every_form_names_the_field(dialect):
 
 
 @EVERY_DIALECT
-def test_what_a_dialect_says_of_names_is_a_sentence_about_its_esp(dialect):
+def test_the_name_rules_of_a_dialect_are_sentences_about_its_esp(dialect):
     assert bool(dialect.standard) is bool(dialect.standard_name_rule)
     for sentence in filter(None, (dialect.name_rule, dialect.standard_name_rule)):
         assert dialect.title in sentence
@@ -47,13 +47,13 @@ def test_what_a_dialect_says_of_names_is_a_sentence_about_its_esp(dialect):
         assert sentence.endswith(".")
 
 
-def test_esps_are_called_as_they_call_themselves():
+def test_the_titles_are_the_product_names_of_the_esps():
     assert [dialect.title for dialect in DIALECTS.values()] == [
         *("Salesforce Marketing Cloud", "Mailchimp", "Klaviyo", "Braze", "Customer.io"),
         *("HubSpot", "SendGrid", "Iterable", "Brevo", "ActiveCampaign"),
     ]
 
 
-def test_some_esps_list_only_the_fields_that_they_met():
+def test_some_esps_list_only_fields_in_use():
     sampling = [esp for esp, dialect in DIALECTS.items() if dialect.lists_fields_in_use_only]
     assert sampling == [Esp.KLAVIYO, Esp.CUSTOMER_IO]

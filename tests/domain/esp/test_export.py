@@ -1,4 +1,4 @@
-"""Export: placeholders become insertion codes, and nothing else changes."""
+"""Export replaces placeholders with insertion codes and changes nothing else."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ SYNC = sync_channel(IntegrationId(7))
 
 
 @pytest.fixture(scope="session")
-def make_inserted(make_field):
-    """Makes a field of that key, inserted by that code."""
+def make_field_with_code(make_field):
+    """Make a field with this key and this insertion code."""
 
     def make(key: str, code: str | None = None, **members: object) -> RecipientField:
         return make_field(API, key=key, custom_insertion_code=code, **members)
@@ -48,8 +48,8 @@ def make_inserted(make_field):
 
 
 @pytest.fixture(scope="session")
-def make_synced(make_field):
-    """Makes a field of that key, synced from an ESP under that name."""
+def make_synced_field(make_field):
+    """Make a field with this key that was synced from an ESP with this name."""
 
     def make(key: str, name: str, esp: Esp = Esp.SALESFORCE) -> RecipientField:
         snippet = derive_snippet(esp, name)
@@ -66,15 +66,15 @@ def make_synced(make_field):
 
 
 @pytest.fixture(scope="session")
-def catalog(make_inserted, make_synced):
+def catalog(make_field_with_code, make_synced_field):
     return [
-        make_inserted("city", "{{customer.city}}"),
-        make_inserted("nested", "<{{recipient.city}}{{recipient.nope}}\\1\\g<0>>"),
-        make_synced("tier", "Loyalty Tier"),
-        make_synced("points", "points"),
-        make_synced("first_name", "FNAME", Esp.MAILCHIMP),
-        make_inserted("secret", "{{customer.secret}}", insertable=False),
-        make_inserted("bare"),
+        make_field_with_code("city", "{{customer.city}}"),
+        make_field_with_code("nested", "<{{recipient.city}}{{recipient.nope}}\\1\\g<0>>"),
+        make_synced_field("tier", "Loyalty Tier"),
+        make_synced_field("points", "points"),
+        make_synced_field("first_name", "FNAME", Esp.MAILCHIMP),
+        make_field_with_code("secret", "{{customer.secret}}", insertable=False),
+        make_field_with_code("bare"),
     ]
 
 
@@ -93,13 +93,13 @@ def test_obstacles_are_sentences():
     ]
 
 
-def test_each_placeholder_becomes_its_field_s_code(catalog):
+def test_each_placeholder_is_replaced_with_the_code_of_its_field(catalog):
     content = "Hi {{recipient.first_name}} of {{recipient.city}}, {{recipient.city}}!"
     exported = "Hi *|FNAME|* of {{customer.city}}, {{customer.city}}!"
     assert export_content(content, catalog) == exported
 
 
-def test_preludes_come_first_once_each_in_order_of_use(catalog):
+def test_each_prelude_is_inserted_once_at_the_beginning_in_order_of_use(catalog):
     content = "<p>{{recipient.points}}, {{recipient.tier}}, {{recipient.points}}</p>"
     assert export_content(content, catalog) == (
         '%%[ SET @points = AttributeValue("points") ]%%'
@@ -108,23 +108,23 @@ def test_preludes_come_first_once_each_in_order_of_use(catalog):
     )
 
 
-def test_preludes_of_fields_that_do_not_occur_stay_away(catalog):
+def test_preludes_of_unused_fields_are_not_inserted(catalog):
     assert export_content("{{recipient.tier}}", catalog).count("SET") == 1
 
 
-def test_a_code_that_somebody_wrote_sets_no_variable(make_field):
+def test_a_code_of_an_api_field_has_no_prelude(make_field):
     field = make_field(
         API, key="tier", custom_insertion_code="%%=v(@Tier)=%%", custom_value_expression="@Tier"
     )
     assert export_content("{{recipient.tier}}", [field]) == "%%=v(@Tier)=%%"
 
 
-def test_another_dialect_s_field_that_salesforce_could_name_sets_no_variable(make_synced):
-    field = make_synced("tier", "Tier", Esp.CUSTOMER_IO)
+def test_a_field_of_another_dialect_has_no_prelude(make_synced_field):
+    field = make_synced_field("tier", "Tier", Esp.CUSTOMER_IO)
     assert export_content("{{recipient.tier}}", [field]) == "{{customer.Tier}}"
 
 
-def test_inserted_code_is_not_read_again(catalog):
+def test_placeholders_in_inserted_codes_are_not_replaced(catalog):
     assert export_content("{{recipient.nested}}", catalog) == (
         "<{{recipient.city}}{{recipient.nope}}\\1\\g<0>>"
     )
@@ -152,7 +152,7 @@ def test_inserted_code_is_not_read_again(catalog):
         "{{city}} \r\n\t\u2028 &amp; %%=v(@x)=%% *|CITY|*",
     ],
 )
-def test_what_is_not_a_placeholder_is_not_touched(content, catalog):
+def test_other_content_does_not_change(content, catalog):
     assert export_content(content, catalog) == content
 
 
@@ -166,11 +166,11 @@ def test_what_is_not_a_placeholder_is_not_touched(content, catalog):
         ("{{{recipient.city}}}{{recipient.city}}", "{{{recipient.city}}}{{customer.city}}"),
     ],
 )
-def test_a_placeholder_is_found_between_anything(content, exported, catalog):
+def test_a_placeholder_is_found_in_any_context(content, exported, catalog):
     assert export_content(content, catalog) == exported
 
 
-def test_all_that_can_not_be_inserted_is_told_with_its_place(catalog):
+def test_every_placeholder_that_can_not_be_replaced_is_reported_with_its_position(catalog):
     content = (
         "é{{recipient.frist_name}}\r\n{{recipient.city}}\n\n"
         "  {{recipient.secret}}{{recipient.bare}}\n"
@@ -184,7 +184,7 @@ def test_all_that_can_not_be_inserted_is_told_with_its_place(catalog):
     )
 
 
-def test_the_message_names_every_place(catalog):
+def test_the_message_contains_every_position(catalog):
     with pytest.raises(ContentNotExportable) as refused:
         export_content("{{recipient.nope}}\n{{recipient.nope}} {{recipient.bare}}", catalog)
     assert str(refused.value) == (
@@ -200,21 +200,21 @@ def test_a_key_that_no_field_can_have_is_unknown(key, catalog):
     assert (refused.placeholder.key, refused.obstacle) == (key, Obstacle.UNKNOWN_FIELD)
 
 
-def test_a_variable_that_another_field_of_the_content_sets_is_refused(make_synced):
-    fields = [make_synced("one", "First Name"), make_synced("two", "first-name")]
+def test_a_variable_that_another_field_of_the_content_sets_is_rejected(make_synced_field):
+    fields = [make_synced_field("one", "First Name"), make_synced_field("two", "first-name")]
     (refused,) = refusals("{{recipient.one}} {{recipient.two}} {{recipient.one}}", fields)
     assert refused == RefusedPlaceholder(Placeholder("two", 18, 1, 19), Obstacle.VARIABLE_TAKEN)
     assert export_content("{{recipient.two}}", fields).endswith("%%=v(@first_name)=%%")
 
 
-def test_two_fields_of_one_attribute_share_its_variable(make_synced):
-    fields = [make_synced("one", "Tier"), make_synced("two", "Tier")]
+def test_two_fields_with_the_same_esp_field_name_share_a_variable(make_synced_field):
+    fields = [make_synced_field("one", "Tier"), make_synced_field("two", "Tier")]
     exported = export_content("{{recipient.one}}{{recipient.two}}", fields)
     assert exported.count("SET @Tier") == 1
     assert exported.count("%%=v(@Tier)=%%") == 2
 
 
-def test_long_content_on_one_line_is_exported_in_good_time(catalog):
+def test_long_content_on_one_line_is_exported_quickly(catalog):
     content = "x{{recipient.city}}" * 50_000
     begin = perf_counter()
     assert export_content(content, catalog).count("{{customer.city}}") == 50_000
@@ -228,13 +228,13 @@ UNTOUCHED = OTHER_TEXT.filter(lambda text: "}" not in text and "{" not in text)
 
 
 @given(content=st.lists(OTHER_TEXT).map("".join))
-def test_content_without_placeholders_is_exported_as_it_is(content, catalog):
+def test_content_without_placeholders_does_not_change(content, catalog):
     if not list(find_placeholders(content)):
         assert export_content(content, catalog) == content
 
 
 @given(data=st.data())
-def test_what_stands_around_placeholders_stays_as_it_is(data, catalog):
+def test_content_around_placeholders_does_not_change(data, catalog):
     texts = data.draw(st.lists(UNTOUCHED, min_size=1))
     keys = [data.draw(st.sampled_from(INSERTED)) for _ in texts]
     content = "".join(f"{t}{{{{recipient.{k}}}}}" for t, k in zip(texts, keys, strict=True))
@@ -249,8 +249,8 @@ def test_what_stands_around_placeholders_stays_as_it_is(data, catalog):
     assert export_content(exported, catalog) == exported
 
 
-def placed(pieces: list[tuple[str, str]]) -> Iterator[Placeholder]:
-    """Where the keys stand, counted character by character."""
+def positions(pieces: list[tuple[str, str]]) -> Iterator[Placeholder]:
+    """Yield the positions of the keys, counted character by character."""
     offset, line, column = 0, 1, 1
     for text, key in pieces:
         for character in text:
@@ -263,9 +263,9 @@ def placed(pieces: list[tuple[str, str]]) -> Iterator[Placeholder]:
 
 
 @given(pieces=st.lists(st.tuples(UNTOUCHED, st.sampled_from(KEYS)), max_size=8))
-def test_every_place_is_where_its_placeholder_stands(pieces, catalog):
+def test_every_position_is_that_of_its_placeholder(pieces, catalog):
     content = "".join(f"{text}{{{{recipient.{key}}}}}" for text, key in pieces)
-    places = list(placed(pieces))
+    places = list(positions(pieces))
     assert list(find_placeholders(content)) == places
     bad = [place for place in places if place.key not in INSERTED]
     if bad:
@@ -276,12 +276,12 @@ def test_every_place_is_where_its_placeholder_stands(pieces, catalog):
         assert content.startswith(f"{{{{recipient.{place.key}}}}}", place.offset)
 
 
-def test_a_number_field_is_exported_like_any_other(make_inserted):
-    field = make_inserted("age", "{{customer.age}}", data_type=DataType.NUMBER)
+def test_a_number_field_is_exported_like_any_other(make_field_with_code):
+    field = make_field_with_code("age", "{{customer.age}}", data_type=DataType.NUMBER)
     assert export_content("{{recipient.age}}", [field]) == "{{customer.age}}"
 
 
-def test_one_email_holds_what_people_wrote_and_the_fields_of_one_integration(make_field):
+def test_one_email_can_contain_the_fields_of_only_one_integration(make_field):
     channels = (API, ADMINISTRATOR, SYNC, sync_channel(IntegrationId(8)))
     api, manual, synced, other = (make_field(channel) for channel in channels)
     fields = (other, synced, manual, api)
@@ -302,7 +302,7 @@ def test_one_email_holds_what_people_wrote_and_the_fields_of_one_integration(mak
         *("recipient.first-name", "recipient.size|upper", "recipient.", f"recipient.{'-' * 100}"),
     ],
 )
-def test_what_only_looks_like_a_placeholder_is_found_with_its_place(inside):
+def test_a_malformed_placeholder_is_found_with_its_position(inside):
     content = f"Hi {{{{recipient.city}}}},\n {{{{{inside}}}}}"
     assert list(find_malformed_placeholders(content)) == [Placeholder(inside, 24, 2, 2)]
 
@@ -314,13 +314,13 @@ def test_what_only_looks_like_a_placeholder_is_found_with_its_place(inside):
         f"{{{{recipient.{'-' * 101}}}}}",
     ],
 )
-def test_what_is_a_placeholder_or_looks_like_none_is_no_near_miss(content):
+def test_other_content_is_not_a_malformed_placeholder(content):
     assert list(find_malformed_placeholders(content)) == []
 
 
-def test_at_most_20_unknown_keys_are_told_what_was_probably_meant(make_inserted):
+def test_at_most_20_unknown_keys_have_a_suggestion(make_field_with_code):
     content = "".join(f"{{{{recipient.city_{n}}}}}" for n in range(10, 40))
     with pytest.raises(ContentNotExportable) as raised:
-        export_content(content, [make_inserted("city_1", "code")])
-    meant = [refused.suggestion for refused in raised.value.refused]
-    assert meant == ["city_1"] * 20 + [None] * 10
+        export_content(content, [make_field_with_code("city_1", "code")])
+    suggestions = [refused.suggestion for refused in raised.value.refused]
+    assert suggestions == ["city_1"] * 20 + [None] * 10

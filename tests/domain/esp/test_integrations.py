@@ -1,4 +1,4 @@
-"""Integrations: what they are called, who their runs are, and when they ran last."""
+"""Integrations: names, channels, and the time of the last sync."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from recipient_fields.domain.esp import (
 )
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-HOUR, TICK = timedelta(hours=1), timedelta.resolution
-SEVEN, OURS = IntegrationId(7), OrganizationId(1)
+HOUR = timedelta(hours=1)
+SEVEN, ORGANIZATION = IntegrationId(7), OrganizationId(1)
 
 
-def a_draft(name="Main list", **members):
+def make_draft(name="Main list", **members):
     return IntegrationDraft(**{"esp": Esp.MAILCHIMP, "created_at": NOON, **members}, name=name)
 
 
 @pytest.fixture
 def integration():
-    return a_draft().with_id(SEVEN, OURS)
+    return make_draft().with_id(SEVEN, ORGANIZATION)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def integration():
     ids=ascii,
 )
 def test_a_name_is_trimmed_and_composed(text, name, integration):
-    assert a_draft(text).name == name
+    assert make_draft(text).name == name
     assert integration.renamed(text).name == name
 
 
@@ -58,19 +58,21 @@ def test_a_name_is_trimmed_and_composed(text, name, integration):
     ],
     ids=lambda value: ascii(value)[:20],
 )
-def test_a_name_that_is_not_one_line_of_255_is_refused(name, rule, integration, raises_violations):
+def test_a_name_that_is_not_one_line_of_1_to_255_characters_is_rejected(
+    name, rule, integration, raises_violations
+):
     with raises_violations(f"name: {rule}"):
-        a_draft(name)
+        make_draft(name)
     with raises_violations(f"name: {rule}"):
         integration.renamed(name)
     with pytest.raises(InvalidIntegration):
-        a_draft(name)
+        make_draft(name)
 
 
-def test_a_stored_integration_is_its_draft_under_an_id_that_never_ran():
-    assert a_draft().with_id(SEVEN, OURS) == Integration(
+def test_a_new_integration_has_an_id_and_was_never_synced():
+    assert make_draft().with_id(SEVEN, ORGANIZATION) == Integration(
         id=SEVEN,
-        organization_id=OURS,
+        organization_id=ORGANIZATION,
         esp=Esp.MAILCHIMP,
         name="Main list",
         created_at=NOON,
@@ -78,30 +80,30 @@ def test_a_stored_integration_is_its_draft_under_an_id_that_never_ran():
     )
 
 
-def test_times_are_cut_to_milliseconds(integration):
+def test_times_are_truncated_to_milliseconds(integration):
     at = NOON + timedelta(microseconds=1_999)
-    assert a_draft(created_at=at).created_at == NOON + timedelta(milliseconds=1)
+    assert make_draft(created_at=at).created_at == NOON + timedelta(milliseconds=1)
     assert integration.synced(at).last_synced_at == NOON + timedelta(milliseconds=1)
 
 
 @pytest.mark.parametrize("member", ["created_at", "last_synced_at"])
-def test_a_time_without_a_zone_is_a_defect(member, integration):
+def test_a_time_without_a_time_zone_is_rejected(member, integration):
     with pytest.raises(ValueError, match="time zone"):
         evolve(integration, **{member: datetime(2026, 11, 20)})  # noqa: DTZ001
 
 
-def test_a_run_comes_through_the_channel_of_its_integration(integration):
+def test_the_channel_of_an_integration_owns_its_fields(integration):
     assert integration.channel == sync_channel(SEVEN)
     assert integration.channel.owns(sync_channel(SEVEN).origin("CITY"))
     assert not integration.channel.owns(sync_channel(IntegrationId(8)).origin("CITY"))
 
 
 def test_renaming_changes_nothing_else(integration):
-    ran = integration.synced(NOON)
-    assert ran.renamed("Other") == evolve(ran, name="Other")
+    synced = integration.synced(NOON)
+    assert synced.renamed("Other") == evolve(synced, name="Other")
 
 
-def test_the_last_run_counts(integration):
-    ran = integration.synced(NOON)
-    assert ran == evolve(integration, last_synced_at=NOON)
-    assert ran.synced(NOON + HOUR) == evolve(integration, last_synced_at=NOON + HOUR)
+def test_a_sync_sets_the_time_of_the_last_run(integration):
+    synced = integration.synced(NOON)
+    assert synced == evolve(integration, last_synced_at=NOON)
+    assert synced.synced(NOON + HOUR) == evolve(integration, last_synced_at=NOON + HOUR)

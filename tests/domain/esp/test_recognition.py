@@ -1,4 +1,4 @@
-"""Recognizing the dialects a snippet can be in, also of snippets that people wrote."""
+"""Recognition of the dialects of a snippet, also of snippets that users write."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ TWINS = {
     Esp.ITERABLE: {Esp.KLAVIYO, Esp.CUSTOMER_IO, Esp.HUBSPOT, Esp.BREVO, Esp.SENDGRID},
     Esp.BREVO: {Esp.ITERABLE},
 }
-"""Who else may write a field just so."""
+"""The other ESPs in whose dialects the same snippet can be written."""
 
 
 @pytest.mark.parametrize(("snippet", "esps"), WRITTEN)
-def test_a_snippet_is_recognized_likeliest_first(snippet, esps):
+def test_the_most_likely_dialect_of_a_snippet_comes_first(snippet, esps):
     assert [esp.value for esp in recognize_dialects(snippet)] == esps.split()
 
 
 @EVERY_ESP
 @given(data=st.data())
-def test_whatever_is_derived_is_recognized(esp, data):
+def test_every_derived_snippet_is_recognized(esp, data):
     name = data.draw(NAMES[esp])
     default = data.draw(st.none() | DEFAULTS)
     try:
@@ -94,7 +94,7 @@ def test_whatever_is_derived_is_recognized(esp, data):
 
 @EVERY_ESP
 @given(data=st.data())
-def test_what_an_ordinary_field_s_own_dialect_writes_is_likeliest_its_own(esp, data):
+def test_the_dialect_of_an_ordinary_field_is_the_most_likely_one(esp, data):
     snippet = derive_snippet(esp, data.draw(ORDINARY_NAMES[esp]))
     likeliest = {Esp.ITERABLE: {Esp.ITERABLE, Esp.SENDGRID}}.get(esp, {esp})
     assert recognize_dialects(snippet.insertion_code)[0] in likeliest
@@ -110,7 +110,7 @@ def test_text_without_delimiters_is_in_no_dialect(text):
     ["{{", "{%", "{{ ", "{{customer", "{{x ", "%%=", "%%[", "%IF $A", "$A", "*|", "['\"", "{{#if"],
 )
 @pytest.mark.parametrize("opening", ["", "{{", "%IF ", "%%=", "*|"])
-def test_a_long_snippet_is_judged_in_good_time(opening, piece):
+def test_a_long_snippet_is_recognized_quickly(opening, piece):
     begin = perf_counter()
     recognize_dialects((opening + piece * 10_000)[:10_000])
     assert perf_counter() - begin < 2

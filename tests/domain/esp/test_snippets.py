@@ -1,4 +1,4 @@
-"""Snippets: what each dialect makes of a name, and what it refuses."""
+"""Snippets: what each dialect derives from a name, and what it rejects."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .strategies import DEFAULTS, NAMES, ORDINARY_DEFAULTS, ORDINARY_NAMES
 
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 PYBARS_MISREADS = ("true", "false", "null", "undefined", "@@")
-"""Beginnings of names. It takes `{{insert nullable …}}` for null and a rest, and `[@@x]` for `@x`;
-Handlebars itself does neither."""
+"""Beginnings of names that pybars parses differently from Handlebars: it reads `nullable` as `null`
+and `able`, and `[@@x]` as `@x`."""
 
 TEXT = {
     Esp.SALESFORCE: (
@@ -182,7 +182,7 @@ RESERVED = {
         " toUrlEncodedJson upper urlEncode wordWrap yesno"
     ),
 }
-"""What each engine reads as a word of its own, where a field's name would stand."""
+"""The keywords of each template engine that can't be field names."""
 
 WRITTEN_NAMES = [
     (Esp.SALESFORCE, 'the "A" list', 'AttributeValue("the ""A"" list")'),
@@ -219,21 +219,21 @@ def violations(refusal: NoSafeForm) -> list[str]:
 
 @pytest.mark.parametrize(("data_type", "table"), [(DataType.TEXT, TEXT), (DataType.NUMBER, NUMBER)])
 @EVERY_ESP
-def test_each_dialect_writes_the_fields_of_the_documentation(esp, data_type, table):
+def test_each_dialect_derives_the_documented_snippets(esp, data_type, table):
     name, code, expression = table[esp][:3]
     snippet = derive_snippet(esp, name, data_type=data_type)
     assert (snippet.insertion_code, snippet.value_expression) == (code, expression)
 
 
 @EVERY_ESP
-def test_each_dialect_writes_a_default(esp):
+def test_each_dialect_derives_a_snippet_with_a_default(esp):
     name, _, expression, code = TEXT[esp]
     snippet = derive_snippet(esp, name, default="there")
     assert (snippet.insertion_code, snippet.value_expression) == (code, expression)
 
 
 @EVERY_ESP
-def test_salesforce_alone_sets_a_variable_before_use(esp):
+def test_only_salesforce_sets_a_variable_before_use(esp):
     snippet = derive_snippet(esp, TEXT[esp][0], default="there")
     prelude = '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
     assert snippet.prelude == (prelude if esp is Esp.SALESFORCE else None)
@@ -259,7 +259,7 @@ def test_braze_and_klaviyo_write_their_standard_fields_differently(
 
 
 @pytest.mark.parametrize("esp", sorted(set(Esp) - {Esp.BRAZE, Esp.KLAVIYO}, key=str))
-def test_the_others_write_standard_fields_like_any_other(esp):
+def test_other_dialects_write_standard_fields_like_custom_ones(esp):
     name = TEXT[esp][0]
     assert derive_snippet(esp, name, standard=True) == derive_snippet(esp, name)
 
@@ -267,28 +267,28 @@ def test_the_others_write_standard_fields_like_any_other(esp):
 @pytest.mark.parametrize(
     ("esp", "name"), [(Esp.KLAVIYO, "Loyalty Tier"), (Esp.BRAZE, "Loyalty Tier")]
 )
-def test_a_name_that_can_not_be_a_standard_field_is_refused(esp, name):
+def test_a_name_that_can_not_be_a_standard_field_is_rejected(esp, name):
     with pytest.raises(NoSafeForm) as refused:
         derive_snippet(esp, name, standard=True)
     assert violations(refused.value) == ["name: format"]
 
 
 @pytest.mark.parametrize(("esp", "name", "part"), WRITTEN_NAMES)
-def test_an_unusual_name_has_its_form(esp, name, part):
+def test_an_unusual_name_has_a_safe_form(esp, name, part):
     snippet = derive_snippet(esp, name)
     assert part in (snippet.prelude or snippet.value_expression)
     assert parse_snippet(esp, snippet) == ParsedSnippet(name, None)
 
 
 @pytest.mark.parametrize("word", LIQUID_WORDS.split())
-def test_a_word_that_liquid_reads_as_its_own_stands_in_brackets(word):
+def test_a_keyword_of_liquid_is_written_in_brackets(word):
     assert derive_snippet(Esp.CUSTOMER_IO, word).value_expression == f'customer["{word}"]'
 
 
 @pytest.mark.parametrize(
     ("esp", "word"), [(esp, word) for esp, words in RESERVED.items() for word in words.split()]
 )
-def test_a_name_that_the_esp_reads_as_its_own_word_is_refused(esp, word):
+def test_a_reserved_name_is_rejected(esp, word):
     with pytest.raises(NoSafeForm) as refused:
         derive_snippet(esp, word)
     assert violations(refused.value) == ["name: reserved"]
@@ -296,7 +296,7 @@ def test_a_name_that_the_esp_reads_as_its_own_word_is_refused(esp, word):
 
 
 @pytest.mark.parametrize(("esp", "default", "part"), WRITTEN_DEFAULTS)
-def test_an_unusual_default_has_its_form(esp, default, part):
+def test_an_unusual_default_has_a_safe_form(esp, default, part):
     name = TEXT[esp][0]
     snippet = derive_snippet(esp, name, default=default)
     assert part in snippet.insertion_code
@@ -304,7 +304,7 @@ def test_an_unusual_default_has_its_form(esp, default, part):
 
 
 @pytest.mark.parametrize(("esp", "name", "rule"), REFUSED_NAMES)
-def test_a_name_without_safe_form_is_refused(esp, name, rule):
+def test_a_name_without_a_safe_form_is_rejected(esp, name, rule):
     with pytest.raises(NoSafeForm) as refused:
         derive_snippet(esp, name)
     assert violations(refused.value) == [f"name: {rule}"]
@@ -312,7 +312,7 @@ def test_a_name_without_safe_form_is_refused(esp, name, rule):
 
 
 @pytest.mark.parametrize(("esp", "default", "rule"), REFUSED_DEFAULTS)
-def test_a_default_without_safe_form_is_refused(esp, default, rule):
+def test_a_default_without_a_safe_form_is_rejected(esp, default, rule):
     with pytest.raises(NoSafeForm) as refused:
         derive_snippet(esp, TEXT[esp][0], default=default)
     assert violations(refused.value) == [f"default: {rule}"]
@@ -332,7 +332,7 @@ def test_a_default_without_safe_form_is_refused(esp, default, rule):
     ],
     ids=["empty", "white space", "two lines", "null", "lone surrogate", "long"],
 )
-def test_names_and_defaults_are_one_line_of_text_and_all_is_told_at_once(esp, text, rule):
+def test_violations_of_the_name_and_the_default_are_reported_together(esp, text, rule):
     with pytest.raises(NoSafeForm) as refused:
         derive_snippet(esp, text, default=text)
     assert violations(refused.value) == [f"name: {rule}", f"default: {rule}"]
@@ -340,7 +340,7 @@ def test_names_and_defaults_are_one_line_of_text_and_all_is_told_at_once(esp, te
 
 @EVERY_ESP
 @pytest.mark.parametrize("space", [" ", "\u00a0"])
-def test_white_space_around_a_name_is_refused(esp, space):
+def test_white_space_around_a_name_is_rejected(esp, space):
     for name in (TEXT[esp][0] + space, space + TEXT[esp][0]):
         with pytest.raises(NoSafeForm) as refused:
             derive_snippet(esp, name)
@@ -356,13 +356,13 @@ def test_no_message_repeats_what_was_sent(esp, text):
     assert text not in str(refused.value)
 
 
-def test_a_refusal_is_an_error_of_this_package():
+def test_no_safe_form_is_an_error_of_this_package():
     assert issubclass(NoSafeForm, RecipientFieldsError)
 
 
 @EVERY_ESP
 @given(data=st.data())
-def test_whatever_is_derived_names_that_field_once_and_shows_that_default(esp, data):
+def test_every_derived_snippet_inserts_only_its_field_and_its_default(esp, data):
     name = data.draw(NAMES[esp])
     default = data.draw(st.none() | DEFAULTS)
     data_type = data.draw(st.sampled_from(DataType))
@@ -389,7 +389,7 @@ def test_whatever_is_derived_names_that_field_once_and_shows_that_default(esp, d
     ids=lambda esp: esp.value,
 )
 @given(data=st.data())
-def test_a_condition_on_the_expression_asks_for_that_field_alone(esp, data):
+def test_a_condition_on_the_expression_evaluates_only_its_field(esp, data):
     name, standard = data.draw(NAMES[esp]), data.draw(st.booleans())
     try:
         expression = derive_snippet(esp, name, standard=standard).value_expression
@@ -400,7 +400,7 @@ def test_a_condition_on_the_expression_asks_for_that_field_alone(esp, data):
 
 @EVERY_ESP
 @given(data=st.data())
-def test_ordinary_names_and_defaults_are_never_refused(esp, data):
+def test_ordinary_names_and_defaults_are_never_rejected(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
     default = data.draw(st.none() | ORDINARY_DEFAULTS)
     assume(name not in DIALECTS[esp].reserved)
@@ -411,7 +411,7 @@ def test_ordinary_names_and_defaults_are_never_refused(esp, data):
 
 @EVERY_ESP
 @given(data=st.data())
-def test_a_field_has_one_expression_and_one_prelude_whatever_its_default(esp, data):
+def test_the_default_does_not_change_the_expression_or_the_prelude(esp, data):
     name = data.draw(ORDINARY_NAMES[esp])
     assume(name not in DIALECTS[esp].reserved)
     plain = derive_snippet(esp, name)
@@ -430,7 +430,7 @@ HIDDEN = {
 
 @EVERY_ESP
 @pytest.mark.parametrize("data_type", DataType)
-def test_a_default_that_would_hide_a_value_is_refused_unless_it_says_the_same(esp, data_type):
+def test_a_default_that_would_replace_another_value_is_rejected(esp, data_type):
     name = TEXT[esp][0]
     shown = HIDDEN.get(esp, {}).get(data_type)
     if shown is None:
@@ -449,7 +449,7 @@ def test_a_default_that_would_hide_a_value_is_refused_unless_it_says_the_same(es
 @pytest.mark.parametrize(
     ("esp", "root"), [(Esp.BRAZE, "custom_attribute"), (Esp.CUSTOMER_IO, "customer")]
 )
-def test_a_liquid_default_leaves_false_and_zero_as_they_are(esp, root):
+def test_a_liquid_default_does_not_replace_false_or_zero(esp, root):
     for data_type, default, value, shown in [
         (DataType.BOOLEAN, "false", False, "false"),
         (DataType.NUMBER, "none", 0, "0"),
@@ -459,7 +459,7 @@ def test_a_liquid_default_leaves_false_and_zero_as_they_are(esp, root):
 
 
 class TestVariableClashes:
-    def test_names_that_fall_on_one_variable_are_reported_in_order(self):
+    def test_names_with_the_same_variable_are_reported_in_order(self):
         names = ["First Name", "Tier", "first-name", "FIRST_NAME", "Größe", "Gr@e"]
         assert variable_clashes(Esp.SALESFORCE, names) == (
             VariableClash("@First_Name", ("First Name", "first-name", "FIRST_NAME")),
@@ -469,7 +469,7 @@ class TestVariableClashes:
     def test_a_name_does_not_clash_with_itself(self):
         assert variable_clashes(Esp.SALESFORCE, ["Tier", "Tier"]) == ()
 
-    def test_names_without_safe_form_are_left_out(self):
+    def test_names_without_a_safe_form_are_ignored(self):
         assert variable_clashes(Esp.SALESFORCE, ["A %%", "A_", "A ?"]) == (
             VariableClash("@A_", ("A_", "A ?")),
         )
@@ -479,7 +479,7 @@ class TestVariableClashes:
         assert variable_clashes(esp, [*(x[0] for x in TEXT.values()), "a b", "a-b", "A-B"]) == ()
 
     @given(names=st.lists(NAMES[Esp.SALESFORCE], max_size=6))
-    def test_what_is_not_reported_has_a_variable_of_its_own(self, names):
+    def test_a_name_that_is_not_reported_has_a_unique_variable(self, names):
         reported = {
             name for clash in variable_clashes(Esp.SALESFORCE, names) for name in clash.names
         }

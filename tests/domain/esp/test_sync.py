@@ -1,4 +1,4 @@
-"""Sync runs: the fields of an integration become what its ESP reports, and nothing else changes."""
+"""Sync runs update the fields of an integration to what its ESP reports, and nothing else."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from recipient_fields.domain.esp import (
     derive_snippet,
 )
 
-from .strategies import ORDINARY_NAMES, PIECES
+from .strategies import FRAGMENTS, ORDINARY_NAMES
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
-OURS = OrganizationId(1)
+ORGANIZATION = OrganizationId(1)
 SEVEN, EIGHT = IntegrationId(7), IntegrationId(8)
 SAMPLED = {Esp.KLAVIYO, Esp.CUSTOMER_IO}
-TWICE = "The ESP reports this field twice."
+DUPLICATE = "The ESP reports this field twice."
 KEYS_TAKEN = "Other fields have the keys that are derived from this name: first_name, first_name_7."
 NO_KEY = (
     "No key can be derived from this name. Rename the field in the ESP: use letters a-z and digits"
@@ -53,8 +53,10 @@ NO_KEY = (
 EVERY_ESP = pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
 
 
-def an_integration(esp=Esp.HUBSPOT, integration_id=SEVEN):
-    return IntegrationDraft(esp=esp, name="Main", created_at=NOON).with_id(integration_id, OURS)
+def make_integration(esp=Esp.HUBSPOT, integration_id=SEVEN):
+    return IntegrationDraft(esp=esp, name="Main", created_at=NOON).with_id(
+        integration_id, ORGANIZATION
+    )
 
 
 def reported(name, /, data_type=DataType.TEXT, **members):
@@ -62,10 +64,10 @@ def reported(name, /, data_type=DataType.TEXT, **members):
 
 
 class Account:
-    """An organization's catalog, and the runs of one of its integrations."""
+    """An organization's catalog, and the sync runs of one of its integrations."""
 
     def __init__(self, esp=Esp.HUBSPOT, *catalog):
-        self.integration = an_integration(esp)
+        self.integration = make_integration(esp)
         self.catalog = catalog
         self.ids = count(1_000)
 
@@ -78,14 +80,14 @@ class Account:
         plan = self.plan(*report, at=at)
         updated = {field.id: field for field in plan.updated}
         kept = [field for field in self.catalog if field not in plan.removed]
-        created = [each.with_id(FieldId(next(self.ids)), OURS) for each in plan.created]
+        created = [each.with_id(FieldId(next(self.ids)), ORGANIZATION) for each in plan.created]
         self.catalog = (*(updated.get(field.id, field) for field in kept), *created)
         self.integration = plan.integration
         return plan
 
     @property
     def fields(self):
-        """The integration's."""
+        """The fields of the integration."""
         return [field for field in self.catalog if sync_channel(SEVEN).owns(field.origin)]
 
     @property
@@ -94,15 +96,15 @@ class Account:
 
     @property
     def keys(self):
-        """The keys of the integration's fields by the ESP's name."""
+        """The keys of the integration's fields, by ESP field name."""
         return {field.origin.esp_field_name: field.key for field in self.fields}
 
 
-def another(key, by=API, field_id=1):
-    """A field of another origin, or of another integration."""
+def make_other_field(key, by=API, field_id=1):
+    """Make a field of another origin or of another integration."""
     synced = {} if by.integration_id is None else {"esp_field_name": key}
     draft = FieldDraft(name=key, key=key, data_type=DataType.TEXT, **synced)
-    return draft.define(by=by, at=NOON).with_id(FieldId(field_id), OURS)
+    return draft.define(by=by, at=NOON).with_id(FieldId(field_id), ORGANIZATION)
 
 
 def changes(plan):
@@ -113,8 +115,8 @@ def refusals(plan):
     return {each.name: each.reason for each in plan.refused}
 
 
-class TestAFieldThatIsNew:
-    def test_is_created_as_the_esp_describes_it(self):
+class TestANewField:
+    def test_is_created_as_reported(self):
         account = Account()
         plan = account.sync(
             reported(
@@ -135,29 +137,29 @@ class TestAFieldThatIsNew:
         assert field.insertable
 
     @pytest.mark.parametrize("label", [None, "", " ", "\u3000\t"])
-    def test_without_a_label_is_called_by_the_esp_s_name(self, label):
+    def test_has_the_esp_field_name_as_its_name_if_it_has_no_label(self, label):
         (field,) = Account().sync(reported("city", label=label)).created
         assert field.name == "city"
 
     @EVERY_ESP
-    def test_has_the_code_of_its_dialect(self, esp):
+    def test_has_the_snippet_of_its_dialect(self, esp):
         name = "first_name" if esp in {Esp.HUBSPOT, Esp.SALESFORCE} else "CITY"
         (field,) = Account(esp).sync(name).created
         snippet = derive_snippet(esp, name)
         assert field.custom_insertion_code == snippet.insertion_code
         assert field.custom_value_expression == snippet.value_expression
 
-    def test_is_dated_by_the_run(self):
+    def test_has_the_time_of_the_run(self):
         account = Account()
         (field,) = account.sync("city", at=LATER).created
         assert field.created_at == LATER
         assert account.integration.last_synced_at == LATER
 
 
-class TestAFieldThatIsThere:
+class TestAStoredField:
     @pytest.fixture
     def account(self):
-        account = Account(Esp.BRAZE, another("town"))
+        account = Account(Esp.BRAZE, make_other_field("town"))
         account.sync("city", reported("tier", allowed_values=["gold", "silver"]))
         return account
 
@@ -188,7 +190,7 @@ class TestAFieldThatIsThere:
         ],
         ids=str,
     )
-    def test_is_updated_where_the_esp_describes_it_otherwise(self, account, change, expected):
+    def test_is_updated_if_the_report_differs(self, account, change, expected):
         _, before = account.fields
         tier = evolve(reported("tier", allowed_values=["gold", "silver"]), **change)
         plan = account.sync(tier, "city", at=LATER)
@@ -199,7 +201,7 @@ class TestAFieldThatIsThere:
         )
         assert plan.unchanged == 1
 
-    def test_stays_as_it_is_where_the_esp_describes_it_as_ever(self, account):
+    def test_does_not_change_if_the_report_is_the_same(self, account):
         before = account.catalog
         gold_and_silver = reported("tier", label=" tier ", allowed_values=("gold", "silver"))
         plan = account.sync(gold_and_silver, "city", at=LATER)
@@ -207,20 +209,20 @@ class TestAFieldThatIsThere:
         assert account.catalog == before
         assert account.integration.last_synced_at == LATER
 
-    def test_is_removed_when_it_is_gone(self, account):
+    def test_is_removed_if_it_is_not_reported(self, account):
         _, tier = account.fields
         plan = account.sync("city")
         assert (changes(plan), plan.unchanged) == (((), (), (tier,)), 1)
 
-    def test_keeps_its_key_when_it_is_called_otherwise(self, account):
+    def test_keeps_its_key_if_its_label_changes(self, account):
         account.sync(reported("city", label="Town"), reported("tier", label="Class"))
         assert account.keys == {"city": "city", "tier": "tier"}
 
-    def test_is_dated_forward_even_where_the_clock_stands_still(self, account):
+    def test_gets_a_later_time_even_if_the_clock_has_not_advanced(self, account):
         (field,) = account.sync(reported("city", label="C"), at=NOON).updated
         assert field.updated_at > NOON
 
-    def test_stays_where_a_run_that_began_later_was_faster(self, account):
+    def test_does_not_change_if_a_run_that_began_later_has_finished(self, account):
         before = account.catalog
         with pytest.raises(SyncOvertaken):
             account.sync(at=NOON - timedelta(milliseconds=1))
@@ -229,7 +231,7 @@ class TestAFieldThatIsThere:
 
 
 @EVERY_ESP
-def test_only_where_the_listing_is_a_sample_what_is_not_listed_stays(esp):
+def test_a_field_that_is_not_listed_stays_only_if_the_esp_lists_fields_in_use_only(esp):
     account = Account(esp)
     name = "city" if esp is Esp.HUBSPOT else "CITY"
     account.sync(name)
@@ -239,18 +241,18 @@ def test_only_where_the_listing_is_a_sample_what_is_not_listed_stays(esp):
     assert plan.unchanged == 0
 
 
-def test_two_integrations_of_one_organization_keep_out_of_each_other_s_way():
-    theirs = another("city", sync_channel(EIGHT))
-    account = Account(Esp.HUBSPOT, theirs)
+def test_a_sync_does_not_change_the_fields_of_another_integration():
+    other_field = make_other_field("city", sync_channel(EIGHT))
+    account = Account(Esp.HUBSPOT, other_field)
     account.sync("city")
     assert account.keys == {"city": "city_7"}
     account.sync()
-    assert account.catalog == (theirs,)
+    assert account.catalog == (other_field,)
 
 
 @pytest.mark.parametrize("other", [API, ADMINISTRATOR, sync_channel(EIGHT)])
-def test_fields_of_another_origin_are_neither_touched_nor_taken_for_ours(other):
-    field = another("city", other)
+def test_a_sync_does_not_change_fields_of_another_origin(other):
+    field = make_other_field("city", other)
     account = Account(Esp.HUBSPOT, field)
     (created,) = account.sync("city").created
     assert created.key == "city_7"
@@ -273,7 +275,7 @@ class TestTheKeyOfANewField:
             (Esp.HUBSPOT, "n" * 100, "n" * MAX_KEY_LENGTH),
         ],
     )
-    def test_is_what_its_name_gives_and_with_our_id_where_that_is_reserved(self, esp, name, key):
+    def test_is_derived_from_its_name_and_has_the_integration_id_if_reserved(self, esp, name, key):
         account = Account(esp)
         account.sync(name)
         assert account.keys == {name: key}
@@ -281,14 +283,14 @@ class TestTheKeyOfANewField:
     @pytest.mark.parametrize(
         "name", ["日本", "Цена 5", "Størrelse", "!", "sys_admin", "$sys_1", "_"]
     )
-    def test_is_refused_if_its_name_has_none(self, name):
+    def test_can_not_be_derived_from_some_names(self, name):
         account = Account(Esp.KLAVIYO)
         plan = account.sync(name)
         assert refusals(plan) == {name: NO_KEY}
         assert changes(plan) == ((), (), ())
 
     @pytest.mark.parametrize(("name", "key"), [("№", "no"), ("sys", "sys")])
-    def test_is_not_refused_if_its_name_only_looks_like_having_none(self, name, key):
+    def test_can_be_derived_from_names_that_are_similar_to_invalid_ones(self, name, key):
         account = Account(Esp.KLAVIYO)
         account.sync(name)
         assert account.keys == {name: key}
@@ -297,8 +299,8 @@ class TestTheKeyOfANewField:
         ("name", "stored_key"),
         [("Größe", "gro_e"), ("Tier 日本", "tier"), ("Størrelse", "st_rrelse")],
     )
-    def test_that_an_earlier_version_derived_in_another_way_stays(self, name, stored_key):
-        stored = another(stored_key, sync_channel(SEVEN))
+    def test_does_not_change_if_an_earlier_version_derived_it_differently(self, name, stored_key):
+        stored = make_other_field(stored_key, sync_channel(SEVEN))
         stored = evolve(stored, origin=evolve(stored.origin, esp_field_name=name))
         account = Account(Esp.KLAVIYO, stored)
 
@@ -311,38 +313,38 @@ class TestTheKeyOfANewField:
         ]
         assert (changes(again), again.refused) == (((), (), ()), ())
 
-    def test_can_not_be_derived_and_holds_no_variable_that_another_field_may_have(self):
+    def test_does_not_occupy_a_variable_if_it_can_not_be_derived(self):
         account = Account(Esp.SALESFORCE)
         plan = account.sync("Gr\u00f8e", "Gr\u00f1e")
         assert refusals(plan) == {"Gr\u00f8e": NO_KEY}
         assert account.keys == {"Gr\u00f1e": "grne"}
 
-    def test_that_is_taken_has_our_id_at_its_end_for_good(self):
-        account = Account(Esp.HUBSPOT, another("city"))
+    def test_has_the_integration_id_permanently_if_it_was_taken(self):
+        account = Account(Esp.HUBSPOT, make_other_field("city"))
         account.sync("city")
         account.catalog = tuple(account.fields)
         assert changes(account.sync("city")) == ((), (), ())
         assert account.keys == {"city": "city_7"}
 
-    def test_of_the_longest_kind_is_cut_for_our_id(self):
+    def test_is_truncated_to_make_room_for_the_integration_id(self):
         taken = "n" * MAX_KEY_LENGTH
-        account = Account(Esp.HUBSPOT, another(taken))
+        account = Account(Esp.HUBSPOT, make_other_field(taken))
         account.sync("n" * 100)
         assert list(account.keys.values()) == ["n" * 61 + "_7"]
 
-    def test_never_has_two_underscores_where_it_is_cut(self):
+    def test_has_no_double_underscore_after_truncation(self):
         taken = "n" * 60 + "_ab"
-        account = Account(Esp.HUBSPOT, another(taken))
+        account = Account(Esp.HUBSPOT, make_other_field(taken))
         account.sync(taken)
         assert account.keys == {taken: "n" * 60 + "_7"}
 
-    def test_that_several_names_give_goes_to_the_first_of_them(self):
+    def test_belongs_to_the_first_of_several_names(self):
         account = Account(Esp.KLAVIYO)
         plan = account.sync("First name", "first-name", "FIRST NAME")
         assert account.keys == {"First name": "first_name", "first-name": "first_name_7"}
         assert refusals(plan) == {"FIRST NAME": KEYS_TAKEN}
 
-    def test_stays_in_whatever_order_the_names_come_later(self):
+    def test_does_not_depend_on_the_order_of_later_reports(self):
         account = Account(Esp.KLAVIYO)
         account.sync("First name", "first-name")
         before = account.catalog
@@ -350,21 +352,21 @@ class TestTheKeyOfANewField:
         assert account.catalog == before
         assert refusals(plan) == {"FIRST NAME": KEYS_TAKEN}
 
-    def test_can_be_that_of_a_field_which_is_gone_now(self):
+    def test_can_be_that_of_a_removed_field(self):
         account = Account(Esp.ITERABLE)
         account.sync("first name", "first-name")
         account.sync("First name", "first-name")
         assert account.keys == {"First name": "first_name", "first-name": "first_name_7"}
 
-    def test_can_not_be_that_of_a_field_which_stays_refused(self):
+    def test_can_not_be_that_of_a_stored_field_that_is_rejected(self):
         account = Account(Esp.ITERABLE)
         account.sync("first name")
         account.sync(RefusedField("first name", "No such type."), "first-name")
         assert account.keys == {"first name": "first_name", "first-name": "first_name_7"}
 
-    def test_with_the_largest_id_is_a_key_too(self):
-        account = Account(Esp.HUBSPOT, another("n" * MAX_KEY_LENGTH))
-        account.integration = an_integration(integration_id=IntegrationId(2**53 - 1))
+    def test_is_valid_with_the_largest_integration_id(self):
+        account = Account(Esp.HUBSPOT, make_other_field("n" * MAX_KEY_LENGTH))
+        account.integration = make_integration(integration_id=IntegrationId(2**53 - 1))
         (field,) = account.plan("n" * 100).created
         assert field.key == "n" * 46 + "_9007199254740991"
 
@@ -386,7 +388,7 @@ HOSTILE = {
 class TestARefusal:
     @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
     @EVERY_ESP
-    def test_meets_a_name_that_is_not_safe(self, esp, name):
+    def test_is_reported_for_an_unsafe_name(self, esp, name):
         if esp in {Esp.SALESFORCE, Esp.MAILCHIMP, Esp.ACTIVECAMPAIGN}:
             name = name.replace("}} {{", "%% |* %")
         account = Account(esp)
@@ -418,7 +420,7 @@ class TestARefusal:
         ],
         ids=lambda wrong: str(wrong)[:60],
     )
-    def test_meets_what_no_recipient_field_can_be(self, wrong):
+    def test_is_reported_for_values_that_no_recipient_field_can_have(self, wrong):
         account = Account()
         account.sync("city", "age")
         before = account.catalog
@@ -428,26 +430,26 @@ class TestARefusal:
         assert list(refusals(plan)) == ["city"]
         assert plan.unchanged == 1
 
-    def test_speaks_of_the_name_that_stands_beside_it_without_repeating_that_it_is_one(self):
+    def test_has_a_reason_without_the_path_of_the_name(self):
         (reason,) = refusals(Account().plan(reported("city }}"))).values()
         assert reason[0].isupper()
         assert not reason.startswith("name")
         (reason,) = refusals(Account().plan(reported("city", label="l" * 256))).values()
         assert reason.startswith("label: ")
 
-    def test_names_all_that_is_wrong(self):
+    def test_has_all_violations_in_its_reason(self):
         wrong = reported("city", label="l" * 256, allowed_values=["a", "a"])
         (reason,) = refusals(Account().plan(wrong)).values()
         assert "label" in reason
         assert "allowed_values.1" in reason
 
-    def test_can_come_from_whoever_reports(self):
+    def test_can_be_part_of_the_report(self):
         account = Account()
         refused = RefusedField("birthday", "A day without a year is no date.")
         assert account.sync("city", refused).refused == (refused,)
         assert account.keys == {"city": "city"}
 
-    def test_of_a_stored_field_keeps_it(self):
+    def test_does_not_change_a_stored_field(self):
         account = Account()
         account.sync("city", "age")
         before = account.catalog
@@ -455,13 +457,13 @@ class TestARefusal:
         assert changes(plan) == ((), (), ())
         assert account.catalog == before
 
-    def test_meets_a_field_that_is_reported_twice(self):
+    def test_is_reported_for_a_duplicate_field(self):
         account = Account()
         plan = account.sync(reported("city", label="One"), reported("city", label="Other"))
         assert [field.name for field in account.fields] == ["One"]
-        assert refusals(plan) == {"city": TWICE}
+        assert refusals(plan) == {"city": DUPLICATE}
 
-    def test_can_be_mended(self):
+    def test_ends_when_the_field_is_corrected(self):
         account = Account()
         wrong = reported("city", allowed_values=[])
         assert account.sync(wrong).refused
@@ -473,14 +475,14 @@ class TestARefusal:
 class TestSalesforceVariables:
     """`First Name` and `first_name` are both `@first_name` in AMPscript."""
 
-    def test_stand_for_the_first_of_several_new_names(self):
+    def test_belong_to_the_first_of_several_new_names(self):
         account = Account(Esp.SALESFORCE)
         plan = account.sync("First Name", "first_name", "First-Name", "City")
         assert account.keys == {"First Name": "first_name", "City": "city"}
         reason = "The field First Name already has the variable @First_Name."
         assert refusals(plan) == {"first_name": reason, "First-Name": reason}
 
-    def test_stand_for_the_stored_name_whatever_comes_first_later(self):
+    def test_belong_to_the_stored_name_in_any_order(self):
         account = Account(Esp.SALESFORCE)
         account.sync("First Name")
         before = account.catalog
@@ -489,13 +491,13 @@ class TestSalesforceVariables:
         assert list(refusals(plan)) == ["first_name"]
         assert plan.unchanged == 1
 
-    def test_are_free_for_another_name_when_the_stored_one_is_gone(self):
+    def test_are_free_for_another_name_after_the_stored_one_is_removed(self):
         account = Account(Esp.SALESFORCE)
         account.sync("First Name")
         account.sync("first_name")
         assert account.keys == {"first_name": "first_name"}
 
-    def test_are_not_free_while_the_stored_name_stays_refused(self):
+    def test_are_not_free_while_the_stored_name_is_rejected(self):
         account = Account(Esp.SALESFORCE)
         account.sync("First Name")
         before = account.catalog
@@ -508,8 +510,8 @@ class TestSalesforceVariables:
             assert set(refusals(plan)) == {"First Name", "first_name"}
 
 
-class TestTwinsOfOneName:
-    """Braze has standard fields beside custom ones, and they may have one name."""
+class TestAStandardAndACustomFieldOfOneName:
+    """A standard field and a custom field of Braze can have the same name."""
 
     STANDARD, CUSTOM = reported("email", standard=True), reported("email")
 
@@ -525,26 +527,26 @@ class TestTwinsOfOneName:
             "email_7": "custom_attribute.${email}",
         }
 
-    def test_are_told_apart_in_any_order(self, account):
+    def test_are_distinguished_in_any_order(self, account):
         before = account.catalog
         assert account.sync(self.CUSTOM, self.STANDARD).unchanged == 2
         assert account.catalog == before
 
     @pytest.mark.parametrize("gone", [0, 1])
-    def test_go_one_by_one(self, account, gone):
+    def test_are_removed_separately(self, account, gone):
         before = account.fields
         plan = account.sync((self.CUSTOM, self.STANDARD)[gone])
         assert plan.removed == (before[gone],)
         assert plan.unchanged == 1
 
     @pytest.mark.parametrize("gone", [0, 1])
-    def test_go_one_by_one_even_where_the_other_is_reported_twice(self, account, gone):
+    def test_are_removed_separately_even_if_the_other_is_reported_twice(self, account, gone):
         before = account.fields
         plan = account.sync(*[(self.CUSTOM, self.STANDARD)[gone]] * 2)
         assert plan.removed == (before[gone],)
-        assert refusals(plan) == {"email": TWICE}
+        assert refusals(plan) == {"email": DUPLICATE}
 
-    def test_one_that_alone_is_stored_becomes_the_other(self):
+    def test_a_single_stored_one_becomes_the_other(self):
         account = Account(Esp.BRAZE)
         account.sync(self.CUSTOM)
         plan = account.sync(self.STANDARD)
@@ -561,26 +563,26 @@ class TestTwinsOfOneName:
         assert account.catalog[:1] == before
 
 
-def test_a_run_can_be_planned_again_upon_another_catalog():
-    integration = an_integration()
+def test_a_run_can_be_planned_again_with_another_catalog():
+    integration = make_integration()
     run = SyncRun.from_report(integration, iter([reported("city")]), at=NOON)
     (first,) = run.plan(integration, ()).created
-    (second,) = run.plan(integration, (another("city"),)).created
+    (second,) = run.plan(integration, (make_other_field("city"),)).created
     (third,) = run.plan(integration, ()).created
     assert (first.key, second.key, third) == ("city", "city_7", first)
 
 
-def test_the_name_of_a_refused_field_has_a_sign_for_what_can_not_be_shown():
+def test_characters_that_can_not_be_displayed_are_replaced_in_the_name_of_a_refused_field():
     assert RefusedField("a\0\ud800b", "Why.").name == "a\ufffd\ufffdb"
 
 
 @given(st.text(st.characters(codec=None)) | st.text())
-def test_the_name_of_a_refused_field_is_otherwise_kept(text):
+def test_other_characters_of_the_name_of_a_refused_field_do_not_change(text):
     name = RefusedField(text, "Why.").name
     assert len(name) == len(text)
     assert all(
-        kept == given or (kept == "\ufffd" and (given == "\0" or "\ud800" <= given <= "\udfff"))
-        for kept, given in zip(name, text, strict=True)
+        new == old or (new == "\ufffd" and (old == "\0" or "\ud800" <= old <= "\udfff"))
+        for new, old in zip(name, text, strict=True)
     )
     assert "\0" not in name.encode().decode()
 
@@ -592,7 +594,7 @@ COLLIDING = st.sampled_from(
     ]
 )
 FIRST_NAMES = st.sampled_from(["First Name", "first_name", "First-Name"])
-ANY_NAME = COLLIDING | st.lists(PIECES, max_size=4).map("".join) | st.sampled_from([*HOSTILE])
+ANY_NAME = COLLIDING | st.lists(FRAGMENTS, max_size=4).map("".join) | st.sampled_from([*HOSTILE])
 ALLOWED = st.none() | st.lists(
     st.sampled_from(["a", "b", "\ud800", " ", 1, 1.0, True, None, "2026-11-20"]), max_size=3
 )
@@ -615,20 +617,20 @@ def reports(draw, esp, names=None):
 
 
 @st.composite
-def courses(draw):
-    """An account with fields of other origins, and what its ESP reports at several times."""
+def sync_histories(draw):
+    """Draw an account with fields of other origins, and several consecutive reports of its ESP."""
     esp = draw(st.sampled_from(Esp))
     origins = (API, ADMINISTRATOR, sync_channel(EIGHT))
     keys = st.sampled_from(["city", "city_7", "first_name", "id_7", "x" * 63, "email"])
     others = [
-        another(key, draw(st.sampled_from(origins)), field_id)
+        make_other_field(key, draw(st.sampled_from(origins)), field_id)
         for field_id, key in enumerate(draw(st.lists(keys, unique=True)), start=1)
     ]
     return Account(esp, *others), draw(st.lists(reports(esp), min_size=1, max_size=4))
 
 
-def wanted(esp, report):
-    """What each identity is to be like, as the first that reports it rightly says."""
+def expected_shapes(esp, report):
+    """Return the expected values of each field: those of its first valid report."""
     shapes = {}
     for each in report:
         if isinstance(each, RefusedField):
@@ -660,14 +662,14 @@ def shape(field):
 
 
 @settings(max_examples=300)
-@given(courses())
-def test_after_a_run_the_integration_has_what_was_reported_and_the_rest_is_as_it_was(course):
-    account, course_of_reports = course
+@given(sync_histories())
+def test_a_run_stores_the_reported_fields_and_changes_no_others(account_and_history):
+    account, history = account_and_history
     others = account.others
-    for report in course_of_reports:
+    for report in history:
         before = {identity(field): field for field in account.fields}
         plan = account.sync(*report)
-        expected = wanted(account.integration.esp, report)
+        expected = expected_shapes(account.integration.esp, report)
         stored = {identity(field): field for field in account.fields}
         refused = {each.name for each in plan.refused}
         sampled = account.integration.esp in SAMPLED
@@ -694,10 +696,10 @@ def test_after_a_run_the_integration_has_what_was_reported_and_the_rest_is_as_it
 
 
 @settings(max_examples=300)
-@given(courses())
-def test_a_second_run_changes_nothing(course):
-    account, course_of_reports = course
-    for report in course_of_reports:
+@given(sync_histories())
+def test_a_second_run_changes_nothing(account_and_history):
+    account, history = account_and_history
+    for report in history:
         first = account.sync(*report, at=LATER)
         before = account.catalog
         again = account.sync(*report, at=LATER)
@@ -708,11 +710,11 @@ def test_a_second_run_changes_nothing(course):
 
 
 @settings(max_examples=300)
-@given(courses(), st.randoms(use_true_random=False))
-def test_a_field_keeps_its_key_in_whatever_order_it_is_reported(course, random):
-    account, course_of_reports = course
-    for report in course_of_reports:
-        # Of two that tell of one field, the first counts.
+@given(sync_histories(), st.randoms(use_true_random=False))
+def test_a_field_keeps_its_key_for_any_order_of_the_report(account_and_history, random):
+    account, history = account_and_history
+    for report in history:
+        # If several items report the same field, the order matters. Keep one of them.
         once = list({each.name: each for each in report}.values())
         account.sync(*once)
         before = account.catalog
@@ -723,23 +725,22 @@ def test_a_field_keeps_its_key_in_whatever_order_it_is_reported(course, random):
 
 @settings(max_examples=200)
 @given(st.lists(reports(Esp.SALESFORCE, FIRST_NAMES), min_size=1, max_size=4))
-def test_no_variable_of_salesforce_ever_stands_for_two_fields(course_of_reports):
+def test_no_two_fields_have_the_same_salesforce_variable(history):
     account = Account(Esp.SALESFORCE)
-    for report in course_of_reports:
+    for report in history:
         account.sync(*report)
         variables = [field.custom_value_expression.lower() for field in account.fields]
         assert len(set(variables)) == len(variables)
 
 
-@given(courses())
-def test_whatever_is_reported_is_told_of_exactly_once(course):
-    """Created, updated, unchanged or refused: the numbers add up."""
-    account, course_of_reports = course
-    for report in course_of_reports:
+@given(sync_histories())
+def test_a_plan_contains_every_reported_field_exactly_once(account_and_history):
+    account, history = account_and_history
+    for report in history:
         plan = account.sync(*report)
-        told = len(plan.created) + len(plan.updated) + plan.unchanged + len(plan.refused)
-        assert told == len(report)
+        count = len(plan.created) + len(plan.updated) + plan.unchanged + len(plan.refused)
+        assert count == len(report)
 
 
-def test_the_dialects_that_list_samples_are_those_of_the_documentation():
+def test_the_dialects_that_list_only_fields_in_use_are_the_documented_ones():
     assert {esp for esp, dialect in DIALECTS.items() if dialect.lists_fields_in_use_only} == SAMPLED
