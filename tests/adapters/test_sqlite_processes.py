@@ -14,7 +14,7 @@ from time import sleep
 import pytest
 
 from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.domain import IntegrationId, OrganizationId, sync_of
+from recipient_fields.domain import IntegrationId, OrganizationId, sync_channel
 from recipient_fields.testing.examples import (
     NOW,
     a_definition,
