@@ -24,7 +24,7 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 
