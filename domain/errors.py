@@ -201,7 +201,7 @@ class VersionConflict(RecipientFieldsError):
 
 
 class InvalidStorageUrl(RecipientFieldsError):
-    """The storage URL is malformed, has a wrong option, or no adapter supports its scheme."""
+    """The storage URL is malformed, has an invalid option, or its scheme has no adapter."""
 
 
 class StorageNotFound(RecipientFieldsError):

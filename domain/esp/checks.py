@@ -13,7 +13,9 @@ class SnippetWarning(Enum):
     """The warnings about an insertion code. The values are messages."""
 
     EXPRESSION_MISSING = "The insertion code does not contain the value expression."
-    UNBALANCED_DELIMITERS = "The insertion code has an opening without its closing, or the reverse."
+    UNBALANCED_DELIMITERS = (
+        "The insertion code has an opening or closing delimiter without a match."
+    )
 
 
 def field_warnings(field: RecipientField) -> tuple[SnippetWarning, ...]:

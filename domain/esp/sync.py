@@ -138,7 +138,7 @@ class SyncRun:
         stored = integration.filter_fields(fields)
         refused_names = {each.name for each in self._refused}
         with_key, without_key = _split_by_key(self._valid, stored)
-        clashes = tuple(_variable_clashes(integration, stored, with_key, refused_names))
+        clashes = tuple(_refuse_clashes(integration, stored, with_key, refused_names))
         clashing_names = {each.name for each in clashes}
         refused_names |= clashing_names
         accepted = [each for each in with_key if each.esp_name not in clashing_names]
@@ -279,7 +279,7 @@ def _match_stored(
     return [(each, field or by_name.pop(each.esp_name, None)) for each, field in by_identity]
 
 
-def _variable_clashes(
+def _refuse_clashes(
     integration: Integration,
     stored: Iterable[RecipientField],
     valid: Iterable[_ValidField],

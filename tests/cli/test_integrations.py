@@ -262,7 +262,7 @@ class TestCheck:
                     "key": "city",
                     "code": "unbalanced_delimiters",
                     "message": (
-                        "The insertion code has an opening without its closing, or the reverse."
+                        "The insertion code has an opening or closing delimiter without a match."
                     ),
                 },
             ]

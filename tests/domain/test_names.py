@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from time import perf_counter
+from time import perf_counter, process_time
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ from recipient_fields.domain import (
     character_violation,
     parse_organization_name,
 )
+from recipient_fields.domain.text import MAX_UNNORMALIZED_LENGTH, normalize_nfc
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=300)
 MARKS = "\u0300\u0301\u0308\u0313\u0315\u0323\u0344\u0345\u05b0\u0f71\u0f72\u0f73\u0f75\u0f81\u3099"
@@ -95,6 +96,13 @@ def test_a_huge_name_is_rejected_without_normalization(raises_violations):
     with raises_violations("too_long"):
         FieldName(LONG_MARKS)
     assert perf_counter() - begin < 5
+
+
+def test_many_texts_with_unordered_marks_are_normalized_quickly():
+    begin = process_time()
+    for _ in range(400):
+        normalize_nfc("\u0f73" * MAX_UNNORMALIZED_LENGTH)
+    assert process_time() - begin < 1
 
 
 def test_nfc_joins_at_most_four_code_points():

@@ -51,7 +51,7 @@ every_origin = pytest.mark.parametrize("origin", ORIGINS)
 every_change = pytest.mark.parametrize(
     "operation", [Operation.CREATE, Operation.UPDATE, Operation.DELETE]
 )
-NOT_OWN = sorted(set(product(CHANNELS, ORIGINS)) - OWN)
+OTHERS = sorted(set(product(CHANNELS, ORIGINS)) - OWN)
 
 
 def test_there_are_four_operations():
@@ -71,7 +71,7 @@ def test_a_channel_changes_the_fields_that_came_through_it(channel, operation, o
 
 
 @every_change
-@pytest.mark.parametrize(("channel", "origin"), NOT_OWN)
+@pytest.mark.parametrize(("channel", "origin"), OTHERS)
 def test_a_channel_changes_no_other_field_and_the_reason_says_where_to_change_it(
     channel, operation, origin
 ):

@@ -125,7 +125,7 @@ def test_unbalanced_delimiters_are_reported(code):
 def test_warnings_are_sentences():
     assert [warning.value for warning in SnippetWarning] == [
         "The insertion code does not contain the value expression.",
-        "The insertion code has an opening without its closing, or the reverse.",
+        "The insertion code has an opening or closing delimiter without a match.",
     ]
 
 
