@@ -296,7 +296,7 @@ def _back_up_sqlite(url: str, file: Path) -> None:
 def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:
     from recipient_fields.adapters.postgres import PostgresStorage
 
-    return PostgresStorage(url, threads=threads, prepare=prepare)
+    return PostgresStorage(url, pool_size=threads, prepare=prepare)
 
 
 def _migrate_postgres(url: str) -> None:

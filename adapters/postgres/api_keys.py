@@ -29,7 +29,6 @@ from .columns import (
     storable_id,
 )
 from .organizations import keep_organization
-from .statements import Row, Statement
 from .transactions import Transactions
 
 COLUMNS = (
@@ -38,14 +37,14 @@ COLUMNS = (
     " last_used_at AT TIME ZONE 'UTC', revoked_at AT TIME ZONE 'UTC'"
 )
 _SELECT = f"SELECT {COLUMNS} FROM api_keys"
-_INSTANT = "(extract(epoch FROM {}) * 1000)::bigint::text"
-_FIND = Statement(f"""
-    SELECT api_keys.id::text, organization_id::text, access, revision::text,
+_INSTANT = "(extract(epoch FROM {}) * 1000)::bigint"
+_FIND = f"""
+    SELECT api_keys.id, organization_id, access, revision,
         {_INSTANT.format("expires_at")}, {_INSTANT.format("revoked_at")},
         {_INSTANT.format("last_used_at")}
     FROM api_keys JOIN organizations ON organizations.id = organization_id
-    WHERE digest = %(digest)s::bytea
-""")
+    WHERE digest = %s
+"""
 _SELECT_BY_ID = f"{_SELECT} WHERE id = %s AND organization_id = %s"
 _SELECT_FOR_CHANGE = f"{_SELECT_BY_ID} FOR NO KEY UPDATE"
 _SELECT_ALL = f"""
@@ -69,8 +68,8 @@ _RECORD_USE = """
     AND (last_used_at IS NULL OR last_used_at < %(at)s)
 """
 
-_NOTE_SECONDS = 1.0
-"""A note of a key's use is worth no longer wait: a request waits for it, and then does its own."""
+_RECORD_USE_TIMEOUT = 1.0
+"""Seconds. A request waits for this write before its own work."""
 
 
 @frozen
@@ -93,8 +92,8 @@ class PostgresApiKeyRepository:
 
     def find(self, digest: bytes, /) -> FoundKey | None:
         """See ApiKeyRepository."""
-        rows = self._database.ask(_FIND, {"digest": digest})
-        return _found(rows[0]) if rows else None
+        row = self._database.read(lambda c: c.execute(_FIND, (digest,)).fetchone())
+        return None if row is None else _found(row)
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         """See ApiKeyRepository."""
@@ -133,23 +132,14 @@ class PostgresApiKeyRepository:
             "at": whole_milliseconds(at),
         }
         self._database.write(
-            lambda connection: connection.execute(_RECORD_USE, values), seconds=_NOTE_SECONDS
+            lambda connection: connection.execute(_RECORD_USE, values), seconds=_RECORD_USE_TIMEOUT
         )
 
 
-def _found(row: Row) -> FoundKey:
-    key_id, organization_id, access, revision, *instants = row
-    with RowMapping("api_keys", int(key_id)):
-        expires_at, revoked_at, last_used_at = map(optional_from_epoch, instants)
-    return found_key(
-        int(key_id),
-        int(organization_id),
-        access,
-        int(revision),
-        expires_at,
-        revoked_at,
-        last_used_at,
-    )
+def _found(row: tuple[Any, ...]) -> FoundKey:
+    with RowMapping("api_keys", row[0]):
+        instants = map(optional_from_epoch, row[4:])
+        return found_key(*row[:4], *instants)
 
 
 def _get(

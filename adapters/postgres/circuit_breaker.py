@@ -8,11 +8,11 @@ from time import monotonic
 
 from psycopg import OperationalError
 
-PATIENCE_SECONDS = 0.7
-"""How long a check may stay without any response. With the time until a check begins and the time
-until all who wait notice, every rejection comes within 1.2 s."""
-GLANCE_SECONDS = 0.05
-"""How often a wait looks at the circuit breaker. Most responses take less."""
+RESPONSE_TIMEOUT = 0.7
+"""Seconds that a check may stay without any response. A check begins and its failure reaches every
+waiting request soon enough that each rejection takes at most 1.2 s."""
+CHECK_INTERVAL = 0.05
+"""Seconds between two looks of a waiting request at the breaker. Most responses take less."""
 
 _NO_RESPONSE = "no response"
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class CircuitOpen(OperationalError):
-    """The server is known not to respond, so it was not asked, or is no longer waited for."""
+    """PostgreSQL is known not to respond. A statement was not sent, or its response is given up."""
 
 
 class CircuitBreaker:
@@ -34,52 +34,52 @@ class CircuitBreaker:
     def __init__(self) -> None:
         self._lock = Lock()
         self._check_began: float | None = None
-        """When the first check began of those without a response."""
+        """When the first check without a response began."""
         self._checking = False
         self._last_response = 0.0
         self._reason = _NO_RESPONSE
         self._opened: float | None = None
-        """Since when there was no response, while the circuit is open."""
+        """The time of the last response, while the circuit is open."""
         self._rejected = 0
         self._check_requested = Event()
 
     def allow(self) -> bool:
-        """Return whether the server may be asked."""
+        """Return whether a statement may be sent."""
         began = self._check_began
         if began is None:
             return True
         since = max(began, self._last_response)
-        if monotonic() - since < PATIENCE_SECONDS:
+        if monotonic() - since < RESPONSE_TIMEOUT:
             return True
         if self._opened is None:
             self._open(since)
         return False
 
     def require(self) -> None:
-        """Raise CircuitOpen unless the server may be asked."""
+        """Raise CircuitOpen unless a statement may be sent."""
         if not self.allow():
             raise CircuitOpen(f"the server does not respond: {self._reason}")
 
     def begin_check(self) -> None:
-        """Note that the server is asked for something that it can answer at once."""
+        """Record that a check began: a statement that the server can execute at once."""
         self._checking = True
         if self._check_began is None:
             self._check_began = monotonic()
 
     def record_failure(self, reason: str) -> None:
-        """Note why the check failed. Another one should follow."""
+        """Record why the check failed. Another check should follow."""
         self._checking = False
         self._reason = reason
 
     def record_success(self) -> None:
-        """Note that the check was answered."""
+        """Record that the check succeeded."""
         self._checking = False
         self.record_response()
 
     def record_response(self) -> None:
-        """Note that the server has responded to anything.
+        """Record that the server has responded to any statement.
 
-        This makes up for a check that has failed. One that is under way has all its time again.
+        This clears a failed check, and restarts the timeout of a running one.
         """
         self._last_response = monotonic()
         if not self._checking:
@@ -93,11 +93,11 @@ class CircuitBreaker:
             self._rejected += 1
 
     def request_check(self) -> None:
-        """Have the server checked soon, because a request has waited for a while."""
+        """Request a check now, because a request has waited for a while."""
         self._check_requested.set()
 
     def wait_for_request(self, seconds: float) -> None:
-        """Wait for so many seconds, or until a check is requested."""
+        """Wait until a check is requested, or for so many seconds."""
         self._check_requested.wait(seconds)
         self._check_requested.clear()
 

@@ -27,9 +27,9 @@ def optional_from_utc(at: datetime | None) -> datetime | None:
     return None if at is None else from_utc(at)
 
 
-def optional_from_epoch(milliseconds: str | None) -> datetime | None:
+def optional_from_epoch(milliseconds: int | None) -> datetime | None:
     """The instant that many milliseconds after 1970, or None for NULL."""
-    return None if milliseconds is None else from_epoch_milliseconds(int(milliseconds))
+    return None if milliseconds is None else from_epoch_milliseconds(milliseconds)
 
 
 def optional_json(allowed: AllowedValues | None) -> str | None:

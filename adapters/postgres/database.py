@@ -1,4 +1,4 @@
-"""Connections and transactions: how long they may take, and what becomes of them in an outage."""
+"""Transactions over a connection pool, with deadlines, one retry, and recovery after an outage."""
 
 from __future__ import annotations
 
@@ -12,29 +12,27 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recipient_fields.domain import StorageUnavailable
 
-from .circuit_breaker import GLANCE_SECONDS, CircuitBreaker
+from .circuit_breaker import CHECK_INTERVAL, CircuitBreaker
 from .connection import DeadlineConnection, Parameters
-from .errors import twice
-from .keeper import Keeper
-from .limits import ANSWER_SECONDS, LOCK_TIMEOUT
-from .statements import Asked, Row, Statement, Values, ask, ask_in_transaction, roll_back
+from .errors import retry_once
+from .limits import CALL_TIMEOUT, LOCK_TIMEOUT
+from .monitor import Monitor
 from .transactions import Work
 
 T = TypeVar("T")
 
-_OurWork: TypeAlias = Callable[[DeadlineConnection], T]
-"""Work that may use what our connections have beyond others."""
+_PooledWork: TypeAlias = Callable[[DeadlineConnection], T]
 
-_POOL_SECONDS = 1.0
+_POOL_TIMEOUT = 1.0
 _SPARE_CONNECTIONS = 1  # for the readiness check
-_PREPARE_AFTER = 5
+_PREPARE_THRESHOLD = 5
 
-# For a session of ours, whatever its role or database prefers.
+# For each session of this pool, whatever its role or database has configured.
 _SETTINGS = f"""
     SET default_transaction_isolation = 'read committed';
     SET lock_timeout = '{LOCK_TIMEOUT}'"""
-# In one round trip. LOCAL, because behind PgBouncer the session belongs to others as well; and a
-# session of ours may have been reset.
+# One round trip. LOCAL, because other clients use the same session behind PgBouncer, and because
+# the settings of this pool's own sessions may have been reset.
 _BEGIN = f"""
     BEGIN ISOLATION LEVEL READ COMMITTED;
     SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
@@ -42,18 +40,18 @@ _BEGIN = f"""
 
 
 class Database:
-    """One database, through a pool that no outage outlasts.
+    """One database, through a connection pool.
 
-    What the driver raises becomes ours here, and nowhere else. A transaction that meets another
-    one is tried once more.
+    It translates the driver's errors, and retries a transaction once if it conflicted with another.
     """
 
-    def __init__(self, parameters: Parameters, *, threads: int, prepare: bool) -> None:
+    def __init__(self, parameters: Parameters, *, pool_size: int, prepare: bool) -> None:
         url = make_conninfo("", **parameters)
         options: dict[str, Any] = {
             "autocommit": True,
-            "prepare_threshold": _PREPARE_AFTER if prepare else None,
+            "prepare_threshold": _PREPARE_THRESHOLD if prepare else None,
         }
+        self._prepare = prepare
         self._breaker = CircuitBreaker()
         self._pool = ConnectionPool(
             url,
@@ -61,41 +59,30 @@ class Database:
             kwargs=options,
             name="recipient-fields",
             min_size=1,
-            configure=self._set_up,
-            max_size=threads + _SPARE_CONNECTIONS,
-            max_waiting=0,  # A limit here wedges the pool for ever once an outage fills the queue.
-            timeout=_POOL_SECONDS,
+            configure=self._configure,
+            max_size=pool_size + _SPARE_CONNECTIONS,
+            max_waiting=0,  # With a limit, an outage that fills the queue blocks the pool for good.
+            timeout=_POOL_TIMEOUT,
             reconnect_timeout=1.0,
             open=True,
         )
-        self._keeper = Keeper(
+        self._monitor = Monitor(
             self._breaker, lambda: DeadlineConnection.connect(url, **options), self._pool.check
         )
 
-    def read(self, work: Work[T], *, seconds: float = ANSWER_SECONDS) -> T:
-        """What the work finds; each of its statements sees a state of its own."""
-        return self._counted(work, seconds)
+    def read(self, work: Work[T], *, seconds: float = CALL_TIMEOUT) -> T:
+        """Return the result of the work. Each of its statements sees its own snapshot."""
+        return self._run(work, seconds)
 
     def check(self, work: Work[T], *, seconds: float) -> T:
-        """Do the same as `read`, but don't count it among the requests that an outage rejects."""
-        return self._twice(work, seconds)
+        """Do the same as `read`, but don't count a rejection as a request that was rejected."""
+        return self._retrying(work, seconds)
 
-    def ask(self, statement: Statement, values: Values) -> list[Row]:
-        """The rows of a statement that only reads."""
-        return self._counted(lambda connection: ask(connection, statement, values), ANSWER_SECONDS)
+    def write(self, work: Work[T], *, first: str | None = None, seconds: float = CALL_TIMEOUT) -> T:
+        """Return the result of the work, which is one transaction. Roll back if it raises.
 
-    def ask_in_transaction(self, *asked: Asked) -> list[list[Row]]:
-        """The rows of each of these statements, which take effect together or not at all."""
-        return self._counted(
-            lambda connection: ask_in_transaction(connection, *asked), ANSWER_SECONDS
-        )
-
-    def write(
-        self, work: Work[T], *, first: str | None = None, seconds: float = ANSWER_SECONDS
-    ) -> T:
-        """What the work returns, in one transaction; undone where it raises.
-
-        `first` is a statement that costs no round trip of its own. It has no parameters.
+        `first` is a statement without parameters, executed before the work without a round trip of
+        its own.
         """
         begin = _BEGIN if first is None else f"{_BEGIN}; {first}"
 
@@ -106,70 +93,70 @@ class Database:
                 connection.execute("COMMIT", prepare=False)
             except BaseException:
                 if not connection.closed:
-                    roll_back(connection)
+                    connection.rollback()
                 raise
             return result
 
-        return self._counted(transaction, seconds)
+        return self._run(transaction, seconds)
 
-    def use(self) -> dict[str, int]:
-        """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
-        told = self._pool.get_stats()
+    def pool_use(self) -> dict[str, int]:
+        """Return how many connections are `open` and `in_use`, and how many calls are `waiting`."""
+        statistics = self._pool.get_stats()
         return {
-            "open": told["pool_size"],
-            "in_use": told["pool_size"] - told["pool_available"],
-            "waiting": told["requests_waiting"],
+            "open": statistics["pool_size"],
+            "in_use": statistics["pool_size"] - statistics["pool_available"],
+            "waiting": statistics["requests_waiting"],
         }
 
     def close(self) -> None:
-        """Close every connection; one that is in use closes when it is given back."""
-        self._keeper.close()
+        """Close every connection. A connection in use closes when it returns to the pool."""
+        self._monitor.close()
         self._pool.close(timeout=1.0)
 
-    def _counted(self, work: _OurWork[T], seconds: float) -> T:
+    def _run(self, work: _PooledWork[T], seconds: float) -> T:
         try:
-            return self._twice(work, seconds)
+            return self._retrying(work, seconds)
         except StorageUnavailable as unavailable:
             if unavailable.logged:
                 self._breaker.record_rejection()
             raise
 
-    def _twice(self, work: _OurWork[T], seconds: float) -> T:
+    def _retrying(self, work: _PooledWork[T], seconds: float) -> T:
         deadline = monotonic() + seconds
-        return twice(lambda: self._once(work, deadline))
+        return retry_once(lambda: self._attempt(work, deadline))
 
-    def _once(self, work: _OurWork[T], deadline: float) -> T:
-        connection = self._take(deadline)
+    def _attempt(self, work: _PooledWork[T], deadline: float) -> T:
+        connection = self._get_connection(deadline)
         try:
             connection.deadline = deadline
             return work(connection)
         except ReadOnlySqlTransaction:
-            self._pool.drain()  # This is no longer the primary, wherever the others lead.
+            self._pool.drain()  # This server is no longer the primary.
             raise
         except InvalidSqlStatementName:
-            self._pool.drain()  # Somebody made it, and so maybe others, forget what they prepared.
+            self._pool.drain()  # Something deallocated the prepared statements of this session.
             raise
         finally:
             connection.deadline = None
             self._pool.putconn(connection)
 
-    def _take(self, deadline: float) -> DeadlineConnection:
-        deadline = min(deadline, monotonic() + _POOL_SECONDS)
+    def _get_connection(self, deadline: float) -> DeadlineConnection:
+        deadline = min(deadline, monotonic() + _POOL_TIMEOUT)
         while (left := deadline - monotonic()) > 0:
             self._breaker.require()
             try:
-                connection = self._pool.getconn(min(left, GLANCE_SECONDS))
+                connection = self._pool.getconn(min(left, CHECK_INTERVAL))
             except PoolTimeout:
                 self._breaker.request_check()
                 continue
-            if not connection.has_gone():
+            if not connection.is_lost():
                 return connection
             connection.close()
             self._pool.putconn(connection)
         raise PoolTimeout("no connection was free in time")
 
-    def _set_up(self, connection: DeadlineConnection) -> None:
-        if not connection.shared:
+    def _configure(self, connection: DeadlineConnection) -> None:
+        if self._prepare:
             connection.execute(_SETTINGS, prepare=False)
             self._breaker.record_response()
         connection.breaker = self._breaker

@@ -1,4 +1,4 @@
-"""What PostgreSQL and its driver raise, and what that means here. SQLSTATE decides."""
+"""The translation of the driver's errors to ours, by SQLSTATE."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from recipient_fields.domain import (
 from .circuit_breaker import CircuitOpen
 
 KEY_ONCE = "recipient_fields_key_once"
-"""The constraint that holds a key to one field of an organization."""
+"""The constraint that an organization has at most one field with a key."""
 
 DIGEST_ONCE = "api_keys_digest_once"
-"""The constraint that holds a digest to one API key."""
+"""The constraint that at most one API key has a digest."""
 
 T = TypeVar("T")
 
-_YIELD_SECONDS = 0.05
+_RETRY_DELAY = 0.05
 
-_RACES = ("40001", "40P01")
-_FORGOTTEN = "26000"
-"""The session does not know the prepared statement any more."""
+_CONFLICTS = ("40001", "40P01")
+_DEALLOCATED = "26000"
+"""The prepared statement no longer exists in the session."""
 _UNAVAILABLE = (
-    *_RACES,
-    _FORGOTTEN,
+    *_CONFLICTS,
+    _DEALLOCATED,
     "08",  # the connection failed
     "25006",  # read-only: no longer the primary
     "25P03",  # idle in a transaction for too long
     "25P04",  # in a transaction for too long
-    "28",  # not let in
+    "28",  # authentication failed
     "3D000",  # no such database
     "42P01",  # no such table: not migrated
     "53",  # out of connections, memory, disk
-    "55P03",  # a lock was not to be had in time
+    "55P03",  # lock timeout
     "57014",  # cancelled, or over the statement timeout
     "57P0",  # shutting down, starting up, terminated
     "58030",  # input or output failed
 )
-_REFUSED = {
+_INVALID = {
     "22001": Rule.TOO_LONG,
     "22003": Rule.OUT_OF_RANGE,
     "22021": Rule.INVALID_CHARACTERS,
@@ -58,11 +58,12 @@ _REFUSED = {
     "54000": Rule.TOO_LONG,
     "54001": Rule.TOO_LONG,
 }
+_INVALID_MESSAGE = "PostgreSQL can't store this value."
 
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Raise what the block raises in the domain's words; a defect of ours as it is."""
+    """Translate the errors of the driver in the block. Errors that show a defect pass unchanged."""
     try:
         yield
     except psycopg.Error as error:
@@ -71,35 +72,35 @@ def translated_errors() -> Iterator[None]:
 
 @contextmanager
 def every_error_translated() -> Iterator[None]:
-    """Raise StorageUnavailable for any error of the driver in the block, such as a migration."""
+    """Raise StorageUnavailable for every error of the driver in the block."""
     try:
         yield
     except psycopg.Error as error:
         raise StorageUnavailable(f"PostgreSQL: {one_line(error)}") from error
 
 
-def twice(attempt: Callable[[], T]) -> T:
-    """What the attempt gives, or where it met another transaction, a second one.
+def retry_once(attempt: Callable[[], T]) -> T:
+    """Return the result of the attempt, or of a second one if the first conflicted with another.
 
-    What both raise is told as by `translated_errors`.
+    Raises: what `translated_errors` raises.
     """
     try:
         return attempt()
     except psycopg.Error as error:
-        if not is_worth_another_try(error):
+        if not is_retryable(error):
             _raise_translated(error)
-    sleep(_YIELD_SECONDS)  # So that the other gets what this one has just given back.
+    sleep(_RETRY_DELAY)  # The other transaction gets the locks that this one has released.
     with translated_errors():
         return attempt()
 
 
-def is_worth_another_try(error: psycopg.Error) -> bool:
-    """Did two transactions meet, or was a connection reset, so that the same one may pass now?"""
-    return error.sqlstate in (*_RACES, _FORGOTTEN) or _takes_a_key(error)
+def is_retryable(error: psycopg.Error) -> bool:
+    """Return whether a retry may pass: two transactions conflicted, or a session was reset."""
+    return error.sqlstate in (*_CONFLICTS, _DEALLOCATED) or _is_key_conflict(error)
 
 
 def one_line(error: psycopg.Error) -> str:
-    """What the error says, on one line and without libpq's hints."""
+    """Return the message of the error on one line, without libpq's hints."""
     lines = (error.diag.message_primary or str(error)).splitlines()
     return " ".join(line.strip() for line in lines if not line.startswith("\t"))
 
@@ -114,20 +115,22 @@ def _raise_translated(error: psycopg.Error) -> NoReturn:
 def _translation(error: psycopg.Error) -> RecipientFieldsError | None:
     state = error.sqlstate
     if state is None:
+        if isinstance(error, psycopg.DataError):  # psycopg rejects NUL in a text itself.
+            return InvalidField([Violation(Rule.INVALID_CHARACTERS, _INVALID_MESSAGE)])
         if not isinstance(error, psycopg.OperationalError):
             return None
         logged = isinstance(error, CircuitOpen)
         return StorageUnavailable(f"PostgreSQL: {one_line(error)}", logged=logged)
-    if state.startswith(_UNAVAILABLE) or _takes_a_key(error):
+    if state.startswith(_UNAVAILABLE) or _is_key_conflict(error):
         return StorageUnavailable(f"PostgreSQL: {one_line(error)} ({state})")
     if _violates(error, DIGEST_ONCE):
         return DigestTaken()
-    if state in _REFUSED:
-        return InvalidField([Violation(_REFUSED[state], "PostgreSQL can't store this value.")])
+    if state in _INVALID:
+        return InvalidField([Violation(_INVALID[state], _INVALID_MESSAGE)])
     return None
 
 
-def _takes_a_key(error: psycopg.Error) -> bool:
+def _is_key_conflict(error: psycopg.Error) -> bool:
     return _violates(error, KEY_ONCE)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from json import JSONEncoder
 from typing import Any
@@ -32,14 +32,12 @@ from recipient_fields.domain.esp import SyncPlan
 from ..row_mapping import RowMapping, plain_values, stored_field
 from .columns import from_optional_json, from_utc, optional_json, storable_id
 from .organizations import (
-    LOCK_CATALOG,
     MOVE_REVISION,
     NEXT_REVISION,
     lock_catalog,
     move_revision,
 )
 from .queries import bind, select_statement
-from .statements import Statement, Values
 from .transactions import Transactions
 
 COLUMNS = (
@@ -60,18 +58,18 @@ _SELECT_ALL = f"""
 """
 # PostgreSQL writes the documents in a thirtieth of the time that it takes to make fields of rows.
 _INSTANT = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS {}"""
-_PUBLISH = Statement(f"""
-    SELECT revision::text, count(field.id)::text,
+_PUBLISH = f"""
+    SELECT revision, count(field.id),
         coalesce('[' || string_agg(row_to_json(field)::text, ',' ORDER BY field.id) || ']', '[]')
     FROM organizations LEFT JOIN (
         SELECT id, name, key, data_type, allowed_values, insertable, source, integration_id,
             esp_field_name, custom_insertion_code, custom_value_expression,
             {_INSTANT.format("created_at", "created_at")},
             {_INSTANT.format("updated_at", "updated_at")}
-        FROM recipient_fields WHERE organization_id = %(organization_id)s::bigint
+        FROM recipient_fields WHERE organization_id = %(organization_id)s
     ) AS field ON true
-    WHERE organizations.id = %(organization_id)s::bigint GROUP BY organizations.id
-""")
+    WHERE organizations.id = %(organization_id)s GROUP BY organizations.id
+"""
 _AT = "to_timestamp({} / 1000.0)"
 _TYPES = {
     "name": "text",
@@ -95,7 +93,7 @@ _INSERT = f"""
         integration_id, esp_field_name, folded_esp_field_name, custom_insertion_code,
         custom_value_expression, created_at, updated_at, version
     ) SELECT
-        %(organization_id)s::bigint, name, folded_name, key, data_type, allowed_values::json,
+        %(organization_id)s, name, folded_name, key, data_type, allowed_values::json,
         insertable, source, integration_id, esp_field_name, folded_esp_field_name,
         custom_insertion_code, custom_value_expression, {_AT.format("created_at")},
         {_AT.format("created_at")}, 1
@@ -110,25 +108,25 @@ _INSERT_ALL = f"""
 """
 # Who has the key, and the new field's id unless the key is taken or the limit reached. The lock is
 # held, so all of it is of one moment.
-_ADD = Statement(f"""
+_ADD = f"""
     WITH holder AS (
         SELECT id FROM recipient_fields
-        WHERE organization_id = %(organization_id)s::bigint AND key = %(key)s::text
+        WHERE organization_id = %(organization_id)s AND key = %(key)s
     ), catalog AS (
         UPDATE organizations SET revision = {NEXT_REVISION}
-        WHERE id = %(organization_id)s::bigint AND NOT EXISTS (SELECT FROM holder) AND (
+        WHERE id = %(organization_id)s AND NOT EXISTS (SELECT FROM holder) AND (
             %(limit)s::bigint IS NULL OR %(limit)s::bigint > (
                 SELECT count(*) FROM recipient_fields
-                WHERE organization_id = %(organization_id)s::bigint AND source = %(source)s::text
+                WHERE organization_id = %(organization_id)s AND source = %(source)s
             )
         )
         RETURNING id
     ), added AS (
         {_INSERT} FROM catalog, (SELECT {_ONE}) AS field RETURNING id
     )
-    SELECT (SELECT id::text FROM holder), (SELECT id::text FROM added)
-    FROM organizations WHERE id = %(organization_id)s::bigint
-""")
+    SELECT (SELECT id FROM holder), (SELECT id FROM added)
+    FROM organizations WHERE id = %(organization_id)s
+"""
 _UPDATE = f"""
     UPDATE recipient_fields AS field SET
         name = changed.name, folded_name = changed.folded_name, data_type = changed.data_type,
@@ -165,11 +163,11 @@ class PostgresFieldRepository:
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         """See FieldRepository."""
         values = {"organization_id": storable_id(organization_id)}
-        rows = self._database.ask(_PUBLISH, values)
-        if not rows:
+        row = self._database.read(lambda c: c.execute(_PUBLISH, values).fetchone())
+        if row is None:
             raise OrganizationNotFound
-        revision, total, documents = rows[0]
-        return PublishedCatalog(organization_id, int(revision), int(total), documents)
+        revision, total, documents = row
+        return PublishedCatalog(organization_id, revision, total, documents)
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
         """See FieldRepository."""
@@ -194,17 +192,22 @@ class PostgresFieldRepository:
         limit: int | None = None,
     ) -> RecipientField:
         """See FieldRepository."""
-        catalog = {"organization_id": storable_id(organization_id)}
-        values = {**catalog, "limit": limit, **_values(definition)}
-        _, rows = self._database.ask_in_transaction((LOCK_CATALOG, catalog), (_ADD, values))
-        if not rows:
+        values = {
+            "organization_id": storable_id(organization_id),
+            "limit": limit,
+            **_values(definition),
+        }
+        row = self._database.write(
+            lambda c: c.execute(_ADD, values).fetchone(), first=lock_catalog(organization_id)
+        )
+        if row is None:
             raise OrganizationNotFound
-        [(holder, field_id)] = rows
+        holder, field_id = row
         if holder is not None:
-            raise KeyTaken(definition.key, FieldId(int(holder)))
+            raise KeyTaken(definition.key, FieldId(holder))
         if limit is not None and field_id is None:
             raise FieldLimitReached(limit)
-        return definition.with_id(FieldId(int(field_id)), organization_id)
+        return definition.with_id(FieldId(field_id), organization_id)
 
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
@@ -286,7 +289,7 @@ class PlannedRows:
             move_revision(connection, organization_id)
 
 
-def _batches(rows: Iterable[Values]) -> Iterator[str]:
+def _batches(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
     """The rows as JSON documents of limited size."""
     remaining = iter(rows)
     while batch := list(islice(remaining, _ROWS_AT_ONCE)):
@@ -307,7 +310,7 @@ def _get(
     return read_field(row)
 
 
-def _values(definition: FieldDefinition) -> Values:
+def _values(definition: FieldDefinition) -> Mapping[str, object]:
     return {
         **plain_values(definition),
         # PostgreSQL's own case folding depends on its version and locale.
@@ -318,7 +321,7 @@ def _values(definition: FieldDefinition) -> Values:
     }
 
 
-def stored_values(field: RecipientField) -> Values:
+def stored_values(field: RecipientField) -> Mapping[str, object]:
     """What a row holds of the field, by column; times in milliseconds since 1970."""
     return {
         "organization_id": field.organization_id,

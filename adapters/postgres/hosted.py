@@ -20,13 +20,12 @@ from recipient_fields.application import (
 )
 
 from .api_keys import PostgresApiKeyRepository
-from .errors import every_error_translated, twice
+from .errors import every_error_translated, retry_once
 from .fields import PostgresFieldRepository
 from .integrations import PostgresIntegrationRepository
-from .limits import ANSWER_SECONDS, CHECK_SECONDS, LOCK_TIMEOUT
+from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
 from .organizations import PostgresOrganizationRepository
 from .schema import require_sufficient, take_steps
-from .statements import Asked, Row, Statement, Values
 from .transactions import Work
 
 T = TypeVar("T")
@@ -82,7 +81,7 @@ class HostedPostgresStorage:
 
     def check(self) -> None:
         """StorageUnavailable unless the server answers and has the schema needed."""
-        self._database.read(require_sufficient, seconds=CHECK_SECONDS)
+        self._database.read(require_sufficient, seconds=CHECK_TIMEOUT)
 
     def close(self) -> None:
         """The connections are the host's to close."""
@@ -103,28 +102,13 @@ class _HostDatabase:
         self._connect = connect
         self._search_path = None if schema is None else Identifier(schema).as_string(None)
 
-    def read(self, work: Work[T], *, seconds: float = ANSWER_SECONDS) -> T:
+    def read(self, work: Work[T], *, seconds: float = CALL_TIMEOUT) -> T:
         """See Transactions. A read that fails must not end the host's transaction either."""
         return self.write(work, seconds=seconds)
 
-    def write(
-        self, work: Work[T], *, first: str | None = None, seconds: float = ANSWER_SECONDS
-    ) -> T:
+    def write(self, work: Work[T], *, first: str | None = None, seconds: float = CALL_TIMEOUT) -> T:
         """See Transactions."""
-        return twice(lambda: self._once(work, first, seconds))
-
-    def ask(self, statement: Statement, values: Values) -> list[Row]:
-        """See Transactions."""
-        return self.read(lambda connection: connection.execute(statement.sql, values).fetchall())
-
-    def ask_in_transaction(self, *asked: Asked) -> list[list[Row]]:
-        """See Transactions."""
-
-        def ask(connection: Connection[Any]) -> list[list[Row]]:
-            answers = [connection.execute(statement.sql, values) for statement, values in asked]
-            return [cursor.fetchall() if cursor.description else [] for cursor in answers]
-
-        return self.write(ask)
+        return retry_once(lambda: self._once(work, first, seconds))
 
     def _once(self, work: Work[T], first: str | None, seconds: float) -> T:
         with _part_of(self._host()) as connection, self._limits(connection, seconds):

@@ -1,7 +1,8 @@
-"""How long PostgreSQL is waited for."""
+"""How long the adapter waits for PostgreSQL."""
 
-ANSWER_SECONDS = 2.0
-"""A call that names no limit of its own."""
-CHECK_SECONDS = 0.5
+CALL_TIMEOUT = 2.0
+"""Seconds for a call that states no limit of its own."""
+CHECK_TIMEOUT = 0.5
+"""Seconds for the readiness check."""
 LOCK_TIMEOUT = "1s"
-"""A statement that needs a lock, as PostgreSQL writes it."""
+"""For each statement that needs a lock, as PostgreSQL writes durations."""

@@ -21,7 +21,6 @@ from recipient_fields.domain import (
 
 from ..row_mapping import RowMapping
 from .columns import from_utc, storable_id
-from .statements import Statement
 from .transactions import Transactions
 
 # Not by one alone: after a failover or a restore that lost some, they must not be given again.
@@ -117,11 +116,6 @@ def keep_organization(organization_id: OrganizationId) -> str:
     locks the organization before its rows, so the two can't deadlock.
     """
     return _lock(organization_id, "KEY SHARE")
-
-
-LOCK_CATALOG = Statement(
-    "SELECT FROM organizations WHERE id = %(organization_id)s::bigint FOR NO KEY UPDATE"
-)
 
 
 def select_revision(connection: Connection[Any], organization_id: OrganizationId) -> int | None:

@@ -15,8 +15,8 @@ from recipient_fields.domain import StorageUnavailable
 
 from .connection import (
     DeadlineConnection,
+    LongRunningConnection,
     Parameters,
-    PatientConnection,
     parse_url,
     require_compiled_driver,
 )
@@ -66,7 +66,7 @@ def migrate_new(url: str) -> None:
     Raises: StorageUnavailable if the server can't be reached or does not permit it.
     """
     require_compiled_driver()
-    with connected(PatientConnection, parse_url(url)) as connection, connection.transaction():
+    with connected(LongRunningConnection, parse_url(url)) as connection, connection.transaction():
         if not _applied(connection):
             take_steps(connection)
 

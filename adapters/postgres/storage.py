@@ -18,7 +18,7 @@ from .connection import parse_url, require_compiled_driver
 from .database import Database
 from .fields import PostgresFieldRepository
 from .integrations import PostgresIntegrationRepository
-from .limits import CHECK_SECONDS
+from .limits import CHECK_TIMEOUT
 from .organizations import PostgresOrganizationRepository
 from .schema import require_current, require_sufficient
 from .transfer import Transfer
@@ -36,11 +36,11 @@ class PostgresStorage:
     No method answers later than three seconds after it was called, but `integrations.sync`.
     """
 
-    def __init__(self, url: str, *, threads: int = 4, prepare: bool = True) -> None:
+    def __init__(self, url: str, *, pool_size: int = 8, prepare: bool = True) -> None:
         require_compiled_driver()
         parameters = parse_url(url)
         require_current(parameters)
-        self._database = Database(parameters, threads=threads, prepare=prepare)
+        self._database = Database(parameters, pool_size=pool_size, prepare=prepare)
         self._transfer = Transfer(parameters)
         self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
         self.fields: FieldRepository = PostgresFieldRepository(self._database)
@@ -49,11 +49,11 @@ class PostgresStorage:
 
     def check(self) -> None:
         """StorageUnavailable unless the server answers within 500 ms and has the schema needed."""
-        self._database.check(require_sufficient, seconds=CHECK_SECONDS)
+        self._database.check(require_sufficient, seconds=CHECK_TIMEOUT)
 
     def pool_use(self) -> dict[str, int]:
         """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
-        return self._database.use()
+        return self._database.pool_use()
 
     def identity(self) -> Hashable:
         """Return what identifies the tables, whichever URL leads to them."""

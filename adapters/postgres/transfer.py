@@ -26,7 +26,7 @@ from recipient_fields.domain.esp import Integration
 
 from ..row_mapping import api_key_values, integration_values, map_rows, organization_values
 from . import api_keys, fields, integrations, organizations
-from .connection import Parameters, PatientConnection
+from .connection import LongRunningConnection, Parameters
 from .errors import every_error_translated, one_line
 from .schema import connected
 
@@ -151,8 +151,8 @@ class Transfer:
                 _FIELDS.store(connection, snapshot.fields)
 
     @contextmanager
-    def _connected(self) -> Iterator[PatientConnection]:
-        with connected(PatientConnection, self._parameters) as connection:
+    def _connected(self) -> Iterator[LongRunningConnection]:
+        with connected(LongRunningConnection, self._parameters) as connection:
             try:
                 yield connection
             except InsufficientPrivilege as error:

@@ -23,7 +23,7 @@ from itertools import count
 from recipient_fields.testing.examples import NOW, a_definition
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.adapters.postgres.connection import PatientConnection
+from recipient_fields.adapters.postgres.connection import LongRunningConnection
 from recipient_fields.adapters.sqlite import SqliteStorage
 
 def die_at(number):
@@ -43,13 +43,13 @@ def copy_to_sqlite(place, step):
     storage.store_snapshot(snapshot)
 
 def copy_to_postgres(place, step):
-    wait = PatientConnection.wait
+    wait = LongRunningConnection.wait
 
     def stepped(connection, *arguments):
         step()
         return wait(connection, *arguments)
 
-    PatientConnection.wait = stepped
+    LongRunningConnection.wait = stepped
     PostgresStorage(place).store_snapshot(snapshot)
 
 copy = {"sqlite": copy_to_sqlite, "postgres": copy_to_postgres}[sys.argv[1]]

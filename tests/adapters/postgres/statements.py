@@ -10,9 +10,7 @@ from unittest.mock import patch
 
 import psycopg
 
-from recipient_fields.adapters.postgres import statements
-from recipient_fields.adapters.postgres.connection import DeadlineConnection, PatientConnection
-from recipient_fields.adapters.postgres.statements import Statement
+from recipient_fields.adapters.postgres.connection import DeadlineConnection, LongRunningConnection
 
 _MENTION = re.compile(r"\brecipient_fields\b", re.IGNORECASE)
 _USE = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO|TABLE|ONLY|,)\s+recipient_fields\b", re.IGNORECASE)
@@ -33,18 +31,7 @@ class Statements(set[str]):
             for method in ("execute", "executemany"):
                 judged = self._judged(getattr(psycopg.Cursor, method))
                 patches.enter_context(patch.object(psycopg.Cursor, method, judged))
-            patches.enter_context(
-                patch.object(statements, "_send", self._judging(statements._send))
-            )
             yield self
-
-    def _judging(self, send: Callable[..., Any]) -> Callable[..., Any]:
-        def sent(connection: DeadlineConnection, statement: Statement, values: Any) -> Any:
-            assert names_its_organization(statement.sql), statement.sql
-            self.add(statement.sql)
-            return send(connection, statement, values)
-
-        return sent
 
     def _judged(self, execute: Callable[..., Any]) -> Callable[..., Any]:
         def executed(cursor: psycopg.Cursor[Any], query: Any, *values: Any, **options: Any) -> Any:
@@ -59,7 +46,7 @@ class Statements(set[str]):
 
 def _copies_everything(connection: DeadlineConnection) -> bool:
     """Does this connection serve a copy of the whole storage, and no organization?"""
-    return isinstance(connection, PatientConnection)
+    return isinstance(connection, LongRunningConnection)
 
 
 def names_its_organization(statement: str) -> bool:

@@ -9,17 +9,17 @@ import pytest
 from recipient_fields.adapters.postgres import circuit_breaker
 from recipient_fields.adapters.postgres.circuit_breaker import CircuitBreaker, CircuitOpen
 
-PATIENCE = 0.2
+TIMEOUT = 0.2
 
 
 @pytest.fixture
 def breaker(monkeypatch: pytest.MonkeyPatch) -> CircuitBreaker:
-    monkeypatch.setattr(circuit_breaker, "PATIENCE_SECONDS", PATIENCE)
+    monkeypatch.setattr(circuit_breaker, "RESPONSE_TIMEOUT", TIMEOUT)
     return CircuitBreaker()
 
 
 def test_without_a_check_it_stays_closed(breaker: CircuitBreaker) -> None:
-    sleep(PATIENCE)
+    sleep(TIMEOUT)
     assert breaker.allow()
 
 
@@ -28,13 +28,13 @@ def test_a_check_without_a_response_opens_it_and_a_response_closes_it(
 ) -> None:
     breaker.begin_check()
     assert breaker.allow()
-    sleep(PATIENCE)
+    sleep(TIMEOUT)
     assert not breaker.allow()
     with pytest.raises(CircuitOpen, match="the server does not respond: no response"):
         breaker.require()
     breaker.record_success()
     breaker.require()
-    sleep(PATIENCE)
+    sleep(TIMEOUT)
     breaker.require()
 
 
@@ -42,11 +42,11 @@ def test_failures_open_it_only_after_a_while_and_the_last_one_is_the_reason(
     breaker: CircuitBreaker,
 ) -> None:
     began = monotonic()
-    while monotonic() < began + PATIENCE / 2:
+    while monotonic() < began + TIMEOUT / 2:
         breaker.begin_check()
         breaker.record_failure("refused")
         assert breaker.allow()
-    sleep(PATIENCE / 2)
+    sleep(TIMEOUT / 2)
     with pytest.raises(CircuitOpen, match="the server does not respond: refused"):
         breaker.require()
 
@@ -55,7 +55,7 @@ def test_a_response_to_a_request_makes_up_for_a_check_that_failed(breaker: Circu
     breaker.begin_check()
     breaker.record_failure("refused")
     breaker.record_response()
-    sleep(PATIENCE)
+    sleep(TIMEOUT)
     assert breaker.allow()
 
 
@@ -63,11 +63,11 @@ def test_a_response_during_a_check_gives_the_check_all_its_time_again(
     breaker: CircuitBreaker,
 ) -> None:
     breaker.begin_check()
-    sleep(PATIENCE * 0.75)
+    sleep(TIMEOUT * 0.75)
     breaker.record_response()
-    sleep(PATIENCE * 0.5)
+    sleep(TIMEOUT * 0.5)
     assert breaker.allow()
-    sleep(PATIENCE * 0.5)
+    sleep(TIMEOUT * 0.5)
     assert not breaker.allow()
 
 
@@ -77,7 +77,7 @@ def test_each_outage_is_two_lines_of_the_log(
     for rejected in (3, 0):
         breaker.begin_check()
         breaker.record_failure("refused")
-        sleep(PATIENCE)
+        sleep(TIMEOUT)
         for _ in range(5):
             assert not breaker.allow()
         for _ in range(rejected):

@@ -69,7 +69,7 @@ class TestServerThatLetsNobodyIn(StorageOutageContract):
         self, server_url: str, empty_database: str, monkeypatch: pytest.MonkeyPatch
     ) -> Iterator[PostgresStorage]:
         migrate(empty_database)
-        monkeypatch.setattr(database, "_POOL_SECONDS", 0.05)  # Each refusal takes so long.
+        monkeypatch.setattr(database, "_POOL_TIMEOUT", 0.05)  # Each refusal takes so long.
         with closing(PostgresStorage(empty_database)) as storage:
             close_to_everyone(server_url, empty_database.rpartition("/")[2])
             yield storage

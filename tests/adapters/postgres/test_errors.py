@@ -9,12 +9,12 @@ from psycopg.pq import DiagnosticField
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from recipient_fields.adapters.postgres import errors
-from recipient_fields.adapters.postgres.connection import NoAnswer
+from recipient_fields.adapters.postgres.connection import ResponseTimeout
 from recipient_fields.adapters.postgres.errors import (
-    is_worth_another_try,
+    is_retryable,
     one_line,
+    retry_once,
     translated_errors,
-    twice,
 )
 from recipient_fields.domain import InvalidField, Rule, StorageUnavailable
 
@@ -65,7 +65,7 @@ def test_what_the_server_can_not_do_now_is_unavailable(sqlstate: str) -> None:
         psycopg.OperationalError("server closed the connection unexpectedly"),
         PoolTimeout("couldn't get a connection"),
         PoolClosed("closed"),
-        NoAnswer("no answer"),
+        ResponseTimeout("no response"),
     ],
     ids=repr,
 )
@@ -104,24 +104,30 @@ def test_misusing_the_driver_is_a_defect(error: psycopg.Error) -> None:
         raise error
 
 
+def test_a_text_that_psycopg_rejects_is_invalid() -> None:
+    with pytest.raises(InvalidField) as raised, translated_errors():
+        raise psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
+    assert [each.rule for each in raised.value.violations] == [Rule.INVALID_CHARACTERS]
+
+
 def violation_of(constraint: str) -> psycopg.Error:
     told = {DiagnosticField.CONSTRAINT_NAME: constraint.encode()}
     return psycopg.errors.UniqueViolation("the server's words", info=told)
 
 
 def test_what_met_another_transaction_or_a_reset_may_pass_when_it_is_tried_again() -> None:
-    again = {sqlstate for sqlstate in KNOWN if is_worth_another_try(error_of(sqlstate))}
+    again = {sqlstate for sqlstate in KNOWN if is_retryable(error_of(sqlstate))}
     assert again == {"26000", "40001", "40P01"}
 
 
 def test_a_key_that_two_transactions_take_at_once_may_be_told_when_it_is_tried_again() -> None:
-    assert is_worth_another_try(violation_of(KEY_ONCE))
+    assert is_retryable(violation_of(KEY_ONCE))
     with pytest.raises(StorageUnavailable, match="23505"), translated_errors():
         raise violation_of(KEY_ONCE)
 
 
 def test_anything_else_that_exists_twice_is_a_defect() -> None:
-    assert not is_worth_another_try(violation_of("organizations_pkey"))
+    assert not is_retryable(violation_of("organizations_pkey"))
     with pytest.raises(psycopg.errors.UniqueViolation), translated_errors():
         raise violation_of("organizations_pkey")
 
@@ -149,7 +155,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_what_met_another_transaction_is_tried_once_more_a_moment_later(
     pauses: list[float],
 ) -> None:
-    assert twice(Attempt([error_of("40001")])) == 7
+    assert retry_once(Attempt([error_of("40001")])) == 7
     assert pauses == [0.05]
 
 
@@ -157,7 +163,7 @@ def test_what_met_another_transaction_is_tried_once_more_a_moment_later(
 def test_what_meets_another_transaction_twice_is_told() -> None:
     attempt = Attempt([error_of("40001"), error_of("40P01"), error_of("40001")])
     with pytest.raises(StorageUnavailable, match="40P01"):
-        twice(attempt)
+        retry_once(attempt)
     assert len(attempt.errors) == 1
 
 
@@ -173,7 +179,7 @@ def test_what_another_try_would_not_mend_is_told_at_once(
     error: psycopg.Error, told: type[Exception], pauses: list[float]
 ) -> None:
     with pytest.raises(told):
-        twice(Attempt([error]))
+        retry_once(Attempt([error]))
     assert pauses == []
 
 

@@ -15,7 +15,6 @@ from attrs import evolve
 from psycopg import Connection
 
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.adapters.postgres.statements import Statement
 from recipient_fields.domain import (
     ApiKey,
     FieldLimitReached,
@@ -169,25 +168,21 @@ def test_the_server_limits_what_a_transaction_may_hold_up(database: str, *, prep
 
 
 @pytest.mark.parametrize("prepare", [True, False])
-def test_a_transaction_of_one_round_trip_is_isolated_and_limited_as_the_others_are(
+def test_transactions_are_read_committed_even_if_the_database_prefers_serializable(
     database: str, *, prepare: bool
 ) -> None:
-    """Whatever the database prefers: under SERIALIZABLE, writers who meet would refuse each other.
+    """Under SERIALIZABLE, PostgreSQL would reject concurrent writers."""
 
-    Others have to see no change of a session that they share.
-    """
-    show = Statement(
-        "SELECT current_setting('transaction_isolation'), current_setting('lock_timeout')"
-    )
+    def show(connection: Connection[Any]) -> object:
+        return connection.execute("SELECT current_setting('transaction_isolation')").fetchall()
+
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
-    storage = PostgresStorage(database, threads=1, prepare=prepare)
+    storage = PostgresStorage(database, pool_size=1, prepare=prepare)
     try:
-        for _ in range(3):
-            [first], [second] = storage._database.ask_in_transaction((show, {}), (show, {}))
-            assert first == second == ("read committed", "1s")
-            [(isolation, limit)] = storage._database.ask(show, {})
-            assert (isolation, limit) == (first if prepare else ("serializable", "0"))
+        assert storage._database.write(show) == [("read committed",)]
+        expected = "read committed" if prepare else "serializable"
+        assert storage._database.read(show) == [(expected,)]
     finally:
         storage.close()
         execute(database, f"ALTER DATABASE {name} RESET ALL")
@@ -199,11 +194,10 @@ def test_a_session_that_was_given_the_isolation_of_its_role_again_loses_nothing(
     """The server refuses writers who meet there, and the second try finds what the other stored."""
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
-    storage = PostgresStorage(database, threads=1)
+    storage = PostgresStorage(database, pool_size=1)
     try:
         storage.fields.add(ours, a_definition("town"))
-        for connection in tuple(storage._database._pool._pool):
-            connection.execute("RESET ALL", prepare=False)
+        storage._database.read(lambda c: c.execute("RESET ALL", prepare=False))
         with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
             hand.execute("UPDATE organizations SET revision = revision + 1")
             adding = threads.submit(storage.fields.add, ours, a_definition(), limit=2)
@@ -253,7 +247,7 @@ def test_instants_do_not_depend_on_the_servers_time_zone(elsewhere: PostgresStor
 def test_without_preparing_nothing_is_kept_in_the_servers_session(
     database: str, ours: OrganizationId
 ) -> None:
-    storage = PostgresStorage(database, threads=1, prepare=False)
+    storage = PostgresStorage(database, pool_size=1, prepare=False)
     try:
         for number in range(20):
             storage.fields.all(ours)
