@@ -315,10 +315,14 @@ class Storage(Protocol):
 
 @runtime_checkable
 class Pooled(Protocol):
-    """A storage, or none, that can tell how busy its connections are."""
+    """A storage with a connection pool."""
+
+    @property
+    def pool_size(self) -> int:
+        """How many calls can have a connection at once."""
 
     def pool_use(self) -> Mapping[str, int]:
-        """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
+        """Return how many connections are `open` and `in_use`, and how many calls are `waiting`."""
 
 
 @runtime_checkable

@@ -70,23 +70,20 @@ class UnusableSettings(RecipientFieldsError):
 def open_core(
     storage_url: str,
     *,
-    threads: int = 1,
-    prepare: bool = True,
     field_limit: int = DEFAULT_FIELD_LIMIT,
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
 ) -> Core:
     """Return the application services for the storage at that URL.
 
-    `threads` will use it at once. `prepare`: see PostgresStorage.
     `keys_url` and `environment`: see open_key_validator.
     """
     validator = open_key_validator(keys_url, environment or {})
-    storage = open_storage(storage_url, threads=threads, prepare=prepare)
+    storage = open_storage(storage_url)
     return Core.over(storage, field_limit=field_limit, validator=validator)
 
 
-def open_storage(url: str, *, threads: int = 1, prepare: bool = True) -> Storage:
+def open_storage(url: str) -> Storage:
     """The storage of that URL: ours by its scheme, or one that an entry point opens.
 
     InvalidStorageUrl, StorageUnavailable; MissingExtra where the adapter's extra is not installed.
@@ -97,7 +94,7 @@ def open_storage(url: str, *, threads: int = 1, prepare: bool = True) -> Storage
     if scheme == "sqlite":
         return _open_sqlite(url)
     if scheme in _POSTGRES:
-        return _open_postgres(url, threads=threads, prepare=prepare)
+        return _open_postgres(url)
     opened: Storage = _plugin(STORAGE_GROUP, scheme, InvalidStorageUrl, _NO_STORAGE)(url)
     return opened
 
@@ -293,10 +290,10 @@ def _back_up_sqlite(url: str, file: Path) -> None:
     back_up(path, file)
 
 
-def _open_postgres(url: str, *, threads: int, prepare: bool) -> Storage:
+def _open_postgres(url: str) -> Storage:
     from recipient_fields.adapters.postgres import PostgresStorage
 
-    return PostgresStorage(url, pool_size=threads, prepare=prepare)
+    return PostgresStorage(url)
 
 
 def _migrate_postgres(url: str) -> None:

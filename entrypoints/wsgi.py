@@ -30,8 +30,6 @@ def application() -> WSGIApplication:
     log = start_log(settings["log_level"], settings["log_format"], sys.stderr)
     core = open_core(
         storage,
-        threads=settings["threads"],
-        prepare=settings["prepare"],
         field_limit=settings["field_limit"],
         keys_url=settings["keys"],
         environment=os.environ,

@@ -16,12 +16,16 @@ from psycopg.rows import RowFactory, TupleRow, tuple_row
 
 from recipient_fields.domain import StorageUnavailable
 
+from ..url_options import take_options
 from .circuit_breaker import CHECK_INTERVAL, CircuitBreaker, CircuitOpen
 
 T = TypeVar("T")
 
 Parameters: TypeAlias = Mapping[str, Any]
 """The parameters of libpq for a connection. They include the password: never log or show them."""
+
+_OPTIONS = ("pool_size", "prepare")
+"""The options of this adapter in a URL. All others are libpq's."""
 
 _URL = re.compile(r"postgres(ql)?://([^@/?]*@)?[^@/?]*([/?][^@]*)?")
 _PORTS = re.compile(r"[0-9,]*")
@@ -118,11 +122,14 @@ class LongRunningConnection(DeadlineConnection):
 
 
 def parse_url(url: str) -> Parameters:
-    """Return the parameters for libpq in a URL, which may have several hosts and libpq's options.
+    """Return the parameters for libpq in a URL, without the options of this adapter.
+
+    The URL may have several hosts and all of libpq's parameters.
 
     Raises: StorageUnavailable if the URL is malformed, or a password in it is not percent-encoded:
     libpq would take parts of the password for a host or port and repeat them in its messages.
     """
+    url, _ = _split_options(url)
     parameters: Parameters | None = None
     if _URL.fullmatch(url) is not None:
         with suppress(ProgrammingError):  # Its message quotes the URL.
@@ -138,6 +145,23 @@ def parse_url(url: str) -> Parameters:
         **parameters,
         "client_encoding": "utf8",  # Overrides what the role, database or environment sets.
     }
+
+
+def parse_options(url: str) -> Mapping[str, str]:
+    """Return the options of this adapter in a URL, such as `postgresql://…?pool_size=8`.
+
+    Raises: InvalidStorageUrl if one of them has no value or occurs twice.
+    """
+    return take_options("&".join(_split_options(url)[1]), _OPTIONS)
+
+
+def _split_options(url: str) -> tuple[str, list[str]]:
+    """Return the URL without the options of this adapter, and these options."""
+    address, mark, query = url.partition("?")
+    options = query.split("&")
+    ours = [option for option in options if option.partition("=")[0] in _OPTIONS]
+    others = [option for option in options if option not in ours]
+    return (address + mark + "&".join(others) if others else address), ours
 
 
 def require_compiled_driver() -> None:

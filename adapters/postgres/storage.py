@@ -13,8 +13,9 @@ from recipient_fields.application import (
     Snapshot,
 )
 
+from ..url_options import boolean, integer
 from .api_keys import PostgresApiKeyRepository
-from .connection import parse_url, require_compiled_driver
+from .connection import parse_options, parse_url, require_compiled_driver
 from .database import Database
 from .fields import PostgresFieldRepository
 from .integrations import PostgresIntegrationRepository
@@ -23,23 +24,40 @@ from .organizations import PostgresOrganizationRepository
 from .schema import require_current, require_sufficient
 from .transfer import Transfer
 
+_LARGEST_POOL = 1_000
+
 
 class PostgresStorage:
-    """The repositories of one PostgreSQL database, whose schema `migrate` has made.
+    """The repositories of one PostgreSQL database, whose schema is up to date.
 
-    `threads`: how many will use it at once. `prepare`: whether its sessions are ours alone,
-    so that they are set up and statements prepared there; not behind PgBouncer in transaction mode.
-    Any number of processes may use one database.
-    StorageUnavailable where the URL can't be read, the server can't be reached, its schema is not
-    this version's, or psycopg lacks its C implementation.
-
-    No method answers later than three seconds after it was called, but `integrations.sync`.
+    Any number of threads and processes may use one database. Every method except
+    `integrations.sync` ends within three seconds.
     """
 
     def __init__(self, url: str, *, pool_size: int = 8, prepare: bool = True) -> None:
+        """Open the storage of a URL such as `postgresql://user:password@host/database`.
+
+        `pool_size`: how many connections calls can use at once, 1 to 1,000. The storage opens up to
+        two more, for its readiness check and its monitor.
+
+        `prepare`: whether to configure sessions and prepare statements in them. False for PgBouncer
+        in transaction mode, which shares sessions between clients.
+
+        Options in the URL override both, as in `postgresql://…/fields?pool_size=16&prepare=false`.
+
+        Raises: InvalidStorageUrl if such an option is invalid. StorageUnavailable if the URL is
+        malformed, the server can't be reached, the schema is not this version's, or psycopg has no
+        C implementation.
+        """
         require_compiled_driver()
+        options = parse_options(url)
+        if "pool_size" in options:
+            pool_size = integer("pool_size", options["pool_size"], 1, _LARGEST_POOL)
+        if "prepare" in options:
+            prepare = boolean("prepare", options["prepare"])
         parameters = parse_url(url)
         require_current(parameters)
+        self.pool_size = pool_size
         self._database = Database(parameters, pool_size=pool_size, prepare=prepare)
         self._transfer = Transfer(parameters)
         self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
@@ -48,15 +66,15 @@ class PostgresStorage:
         self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
 
     def check(self) -> None:
-        """StorageUnavailable unless the server answers within 500 ms and has the schema needed."""
+        """Raise StorageUnavailable unless PostgreSQL responds within 500 ms and has the schema."""
         self._database.check(require_sufficient, seconds=CHECK_TIMEOUT)
 
     def pool_use(self) -> dict[str, int]:
-        """How many connections are `open` and `in_use`, and how many callers are `waiting`."""
+        """Return how many connections are `open` and `in_use`, and how many calls are `waiting`."""
         return self._database.pool_use()
 
     def identity(self) -> Hashable:
-        """Return what identifies the tables, whichever URL leads to them."""
+        """Return a value that is equal for two storages if they have the same tables."""
         return self._transfer.identity()
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recipient_fields.application import DEFAULT_FIELD_LIMIT, Pooled
+from recipient_fields.application import DEFAULT_FIELD_LIMIT, Pooled, Storage
 
 from ..composition import STORED_KEYS, Core, migrate_storage, storage_kind
 from ..http.app import DEFAULT_CACHE_BYTES, create_app
@@ -35,6 +35,8 @@ from .output import note
 
 if TYPE_CHECKING:
     from ..http.metrics import Metrics
+
+_log = logging.getLogger(__name__)
 
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})")
 
@@ -129,12 +131,6 @@ class Mebibytes(click.IntRange):
     help="Share the address with other processes that are started so, for restarts without a gap.",
 )
 @option(
-    "--prepare/--no-prepare",
-    default=True,
-    help="Prepare statements and set sessions up on PostgreSQL; not behind PgBouncer in"
-    " transaction mode.",
-)
-@option(
     "--field-limit",
     type=click.IntRange(0),
     default=DEFAULT_FIELD_LIMIT,
@@ -201,7 +197,6 @@ def serve(
     *,
     log_client_address: bool,
     reuse_port: bool,
-    prepare: bool,
     migrate: bool,
     demo: bool,
 ) -> None:
@@ -215,12 +210,11 @@ def serve(
         migrate_storage(storage)
     with opened(
         storage,
-        threads=threads,
-        prepare=prepare,
         field_limit=field_limit,
         keys_url=keys,
         environment=os.environ,
     ) as core:
+        _warn_of_small_pool(core.storage, threads)
         check = CheckWithDeadline(core.storage.check)
 
         def drain(by: Signals, in_flight: int) -> None:
@@ -258,6 +252,16 @@ def serve(
                 _demonstrate(core, server.url)
             server.run()
     lifetime.has_ended()
+
+
+def _warn_of_small_pool(storage: Storage, threads: int) -> None:
+    if isinstance(storage, Pooled) and threads > storage.pool_size:
+        _log.warning(
+            "The storage has %d connections for %d threads, so requests can wait for a connection."
+            " Add pool_size=%d to the storage URL, or lower --threads.",
+            *(storage.pool_size, threads, threads),
+            extra={"facts": {"pool_size": storage.pool_size, "threads": threads}},
+        )
 
 
 class _Lifetime:

@@ -197,7 +197,7 @@ def test_a_variable_that_nobody_reads_is_told_without_its_value(variable: str, t
 
 
 @pytest.mark.parametrize(
-    "variable", ["TEST_LOAD", "NO_PREPARE", "NOT_INSERTABLE", "BRAZE_URL", "INTROSPECTION_TOKEN"]
+    "variable", ["TEST_LOAD", "NOT_INSERTABLE", "BRAZE_URL", "INTROSPECTION_TOKEN"]
 )
 def test_a_variable_that_somebody_reads_is_not_told(variable: str) -> None:
     run = CommandLine("memory:")("organizations", "list", **{f"RECIPIENT_FIELDS_{variable}": "1"})

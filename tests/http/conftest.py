@@ -131,7 +131,7 @@ def folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def postgresql(shared_database: str) -> Iterator[Storage]:
     """PostgreSQL, opened once: connections take longer than most tests."""
-    storage = open_storage(shared_database, threads=8)
+    storage = open_storage(shared_database)
     yield storage
     storage.close()
 

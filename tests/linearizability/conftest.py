@@ -11,8 +11,6 @@ import pytest
 
 from recipient_fields.entrypoints.composition import Core, open_core
 
-from .histories import THREADS
-
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
@@ -36,7 +34,7 @@ def another(url: str) -> Iterator[Callable[[], Core]]:
     with ExitStack() as stack:
 
         def open_another() -> Core:
-            core = open_core(url, threads=THREADS)
+            core = open_core(url)
             stack.enter_context(closing(core.storage))
             return core
 

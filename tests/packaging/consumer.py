@@ -192,7 +192,7 @@ def production(url: str) -> Storage:
     except MissingExtra as missing:
         raise SystemExit(f"{missing} ({missing.name})") from missing
     migrate(url)
-    return PostgresStorage(url, threads=8)
+    return PostgresStorage(url, pool_size=8)
 
 
 def manage_fields(organization_id: OrganizationId, service: RecipientFields) -> None:

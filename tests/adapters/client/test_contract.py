@@ -55,7 +55,7 @@ def over_memory() -> Iterator[Offer]:
 @pytest.fixture(scope="module")
 def over_postgres(shared_database: str) -> Iterator[Offer]:
     with (
-        closing(PostgresStorage(shared_database, threads=8)) as storage,
+        closing(PostgresStorage(shared_database)) as storage,
         offered(storage, application(storage, service_over(storage))) as offer,
     ):
         yield offer

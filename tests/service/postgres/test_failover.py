@@ -33,7 +33,7 @@ from .test_outages import OUTAGE_SECONDS
 pytestmark = pytest.mark.slow
 
 THREADS = 4
-POOL = THREADS + 2
+POOL = 8 + 2
 PAUSE = 0.02
 GIVES_UP = 30.0
 
