@@ -1,10 +1,10 @@
-"""The storage in PostgreSQL 14 or newer: for production."""
+"""Storage in PostgreSQL 14 or newer, for production."""
 
 from recipient_fields.application.extras import brought_by
 
 with brought_by("postgres", "psycopg", "psycopg_pool"):
-    from .hosted import HostedPostgresStorage
+    from .connection_storage import PostgresConnectionStorage
     from .schema import migrate, migrate_new
     from .storage import PostgresStorage
 
-__all__ = ["HostedPostgresStorage", "PostgresStorage", "migrate", "migrate_new"]
+__all__ = ["PostgresConnectionStorage", "PostgresStorage", "migrate", "migrate_new"]

@@ -1,4 +1,4 @@
-"""The API keys in PostgreSQL."""
+"""API keys in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -74,12 +74,11 @@ _RECORD_USE_TIMEOUT = 1.0
 
 @frozen
 class PostgresApiKeyRepository:
-    """See ApiKeyRepository."""
+    """The API keys of all organizations in one PostgreSQL database."""
 
     _database: Transactions
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
-        """See ApiKeyRepository."""
         values = {"organization_id": storable_id(organization_id)}
         rows = self._database.read(lambda c: c.execute(_SELECT_ALL, values).fetchall())
         if not rows:
@@ -87,23 +86,18 @@ class PostgresApiKeyRepository:
         return tuple(read_api_key(row) for row in rows if row[0] is not None)
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
-        """Return the organization's API key."""
         return self._database.read(lambda c: _get(c, _SELECT_BY_ID, organization_id, key_id))
 
     def find(self, digest: bytes, /) -> FoundKey | None:
-        """See ApiKeyRepository."""
         row = self._database.read(lambda c: c.execute(_FIND, (digest,)).fetchone())
         return None if row is None else _found(row)
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
-        """See ApiKeyRepository."""
         return self._database.write(lambda connection: _add(connection, grant))
 
     def update(
         self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
     ) -> ApiKey:
-        """See ApiKeyRepository."""
-
         def update(connection: Connection[Any]) -> ApiKey:
             key = _get(connection, _SELECT_FOR_CHANGE, organization_id, key_id)
             return _update(connection, key, change(key))
@@ -113,8 +107,6 @@ class PostgresApiKeyRepository:
     def rotate(
         self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
     ) -> tuple[ApiKey, ApiKey]:
-        """See ApiKeyRepository."""
-
         def rotate(connection: Connection[Any]) -> tuple[ApiKey, ApiKey]:
             key = _get(connection, _SELECT_FOR_CHANGE, organization_id, key_id)
             replaced, grant = succession(key)
@@ -125,7 +117,6 @@ class PostgresApiKeyRepository:
     def record_use(
         self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
     ) -> None:
-        """See ApiKeyRepository."""
         values = {
             "id": storable_id(key_id),
             "organization_id": storable_id(organization_id),
@@ -171,7 +162,7 @@ def _add(connection: Connection[Any], grant: KeyGrant) -> ApiKey:
 
 
 def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey:
-    """The key with the changed end and revocation, which are all that can change."""
+    """Store the changed expiry and revocation of the key, and return the key with them."""
     changed = key.with_validity_of(changed)
     connection.execute(
         _UPDATE,
@@ -185,7 +176,7 @@ def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey
 
 
 def read_api_key(row: tuple[Any, ...]) -> ApiKey:
-    """The API key that a row of COLUMNS holds."""
+    """Return the API key in a row of COLUMNS."""
     plain, created_at, later = row[:6], row[6], row[7:]
     values: tuple[Any, ...] = (*plain, from_utc(created_at), *map(optional_from_utc, later))
     return stored_key(*values)

@@ -1,4 +1,4 @@
-"""The recipient fields in PostgreSQL."""
+"""Recipient fields in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _SELECT = f"SELECT {COLUMNS} FROM recipient_fields WHERE organization_id = %(org
 _SELECT_BY_ID = f"{_SELECT} AND id = %(id)s"
 _SELECT_BY_KEY = f"{_SELECT} AND key = %(key)s"
 
-# One statement, so that the revision and the fields are of one moment.
+# One statement, so that the revision and the fields are of one snapshot.
 _SELECT_ALL = f"""
     SELECT revision, field.*
     FROM organizations LEFT JOIN ({_SELECT}) AS field ON true
     WHERE organizations.id = %(organization_id)s ORDER BY field.id
 """
-# PostgreSQL writes the documents in a thirtieth of the time that it takes to make fields of rows.
+# PostgreSQL renders the documents 30 times as fast as Python would from rows.
 _INSTANT = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS {}"""
 _PUBLISH = f"""
     SELECT revision, count(field.id),
@@ -106,8 +106,8 @@ _INSERT_ALL = f"""
         WITH ORDINALITY AS field ({", ".join(_TYPES)}, place)
     ORDER BY place
 """
-# Who has the key, and the new field's id unless the key is taken or the limit reached. The lock is
-# held, so all of it is of one moment.
+# Returns the id of the field that has the key, and the id of the new field unless the key is taken
+# or the limit is reached. The catalog is locked, so no other transaction interferes.
 _ADD = f"""
     WITH holder AS (
         SELECT id FROM recipient_fields
@@ -145,23 +145,24 @@ _DELETE = """
 """
 
 _ROWS_AT_ONCE = 1_000
-"""So that no statement comes near a `statement_timeout`."""
+"""Few enough that a statement ends long before a `statement_timeout`."""
 
 _json = JSONEncoder(check_circular=False).encode
 
 
 @frozen
 class PostgresFieldRepository:
-    """See FieldRepository. Whatever writes to a catalog does so alone."""
+    """The fields of all organizations in one PostgreSQL database.
+
+    Every change locks the catalog of its organization.
+    """
 
     _database: Transactions
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
-        """See FieldRepository."""
         return self._database.read(lambda c: select_catalog(c, organization_id))
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
-        """See FieldRepository."""
         values = {"organization_id": storable_id(organization_id)}
         row = self._database.read(lambda c: c.execute(_PUBLISH, values).fetchone())
         if row is None:
@@ -170,7 +171,6 @@ class PostgresFieldRepository:
         return PublishedCatalog(organization_id, revision, total, documents)
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
-        """See FieldRepository."""
         statement, values = select_statement(COLUMNS, query), bind(organization_id, query)
         rows = self._database.read(lambda c: c.execute(statement, values).fetchall())
         if not rows:
@@ -180,7 +180,6 @@ class PostgresFieldRepository:
         return query.page(organization_id, revision, fields, total)
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        """See FieldRepository."""
         return self._database.read(lambda c: _get(c, organization_id, reference))
 
     def add(
@@ -191,7 +190,6 @@ class PostgresFieldRepository:
         *,
         limit: int | None = None,
     ) -> RecipientField:
-        """See FieldRepository."""
         values = {
             "organization_id": storable_id(organization_id),
             "limit": limit,
@@ -212,8 +210,6 @@ class PostgresFieldRepository:
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
     ) -> RecipientField:
-        """See FieldRepository."""
-
         def update(connection: Connection[Any]) -> RecipientField:
             field = _get(connection, organization_id, reference)
             changed = change(field)
@@ -230,8 +226,6 @@ class PostgresFieldRepository:
     def delete(
         self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
     ) -> None:
-        """See FieldRepository."""
-
         def delete(connection: Connection[Any]) -> None:
             field = _get(connection, organization_id, reference)
             check(field)
@@ -241,9 +235,9 @@ class PostgresFieldRepository:
 
 
 def select_catalog(connection: Connection[Any], organization_id: OrganizationId) -> Catalog:
-    """Return the organization's fields by ascending id, with the revision they belong to.
+    """Return the organization's fields by ascending id, with the revision of their catalog.
 
-    Raises OrganizationNotFound if the organization does not exist.
+    Raises: OrganizationNotFound if the organization does not exist.
     """
     values = {"organization_id": storable_id(organization_id)}
     rows = connection.execute(_SELECT_ALL, values).fetchall()
@@ -257,7 +251,7 @@ def select_catalog(connection: Connection[Any], organization_id: OrganizationId)
 def delete_fields(
     connection: Connection[Any], organization_id: OrganizationId, fields: Iterable[RecipientField]
 ) -> None:
-    """Remove these fields, which the locked catalog has."""
+    """Delete these fields of a catalog that is locked."""
     ids = [field.id for field in fields]
     if ids:
         values = {"organization_id": organization_id, "ids": ids}
@@ -266,7 +260,7 @@ def delete_fields(
 
 @frozen
 class PlannedRows:
-    """What a plan does to the fields of a catalog, ready to be sent while the catalog is locked."""
+    """The rows of a sync plan, serialized before the catalog is locked."""
 
     removed: tuple[RecipientField, ...]
     updates: tuple[str, ...]
@@ -274,12 +268,12 @@ class PlannedRows:
 
     @classmethod
     def of(cls, plan: SyncPlan) -> PlannedRows:
-        """Make the rows of the plan."""
+        """Serialize the plan."""
         updates, inserts = map(stored_values, plan.updated), map(_values, plan.created)
         return cls(tuple(plan.removed), tuple(_batches(updates)), tuple(_batches(inserts)))
 
     def store(self, connection: Connection[Any], organization_id: OrganizationId) -> None:
-        """Store it in the locked catalog."""
+        """Store the plan in the locked catalog."""
         delete_fields(connection, organization_id, self.removed)
         values = {"organization_id": organization_id}
         for statement, batches in ((_UPDATE, self.updates), (_INSERT_ALL, self.inserts)):
@@ -290,7 +284,7 @@ class PlannedRows:
 
 
 def _batches(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
-    """The rows as JSON documents of limited size."""
+    """Yield the rows as JSON documents of limited size."""
     remaining = iter(rows)
     while batch := list(islice(remaining, _ROWS_AT_ONCE)):
         yield _json(batch)
@@ -322,7 +316,7 @@ def _values(definition: FieldDefinition) -> Mapping[str, object]:
 
 
 def stored_values(field: RecipientField) -> Mapping[str, object]:
-    """What a row holds of the field, by column; times in milliseconds since 1970."""
+    """Return the values of the field by column, times in milliseconds since 1970."""
     return {
         "organization_id": field.organization_id,
         "id": field.id,
@@ -333,7 +327,7 @@ def stored_values(field: RecipientField) -> Mapping[str, object]:
 
 
 def read_field(row: tuple[Any, ...]) -> RecipientField:
-    """The field that a row of COLUMNS holds."""
+    """Return the field in a row of COLUMNS."""
     *plain, allowed_values, created_at, updated_at = row
     with RowMapping("recipient_fields", row[0]):
         values: tuple[Any, ...] = (

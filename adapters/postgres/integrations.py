@@ -1,4 +1,4 @@
-"""The integrations in PostgreSQL."""
+"""Integrations in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -54,24 +54,23 @@ _RENAME = "UPDATE integrations SET name = %(name)s WHERE id = %(id)s"
 _RECORD_SYNC = "UPDATE integrations SET last_synced_at = %(last_synced_at)s WHERE id = %(id)s"
 _DELETE = "DELETE FROM integrations WHERE id = %(id)s"
 
-_SYNC_SECONDS = 60.0
-"""A run stores thousands of fields at once, and nobody's request waits for it to return."""
+_SYNC_TIMEOUT = 60.0
+"""Seconds. A run stores thousands of fields, and no request waits for it."""
 _PLANS_WITHOUT_LOCK = 3
-"""To plan for thousands of fields takes longer than to store the plan, and other writers would wait
-for the lock. After so many plans that others overtook, the next one is made under it."""
+"""Planning takes longer than storing the plan, and other writers would wait for the lock. If other
+changes invalidate this many plans, the next one is made under the lock."""
 
 
 @frozen
 class PostgresIntegrationRepository:
-    """See IntegrationRepository. Whatever changes one holds the lock of its organization's catalog.
+    """The integrations of all organizations in one PostgreSQL database.
 
-    `sync` may take a minute.
+    Every change of an integration locks the catalog of its organization. `sync` can take a minute.
     """
 
     _database: Transactions
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
-        """See IntegrationRepository."""
         values = {"organization_id": storable_id(organization_id)}
         rows = self._database.read(lambda c: c.execute(_SELECT_ALL, values).fetchall())
         if not rows:
@@ -79,11 +78,9 @@ class PostgresIntegrationRepository:
         return tuple(read_integration(row) for row in rows if row[0] is not None)
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
-        """See IntegrationRepository."""
         return self._database.read(lambda c: _get(c, organization_id, integration_id))
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
-        """See IntegrationRepository."""
         values = {
             "organization_id": storable_id(organization_id),
             "esp": draft.esp.value,
@@ -98,8 +95,6 @@ class PostgresIntegrationRepository:
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
-        """See IntegrationRepository."""
-
         def rename(connection: Connection[Any]) -> Integration:
             renamed = _get(connection, organization_id, integration_id).renamed(name)
             connection.execute(_RENAME, {"id": renamed.id, "name": renamed.name})
@@ -114,8 +109,6 @@ class PostgresIntegrationRepository:
         check: IntegrationCheck,
         /,
     ) -> tuple[RecipientField, ...]:
-        """See IntegrationRepository."""
-
         def delete(connection: Connection[Any]) -> tuple[RecipientField, ...]:
             integration = _get(connection, organization_id, integration_id)
             fields = integration.filter_fields(select_catalog(connection, organization_id).fields)
@@ -133,7 +126,6 @@ class PostgresIntegrationRepository:
         planner: SyncPlanner,
         /,
     ) -> SyncPlan:
-        """See IntegrationRepository."""
         for _ in range(_PLANS_WITHOUT_LOCK):
             plan = self._sync_unless_changed(organization_id, integration_id, planner)
             if plan is not None:
@@ -152,7 +144,7 @@ class PostgresIntegrationRepository:
     ) -> SyncPlan | None:
         """Plan without the lock. Return None if what was planned for had changed under the lock."""
         integration, catalog = self._database.read(
-            lambda c: _get_with_catalog(c, organization_id, integration_id), seconds=_SYNC_SECONDS
+            lambda c: _get_with_catalog(c, organization_id, integration_id), seconds=_SYNC_TIMEOUT
         )
         plan = planner(integration, catalog.fields)
         rows = PlannedRows.of(plan)
@@ -170,7 +162,7 @@ class PostgresIntegrationRepository:
 
     def _write_locked(self, organization_id: OrganizationId, work: Work[T]) -> T:
         return self._database.write(
-            work, first=lock_catalog(organization_id), seconds=_SYNC_SECONDS
+            work, first=lock_catalog(organization_id), seconds=_SYNC_TIMEOUT
         )
 
 
@@ -204,7 +196,7 @@ def _get(
 
 
 def read_integration(row: tuple[Any, ...]) -> Integration:
-    """The integration that a row of COLUMNS holds."""
+    """Return the integration in a row of COLUMNS."""
     *plain, created_at, last_synced_at = row
     values: tuple[Any, ...] = (*plain, from_utc(created_at), optional_from_utc(last_synced_at))
     return stored_integration(*values)

@@ -1,4 +1,4 @@
-"""The organizations in PostgreSQL."""
+"""Organizations in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ..row_mapping import RowMapping
 from .columns import from_utc, storable_id
 from .transactions import Transactions
 
-# Not by one alone: after a failover or a restore that lost some, they must not be given again.
+# At least the time: a failover or restore can lose revisions, and none may occur twice.
 NEXT_REVISION = "greatest(revision + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
-"""The revision that a change of the catalog moves to."""
+"""The revision of a catalog after a change."""
 
 _MOVE_REVISION = (
     f"UPDATE organizations SET revision = {NEXT_REVISION} WHERE id = %(organization_id)s"
 )
 MOVE_REVISION = f"WITH catalog AS ({_MOVE_REVISION})"
-"""Goes before a statement that changes one of the organization's fields."""
+"""A prefix for statements that change fields of the organization."""
 
 COLUMNS = "id, name, created_at AT TIME ZONE 'UTC'"
 _SELECT_ALL = f"SELECT {COLUMNS} FROM organizations ORDER BY id"
@@ -51,29 +51,25 @@ _DELETE = "DELETE FROM organizations WHERE id = %(organization_id)s"
 
 @frozen
 class PostgresOrganizationRepository:
-    """See OrganizationRepository."""
+    """The organizations in one PostgreSQL database."""
 
     _database: Transactions
 
     def all(self) -> tuple[Organization, ...]:
-        """See OrganizationRepository."""
         rows = self._database.read(lambda c: c.execute(_SELECT_ALL).fetchall())
         return tuple(read_organization(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        """Return the organization."""
         values = {"organization_id": storable_id(organization_id)}
         return _found(self._database.read(lambda c: c.execute(_SELECT_BY_ID, values).fetchone()))
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
-        """See OrganizationRepository."""
         revision = epoch_milliseconds(created_at)  # which is Organization.first_revision
         values = (parse_organization_name(name), revision, whole_milliseconds(created_at))
         [row] = self._database.write(lambda c: c.execute(_INSERT, values).fetchall())
         return read_organization(row)
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
-        """Store the organization's new name, and return the organization."""
         values = {
             "organization_id": storable_id(organization_id),
             "name": parse_organization_name(name),
@@ -83,7 +79,6 @@ class PostgresOrganizationRepository:
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        """Delete the organization with everything it has, unless `check` raises."""
         values = {"organization_id": storable_id(organization_id)}
 
         def delete(connection: Connection[Any]) -> OrganizationContents:
@@ -101,10 +96,10 @@ class PostgresOrganizationRepository:
 
 
 def lock_catalog(organization_id: OrganizationId) -> str:
-    """The statement that keeps the organization's catalog from others until its transaction ends.
+    """Return the statement that locks the organization's catalog until its transaction ends.
 
-    Whatever changes a field begins with this. So what it has read still holds when it writes, and
-    two of them never wait for each other in a circle.
+    Every change of a field begins with it, so what the transaction has read still holds when it
+    writes, and two changes can't deadlock.
     """
     return _lock(organization_id, "NO KEY UPDATE")
 
@@ -125,7 +120,7 @@ def select_revision(connection: Connection[Any], organization_id: OrganizationId
 
 
 def move_revision(connection: Connection[Any], organization_id: OrganizationId) -> None:
-    """Note that the organization's catalog changes."""
+    """Increase the revision of the organization's catalog."""
     connection.execute(_MOVE_REVISION, {"organization_id": organization_id})
 
 
@@ -140,7 +135,7 @@ def _found(row: tuple[Any, ...] | None) -> Organization:
 
 
 def read_organization(row: tuple[Any, ...]) -> Organization:
-    """The organization that a row of COLUMNS holds."""
+    """Return the organization in a row of COLUMNS."""
     organization_id, name, created_at = row
     with RowMapping("organizations", organization_id):
         return Organization(

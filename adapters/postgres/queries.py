@@ -1,4 +1,4 @@
-"""A FieldQuery in PostgreSQL's SQL."""
+"""The SQL of a FieldQuery."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ _CONTAINS_TEXT = """(
 
 
 def select_statement(columns: str, query: FieldQuery) -> str:
-    """The statement that finds the page's rows, and one more unless it is the last page.
+    """Return the statement that selects the rows of a page, and one more if another page follows.
 
-    Before its columns, each row has the catalog's revision and the number of matches on all pages;
-    where the page is empty there is one row with nothing else. It is one statement, so that all of
-    it is of one moment.
+    Each row starts with the catalog's revision and the number of matches on all pages. If the page
+    is empty, there is one row, whose other columns are NULL. One statement reads one snapshot.
     """
     matches = " AND ".join([f"WHERE {_OURS}", *_conditions(query)])
     column = query.sort.value
@@ -45,7 +44,7 @@ def select_statement(columns: str, query: FieldQuery) -> str:
 
 
 def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, object]:
-    """The values of the statement."""
+    """Return the values of the placeholders in the statement."""
     values: dict[str, object] = {
         "organization_id": storable_id(organization_id),
         "sources": [source.value for source in query.sources or ()],

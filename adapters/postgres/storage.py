@@ -1,4 +1,4 @@
-"""The Storage in a PostgreSQL database."""
+"""The Storage in a PostgreSQL database, with its own connection pool."""
 
 from __future__ import annotations
 
@@ -78,16 +78,16 @@ class PostgresStorage:
         return self._transfer.identity()
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Return everything in the database, as one read-only transaction sees it.
+        """Return a context manager for everything in the database, from one read-only transaction.
 
-        The role needs `SELECT` on the sequences of the tables, which their owner has.
+        The role needs `SELECT` on the sequences of the tables.
         """
         return self._transfer.snapshot()
 
     def store_snapshot(self, snapshot: Snapshot, /) -> None:
         """Store everything in the snapshot in one transaction.
 
-        The role needs `UPDATE` on the sequences of the tables, which their owner has.
+        The role needs `UPDATE` on the sequences of the tables.
         """
         self._transfer.store(snapshot)
 

@@ -1,6 +1,6 @@
-"""Reading everything in a PostgreSQL database for a copy, and storing everything a copy brings.
+"""Copies of everything in a PostgreSQL database.
 
-A copy uses a connection of its own, because the deadlines of other calls would end it.
+A copy uses a connection of its own, because it takes longer than the deadlines of other calls.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Row: TypeAlias = tuple[Any, ...]
 _ROWS_PER_FETCH = 1_000
 _ROWS_PER_BATCH = 5_000
 
-# The server must not end a long transaction, whatever its role prefers; but it ends the session
-# of a client that has vanished. `transaction_timeout` exists from PostgreSQL 17 on.
+# These override the settings of the role: the server must not end a long transaction, but must end
+# the session of a client that has vanished. `transaction_timeout` exists since PostgreSQL 17.
 _SETTINGS = """
     SELECT set_config(name, value, true) FROM (VALUES
         ('statement_timeout', '0'), ('transaction_timeout', '0'), ('lock_timeout', '2s'),
@@ -50,21 +50,21 @@ _SELECT_IDENTITY = """
     SELECT pg_postmaster_start_time()::text, oid::text, 'organizations'::regclass::oid::text
     FROM pg_database WHERE datname = current_database()
 """
-# No other copy and no new organization until the transaction ends; readers go on.
+# Blocks other copies and new organizations until the transaction ends, but no readers.
 _LOCK = "LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE"
 _HAS_ORGANIZATIONS = "SELECT EXISTS (SELECT FROM organizations)"
 
 
 @frozen
 class _Table(Generic[T]):
-    """A table, and what its rows are in the domain."""
+    """A table, and the conversion of its rows to objects of the domain."""
 
     name: str
     columns: str
-    """The columns that `read` takes."""
+    """The columns of a row for `read`."""
     read: Callable[[Row], T]
     values: Callable[[T], Mapping[str, object]]
-    """Return what a row holds, by column."""
+    """Return the values of a row by column."""
 
     def records(self, connection: Connection[Any]) -> Records[T]:
         """Return the records, which are read while they are iterated over."""
@@ -95,7 +95,7 @@ class _Table(Generic[T]):
             yield from cursor.execute(f"SELECT {self.columns} FROM {self.name}")
 
     def _last_id(self, connection: Connection[Any]) -> int:
-        """The last id that was assigned, or 0. A sequence is never older than the snapshot."""
+        """Return the last assigned id, or 0. A sequence is never older than the snapshot."""
         [(name,)] = connection.execute(
             "SELECT pg_get_serial_sequence(%s, 'id')", (self.name,)
         ).fetchall()
@@ -138,7 +138,7 @@ class Transfer:
         transaction is about to store one, or if anything else fails.
         """
         with self._connected() as connection:
-            # Whatever the role prefers: the check for emptiness must see what was committed
+            # Overrides the role's setting: the check for emptiness must see what was committed
             # before the transaction got its lock.
             connection.isolation_level = IsolationLevel.READ_COMMITTED
             connection.read_only = False
@@ -166,7 +166,7 @@ def _require_empty(connection: Connection[Any]) -> None:
         connection.execute(_LOCK)
     except LockNotAvailable as error:
         raise StorageUnavailable(
-            "Another process is storing organizations in it. Try again when that has ended."
+            "Another process is storing organizations in it. Try again when that process has ended."
         ) from error
     [(has_organizations,)] = connection.execute(_HAS_ORGANIZATIONS).fetchall()
     if has_organizations:

@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from recipient_fields.adapters.postgres import HostedPostgresStorage
+from recipient_fields.adapters.postgres import PostgresConnectionStorage
 from recipient_fields.application import Core
 
 
@@ -15,5 +15,5 @@ def _connect():
     return connection.connection
 
 
-storage = HostedPostgresStorage(_connect, schema="recipient_fields")
+storage = PostgresConnectionStorage(_connect, schema="recipient_fields")
 core = Core.over(storage)

@@ -1,4 +1,4 @@
-"""The Storage over connections that a host application owns, as a part of its transactions."""
+"""The Storage over the application's own connections, as part of its transactions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .fields import PostgresFieldRepository
 from .integrations import PostgresIntegrationRepository
 from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
 from .organizations import PostgresOrganizationRepository
-from .schema import require_sufficient, take_steps
+from .schema import apply_migrations, require_sufficient
 from .transactions import Work
 
 T = TypeVar("T")
 
-_MIGRATION_SECONDS = 60.0
+_MIGRATION_TIMEOUT = 60.0
 
 _LOCK_SCHEMAS = "SELECT pg_advisory_xact_lock(hashtext('recipient-fields schemas'))"
 _LACKS_SCHEMA = "SELECT to_regnamespace(quote_ident(%s)) IS NULL"
@@ -45,25 +45,27 @@ _SET = """
 _NO_LIMIT = "0"
 
 
-class HostedPostgresStorage:
-    """The repositories over the connection that a host application uses itself.
+class PostgresConnectionStorage:
+    """The repositories of a PostgreSQL database, over the application's own connections.
 
-    `connect` gives it, open, whenever it is needed: to each thread its own. While that connection
-    is in a transaction, or not in autocommit, what is changed is stored when the host commits and
-    gone when it rolls back, and a method that raises undoes its own work alone. Otherwise each
-    method is a transaction.
+    If the connection is in a transaction, or not in autocommit mode, changes are part of the
+    application's transaction: its commit stores them, its rollback undoes them. A method that
+    raises undoes its own changes only. Otherwise each method is a transaction.
 
-    The connection is never closed, and is left as it was found, whatever its row factory, cursors,
-    adapters and settings are. Where it has no `lock_timeout` and `statement_timeout`, a method has
-    its own: one second for a lock, and for a statement what PostgresStorage gives it for the whole.
-
-    `schema`: where the tables are, unless on the connection's own search path.
+    The storage never closes the connection, and does not change its configuration. If the
+    connection has no `lock_timeout` or `statement_timeout`, a method sets its own while it runs:
+    1 s for a lock, 2 s for a statement.
     """
 
     def __init__(
         self, connect: Callable[[], Connection[Any]], *, schema: str | None = None
     ) -> None:
-        self._database = _HostDatabase(connect, schema)
+        """Use the connections that `connect` returns.
+
+        `connect`: returns the open connection of the calling thread. `schema`: the schema of the
+        tables; by default they are on the search path of the connection.
+        """
+        self._database = _ApplicationDatabase(connect, schema)
         self._schema = schema
         self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
         self.fields: FieldRepository = PostgresFieldRepository(self._database)
@@ -71,20 +73,22 @@ class HostedPostgresStorage:
         self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
 
     def migrate(self) -> int:
-        """Make the schema where there is none, and bring it up to date; returns the steps taken.
+        """Create the schema if it is missing, apply the migrations that it lacks, and count them.
 
-        All of them or none, in the host's transaction where there is one. StorageUnavailable where
-        the server does not permit it, or has the schema of a newer version of this package.
+        All are part of the application's transaction if there is one, or else of one transaction.
+
+        Raises: StorageUnavailable if the server does not permit it, or has the schema of a newer
+        version of this package.
         """
         with every_error_translated():
-            return self._database.write(self._migrate, seconds=_MIGRATION_SECONDS)
+            return self._database.write(self._migrate, seconds=_MIGRATION_TIMEOUT)
 
     def check(self) -> None:
-        """StorageUnavailable unless the server answers and has the schema needed."""
+        """Raise StorageUnavailable unless PostgreSQL responds and has the schema."""
         self._database.read(require_sufficient, seconds=CHECK_TIMEOUT)
 
     def close(self) -> None:
-        """The connections are the host's to close."""
+        """Do nothing: the application closes its connections."""
 
     def _migrate(self, connection: Connection[Any]) -> int:
         if self._schema is not None:
@@ -92,42 +96,44 @@ class HostedPostgresStorage:
             [(missing,)] = connection.execute(_LACKS_SCHEMA, (self._schema,)).fetchall()
             if missing:
                 connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(self._schema)))
-        return take_steps(connection)
+        return apply_migrations(connection)
 
 
-class _HostDatabase:
-    """See Transactions."""
+class _ApplicationDatabase:
+    """Transactions on the application's connections."""
 
     def __init__(self, connect: Callable[[], Connection[Any]], schema: str | None) -> None:
         self._connect = connect
         self._search_path = None if schema is None else Identifier(schema).as_string(None)
 
     def read(self, work: Work[T], *, seconds: float = CALL_TIMEOUT) -> T:
-        """See Transactions. A read that fails must not end the host's transaction either."""
+        """Do the same as `write`: a read that fails must not end the application's transaction."""
         return self.write(work, seconds=seconds)
 
     def write(self, work: Work[T], *, first: str | None = None, seconds: float = CALL_TIMEOUT) -> T:
-        """See Transactions."""
-        return retry_once(lambda: self._once(work, first, seconds))
+        return retry_once(lambda: self._attempt(work, first, seconds))
 
-    def _once(self, work: Work[T], first: str | None, seconds: float) -> T:
-        with _part_of(self._host()) as connection, self._limits(connection, seconds):
+    def _attempt(self, work: Work[T], first: str | None, seconds: float) -> T:
+        with (
+            _transaction_on(self._get_connection()) as connection,
+            self._limits(connection, seconds),
+        ):
             if first is not None:
                 connection.execute(first)
             return work(connection)
 
-    def _host(self) -> Connection[Any]:
+    def _get_connection(self) -> Connection[Any]:
         try:
             return self._connect()
         except Exception as error:
-            # A framework raises its own where it can't connect, caused by the driver's.
+            # Frameworks wrap the error of the driver in one of their own.
             if isinstance(error.__cause__, psycopg.Error):
                 raise error.__cause__ from None
             raise
 
     @contextmanager
     def _limits(self, connection: Connection[Any], seconds: float) -> Iterator[None]:
-        """The limits of the block, and the schema it finds its tables in; then the host's again."""
+        """Set the timeouts and the search path for the block, and restore them after it."""
         [(lock, statement, path)] = connection.execute(_SETTINGS).fetchall()
         ours = (
             LOCK_TIMEOUT if lock == _NO_LIMIT else lock,
@@ -136,38 +142,37 @@ class _HostDatabase:
         )
         connection.execute(_SET, ours)
         yield
-        # Where the block raises, the host's settings come back with what it has undone.
+        # If the block raises, the rollback restores them.
         connection.execute(_SET, (lock, statement, path))
 
 
 @contextmanager
-def _part_of(host: Connection[Any]) -> Iterator[Connection[Any]]:
-    """The host's connection in a part of its transaction, or in one where it has none.
+def _transaction_on(host: Connection[Any]) -> Iterator[Connection[Any]]:
+    """Run the block in a savepoint of the application's transaction, or in a transaction.
 
-    What the block does is kept as a whole, as far as the host keeps its transaction; where it
-    raises, it is undone and nothing else.
+    If the block raises, its own changes are undone, and no others.
     """
     idle = host.pgconn.transaction_status == TransactionStatus.IDLE
     if idle and not host.autocommit:
-        # As any statement of the host's would, this begins its transaction.
+        # This begins the application's transaction, as any of its own statements would.
         Cursor(host).execute("SELECT", prepare=False)
         idle = False
-    connection = _View(host)
+    connection = _SessionView(host)
     if idle:
         connection.isolation_level = IsolationLevel.READ_COMMITTED
     with connection.transaction():
         yield connection
 
 
-class _View(Connection[TupleRow]):
-    """The host's session with the driver's own rows, cursors and adapters, preparing nothing."""
+class _SessionView(Connection[TupleRow]):
+    """The application's session with psycopg's default rows, cursors and adapters."""
 
     def __init__(self, host: Connection[Any]) -> None:
         pgconn = host.pgconn
         handlers = pgconn.notice_handler, pgconn.notify_handler
         super().__init__(pgconn)
-        pgconn.notice_handler, pgconn.notify_handler = handlers  # They stay the host's.
-        self.prepare_threshold = None  # The names of the host's prepared statements would be taken.
+        pgconn.notice_handler, pgconn.notify_handler = handlers  # Those of the application.
+        self.prepare_threshold = None  # Names of prepared statements could clash.
 
     def __del__(self, _warn: object = None, /) -> None:
-        """It is not for us to say that the connection should have been closed."""
+        """Omit psycopg's warning about an open connection: the application closes it."""

@@ -16,7 +16,7 @@ from psycopg.errors import InFailedSqlTransaction, QueryCanceled
 from psycopg.rows import dict_row
 from psycopg.types.string import TextLoader
 
-from recipient_fields.adapters.postgres import HostedPostgresStorage, PostgresStorage, migrate
+from recipient_fields.adapters.postgres import PostgresConnectionStorage, PostgresStorage, migrate
 from recipient_fields.domain import KeyTaken, OrganizationId, StorageUnavailable
 from recipient_fields.testing import (
     StorageContract,
@@ -67,10 +67,10 @@ class Shouting(TextLoader):
 
 
 @contextmanager
-def hosted(url: str, schema: str | None = None, **terms: Any) -> Iterator[HostedPostgresStorage]:
+def hosted(url: str, schema: str | None = None, **terms: Any) -> Iterator[PostgresConnectionStorage]:
     host = Host(url, **terms)
     try:
-        yield HostedPostgresStorage(host.connect, schema=schema)
+        yield PostgresConnectionStorage(host.connect, schema=schema)
     finally:
         host.close()
 
@@ -101,14 +101,14 @@ class TestHostedStorage(StorageContract):
     crowd = 16  # A connection a thread, and the server has forty.
 
     @pytest.fixture
-    def storage(self, crowded_database: str) -> Iterator[HostedPostgresStorage]:
+    def storage(self, crowded_database: str) -> Iterator[PostgresConnectionStorage]:
         with hosted(crowded_database, OWN_SCHEMA, **TASTES) as storage:
             yield storage
 
 
 class TestHostedDurability(StorageDurabilityContract):
     @pytest.fixture
-    def opened(self, database: str) -> Callable[[], AbstractContextManager[HostedPostgresStorage]]:
+    def opened(self, database: str) -> Callable[[], AbstractContextManager[PostgresConnectionStorage]]:
         return lambda: hosted(database)
 
 
@@ -116,7 +116,7 @@ class TestHostThatCannotConnect(StorageOutageContract):
     @pytest.fixture
     def broken_storage(
         self, server_url: str, empty_database: str
-    ) -> Iterator[HostedPostgresStorage]:
+    ) -> Iterator[PostgresConnectionStorage]:
         migrate(empty_database)
         close_to_everyone(server_url, empty_database.rpartition("/")[2])
         with hosted(empty_database) as storage:
@@ -131,7 +131,7 @@ class TestFrameworkThatCannotConnect(StorageOutageContract):
     @pytest.fixture
     def broken_storage(
         self, server_url: str, empty_database: str
-    ) -> Iterator[HostedPostgresStorage]:
+    ) -> Iterator[PostgresConnectionStorage]:
         close_to_everyone(server_url, empty_database.rpartition("/")[2])
 
         def connect() -> Connection[Any]:
@@ -140,22 +140,22 @@ class TestFrameworkThatCannotConnect(StorageOutageContract):
             except psycopg.Error as error:
                 raise FrameworkError("no connection") from error
 
-        return HostedPostgresStorage(connect)  # type: ignore[return-value]
+        return PostgresConnectionStorage(connect)  # type: ignore[return-value]
 
 
 class TestMissingTables(StorageOutageContract):
     @pytest.fixture
-    def broken_storage(self, empty_database: str) -> Iterator[HostedPostgresStorage]:
+    def broken_storage(self, empty_database: str) -> Iterator[PostgresConnectionStorage]:
         with hosted(empty_database) as storage:
             yield storage
 
 
 class TestClosedConnection(StorageOutageContract):
     @pytest.fixture
-    def broken_storage(self, database: str) -> HostedPostgresStorage:
+    def broken_storage(self, database: str) -> PostgresConnectionStorage:
         with psycopg.connect(database) as connection:
             pass
-        return HostedPostgresStorage(lambda: connection)
+        return PostgresConnectionStorage(lambda: connection)
 
 
 @pytest.fixture(params=[True, False], ids=["autocommit", "no autocommit"])
@@ -174,8 +174,8 @@ def ours(storage: PostgresStorage) -> OrganizationId:
 
 
 @pytest.fixture
-def over(host: Connection[Any]) -> HostedPostgresStorage:
-    return HostedPostgresStorage(lambda: host)
+def over(host: Connection[Any]) -> PostgresConnectionStorage:
+    return PostgresConnectionStorage(lambda: host)
 
 
 @contextmanager
@@ -195,7 +195,7 @@ def campaigns(database: str) -> list[tuple[object, ...]]:
 def test_a_field_and_a_host_s_row_are_kept_or_lost_together(
     database: str,
     host: Connection[Any],
-    over: HostedPostgresStorage,
+    over: PostgresConnectionStorage,
     storage: PostgresStorage,
     ours: OrganizationId,
     commits: bool,
@@ -219,7 +219,7 @@ def test_what_comes_first_in_a_transaction_is_a_part_of_it_too(
 ) -> None:
     """A connection without autocommit begins its transaction at its first statement, or ours."""
     with psycopg.connect(database) as host:
-        HostedPostgresStorage(lambda: host).fields.add(ours, a_definition())
+        PostgresConnectionStorage(lambda: host).fields.add(ours, a_definition())
         assert storage.fields.all(ours).fields == ()
         if not commits:
             host.rollback()
@@ -227,7 +227,7 @@ def test_what_comes_first_in_a_transaction_is_a_part_of_it_too(
 
 
 def test_what_raises_undoes_itself_and_nothing_of_the_host_s(
-    host: Connection[Any], over: HostedPostgresStorage, database: str, ours: OrganizationId
+    host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
 ) -> None:
     with host.transaction():
         host.execute("INSERT INTO campaigns VALUES ('before')")
@@ -245,7 +245,7 @@ def test_a_server_s_error_does_not_end_the_host_s_transaction(
     server_url: str, empty_database: str
 ) -> None:
     with psycopg.connect(empty_database) as host:
-        over = HostedPostgresStorage(lambda: host)
+        over = PostgresConnectionStorage(lambda: host)
         host.execute("CREATE TABLE campaigns (name text)")
         for call in (over.check, over.organizations.all, lambda: over.api_keys.find(bytes(32))):
             with pytest.raises(StorageUnavailable):
@@ -257,7 +257,7 @@ def test_a_server_s_error_does_not_end_the_host_s_transaction(
 
 
 def test_a_host_s_failed_transaction_is_the_host_s_to_end(
-    host: Connection[Any], over: HostedPostgresStorage, ours: OrganizationId
+    host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
 ) -> None:
     with host.transaction(force_rollback=True):
         with pytest.raises(psycopg.Error):
@@ -283,7 +283,7 @@ def settings(connection: Connection[Any]) -> list[Any]:
 def test_a_transaction_has_the_host_s_settings_again_whatever_was_done(
     host: Connection[Any], database: str, ours: OrganizationId, schema: str | None
 ) -> None:
-    over = HostedPostgresStorage(lambda: host, schema=schema)
+    over = PostgresConnectionStorage(lambda: host, schema=schema)
     host.execute("SET search_path = public, pg_catalog")
     if not host.autocommit:
         host.commit()
@@ -309,7 +309,7 @@ def test_a_transaction_has_the_host_s_settings_again_whatever_was_done(
 @pytest.mark.parametrize("in_transaction", [True, False])
 def test_nobody_waits_longer_than_a_second_for_a_lock(
     host: Connection[Any],
-    over: HostedPostgresStorage,
+    over: PostgresConnectionStorage,
     database: str,
     ours: OrganizationId,
     in_transaction: bool,
@@ -323,7 +323,7 @@ def test_nobody_waits_longer_than_a_second_for_a_lock(
 
 
 def test_a_host_s_own_limit_of_a_statement_holds(
-    host: Connection[Any], over: HostedPostgresStorage, database: str, ours: OrganizationId
+    host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
 ) -> None:
     with psycopg.connect(database) as other, host.transaction():
         other.execute("SELECT FROM organizations FOR UPDATE")
@@ -337,7 +337,7 @@ def test_a_host_s_own_limit_of_a_statement_holds(
 
 
 def test_a_host_may_wait_longer_for_a_lock(
-    host: Connection[Any], over: HostedPostgresStorage, database: str, ours: OrganizationId
+    host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
 ) -> None:
     with psycopg.connect(database) as other:
         other.execute("SELECT FROM organizations FOR UPDATE")
@@ -357,7 +357,7 @@ def test_the_connection_is_left_as_it_was_found(
     host.execute("LISTEN host", prepare=True)
     host.execute("SELECT %s", (1,), prepare=True)
     host.commit() if not host.autocommit else None
-    over = HostedPostgresStorage(lambda: host)
+    over = PostgresConnectionStorage(lambda: host)
     before = (host.autocommit, host.isolation_level, host.prepare_threshold, host.row_factory)
 
     for _ in range(7):
@@ -388,7 +388,7 @@ def test_a_serializable_host_is_told_that_it_met_another(
     """Its snapshot is older than the change, so that nothing it wrote could be right."""
     with psycopg.connect(database) as host:
         host.isolation_level = IsolationLevel.SERIALIZABLE
-        over = HostedPostgresStorage(lambda: host)
+        over = PostgresConnectionStorage(lambda: host)
         assert over.fields.all(ours).fields == ()
         storage.fields.add(ours, a_definition("city"))
         with pytest.raises(StorageUnavailable, match="40001"):
@@ -415,7 +415,7 @@ def test_alone_a_change_reads_what_others_committed_whatever_the_host_s_isolatio
 
 
 def test_a_key_that_someone_takes_past_the_lock_is_told_within_a_transaction(
-    host: Connection[Any], over: HostedPostgresStorage, database: str, ours: OrganizationId
+    host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
 ) -> None:
     """By hand, in SQL, nobody locks the organization; the second try finds the holder."""
     with psycopg.connect(database) as hand:
@@ -433,7 +433,7 @@ def test_a_key_that_someone_takes_past_the_lock_is_told_within_a_transaction(
 
 
 def test_a_connection_in_pipeline_mode_is_refused(
-    host: Connection[Any], over: HostedPostgresStorage, ours: OrganizationId
+    host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
 ) -> None:
     with host.pipeline(), pytest.raises(StorageUnavailable, match="pipeline"):
         over.fields.all(ours)
@@ -441,7 +441,7 @@ def test_a_connection_in_pipeline_mode_is_refused(
 
 
 def test_a_use_case_within_a_use_case_is_a_part_of_it(
-    host: Connection[Any], over: HostedPostgresStorage, ours: OrganizationId
+    host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
 ) -> None:
     field = over.fields.add(ours, a_definition())
 
@@ -456,7 +456,7 @@ def test_a_use_case_within_a_use_case_is_a_part_of_it(
 @pytest.mark.parametrize("commits", [True, False])
 def test_the_schema_is_made_in_the_host_s_transaction(empty_database: str, commits: bool) -> None:
     with psycopg.connect(empty_database) as host:
-        over = HostedPostgresStorage(lambda: host, schema="fields")
+        over = PostgresConnectionStorage(lambda: host, schema="fields")
         taken = over.migrate()
         assert taken > 0
         assert over.migrate() == 0
@@ -483,7 +483,7 @@ def test_who_may_not_make_tables_is_told_so(server_url: str, empty_database: str
         host.execute("CREATE ROLE visitor")
         host.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # As it is since PostgreSQL 15.
         host.execute("SET ROLE visitor")
-        over = HostedPostgresStorage(lambda: host)
+        over = PostgresConnectionStorage(lambda: host)
         with pytest.raises(StorageUnavailable, match="permission denied"):
             over.migrate()
         host.execute("RESET ROLE")
@@ -492,7 +492,7 @@ def test_who_may_not_make_tables_is_told_so(server_url: str, empty_database: str
 
 def test_who_may_not_make_tables_may_find_that_none_is_lacking(empty_database: str) -> None:
     with psycopg.connect(empty_database) as host:
-        over = HostedPostgresStorage(lambda: host)
+        over = PostgresConnectionStorage(lambda: host)
         over.migrate()
         host.execute("CREATE ROLE visitor")  # Gone with the transaction.
         host.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # As it is since PostgreSQL 15.
