@@ -1,4 +1,4 @@
-"""Can calls that overlap have happened in some order? After Wing and Gong (1993), Lowe (2017)."""
+"""A linearizability checker, after Wing and Gong (1993) and Lowe (2017)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import count
 from typing import Final, Protocol, TypeVar
 
 NEVER: Final = math.inf
-"""When a call returned whose outcome nobody knows."""
+"""The time of return of a call without a known outcome."""
 _UNLIKELY: Final = 10
 """How many calls are rather undone than that one of these is taken to have happened."""
 
@@ -29,39 +29,39 @@ S = TypeVar("S")
 
 
 def contradiction(history: Iterable[C], state: S, after: Callable[[S, C], S | None]) -> Sequence[C]:
-    """The answered calls none of which can be next, where the search for an order got furthest.
+    """Return the calls with outcomes that can't be next at the end of the longest valid order.
 
     There are none where the history is linearizable. `after` gives the state that a call leaves,
-    and None where it can't have been answered as it was in that state. What never returned may have
+    and None if it has an impossible outcome in that state. What never returned may have
     happened at any moment since it was invoked, or not at all.
     """
     calls = sorted(history, key=lambda call: call.invoked)
-    answered = sum(1 << n for n, call in enumerate(calls) if call.returned != NEVER)
+    completed = sum(1 << n for n, call in enumerate(calls) if call.returned != NEVER)
     latest = count(0, -1)
     furthest, tried, untried = 0, set(), [(0, next(latest), 0, state)]
     while untried:
         *_, done, state = heappop(untried)
-        if done & answered == answered:
+        if done & completed == completed:
             return ()
         if (done, state) in tried:
             continue
         tried.add((done, state))
-        furthest = max(furthest, done, key=lambda done: (done & answered).bit_count())
+        furthest = max(furthest, done, key=lambda done: (done & completed).bit_count())
         for n in _next(calls, done):
             then = after(state, calls[n])
             if then is not None and (then != state or calls[n].returned != NEVER):
                 more = done | 1 << n
-                heappush(untried, (_promise(more, answered), next(latest), more, then))
-    return [calls[n] for n in reversed(_next(calls, furthest)) if answered >> n & 1]
+                heappush(untried, (_promise(more, completed), next(latest), more, then))
+    return [calls[n] for n in reversed(_next(calls, furthest)) if completed >> n & 1]
 
 
-def _promise(done: int, answered: int) -> int:
-    """Which order to go on with, the lowest first: what was answered happened, the rest hardly."""
-    return _UNLIKELY * (done & ~answered).bit_count() - (done & answered).bit_count()
+def _promise(done: int, completed: int) -> int:
+    """Return the priority of an order, the lowest first: completed calls before pending ones."""
+    return _UNLIKELY * (done & ~completed).bit_count() - (done & completed).bit_count()
 
 
 def _next(calls: Sequence[Timed], done: int) -> list[int]:
-    """The calls that may follow those done: invoked before any other returned; the first last."""
+    """Return the possible next calls: invoked before any other returned. The first is last."""
     found, earliest = [], NEVER
     for n in range((~done & done + 1).bit_length() - 1, len(calls)):
         if calls[n].invoked > earliest:

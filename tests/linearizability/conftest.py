@@ -14,7 +14,7 @@ from recipient_fields.entrypoints.composition import Core, open_core
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder, in memory where the system has one: SQLite waits for its disk at every commit."""
+    """Create a folder, in memory if possible: SQLite waits for the disk at every commit."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)
@@ -22,7 +22,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, folder: Path) -> str:
-    """An empty storage."""
+    """Return the URL of an empty storage."""
     if request.param == "postgresql":
         return str(request.getfixturevalue("emptied_database"))
     return {"memory": "memory:", "sqlite": f"sqlite:{folder / 'fields.db'}"}[request.param]
@@ -30,7 +30,7 @@ def url(request: pytest.FixtureRequest, folder: Path) -> str:
 
 @pytest.fixture
 def another(url: str) -> Iterator[Callable[[], Core]]:
-    """Opens the storage once more, as another process would."""
+    """Return a function that opens the storage again, as another process would."""
     with ExitStack() as stack:
 
         def open_another() -> Core:

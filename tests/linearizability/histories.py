@@ -1,4 +1,4 @@
-"""How many histories there are, who makes them, and what is said of them."""
+"""The number of histories, their callers, and assertions about them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .recorder import KEYS, Caller, Client, UseCases, record
 THREADS = 4
 OPERATIONS = 300
 HISTORIES = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES", "1"))
-"""How many are recorded of each storage and service."""
+"""The number of histories per storage and service."""
 SEED = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES_SEED", "1"))
 SOON = 20
-"""Within how many histories a seeded bug is found."""
+"""The number of histories in which a seeded bug must be found."""
 
 _log = logging.getLogger(__name__)
 
 
 class LosesAnswers:
-    """A repository that now and then fails, before a change or after it."""
+    """A repository that sometimes fails, before a change or after it."""
 
     def __init__(self, sound: Any) -> None:
         self._sound = sound
@@ -53,14 +53,14 @@ class LosesAnswers:
 
 
 def users(core: Core, *repositories: Any) -> list[Caller]:
-    """Callers of a new organization's use cases, shared out among the repositories."""
+    """Return callers of the use cases of a new organization, distributed over the repositories."""
     ours = core.administration.create_organization("Bakery").id
     services = [_over(fields) for fields in repositories]
     return [UseCases(services[n % len(services)], ours) for n in range(THREADS)]
 
 
 def clients(core: Core, *apps: Any) -> list[Caller]:
-    """Clients of a new organization, each asking the applications in turn; half revalidate."""
+    """Return clients of a new organization that use the applications in turn; half revalidate."""
     ours = core.administration.create_organization("Bakery").id
     key = core.administration.issue_key(ours, name="Test").plain.reveal()
     return [
@@ -70,13 +70,13 @@ def clients(core: Core, *apps: Any) -> list[Caller]:
 
 
 def app(core: Core, fields: Any = None, validator: Any = None) -> Any:
-    """The application, over another repository or validator if one is given."""
+    """Create the application, with another repository or validator if one is passed."""
     service = _over(fields or core.storage.fields)
     return create_app(service, validator or core.validator, core.storage.check)
 
 
 def assert_linearizable(callers: Callable[[], Sequence[Caller]]) -> None:
-    """Every history of such callers can have happened one call after the other."""
+    """Check that every history of such callers is linearizable."""
     started, operations = perf_counter(), 0
     for history in _recorded(callers, HISTORIES):
         assert contradictions(history, KEYS) == ()
@@ -86,7 +86,7 @@ def assert_linearizable(callers: Callable[[], Sequence[Caller]]) -> None:
 
 
 def assert_soon_contradicted(callers: Callable[[], Sequence[Caller]]) -> None:
-    """Some history of such callers can't have happened one call after the other."""
+    """Check that some history of such callers is not linearizable."""
     histories = enumerate(_recorded(callers, SOON), start=1)
     found = next((n for n, history in histories if contradictions(history, KEYS)), None)
     assert found is not None
@@ -94,7 +94,7 @@ def assert_soon_contradicted(callers: Callable[[], Sequence[Caller]]) -> None:
 
 
 def _in_turn(transports: Iterable[Transport], first: int) -> Transport:
-    """To one service after the other, as a load balancer spreads requests."""
+    """Send requests to one service after the other, as a load balancer does."""
     turns = islice(cycle(transports), first, None)
     return lambda *request: next(turns)(*request)
 

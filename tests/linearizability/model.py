@@ -1,4 +1,4 @@
-"""What a few fields are to callers that come one after the other."""
+"""A sequential model of a few fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ A version is the millisecond of the last change: the next one is later."""
 
 
 class Kind(Enum):
-    """What is asked."""
+    """The kinds of operations."""
 
     GET = "get"
     LIST = "list"
@@ -29,7 +29,7 @@ class Kind(Enum):
 
 
 class Result(Enum):
-    """How it is answered."""
+    """The kinds of outcomes."""
 
     SHOWN = "shown"
     LISTED = "listed"
@@ -46,7 +46,7 @@ READS = {Kind.GET, Kind.LIST, Kind.PAGE}
 
 @frozen
 class Operation:
-    """What is asked of the field of that key, or of the whole list (no key).
+    """An operation on the field of that key, or on the whole list (no key).
 
     `match` is a version tag that the field must have, `vacant` that there must be none.
     """
@@ -60,7 +60,7 @@ class Operation:
 
 @frozen
 class Outcome:
-    """How it was answered: what that shows of the field, or of each field and of the catalog.
+    """The outcome: what the response shows of the field, or of each field and of the catalog.
 
     `tag` is the version tag that the caller may expect of the field from now on.
     """
@@ -74,7 +74,7 @@ class Outcome:
 
 @frozen
 class Call:
-    """An operation and its outcome, invoked and returned when."""
+    """An operation with its outcome, and the times of its invocation and its return."""
 
     operation: Operation
     outcome: Outcome
@@ -82,7 +82,7 @@ class Call:
     returned: float = NEVER
 
     def about(self, key: str) -> Call | None:
-        """The call as far as it concerns that key."""
+        """Return the part of the call that concerns that key."""
         if self.outcome.result is not Result.LISTED:
             return self if self.operation.key == key else None
         members = self.outcome.fields.get(key)
@@ -120,7 +120,7 @@ class Field:
         return not (operation.vacant and self.exists)
 
     def showing(self, members: Members) -> Field | None:
-        """This field, known by what was shown; None where it can't have been shown so."""
+        """Return this field with what was shown; None if it contradicts what is known."""
         shown = self
         if self.exists and self.id is None and members.get("id", 0) > self.last_id:
             shown = evolve(shown, id=members["id"], last_id=members["id"])
@@ -134,41 +134,41 @@ _DEFAULTS: Members = {"insertable": True, "custom_insertion_code": None}
 
 
 def parse_tag(tag: str) -> tuple[int, int]:
-    """The id and the version that a field's version tag names."""
+    """Return the id and the version in a version tag."""
     field_id, version = tag.split("-")
     return int(field_id), int(version, 16)
 
 
 def after(field: Field, call: Call) -> Field | None:
-    """The field when the call is over; None where it can't have been answered as it was."""
-    result, then = _answer(field, call.operation)
+    """Return the field after the call; None if the outcome is impossible."""
+    result, then = _apply(field, call.operation)
     if call.outcome.result is Result.UNKNOWN:
         return then
     return then.showing(call.outcome.members) if result is call.outcome.result else None
 
 
-def _answer(field: Field, asked: Operation) -> tuple[Result, Field]:
+def _apply(field: Field, operation: Operation) -> tuple[Result, Field]:
     exists = field.exists
-    if asked.kind in READS:
+    if operation.kind in READS:
         return (Result.SHOWN if exists else Result.ABSENT), field
-    if asked.kind is Kind.CREATE and exists:
+    if operation.kind is Kind.CREATE and exists:
         return Result.TAKEN, field
-    if asked.kind in {Kind.PATCH, Kind.DELETE} and not exists:
+    if operation.kind in {Kind.PATCH, Kind.DELETE} and not exists:
         return Result.ABSENT, field
-    if not field.meets(asked):
+    if not field.meets(operation):
         return Result.CONFLICT, field
     vacancy = Field(last_id=field.last_id)
-    if asked.kind is Kind.DELETE:
+    if operation.kind is Kind.DELETE:
         return Result.DELETED, vacancy
     if not exists:
-        return Result.CREATED, evolve(vacancy, **asked.members, version=None)
-    replaced = _DEFAULTS if asked.kind is Kind.PUT else {}
-    return Result.SHOWN, field.with_members({**replaced, **asked.members})
+        return Result.CREATED, evolve(vacancy, **operation.members, version=None)
+    replaced = _DEFAULTS if operation.kind is Kind.PUT else {}
+    return Result.SHOWN, field.with_members({**replaced, **operation.members})
 
 
 @frozen
 class Catalog:
-    """All fields, the revision that was last shown, and whether it has been left since."""
+    """All fields, the revision that was last shown, and whether it has changed since."""
 
     keys: tuple[str, ...]
     fields: tuple[Field, ...]
@@ -176,7 +176,7 @@ class Catalog:
     left: bool = True
 
     def after(self, call: Call) -> Catalog | None:
-        """The catalog when the call is over; None where it can't have been answered as it was."""
+        """Return the catalog after the call; None if the outcome is impossible."""
         fields = tuple(self._fields_after(call))
         if None in fields:
             return None
@@ -195,12 +195,12 @@ class Catalog:
 
 
 def _known(field: Field) -> Field:
-    """The field without what is merely learned of it."""
+    """Return the field without what calls only learn of it."""
     return evolve(field, id=None, last_id=0, version=None if field.exists else 0, last_version=0)
 
 
 def contradictions(history: Sequence[Call], keys: Iterable[str]) -> Sequence[Call]:
-    """What contradicts itself in the history of a key, or else in that of the catalog."""
+    """Return the contradiction in the history of a key, or else in that of the catalog."""
     keys = tuple(keys)
     for key in keys:
         concerned = [each for call in history if (each := call.about(key)) is not None]

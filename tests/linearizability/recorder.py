@@ -1,4 +1,4 @@
-"""Callers that ask for the same few fields at once, and the history of what they are told."""
+"""Concurrent callers that use a few fields, and the history of their calls."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ _ASKED = {
     Kind.PUT: 1,
     Kind.DELETE: 2,
 }
-"""How often each is asked for, of 31 times."""
+"""The weights of the operations."""
 _SHOWN = ("id", "name", "insertable", "custom_insertion_code")
 _UNKNOWN = Outcome(Result.UNKNOWN)
 
 
 def record(callers: Sequence[Caller], *, seed: object, operations: int) -> list[Call]:
-    """The history of that many operations, by callers that all begin at once."""
+    """Return the history of that many operations by callers that start at the same time."""
     moments = count()
 
     def run(number: int) -> list[Call]:
@@ -63,16 +63,16 @@ def record(callers: Sequence[Caller], *, seed: object, operations: int) -> list[
         tags: dict[str, str] = {}
         calls = []
         for n in range(operations // len(callers)):
-            asked = _operation(random, tags, text=f"{number}.{n}")
+            operation = _operation(random, tags, text=f"{number}.{n}")
             invoked = next(moments)
-            outcome = callers[number](asked)
+            outcome = callers[number](operation)
             returned = next(moments)
             if outcome.tag is not None:
-                tags[asked.key] = outcome.tag
+                tags[operation.key] = outcome.tag
             if outcome.result is not Result.UNKNOWN:
-                calls.append(Call(asked, outcome, invoked, returned))
-            elif asked.kind not in READS:
-                calls.append(Call(asked, outcome, invoked, NEVER))
+                calls.append(Call(operation, outcome, invoked, returned))
+            elif operation.kind not in READS:
+                calls.append(Call(operation, outcome, invoked, NEVER))
         return calls
 
     histories: list[list[Call]] = race(*(partial(run, number) for number in range(len(callers))))
@@ -108,9 +108,9 @@ class UseCases:
     service: RecipientFieldService
     ours: OrganizationId
 
-    def __call__(self, asked: Operation) -> Outcome:
+    def __call__(self, operation: Operation) -> Outcome:
         try:
-            return self._ask(asked)
+            return self._execute(operation)
         except FieldNotFound:
             return Outcome(Result.ABSENT)
         except KeyTaken as taken:
@@ -120,17 +120,17 @@ class UseCases:
         except StorageUnavailable:
             return _UNKNOWN
 
-    def _ask(self, asked: Operation) -> Outcome:
-        if asked.kind is Kind.LIST:
+    def _execute(self, operation: Operation) -> Outcome:
+        if operation.kind is Kind.LIST:
             return _cataloged(self.service.list_fields(self.ours))
-        if asked.kind is Kind.PAGE:
+        if operation.kind is Kind.PAGE:
             return _cataloged(self.service.find_fields(self.ours, FieldQuery()))
-        key, members = FieldKey(asked.key), asked.members
+        key, members = FieldKey(operation.key), operation.members
         given = Precondition(
-            match=None if asked.match is None else frozenset({asked.match}),
-            none_match=ANY_VERSION if asked.vacant else None,
+            match=None if operation.match is None else frozenset({operation.match}),
+            none_match=ANY_VERSION if operation.vacant else None,
         )
-        match asked.kind:
+        match operation.kind:
             case Kind.GET:
                 return _stored(self.service.get_field(self.ours, key))
             case Kind.CREATE:
@@ -151,65 +151,65 @@ class UseCases:
 
 @frozen
 class Client:
-    """A client of the service. One that revalidates keeps what it reads, and asks if it stands."""
+    """A client of the service. One that revalidates caches its reads and sends If-None-Match."""
 
     api: Api
     revalidates: bool = False
     _read: dict[str, Answer] = field(factory=dict, init=False)
 
-    def __call__(self, asked: Operation) -> Outcome:
-        answer = self._ask(asked)
-        match HTTPStatus(answer.status):
-            case HTTPStatus.OK if asked.kind in {Kind.LIST, Kind.PAGE}:
-                shown = {field["key"]: _members(field) for field in answer.fields}
-                revision = int(_tag(answer).split("-")[1], 16)
+    def __call__(self, operation: Operation) -> Outcome:
+        response = self._execute(operation)
+        match HTTPStatus(response.status):
+            case HTTPStatus.OK if operation.kind in {Kind.LIST, Kind.PAGE}:
+                shown = {field["key"]: _members(field) for field in response.fields}
+                revision = int(_tag(response).split("-")[1], 16)
                 return Outcome(Result.LISTED, fields=shown, revision=revision)
             case HTTPStatus.OK:
-                return _shown(_tag(answer), answer.field)
+                return _shown(_tag(response), response.field)
             case HTTPStatus.CREATED:
-                return _shown(_tag(answer), answer.field, Result.CREATED)
+                return _shown(_tag(response), response.field, Result.CREATED)
             case HTTPStatus.NO_CONTENT:
                 return Outcome(Result.DELETED)
             case HTTPStatus.NOT_FOUND:
                 return Outcome(Result.ABSENT)
             case HTTPStatus.CONFLICT:
-                (detail,) = answer.error["details"]
+                (detail,) = response.error["details"]
                 return Outcome(Result.TAKEN, {"id": detail["existing_id"]})
             case HTTPStatus.PRECONDITION_FAILED:
-                return _conflict(_tag(answer) if "etag" in answer.headers else None)
+                return _conflict(_tag(response) if "etag" in response.headers else None)
             case HTTPStatus.SERVICE_UNAVAILABLE:
                 return _UNKNOWN
-        raise AssertionError(answer)
+        raise AssertionError(response)
 
-    def _ask(self, asked: Operation) -> Answer:
+    def _execute(self, operation: Operation) -> Answer:
         conditions = {
-            "if_match": None if asked.match is None else f'"{asked.match}"',
-            "if_none_match": "*" if asked.vacant else None,
+            "if_match": None if operation.match is None else f'"{operation.match}"',
+            "if_none_match": "*" if operation.vacant else None,
         }
-        members = {**asked.members, "data_type": "text"}
-        match asked.kind:
+        members = {**operation.members, "data_type": "text"}
+        match operation.kind:
             case Kind.GET:
-                return self._get(f"{FIELDS}/{asked.key}")
+                return self._get(f"{FIELDS}/{operation.key}")
             case Kind.LIST:
                 return self._get(FIELDS)
             case Kind.PAGE:
                 return self._get(f"{FIELDS}?limit=100")
             case Kind.CREATE:
-                return self.api.post({**members, "key": asked.key})
+                return self.api.post({**members, "key": operation.key})
             case Kind.PATCH:
-                return self.api.patch(asked.key, asked.members, **conditions)
+                return self.api.patch(operation.key, operation.members, **conditions)
             case Kind.PUT:
-                return self.api.put(asked.key, members, **conditions)
-        return self.api.delete(asked.key, **conditions)
+                return self.api.put(operation.key, members, **conditions)
+        return self.api.delete(operation.key, **conditions)
 
     def _get(self, path: str) -> Answer:
         known = self._read.get(path)
-        answer = self.api.send("GET", path, if_none_match=known and known.etag)
-        if known is not None and answer.status == HTTPStatus.NOT_MODIFIED:
+        response = self.api.send("GET", path, if_none_match=known and known.etag)
+        if known is not None and response.status == HTTPStatus.NOT_MODIFIED:
             return known
-        if self.revalidates and answer.status == HTTPStatus.OK:
-            self._read[path] = answer
-        return answer
+        if self.revalidates and response.status == HTTPStatus.OK:
+            self._read[path] = response
+        return response
 
 
 def _stored(field: RecipientField, result: Result = Result.SHOWN) -> Outcome:
@@ -242,5 +242,5 @@ def _members(document: Members) -> dict[str, Any]:
     return {member: document[member] for member in _SHOWN}
 
 
-def _tag(answer: Answer) -> str:
-    return answer.etag.strip('"')
+def _tag(response: Answer) -> str:
+    return response.etag.strip('"')

@@ -1,4 +1,4 @@
-"""The checker, on histories of one register that are written down here."""
+"""The checker, on histories of one register."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .checker import NEVER, contradiction
 
 @frozen
 class Call:
-    """What was read, or written, or increased by one from; the register begins at 0."""
+    """The value that was read, written or increased by one; the register starts at 0."""
 
     kind: str
     value: int
@@ -51,10 +51,10 @@ LINEARIZABLE = {
     "writes take effect in the other order": [write(1, 0, 5), write(2, 1, 4), read(1, 6, 7)],
     "reads overlap a write on both sides": [write(1, 2, 5), read(1, 3, 9), read(0, 0, 4)],
     "increases overlap": [increase(1, 0, 5), increase(0, 1, 6)],
-    "an unanswered write is never seen": [write(1, 0), read(0, 1, 2), read(0, 3, 4)],
-    "an unanswered write is seen late": [write(1, 0), read(0, 1, 2), read(1, 3, 4)],
-    "an unanswered write overwrites a later one": [write(1, 0), write(2, 1, 2), read(1, 3, 4)],
-    "one of two unanswered writes is seen": [write(1, 0), write(2, 0), read(2, 1, 2)],
+    "a write without outcome is never seen": [write(1, 0), read(0, 1, 2), read(0, 3, 4)],
+    "a write without outcome is seen late": [write(1, 0), read(0, 1, 2), read(1, 3, 4)],
+    "a write without outcome overwrites a later one": [write(1, 0), write(2, 1, 2), read(1, 3, 4)],
+    "one of two writes without outcome is seen": [write(1, 0), write(2, 0), read(2, 1, 2)],
 }
 
 CONTRADICTORY = {
@@ -67,41 +67,41 @@ CONTRADICTORY = {
         *(write(1, 0, 99), write(2, 0, 99)),
         *(read(1, 1, 2), read(2, 3, 4), read(1, 5, 6)),
     ],
-    "an unanswered write seen before it was invoked": [read(1, 0, 1), write(1, 2)],
-    "an unanswered write seen, then unseen": [write(1, 0), read(1, 1, 2), read(0, 3, 4)],
-    "an unanswered increase seen twice": [increase(0, 0), read(2, 1, 2)],
+    "a write without outcome seen before it was invoked": [read(1, 0, 1), write(1, 2)],
+    "a write without outcome seen, then unseen": [write(1, 0), read(1, 1, 2), read(0, 3, 4)],
+    "a increase without outcome seen twice": [increase(0, 0), read(2, 1, 2)],
 }
 
 
 @pytest.mark.parametrize("history", LINEARIZABLE.values(), ids=LINEARIZABLE)
-def test_a_history_that_some_order_explains_is_linearizable(history: list[Call]) -> None:
+def test_a_history_with_a_valid_order_is_linearizable(history: list[Call]) -> None:
     assert contradiction(history, 0, after) == ()
 
 
 @pytest.mark.parametrize("history", CONTRADICTORY.values(), ids=CONTRADICTORY)
-def test_a_history_that_no_order_explains_is_contradictory(history: list[Call]) -> None:
+def test_a_history_without_a_valid_order_is_contradictory(history: list[Call]) -> None:
     assert contradiction(history, 0, after) != ()
 
 
-def test_what_contradicts_itself_is_told_in_the_order_of_returns() -> None:
+def test_contradictory_calls_are_reported_in_the_order_of_their_returns() -> None:
     history = [write(1, 0, 1), write(2, 2, 3), read(1, 4, 9), read(7, 5, 8), write(3, 10, 11)]
     assert contradiction(history, 0, after) == [read(7, 5, 8), read(1, 4, 9)]
 
 
-def test_a_long_history_is_no_harder_than_its_overlaps() -> None:
+def test_the_cost_of_a_history_depends_on_its_overlaps() -> None:
     history = [write(n, 2 * n, 2 * n + 3) for n in range(2_000)]
     assert contradiction([*history, read(1_999, 4_010, 4_011)], 0, after) == ()
     assert contradiction([*history, read(1_000, 4_010, 4_011)], 0, after) != ()
 
 
 def some_order_explains(history: Sequence[Call]) -> bool:
-    """The definition, literally: any of the unanswered calls, in any order that time permits."""
-    answered = [call for call in history if call.returned != NEVER]
-    unanswered = [call for call in history if call.returned == NEVER]
+    """Try any subset of the calls without outcome, in any order that their times permit."""
+    completed = [call for call in history if call.returned != NEVER]
+    pending = [call for call in history if call.returned == NEVER]
     happened = chain.from_iterable(
-        combinations(unanswered, count) for count in range(len(unanswered) + 1)
+        combinations(pending, count) for count in range(len(pending) + 1)
     )
-    orders = chain.from_iterable(permutations([*answered, *some]) for some in happened)
+    orders = chain.from_iterable(permutations([*completed, *some]) for some in happened)
     return any(in_time(order) and explains(order) for order in orders)
 
 

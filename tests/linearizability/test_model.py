@@ -1,4 +1,4 @@
-"""The model of the fields, on histories that are written down here."""
+"""The model of the fields, on written histories."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def patch(
     shows: dict[str, Any] | None = None,
     **members: Any,
 ) -> Call:
-    asked = Operation(Kind.PATCH, "city", members, match)
+    operation = Operation(Kind.PATCH, "city", members, match)
     outcome = Outcome(Result.SHOWN, {"version": version, **members, **(shows or {})})
-    return Call(asked, outcome, at, at + lasting)
+    return Call(operation, outcome, at, at + lasting)
 
 
 def get(at: float, **members: Any) -> Call:
@@ -39,15 +39,15 @@ def get(at: float, **members: Any) -> Call:
 
 
 def delete(at: float, *, lasting: float = 1, match: str | None = None) -> Call:
-    asked = Operation(Kind.DELETE, "city", match=match)
-    return Call(asked, Outcome(Result.DELETED), at, at + lasting)
+    operation = Operation(Kind.DELETE, "city", match=match)
+    return Call(operation, Outcome(Result.DELETED), at, at + lasting)
 
 
 def put(
     at: float, result: Result, *, vacant: bool = False, shows: Any = None, **members: Any
 ) -> Call:
-    asked = Operation(Kind.PUT, "city", members, vacant=vacant)
-    return Call(asked, Outcome(result, shows or {}), at, at + 1)
+    operation = Operation(Kind.PUT, "city", members, vacant=vacant)
+    return Call(operation, Outcome(result, shows or {}), at, at + 1)
 
 
 def listed(at: float, revision: int, *, lasting: float = 1, **fields: Any) -> Call:
@@ -55,7 +55,7 @@ def listed(at: float, revision: int, *, lasting: float = 1, **fields: Any) -> Ca
     return Call(Operation(Kind.LIST), outcome, at, at + lasting)
 
 
-def unanswered(call: Call) -> Call:
+def without_outcome(call: Call) -> Call:
     return Call(call.operation, UNKNOWN, call.invoked, NEVER)
 
 
@@ -89,10 +89,10 @@ SOUND = {
         put(4, Result.CONFLICT, vacant=True, shows={"id": 7, "version": 2}),
     ],
     "a creation of which only its effect is known": [
-        *(unanswered(SEVEN), get(2), get(4, id=7, version=1)),
+        *(without_outcome(SEVEN), get(2), get(4, id=7, version=1)),
         delete(6),
     ],
-    "a deletion that may have happened": [SEVEN, unanswered(delete(2)), get(4, id=7), get(6)],
+    "a deletion that may have happened": [SEVEN, without_outcome(delete(2)), get(4, id=7), get(6)],
     "lists that move on": [
         *(SEVEN, listed(2, 5, city={"id": 7}), listed(4, 5, city={"id": 7})),
         *(patch(6, 2, name="Town"), listed(8, 7, city={"name": "Town"})),
@@ -138,10 +138,10 @@ UNSOUND = {
 
 
 @pytest.mark.parametrize("history", SOUND.values(), ids=SOUND)
-def test_a_sound_service_can_answer_so(history: Sequence[Call]) -> None:
+def test_a_correct_service_can_produce_the_history(history: Sequence[Call]) -> None:
     assert contradictions(history, ["city", "tier"]) == ()
 
 
 @pytest.mark.parametrize("history", UNSOUND.values(), ids=UNSOUND)
-def test_a_sound_service_never_answers_so(history: Sequence[Call]) -> None:
+def test_a_correct_service_never_produces_the_history(history: Sequence[Call]) -> None:
     assert contradictions(history, ["city", "tier"]) != ()

@@ -1,4 +1,4 @@
-"""The faults that the checker is there to find, each planted."""
+"""Seeded bugs that the checker must find."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .histories import app, assert_soon_contradicted, clients, users
 
 
 class Faulty:
-    """A repository over a sound one; each subclass makes one mistake."""
+    """A repository over a correct one; each subclass has one bug."""
 
     def __init__(self, sound: Any) -> None:
         self._sound = sound
@@ -63,7 +63,7 @@ class ListsInTwoSteps(Faulty):
 
 
 class ReportsAnOldRevision:
-    """A validator that reports the revision which the request before it met."""
+    """A validator that reports the revision of the previous request."""
 
     def __init__(self, sound: KeyValidator) -> None:
         self._sound = sound
@@ -78,7 +78,7 @@ class ReportsAnOldRevision:
 
 
 class AsksForTheRevisionAfterwards(ResponseCache):
-    """Keeps an answer under the revision that there is when it has been made."""
+    """Stores a response under the revision at the time when it is complete."""
 
     def __init__(self, max_bytes: int, fields: FieldRepository) -> None:
         super().__init__(max_bytes)
@@ -93,7 +93,7 @@ class AsksForTheRevisionAfterwards(ResponseCache):
 
 
 class CountsItsOwnWrites:
-    """A repository and a validator that take a count of this service's writes for the revision."""
+    """A repository and a validator that use a count of this service's writes as revision."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -120,7 +120,7 @@ class CountsItsOwnWrites:
 
 
 @pytest.mark.parametrize("fault", [LosesUpdates, ChecksBeforeItDeletes, ListsInTwoSteps])
-def test_a_fault_of_a_storage_is_found(core: Core, fault: type[Faulty]) -> None:
+def test_a_bug_in_a_storage_is_found(core: Core, fault: type[Faulty]) -> None:
     assert_soon_contradicted(lambda: users(core, fault(core.storage.fields)))
 
 
@@ -129,13 +129,13 @@ def test_a_lost_update_is_found_through_the_service(core: Core) -> None:
     assert_soon_contradicted(lambda: clients(core, app(core, faulty)))
 
 
-def test_a_stale_read_of_a_kept_answer_is_found(core: Core) -> None:
+def test_a_stale_cached_response_is_found(core: Core) -> None:
     assert_soon_contradicted(
         lambda: clients(core, app(core, validator=ReportsAnOldRevision(core.validator)))
     )
 
 
-def test_an_answer_kept_under_a_later_revision_is_found(
+def test_a_response_cached_under_a_later_revision_is_found(
     core: Core, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faulty = partial(AsksForTheRevisionAfterwards, fields=core.storage.fields)
@@ -144,7 +144,7 @@ def test_an_answer_kept_under_a_later_revision_is_found(
 
 
 @pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)
-def test_a_service_that_notices_its_own_writes_alone_is_found_beside_another(
+def test_a_service_that_ignores_the_writes_of_another_is_found(
     another: Callable[[], Core],
 ) -> None:
     cores = another(), another()

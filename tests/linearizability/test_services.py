@@ -1,4 +1,4 @@
-"""What clients at once are told by the service, which keeps its answers."""
+"""Concurrent clients of the service with its response cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_the_service_is_linearizable(core: Core) -> None:
     assert_linearizable(lambda: clients(core, app(core)))
 
 
-def test_the_service_stays_linearizable_where_answers_are_lost(core: Core) -> None:
+def test_the_service_is_linearizable_if_responses_are_lost(core: Core) -> None:
     assert_linearizable(lambda: clients(core, app(core, LosesAnswers(core.storage.fields))))
 
 

@@ -1,4 +1,4 @@
-"""What callers at once are told by the use cases over each storage."""
+"""Concurrent callers of the use cases over each storage."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def test_the_use_cases_are_linearizable(core: Core) -> None:
     assert_linearizable(lambda: users(core, core.storage.fields))
 
 
-def test_the_use_cases_stay_linearizable_where_answers_are_lost(core: Core) -> None:
+def test_the_use_cases_are_linearizable_if_responses_are_lost(core: Core) -> None:
     assert_linearizable(lambda: users(core, LosesAnswers(core.storage.fields)))
 
 
 @pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)
-def test_the_use_cases_are_linearizable_through_two_openings_of_one_storage(
+def test_the_use_cases_are_linearizable_over_two_instances_of_one_storage(
     another: Callable[[], Core],
 ) -> None:
     one, other = another(), another()

@@ -16,7 +16,7 @@ from .statements import Statements
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """A server that may be broken."""
+    """Start a server that the tests break."""
     server = PostgresServer.create()
     try:
         yield server
@@ -51,6 +51,6 @@ def ours(storage: PostgresStorage) -> OrganizationId:
 
 @pytest.fixture(scope="session", autouse=True)
 def statements() -> Iterator[Statements]:
-    """Every SQL text that a storage executes in these tests, each judged as it is executed."""
+    """Collect and check every SQL text that a storage executes in these tests."""
     with Statements().collected() as statements:
         yield statements

@@ -1,4 +1,4 @@
-"""What these tests store."""
+"""Examples of what the tests store."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def renaming(name: str) -> FieldChange:
 
 
 def permit(_: RecipientField) -> None:
-    """The check that lets every field go."""
+    """Permit the deletion of any field."""
 
 
 def permit_any(_: OrganizationContents) -> None:

@@ -1,4 +1,4 @@
-"""Reads and creates that go on while something breaks, and what came of each."""
+"""Reads and creations while a test breaks the server, and their outcomes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Call:
 class Load:
     """Two threads that read and two that create, until the block ends.
 
-    A thread pauses for a moment after an error, as a client does that is told to retry.
+    A thread pauses for a moment after an error, as a client does before it retries.
     """
 
     def __init__(self, storage: PostgresStorage, organization_id: OrganizationId) -> None:
@@ -69,24 +69,24 @@ class Load:
         return [call for call in self.calls if call.error is not None]
 
     def require_outage_of_503s(self) -> None:
-        """Nothing but StorageUnavailable was raised, and nothing took longer than 5 s."""
+        """Check that only StorageUnavailable was raised, and that no call took longer than 5 s."""
         assert {type(call.error) for call in self.errors} <= {StorageUnavailable}
         assert max(call.seconds for call in self.calls) < 5
 
     def require_service_since(self, accepting: float) -> None:
-        """What began 1.5 s or later after the server accepted again went well."""
+        """Check that calls that began 1.5 s or more after the server's return succeeded."""
         late = [call for call in self.calls if call.began > accepting + 1.5]
         assert {call.kind for call in late} == {"read", "create"}
         assert [call for call in late if call.error is not None] == []
 
     def require_quick_refusals_between(self, begin: float, end: float) -> None:
-        """What began in that time was refused within 1.2 s."""
+        """Check that calls that began in that time ended within 1.2 s."""
         during = [call for call in self.calls if begin < call.began < end]
         assert during
         assert max(call.seconds for call in during) < 1.2
 
     def require_nothing_lost(self) -> None:
-        """Every acknowledged field is stored, and none twice."""
+        """Check that every acknowledged field is stored, and none twice."""
         stored = [field.key for field in self._storage.fields.all(self._organization_id).fields]
         assert len(stored) == len(set(stored))
         assert set(self.acknowledged) <= set(stored)

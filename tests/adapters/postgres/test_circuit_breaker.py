@@ -1,4 +1,4 @@
-"""When requests are rejected without asking the server."""
+"""The circuit breaker rejects requests while PostgreSQL does not respond."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_failures_open_it_only_after_a_while_and_the_last_one_is_the_reason(
         breaker.require()
 
 
-def test_a_response_to_a_request_makes_up_for_a_check_that_failed(breaker: CircuitBreaker) -> None:
+def test_a_response_to_a_request_clears_a_failed_check(breaker: CircuitBreaker) -> None:
     breaker.begin_check()
     breaker.record_failure("refused")
     breaker.record_response()
@@ -59,7 +59,7 @@ def test_a_response_to_a_request_makes_up_for_a_check_that_failed(breaker: Circu
     assert breaker.allow()
 
 
-def test_a_response_during_a_check_gives_the_check_all_its_time_again(
+def test_a_response_during_a_check_restarts_its_timeout(
     breaker: CircuitBreaker,
 ) -> None:
     breaker.begin_check()
@@ -71,7 +71,7 @@ def test_a_response_during_a_check_gives_the_check_all_its_time_again(
     assert not breaker.allow()
 
 
-def test_each_outage_is_two_lines_of_the_log(
+def test_each_outage_writes_two_lines_to_the_log(
     breaker: CircuitBreaker, caplog: pytest.LogCaptureFixture
 ) -> None:
     for rejected in (3, 0):

@@ -1,4 +1,4 @@
-"""The storage over connections of a host application: as good as ours, and the host's own."""
+"""The storage over connections of an application."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 
 class Host:
-    """Connects each thread once, in a way that suits itself and not us."""
+    """Opens one connection per thread, with an unusual configuration."""
 
     def __init__(self, url: str, **terms: Any) -> None:
         self._url = url
@@ -49,7 +49,7 @@ class Host:
             connection = psycopg.connect(self._url, **{"autocommit": True, **self._terms})
             # What a host may have set to its taste.
             for type_name in ("int8", "bool", "text", "json", "timestamp", "timestamptz", "bytea"):
-                connection.adapters.register_loader(type_name, Shouting)
+                connection.adapters.register_loader(type_name, UnusableLoader)
             with self._lock:
                 self._connections[current_thread()] = connection
         return connection
@@ -59,15 +59,17 @@ class Host:
             connection.close()
 
 
-class Shouting(TextLoader):
-    """Loads everything as text that is no value of ours."""
+class UnusableLoader(TextLoader):
+    """Loads every value as a text that the storage can't use."""
 
     def load(self, data: Any) -> str:
         return f"{super().load(data)!r}!"
 
 
 @contextmanager
-def hosted(url: str, schema: str | None = None, **terms: Any) -> Iterator[PostgresConnectionStorage]:
+def opened_storage(
+    url: str, schema: str | None = None, **terms: Any
+) -> Iterator[PostgresConnectionStorage]:
     host = Host(url, **terms)
     try:
         yield PostgresConnectionStorage(host.connect, schema=schema)
@@ -76,7 +78,7 @@ def hosted(url: str, schema: str | None = None, **terms: Any) -> Iterator[Postgr
 
 
 OWN_SCHEMA = 'the "fields"'
-TASTES: dict[str, Any] = {
+CONFIGURATION: dict[str, Any] = {
     "row_factory": dict_row,
     "cursor_factory": ClientCursor,
     "prepare_threshold": 0,
@@ -85,46 +87,48 @@ TASTES: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def crowded_database(server_url: str) -> Iterator[str]:
-    """A database whose tables have the names of ours, which are apart."""
+def shared_schema_database(server_url: str) -> Iterator[str]:
+    """Create a database that has other tables with the same names."""
     with new_database(server_url) as url:
         for table in ("organizations", "schema_migrations", "recipient_fields"):
             execute(url, f"CREATE TABLE {table} (version text)")
-        with hosted(url, OWN_SCHEMA) as storage:
+        with opened_storage(url, OWN_SCHEMA) as storage:
             storage.migrate()
         yield url
 
 
-class TestHostedStorage(StorageContract):
-    """The host has tastes of its own, and keeps our tables apart from its own."""
+class TestPostgresConnectionStorage(StorageContract):
+    """The connection has an unusual configuration, and the tables a schema of their own."""
 
     crowd = 16  # A connection a thread, and the server has forty.
 
     @pytest.fixture
-    def storage(self, crowded_database: str) -> Iterator[PostgresConnectionStorage]:
-        with hosted(crowded_database, OWN_SCHEMA, **TASTES) as storage:
+    def storage(self, shared_schema_database: str) -> Iterator[PostgresConnectionStorage]:
+        with opened_storage(shared_schema_database, OWN_SCHEMA, **CONFIGURATION) as storage:
             yield storage
 
 
-class TestHostedDurability(StorageDurabilityContract):
+class TestPostgresConnectionDurability(StorageDurabilityContract):
     @pytest.fixture
-    def opened(self, database: str) -> Callable[[], AbstractContextManager[PostgresConnectionStorage]]:
-        return lambda: hosted(database)
+    def opened(
+        self, database: str
+    ) -> Callable[[], AbstractContextManager[PostgresConnectionStorage]]:
+        return lambda: opened_storage(database)
 
 
-class TestHostThatCannotConnect(StorageOutageContract):
+class TestApplicationThatCannotConnect(StorageOutageContract):
     @pytest.fixture
     def broken_storage(
         self, server_url: str, empty_database: str
     ) -> Iterator[PostgresConnectionStorage]:
         migrate(empty_database)
         close_to_everyone(server_url, empty_database.rpartition("/")[2])
-        with hosted(empty_database) as storage:
+        with opened_storage(empty_database) as storage:
             yield storage
 
 
 class FrameworkError(Exception):
-    """What a framework makes of the driver's errors."""
+    """An error that a framework raises from the driver's."""
 
 
 class TestFrameworkThatCannotConnect(StorageOutageContract):
@@ -146,7 +150,7 @@ class TestFrameworkThatCannotConnect(StorageOutageContract):
 class TestMissingTables(StorageOutageContract):
     @pytest.fixture
     def broken_storage(self, empty_database: str) -> Iterator[PostgresConnectionStorage]:
-        with hosted(empty_database) as storage:
+        with opened_storage(empty_database) as storage:
             yield storage
 
 
@@ -160,7 +164,7 @@ class TestClosedConnection(StorageOutageContract):
 
 @pytest.fixture(params=[True, False], ids=["autocommit", "no autocommit"])
 def host(request: pytest.FixtureRequest, database: str) -> Iterator[Connection[Any]]:
-    """The host's connection, which has a table of its own."""
+    """Open the application's connection, and create a table of the application."""
     execute(database, "CREATE TABLE IF NOT EXISTS campaigns (name text)")
     execute(database, "TRUNCATE campaigns")
     with psycopg.connect(database, autocommit=request.param) as connection:
@@ -180,7 +184,7 @@ def over(host: Connection[Any]) -> PostgresConnectionStorage:
 
 @contextmanager
 def committing(connection: Connection[Any], *, after: float) -> Iterator[None]:
-    """Commits in the midst of the block."""
+    """Commit while the block runs."""
     timer = Timer(after, connection.commit)
     timer.start()
     yield
@@ -192,7 +196,7 @@ def campaigns(database: str) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_a_field_and_a_host_s_row_are_kept_or_lost_together(
+def test_a_field_and_a_row_of_the_application_are_committed_or_rolled_back_together(
     database: str,
     host: Connection[Any],
     over: PostgresConnectionStorage,
@@ -214,10 +218,10 @@ def test_a_field_and_a_host_s_row_are_kept_or_lost_together(
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_what_comes_first_in_a_transaction_is_a_part_of_it_too(
+def test_a_change_that_begins_the_transaction_is_part_of_it(
     database: str, storage: PostgresStorage, ours: OrganizationId, commits: bool
 ) -> None:
-    """A connection without autocommit begins its transaction at its first statement, or ours."""
+    """Without autocommit, the first statement begins the transaction, also one of the storage."""
     with psycopg.connect(database) as host:
         PostgresConnectionStorage(lambda: host).fields.add(ours, a_definition())
         assert storage.fields.all(ours).fields == ()
@@ -226,7 +230,7 @@ def test_what_comes_first_in_a_transaction_is_a_part_of_it_too(
     assert len(storage.fields.all(ours).fields) == commits
 
 
-def test_what_raises_undoes_itself_and_nothing_of_the_host_s(
+def test_a_method_that_raises_undoes_only_its_own_changes(
     host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
 ) -> None:
     with host.transaction():
@@ -241,7 +245,7 @@ def test_what_raises_undoes_itself_and_nothing_of_the_host_s(
     assert campaigns(database) == [("before",)]
 
 
-def test_a_server_s_error_does_not_end_the_host_s_transaction(
+def test_an_error_of_the_server_does_not_end_the_application_s_transaction(
     server_url: str, empty_database: str
 ) -> None:
     with psycopg.connect(empty_database) as host:
@@ -256,7 +260,7 @@ def test_a_server_s_error_does_not_end_the_host_s_transaction(
     assert campaigns(empty_database) == [("still here",)]
 
 
-def test_a_host_s_failed_transaction_is_the_host_s_to_end(
+def test_a_failed_transaction_of_the_application_stays_failed(
     host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
 ) -> None:
     with host.transaction(force_rollback=True):
@@ -280,7 +284,7 @@ def settings(connection: Connection[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("schema", [None, "fields"])
-def test_a_transaction_has_the_host_s_settings_again_whatever_was_done(
+def test_every_method_restores_the_settings_of_the_transaction(
     host: Connection[Any], database: str, ours: OrganizationId, schema: str | None
 ) -> None:
     over = PostgresConnectionStorage(lambda: host, schema=schema)
@@ -293,12 +297,12 @@ def test_a_transaction_has_the_host_s_settings_again_whatever_was_done(
         host.execute("SET LOCAL statement_timeout = '7s'")
         inside = settings(host)
         over.migrate()
-        whose = over.organizations.add("Ours", NOW).id
-        field = over.fields.add(whose, a_definition())
-        over.fields.delete(whose, field.id, permit)
-        over.fields.add(whose, a_definition())
+        theirs = over.organizations.add("Ours", NOW).id
+        field = over.fields.add(theirs, a_definition())
+        over.fields.delete(theirs, field.id, permit)
+        over.fields.add(theirs, a_definition())
         with pytest.raises(ZeroDivisionError):
-            over.fields.update(whose, a_definition().key, lambda field: 1 / 0)  # type: ignore[arg-type, return-value]
+            over.fields.update(theirs, a_definition().key, lambda field: 1 / 0)  # type: ignore[arg-type, return-value]
         over.check()
         assert settings(host) == inside
     assert settings(host) == outside
@@ -307,7 +311,7 @@ def test_a_transaction_has_the_host_s_settings_again_whatever_was_done(
 
 
 @pytest.mark.parametrize("in_transaction", [True, False])
-def test_nobody_waits_longer_than_a_second_for_a_lock(
+def test_a_method_waits_a_second_for_a_lock(
     host: Connection[Any],
     over: PostgresConnectionStorage,
     database: str,
@@ -322,7 +326,7 @@ def test_nobody_waits_longer_than_a_second_for_a_lock(
             host.execute("INSERT INTO campaigns VALUES ('still here')")
 
 
-def test_a_host_s_own_limit_of_a_statement_holds(
+def test_the_application_s_statement_timeout_applies(
     host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
 ) -> None:
     with psycopg.connect(database) as other, host.transaction():
@@ -336,7 +340,7 @@ def test_a_host_s_own_limit_of_a_statement_holds(
     assert isinstance(unavailable.value.__cause__, QueryCanceled)
 
 
-def test_a_host_may_wait_longer_for_a_lock(
+def test_the_application_s_lock_timeout_applies(
     host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
 ) -> None:
     with psycopg.connect(database) as other:
@@ -347,7 +351,7 @@ def test_a_host_may_wait_longer_for_a_lock(
     assert len(over.fields.all(ours).fields) == 1
 
 
-def test_the_connection_is_left_as_it_was_found(
+def test_the_connection_keeps_its_configuration(
     database: str, host: Connection[Any], ours: OrganizationId
 ) -> None:
     notices: list[str | None] = []
@@ -382,7 +386,7 @@ def test_the_connection_is_left_as_it_was_found(
     assert notified == ["hello"]
 
 
-def test_a_serializable_host_is_told_that_it_met_another(
+def test_a_serialization_failure_in_the_application_s_transaction_is_raised(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     """Its snapshot is older than the change, so that nothing it wrote could be right."""
@@ -398,11 +402,11 @@ def test_a_serializable_host_is_told_that_it_met_another(
             over.fields.add(ours, a_definition("city"))
 
 
-def test_alone_a_change_reads_what_others_committed_whatever_the_host_s_isolation(
+def test_a_change_outside_a_transaction_is_read_committed(
     database: str, ours: OrganizationId
 ) -> None:
     options = "-c default_transaction_isolation=serializable"
-    with hosted(database, options=options) as over, ThreadPoolExecutor(8) as threads:
+    with opened_storage(database, options=options) as over, ThreadPoolExecutor(8) as threads:
         field = over.fields.add(ours, a_definition(name="0"))
 
         def count(_: int) -> None:
@@ -414,10 +418,10 @@ def test_alone_a_change_reads_what_others_committed_whatever_the_host_s_isolatio
         assert over.fields.get(ours, field.id).name == "80"
 
 
-def test_a_key_that_someone_takes_past_the_lock_is_told_within_a_transaction(
+def test_a_key_inserted_without_the_lock_is_reported_within_a_transaction(
     host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
 ) -> None:
-    """By hand, in SQL, nobody locks the organization; the second try finds the holder."""
+    """A statement by hand does not lock the organization; the retry finds its field."""
     with psycopg.connect(database) as hand:
         hand.execute(
             "INSERT INTO recipient_fields (organization_id, name, folded_name, key, data_type,"
@@ -432,7 +436,7 @@ def test_a_key_that_someone_takes_past_the_lock_is_told_within_a_transaction(
     assert campaigns(database) == [("before",)]
 
 
-def test_a_connection_in_pipeline_mode_is_refused(
+def test_a_connection_in_pipeline_mode_is_rejected(
     host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
 ) -> None:
     with host.pipeline(), pytest.raises(StorageUnavailable, match="pipeline"):
@@ -440,7 +444,7 @@ def test_a_connection_in_pipeline_mode_is_refused(
     assert over.fields.all(ours).fields == ()
 
 
-def test_a_use_case_within_a_use_case_is_a_part_of_it(
+def test_a_change_within_a_change_is_part_of_it(
     host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
 ) -> None:
     field = over.fields.add(ours, a_definition())
@@ -454,7 +458,9 @@ def test_a_use_case_within_a_use_case_is_a_part_of_it(
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_the_schema_is_made_in_the_host_s_transaction(empty_database: str, commits: bool) -> None:
+def test_the_schema_is_created_in_the_application_s_transaction(
+    empty_database: str, commits: bool
+) -> None:
     with psycopg.connect(empty_database) as host:
         over = PostgresConnectionStorage(lambda: host, schema="fields")
         taken = over.migrate()
@@ -470,15 +476,17 @@ def test_the_schema_is_made_in_the_host_s_transaction(empty_database: str, commi
     assert tables == [(5 if commits else 0,)]
 
 
-def test_any_number_may_migrate_at_once(empty_database: str) -> None:
-    with hosted(empty_database, "fields") as over, ThreadPoolExecutor(6) as threads:
+def test_several_threads_can_migrate_at_once(empty_database: str) -> None:
+    with opened_storage(empty_database, "fields") as over, ThreadPoolExecutor(6) as threads:
         taken = list(threads.map(lambda _: over.migrate(), range(6)))
         over.check()
     assert sorted(taken)[:-1] == [0] * 5
     assert max(taken) > 0
 
 
-def test_who_may_not_make_tables_is_told_so(server_url: str, empty_database: str) -> None:
+def test_a_role_that_can_not_create_tables_gets_an_error(
+    server_url: str, empty_database: str
+) -> None:
     with psycopg.connect(empty_database, autocommit=True) as host:
         host.execute("CREATE ROLE visitor")
         host.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # As it is since PostgreSQL 15.
@@ -490,7 +498,9 @@ def test_who_may_not_make_tables_is_told_so(server_url: str, empty_database: str
         host.execute("DROP ROLE visitor")
 
 
-def test_who_may_not_make_tables_may_find_that_none_is_lacking(empty_database: str) -> None:
+def test_a_role_that_can_not_create_tables_can_migrate_a_current_schema(
+    empty_database: str,
+) -> None:
     with psycopg.connect(empty_database) as host:
         over = PostgresConnectionStorage(lambda: host)
         over.migrate()
@@ -505,17 +515,17 @@ def test_who_may_not_make_tables_may_find_that_none_is_lacking(empty_database: s
         host.rollback()
 
 
-def test_a_schema_of_a_newer_version_is_left_alone(database: str) -> None:
+def test_a_schema_of_a_newer_version_is_not_changed(database: str) -> None:
     execute(database, "INSERT INTO schema_migrations VALUES ('9999_future')")
     try:
-        with hosted(database) as over, pytest.raises(StorageUnavailable, match="newer"):
+        with opened_storage(database) as over, pytest.raises(StorageUnavailable, match="newer"):
             over.migrate()
     finally:
         execute(database, "DELETE FROM schema_migrations WHERE name = '9999_future'")
 
 
-def test_the_service_can_share_the_schema_with_a_host(empty_database: str) -> None:
-    with hosted(empty_database, "fields") as over:
+def test_the_service_can_share_the_schema_with_an_application(empty_database: str) -> None:
+    with opened_storage(empty_database, "fields") as over:
         over.migrate()
         ours = over.organizations.add("Ours", NOW)
         field = over.fields.add(ours.id, a_definition())

@@ -1,4 +1,4 @@
-"""PostgreSQL keeps what the ports promise."""
+"""The contract suite on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TestPostgresUrls(StorageUrlContract):
         ]
 
 
-class TestServerThatLetsNobodyIn(StorageOutageContract):
+class TestServerThatRejectsConnections(StorageOutageContract):
     @pytest.fixture
     def broken_storage(
         self, server_url: str, empty_database: str, monkeypatch: pytest.MonkeyPatch
@@ -104,7 +104,7 @@ the_pool_may_be_random = pytest.mark.filterwarnings(
 
 @the_pool_may_be_random
 @pytest.mark.slow
-def test_any_sequence_of_calls_is_answered_as_the_model_says(shared_database: str) -> None:
+def test_any_sequence_of_calls_returns_what_the_model_returns(shared_database: str) -> None:
     machine = machine_for(lambda: closing(PostgresStorage(shared_database)))
     run_state_machine_as_test(machine, settings=settings(max_examples=30, deadline=None))
 
@@ -113,7 +113,7 @@ def test_any_sequence_of_calls_is_answered_as_the_model_says(shared_database: st
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=port_calls())
 @pytest.mark.slow
-def test_postgresql_agrees_with_memory_step_by_step(
+def test_postgresql_and_memory_return_the_same(
     storage: PostgresStorage, shared_database: str, calls: Sequence[Call]
 ) -> None:
     execute(shared_database, EMPTY)

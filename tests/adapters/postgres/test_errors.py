@@ -1,4 +1,4 @@
-"""Which error of PostgreSQL becomes which of ours (SQLSTATE decides)."""
+"""The translation of PostgreSQL's errors by SQLSTATE."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def error_of(sqlstate: str) -> psycopg.Error:
 
 
 @pytest.mark.parametrize("sqlstate", sorted(UNAVAILABLE))
-def test_what_the_server_can_not_do_now_is_unavailable(sqlstate: str) -> None:
+def test_temporary_errors_of_the_server_are_unavailable(sqlstate: str) -> None:
     with pytest.raises(StorageUnavailable, match=sqlstate), translated_errors():
         raise error_of(sqlstate)
 
@@ -70,16 +70,14 @@ def test_what_the_server_can_not_do_now_is_unavailable(sqlstate: str) -> None:
     ids=repr,
 )
 def test_a_lost_connection_is_unavailable(error: psycopg.Error) -> None:
-    told = f"PostgreSQL: {error}"
-    with pytest.raises(StorageUnavailable, match=told) as raised, translated_errors():
+    message = f"PostgreSQL: {error}"
+    with pytest.raises(StorageUnavailable, match=message) as raised, translated_errors():
         raise error
     assert raised.value.__cause__ is error
 
 
 @pytest.mark.parametrize(("sqlstate", "rule"), REFUSED.items())
-def test_a_value_that_can_not_be_stored_is_invalid_and_not_repeated(
-    sqlstate: str, rule: Rule
-) -> None:
+def test_a_value_that_can_not_be_stored_is_invalid_and_not_shown(sqlstate: str, rule: Rule) -> None:
     with pytest.raises(InvalidField) as raised, translated_errors():
         raise error_of(sqlstate)
     [violation] = raised.value.violations
@@ -89,7 +87,7 @@ def test_a_value_that_can_not_be_stored_is_invalid_and_not_repeated(
 
 
 @pytest.mark.parametrize("sqlstate", sorted(KNOWN - OUTAGES - set(REFUSED)))
-def test_everything_else_is_a_defect_and_stays_what_it_is(sqlstate: str) -> None:
+def test_all_other_errors_of_the_server_pass_unchanged(sqlstate: str) -> None:
     error = error_of(sqlstate)
     with pytest.raises(type(error)) as raised, translated_errors():
         raise error
@@ -99,7 +97,7 @@ def test_everything_else_is_a_defect_and_stays_what_it_is(sqlstate: str) -> None
 @pytest.mark.parametrize(
     "error", [psycopg.ProgrammingError("bad placeholder"), psycopg.InterfaceError("closed cursor")]
 )
-def test_misusing_the_driver_is_a_defect(error: psycopg.Error) -> None:
+def test_errors_of_usage_pass_unchanged(error: psycopg.Error) -> None:
     with pytest.raises(type(error)), translated_errors():
         raise error
 
@@ -111,22 +109,22 @@ def test_a_text_that_psycopg_rejects_is_invalid() -> None:
 
 
 def violation_of(constraint: str) -> psycopg.Error:
-    told = {DiagnosticField.CONSTRAINT_NAME: constraint.encode()}
-    return psycopg.errors.UniqueViolation("the server's words", info=told)
+    diagnostics = {DiagnosticField.CONSTRAINT_NAME: constraint.encode()}
+    return psycopg.errors.UniqueViolation("the server's words", info=diagnostics)
 
 
-def test_what_met_another_transaction_or_a_reset_may_pass_when_it_is_tried_again() -> None:
+def test_conflicts_and_deallocated_statements_are_retryable() -> None:
     again = {sqlstate for sqlstate in KNOWN if is_retryable(error_of(sqlstate))}
     assert again == {"26000", "40001", "40P01"}
 
 
-def test_a_key_that_two_transactions_take_at_once_may_be_told_when_it_is_tried_again() -> None:
+def test_a_key_that_two_transactions_insert_at_once_is_retryable() -> None:
     assert is_retryable(violation_of(KEY_ONCE))
     with pytest.raises(StorageUnavailable, match="23505"), translated_errors():
         raise violation_of(KEY_ONCE)
 
 
-def test_anything_else_that_exists_twice_is_a_defect() -> None:
+def test_other_unique_violations_pass_unchanged() -> None:
     assert not is_retryable(violation_of("organizations_pkey"))
     with pytest.raises(psycopg.errors.UniqueViolation), translated_errors():
         raise violation_of("organizations_pkey")
@@ -134,7 +132,7 @@ def test_anything_else_that_exists_twice_is_a_defect() -> None:
 
 @define
 class Attempt:
-    """Raises these errors one after the other, and then gives 7."""
+    """Raises these errors one after the other, and then returns 7."""
 
     errors: list[psycopg.Error]
 
@@ -146,13 +144,13 @@ class Attempt:
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds of each pause, which are not waited for."""
+    """Replace the pauses, and return their seconds."""
     made: list[float] = []
     monkeypatch.setattr(errors, "sleep", made.append)
     return made
 
 
-def test_what_met_another_transaction_is_tried_once_more_a_moment_later(
+def test_a_conflict_is_retried_after_a_pause(
     pauses: list[float],
 ) -> None:
     assert retry_once(Attempt([error_of("40001")])) == 7
@@ -160,7 +158,7 @@ def test_what_met_another_transaction_is_tried_once_more_a_moment_later(
 
 
 @pytest.mark.usefixtures("pauses")
-def test_what_meets_another_transaction_twice_is_told() -> None:
+def test_a_second_conflict_is_raised() -> None:
     attempt = Attempt([error_of("40001"), error_of("40P01"), error_of("40001")])
     with pytest.raises(StorageUnavailable, match="40P01"):
         retry_once(attempt)
@@ -168,27 +166,27 @@ def test_what_meets_another_transaction_twice_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [
         (error_of("57014"), StorageUnavailable),
         (error_of("22001"), InvalidField),
         (error_of("42601"), psycopg.errors.SyntaxError),
     ],
 )
-def test_what_another_try_would_not_mend_is_told_at_once(
-    error: psycopg.Error, told: type[Exception], pauses: list[float]
+def test_other_errors_are_raised_without_a_retry(
+    error: psycopg.Error, expected: type[Exception], pauses: list[float]
 ) -> None:
-    with pytest.raises(told):
+    with pytest.raises(expected):
         retry_once(Attempt([error]))
     assert pauses == []
 
 
-def test_what_the_server_says_is_told_on_one_line_without_libpq_s_hints() -> None:
+def test_a_message_is_one_line_without_libpq_s_hints() -> None:
     said = psycopg.OperationalError("connection failed: \n\tIs the server running?\n  no route ")
     assert one_line(said) == "connection failed: no route"
 
 
-def test_the_server_s_primary_message_is_told_alone() -> None:
-    told = {DiagnosticField.MESSAGE_PRIMARY: b"disk full"}
-    error = psycopg.errors.DiskFull("disk full\nHINT: buy another", info=told)
+def test_a_message_of_the_server_is_its_primary_message() -> None:
+    diagnostics = {DiagnosticField.MESSAGE_PRIMARY: b"disk full"}
+    error = psycopg.errors.DiskFull("disk full\nHINT: buy another", info=diagnostics)
     assert one_line(error) == "disk full"

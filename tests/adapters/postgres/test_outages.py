@@ -1,4 +1,4 @@
-"""What callers see while PostgreSQL is down, and how soon it is over.
+"""Calls of a storage while PostgreSQL is down, and its recovery.
 
 RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS says how long each outage lasts; 2 s are enough to see every
 timeout pass, longer ones show that recovery does not depend on the length.
@@ -36,7 +36,7 @@ LONGEST_ANSWER = 3.0
 
 @pytest.fixture
 def database(server: PostgresServer) -> Iterator[str]:
-    """A migrated database on a server that may be broken."""
+    """Create a migrated database on a server that the tests break."""
     with new_database(server.url()) as url:
         migrate(url)
         yield url
@@ -57,7 +57,7 @@ def restart_immediately(server: PostgresServer) -> None:
 
 
 def kill_a_backend(server: PostgresServer) -> None:
-    """The postmaster then ends all others and recovers."""
+    """Kill one session, so that the postmaster ends all others and recovers."""
     server.kill_a_backend()
 
 
@@ -77,7 +77,7 @@ def kill_the_postmaster(server: PostgresServer) -> None:
         kill_the_postmaster,
     ],
 )
-def test_an_outage_loses_nothing_and_is_soon_over(
+def test_an_outage_loses_nothing_and_ends_soon(
     server: PostgresServer,
     storage: PostgresStorage,
     ours: OrganizationId,
@@ -93,7 +93,7 @@ def test_an_outage_loses_nothing_and_is_soon_over(
     load.require_nothing_lost()
 
 
-def test_a_frozen_server_is_given_up_and_served_from_again_when_it_thaws(
+def test_requests_to_a_frozen_server_are_rejected_until_it_resumes(
     server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     with Load(storage, ours) as load:
@@ -109,7 +109,7 @@ def test_a_frozen_server_is_given_up_and_served_from_again_when_it_thaws(
     load.require_nothing_lost()
 
 
-def test_idle_sessions_of_a_frozen_server_are_noticed_before_anyone_needs_them(
+def test_idle_sessions_of_a_frozen_server_are_detected_before_a_request_uses_them(
     server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     storage.fields.all(ours)
@@ -126,7 +126,7 @@ def test_idle_sessions_of_a_frozen_server_are_noticed_before_anyone_needs_them(
     assert storage.fields.all(ours).fields == ()
 
 
-def test_a_session_that_ended_while_it_was_idle_is_not_used(
+def test_a_session_that_ended_while_idle_is_not_used(
     server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     for _ in range(3):
@@ -134,7 +134,7 @@ def test_a_session_that_ended_while_it_was_idle_is_not_used(
         assert storage.fields.all(ours).fields == ()
 
 
-def test_an_organization_that_someone_locks_is_refused_for_as_long(
+def test_a_write_to_a_locked_organization_is_rejected_after_a_second(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     with psycopg.connect(database) as locker:
@@ -147,16 +147,16 @@ def test_an_organization_that_someone_locks_is_refused_for_as_long(
     storage.fields.add(ours, a_definition())
 
 
-@pytest.mark.parametrize(("prepare", "told"), [(True, "lock timeout"), (False, "in time")])
-def test_a_table_that_someone_locks_is_given_up_in_time(
-    database: str, ours: OrganizationId, told: str, *, prepare: bool
+@pytest.mark.parametrize(("prepare", "message"), [(True, "lock timeout"), (False, "in time")])
+def test_a_read_of_a_locked_table_is_cancelled_in_time(
+    database: str, ours: OrganizationId, message: str, *, prepare: bool
 ) -> None:
-    """By the server in a session of ours, by our deadline in one that others share."""
+    """The server cancels in configured sessions, the deadline of the call in shared ones."""
     storage = PostgresStorage(database, prepare=prepare)
     with psycopg.connect(database) as locker:
         locker.execute("LOCK TABLE recipient_fields")
         began = monotonic()
-        with pytest.raises(StorageUnavailable, match=told):
+        with pytest.raises(StorageUnavailable, match=message):
             storage.fields.all(ours)
         assert monotonic() - began < LONGEST_ANSWER
         # What was given up is not left waiting on the server either.
@@ -165,7 +165,7 @@ def test_a_table_that_someone_locks_is_given_up_in_time(
     storage.close()
 
 
-def test_a_missing_synchronous_standby_does_not_use_up_the_server(
+def test_a_missing_synchronous_standby_does_not_exhaust_the_server(
     server: PostgresServer, database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     server.acknowledge_with("gone")
@@ -182,7 +182,7 @@ def test_a_missing_synchronous_standby_does_not_use_up_the_server(
 
 
 def waiting(database: str) -> object:
-    """How many of the storage's sessions wait for something that others hold."""
+    """Return how many of the storage's sessions wait for a lock or a standby."""
     [(number,)] = execute(
         database,
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -191,7 +191,7 @@ def waiting(database: str) -> object:
     return number
 
 
-def test_a_server_that_became_read_only_is_left_for_one_that_is_not(
+def test_connections_to_a_server_that_became_read_only_are_replaced(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     name = database.rpartition("/")[2]
@@ -226,13 +226,13 @@ def test_a_server_that_does_not_respond_is_skipped_after_two_seconds(
         assert 2 <= monotonic() - began < 2.5
 
 
-def test_a_single_session_that_freezes_is_no_outage(
+def test_a_single_frozen_session_is_no_outage(
     server: PostgresServer,
     storage: PostgresStorage,
     ours: OrganizationId,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Neither one that requests use, nor the one over which the server is checked."""
+    """This includes the session of the monitor."""
     with Load(storage, ours) as load:
         sleep(1.5)
         frozen = [psutil.Process(session) for session in server.session_ids()]
@@ -247,7 +247,7 @@ def test_a_single_session_that_freezes_is_no_outage(
     assert outage_lines(caplog) == []
 
 
-def test_sessions_that_are_terminated_are_no_outage(
+def test_terminated_sessions_are_no_outage(
     server: PostgresServer,
     storage: PostgresStorage,
     ours: OrganizationId,
@@ -261,7 +261,7 @@ def test_sessions_that_are_terminated_are_no_outage(
     assert outage_lines(caplog) == []
 
 
-def test_slow_statements_and_locks_are_no_outage_even_if_they_use_up_the_pool(
+def test_slow_statements_and_locks_that_exhaust_the_pool_are_no_outage(
     database: str, ours: OrganizationId, caplog: pytest.LogCaptureFixture
 ) -> None:
     storage = PostgresStorage(database, pool_size=2)
@@ -295,7 +295,7 @@ def test_slow_statements_and_locks_are_no_outage_even_if_they_use_up_the_pool(
     storage.close()
 
 
-def test_an_outage_is_two_lines_of_the_log_and_the_second_counts_the_rejected_requests(
+def test_the_log_has_two_lines_per_outage_and_the_second_counts_rejected_requests(
     server: PostgresServer,
     storage: PostgresStorage,
     ours: OrganizationId,
@@ -329,7 +329,7 @@ def test_an_outage_is_two_lines_of_the_log_and_the_second_counts_the_rejected_re
     assert int(number[1]) == len(counted) > 10
 
 
-def test_a_request_that_an_outage_rejects_takes_no_time(
+def test_requests_during_an_outage_are_rejected_at_once(
     server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     server.freeze()
@@ -348,7 +348,7 @@ def test_a_request_that_an_outage_rejects_takes_no_time(
 
 
 def outage_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the log says of outages."""
+    """Return the messages of the circuit breaker in the log."""
     return [each.getMessage() for each in caplog.records if each.name == circuit_breaker.__name__]
 
 

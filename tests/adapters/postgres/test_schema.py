@@ -1,4 +1,4 @@
-"""The schema holds the rules by itself, and comes to be in whole steps."""
+"""The constraints of the schema, and its migrations."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def inserting(**members: str) -> str:
 
 @pytest.mark.parametrize(("constraint", "members"), BROKEN.items(), ids=BROKEN)
 @pytest.mark.usefixtures("ours")
-def test_a_row_that_breaks_a_rule_is_refused_by_the_rules_name(
+def test_the_error_for_an_invalid_row_names_the_constraint(
     database: str, constraint: str, members: dict[str, str]
 ) -> None:
     execute(database, inserting(key="'taken'"))
@@ -69,12 +69,12 @@ def test_a_row_that_breaks_a_rule_is_refused_by_the_rules_name(
 
 
 @pytest.mark.usefixtures("ours")
-def test_only_the_server_gives_ids(database: str) -> None:
+def test_only_the_server_assigns_ids(database: str) -> None:
     with pytest.raises(psycopg.errors.GeneratedAlways):
         execute(database, inserting(id="7"))
 
 
-def test_a_row_that_breaks_another_rule_is_not_the_readers_mistake(
+def test_a_damaged_row_is_unavailable_and_not_an_invalid_request(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     field = storage.fields.add(ours, a_definition("spoiled"))
@@ -91,10 +91,10 @@ def test_a_row_that_breaks_another_rule_is_not_the_readers_mistake(
         storage.api_keys.all(ours)
 
 
-def test_what_can_not_even_be_converted_is_told_with_its_row(
+def test_a_row_that_can_not_be_converted_is_named(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
-    """JSON whose number Python declines to read, and a year that it does not count to."""
+    """JSON with a number that Python can't read, and a year after 9999."""
     field = storage.fields.add(ours, a_definition())
     key = storage.api_keys.add(a_grant(ours))
     execute(database, "UPDATE organizations SET name = ''")
@@ -111,7 +111,7 @@ def test_what_can_not_even_be_converted_is_told_with_its_row(
         storage.api_keys.find(key.digest)
 
 
-def test_migrating_a_current_schema_takes_no_step(empty_database: str) -> None:
+def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
     assert migrate(empty_database) == 2
     assert migrate(empty_database) == 0
 
@@ -125,7 +125,7 @@ def migrating(url: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", MIGRATING, url])
 
 
-def test_eight_processes_at_once_take_each_step_once(empty_database: str) -> None:
+def test_eight_concurrent_processes_apply_each_migration_once(empty_database: str) -> None:
     processes = [migrating(empty_database) for _ in range(8)]
     assert [process.wait(30) for process in processes] == [0] * 8
     names = execute(empty_database, "SELECT name FROM schema_migrations")
@@ -133,7 +133,7 @@ def test_eight_processes_at_once_take_each_step_once(empty_database: str) -> Non
 
 
 def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_database: str) -> None:
-    """Held up before its last statement: the table is made, the record is not."""
+    """It is blocked before its last statement: the table exists, the record does not."""
     migrate(empty_database)
     execute(
         empty_database,
@@ -158,7 +158,7 @@ def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_databa
     PostgresStorage(empty_database).close()
 
 
-def test_a_migration_that_can_not_be_taken_says_why_on_one_line(empty_database: str) -> None:
+def test_a_migration_that_fails_reports_the_reason_on_one_line(empty_database: str) -> None:
     execute(empty_database, "CREATE TABLE organizations ()")
     with pytest.raises(StorageUnavailable) as refused:
         migrate(empty_database)
@@ -168,7 +168,7 @@ def test_a_migration_that_can_not_be_taken_says_why_on_one_line(empty_database: 
 
 @pytest.fixture
 def service_url(empty_database: str) -> Iterator[str]:
-    """The URL of a role that may do no more than docs/operating.md gives the service."""
+    """Return the URL of a role with only the privileges in docs/operating.md."""
     database = urlsplit(empty_database).path[1:]
     role = f"service_{database[-8:]}"
     execute(empty_database, f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'")
@@ -187,7 +187,7 @@ def service_url(empty_database: str) -> Iterator[str]:
         execute(empty_database, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
-def test_a_role_that_may_only_touch_rows_serves_but_does_not_migrate(
+def test_a_role_that_can_only_access_rows_serves_but_does_not_migrate(
     empty_database: str, service_url: str
 ) -> None:
     with pytest.raises(StorageUnavailable, match="permission denied for schema public"):

@@ -1,4 +1,4 @@
-"""The suite's own PostgreSQL starts wherever the project is, also as root."""
+"""The PostgreSQL server of the tests starts from any folder, also as root."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from .server import PROGRAMS, PostgresServer, installed_packages, reachable
 def test_it_starts_from_a_folder_that_only_its_owner_can_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in root's own home: there the servers run as another user."""
+    """Root's home is such a folder: as root, the servers run as another user."""
     tmp_path.chmod(0o700)
     (tmp_path / "packages").symlink_to(installed_packages())
     programs = reachable(tmp_path / "packages") / PROGRAMS
@@ -26,10 +26,10 @@ def test_it_starts_from_a_folder_that_only_its_owner_can_reach(
         server.remove()
 
 
-def test_a_run_without_a_reachable_temporary_folder_ends_at_once_and_says_so(
+def test_a_run_without_a_reachable_temporary_folder_ends_with_a_message(
     tmp_path: Path,
 ) -> None:
-    """As `TMPDIR=/root/tmp`; a user other than root reaches its own folders."""
+    """An example is `TMPDIR=/root/tmp`."""
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "--collect-only"],
         env={**os.environ, "TMPDIR": str(tmp_path)},

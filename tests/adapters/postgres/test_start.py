@@ -1,4 +1,4 @@
-"""What the storage says when it can't begin: one line, and never the password."""
+"""Errors when a storage is opened: one line each, without the password."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ UNREADABLE = (
 
 
 def refusal(url: str) -> str:
-    """The one line that says why there is no storage at that URL."""
+    """Return the one line of the error for that URL."""
     with pytest.raises(StorageUnavailable) as raised:
         PostgresStorage(url)
-    told = "".join(traceback.format_exception(raised.value))
+    output = "".join(traceback.format_exception(raised.value))
     for secret in (SECRET, "hunt@er2", PASSWORD):
-        assert secret not in told
+        assert secret not in output
     line = str(raised.value)
     assert "\n" not in line
     assert len(line) < 600
@@ -53,52 +53,52 @@ def refusal(url: str) -> str:
 
 
 @pytest.mark.parametrize("url", UNREADABLE)
-def test_a_url_that_cannot_be_read_is_not_repeated(url: str) -> None:
+def test_a_malformed_url_is_not_shown(url: str) -> None:
     assert "percent-encoded" in refusal(url)
 
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
-def test_both_schemes_are_known(database: str, scheme: str) -> None:
+def test_both_schemes_are_accepted(database: str, scheme: str) -> None:
     storage = PostgresStorage(f"{scheme}:{database.partition(':')[2]}")
     storage.check()
     storage.close()
 
 
-def test_a_server_that_is_not_there_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_server_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     line = refusal(f"postgresql://user:{SECRET}@127.0.0.1:{free_port()}/db")
     assert "Connection refused" in line
     assert SECRET not in caplog.text
 
 
-def test_several_servers_that_are_not_there_are_told_on_one_line() -> None:
+def test_several_missing_servers_are_reported_on_one_line() -> None:
     one, other = free_port(), free_port()
     line = refusal(f"postgresql://user:{SECRET}@127.0.0.1:{one},127.0.0.1:{other}/db")
     assert "Connection refused" in line
 
 
-def test_a_wrong_password_is_told_but_not_shown(server: PostgresServer) -> None:
+def test_a_wrong_password_is_reported_but_not_shown(server: PostgresServer) -> None:
     line = refusal(server.url().replace(PASSWORD, SECRET))
     assert 'password authentication failed for user "postgres"' in line
 
 
-def test_a_missing_database_is_told(server: PostgresServer) -> None:
+def test_a_missing_database_is_reported(server: PostgresServer) -> None:
     assert 'database "nowhere" does not exist' in refusal(server.url("nowhere"))
 
 
-def test_missing_tables_are_told_with_what_to_do(empty_database: str) -> None:
+def test_missing_tables_are_reported_with_the_command_to_run(empty_database: str) -> None:
     assert refusal(empty_database) == (
         "The PostgreSQL schema is behind this version. Run recipient-fields migrate."
     )
 
 
-def test_a_table_that_went_missing_is_told(empty_database: str) -> None:
+def test_a_dropped_table_is_reported(empty_database: str) -> None:
     migrate(empty_database)
     execute(empty_database, "DROP TABLE api_keys")
     assert refusal(empty_database) == "The PostgreSQL schema lacks the table api_keys."
 
 
-def test_a_schema_of_a_newer_version_is_told(empty_database: str) -> None:
+def test_a_schema_of_a_newer_version_is_reported(empty_database: str) -> None:
     migrate(empty_database)
     execute(empty_database, "INSERT INTO schema_migrations (name) VALUES ('9999_from_later')")
     assert "newer version" in refusal(empty_database)
@@ -106,7 +106,7 @@ def test_a_schema_of_a_newer_version_is_told(empty_database: str) -> None:
         migrate(empty_database)
 
 
-def test_a_process_that_runs_stays_ready_while_a_newer_version_migrates(
+def test_a_running_process_stays_ready_when_a_newer_version_migrates(
     empty_database: str,
 ) -> None:
     migrate(empty_database)
@@ -116,7 +116,7 @@ def test_a_process_that_runs_stays_ready_while_a_newer_version_migrates(
     storage.close()
 
 
-def test_a_server_without_a_free_connection_is_told(server: PostgresServer) -> None:
+def test_a_server_without_a_free_connection_is_reported(server: PostgresServer) -> None:
     with ExitStack() as stack:
         for _ in range(100):
             try:
@@ -126,13 +126,13 @@ def test_a_server_without_a_free_connection_is_told(server: PostgresServer) -> N
         assert "too many clients" in refusal(server.url())
 
 
-def test_a_database_that_can_not_hold_every_text_is_refused(server: PostgresServer) -> None:
+def test_a_database_that_can_not_store_every_text_is_rejected(server: PostgresServer) -> None:
     options = ("ENCODING 'LATIN1'", "TEMPLATE template0", "LC_COLLATE 'C'", "LC_CTYPE 'C'")
     with new_database(server.url(), *options) as url:
         assert "UTF8" in refusal(url)
 
 
-def test_the_slow_driver_is_refused_with_what_to_install(
+def test_the_pure_python_driver_is_rejected_with_what_to_install(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(psycopg.pq, "__impl__", "python")

@@ -1,4 +1,4 @@
-"""No statement reaches a field without its organization."""
+"""Every statement on fields names their organization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sync runs of thousands of fields: all or nothing, whoever looks, and whenever it is killed."""
+"""Sync runs of thousands of fields: each stores all or nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ with closing(PostgresStorage(url)) as storage:
     def counted(run):
         def run_or_die(*arguments, **options):
             global statements
-            # The pool's own threads check connections and set them up meanwhile.
+            # The pool's own threads check and configure connections at the same time.
             if threading.current_thread() is threading.main_thread():
                 statements += 1
                 if statements == int(statement):
@@ -82,7 +82,7 @@ print("synced", flush=True)
 
 @pytest.fixture
 def integration(storage: PostgresStorage, ours: OrganizationId) -> Integration:
-    """An integration whose run takes place beside a field of the API."""
+    """Create an integration in an organization that also has a field of the API."""
     storage.fields.add(ours, a_definition())
     return service_over(storage).create_integration(ours, esp=Esp.MAILCHIMP, name="Main")
 
@@ -105,7 +105,7 @@ def run(storage: PostgresStorage, integration: Integration, label: str, *bounds:
 def syncing(
     url: str, integration: Integration, label: str, *bounds: int, statement: int = 0
 ) -> subprocess.Popen[str]:
-    """A process that is about to sync."""
+    """Start a process that waits before its sync run."""
     arguments = [url, integration.id, label, *bounds, statement]
     process = subprocess.Popen(
         [sys.executable, "-c", SYNC, *map(str, arguments)],
@@ -119,7 +119,7 @@ def syncing(
 
 
 def shape(fields: tuple[RecipientField, ...]) -> tuple[int, set[str], set[int]]:
-    """What there is: how many fields, what those of integrations are called, their versions."""
+    """Return the number of fields, the names and the versions of those of integrations."""
     synced = [field for field in fields if field.origin.integration_id is not None]
     return len(fields), {str(f.name) for f in synced}, {f.version for f in synced}
 
@@ -146,7 +146,7 @@ def test_a_process_killed_before_any_statement_of_a_run_changes_nothing(
 
 
 def others(database: str) -> list[tuple[object, ...]]:
-    """Transactions that are still open."""
+    """Return the transactions that are still open."""
     return execute(
         database,
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
@@ -154,7 +154,7 @@ def others(database: str) -> list[tuple[object, ...]]:
     )
 
 
-def test_a_process_killed_at_any_moment_of_a_run_leaves_all_or_nothing(
+def test_a_process_killed_during_a_run_stores_all_or_nothing(
     database: str, storage: PostgresStorage, ours: OrganizationId, integration: Integration
 ) -> None:
     run(storage, integration, "0", 0, FIELDS)
@@ -199,7 +199,7 @@ def test_a_run_locks_the_catalog_only_after_it_is_planned(
 
 
 @pytest.mark.parametrize("overtaken", range(5))
-def test_a_run_is_planned_again_if_it_is_overtaken_and_in_the_end_under_the_lock(
+def test_a_run_is_planned_again_after_other_changes_and_finally_under_the_lock(
     storage: PostgresStorage, ours: OrganizationId, integration: Integration, overtaken: int
 ) -> None:
     received: list[int] = []
@@ -216,7 +216,7 @@ def test_a_run_is_planned_again_if_it_is_overtaken_and_in_the_end_under_the_lock
     assert shape(storage.fields.all(ours).fields) == (received[-1] + 30, {"New"}, {1})
 
 
-def test_a_run_is_planned_again_if_another_run_that_changes_no_field_overtakes_it(
+def test_a_run_is_planned_again_after_another_run_that_changes_no_field(
     storage: PostgresStorage, ours: OrganizationId, integration: Integration
 ) -> None:
     run(storage, integration, "Old", 0, 30)
@@ -286,7 +286,7 @@ def test_a_second_run_writes_no_field_and_leaves_the_revision(
 
 
 def every_row(database: str) -> list[tuple[object, ...]]:
-    """Which version of each row there is, and which transaction wrote it."""
+    """Return the version of each row and the transaction that wrote it."""
     return execute(
         database,
         "SELECT 'field', ctid::text, xmin::text, xmax::text FROM recipient_fields"
@@ -296,7 +296,7 @@ def every_row(database: str) -> list[tuple[object, ...]]:
     )
 
 
-def test_ids_of_integrations_that_fields_had_before_the_table_are_not_given_again(
+def test_ids_of_integrations_from_before_the_table_are_not_assigned_again(
     empty_database: str,
 ) -> None:
     migrate(empty_database)

@@ -1,4 +1,4 @@
-"""Callers who meet: what they wait for, and what they never see."""
+"""Concurrent transactions, their isolation and their limits."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from .server import eventually, execute
 
 
 @pytest.mark.parametrize("attempt", range(5))
-def test_fifty_at_once_reach_the_limit_exactly(
+def test_twenty_concurrent_creations_reach_the_limit_exactly(
     storage: PostgresStorage, ours: OrganizationId, attempt: int
 ) -> None:
-    together = Barrier(50)
+    together = Barrier(20)
 
     def create(number: int) -> bool:
         together.wait()
         try:
-            storage.fields.add(ours, a_definition(f"field_{number}"), limit=20)
+            storage.fields.add(ours, a_definition(f"field_{number}"), limit=8)
         except FieldLimitReached:
             return False
         return True
 
-    with ThreadPoolExecutor(50) as threads:
-        created = list(threads.map(create, range(50)))
-    assert created.count(True) == 20
-    assert len(storage.fields.all(ours).fields) == 20
+    with ThreadPoolExecutor(20) as threads:
+        created = list(threads.map(create, range(20)))
+    assert created.count(True) == 8
+    assert len(storage.fields.all(ours).fields) == 8
 
 
-def test_two_processes_see_each_others_changes_at_once(
+def test_two_storages_see_each_others_changes_at_once(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     key = storage.api_keys.add(a_grant(ours))
@@ -67,10 +67,10 @@ def test_two_processes_see_each_others_changes_at_once(
         other.close()
 
 
-def test_a_key_that_someone_takes_past_the_lock_is_told_with_its_holder(
+def test_a_key_inserted_without_the_lock_is_reported_with_its_field(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
-    """By hand, in SQL, nobody locks the organization; the constraint decides."""
+    """A statement entered by hand does not lock the organization, so the constraint decides."""
     with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
         [(holder,)] = hand.execute(
             "INSERT INTO recipient_fields (organization_id, name, folded_name, key, data_type,"
@@ -86,10 +86,10 @@ def test_a_key_that_someone_takes_past_the_lock_is_told_with_its_holder(
     assert taken.value.existing_id == holder
 
 
-def test_a_deadlock_is_tried_once_more(
+def test_a_deadlock_is_retried_once(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
-    """A hand that locks the field first meets a change that has locked the organization."""
+    """A statement by hand locks the field, and a change locks the organization; each needs both."""
     name = database.rpartition("/")[2]
     field = storage.fields.add(ours, a_definition())
     tries: list[RecipientField] = []
@@ -114,7 +114,7 @@ def test_a_deadlock_is_tried_once_more(
     assert storage.fields.get(ours, field.id).version == 2
 
 
-def test_a_rotation_and_the_deletion_of_its_organization_meet_without_a_deadlock(
+def test_a_rotation_and_the_deletion_of_its_organization_do_not_deadlock(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     """After a deadlock, one of the two would run again."""
@@ -140,7 +140,7 @@ def test_a_rotation_and_the_deletion_of_its_organization_meet_without_a_deadlock
 
 
 def blocked(database: str) -> bool:
-    """Does a session wait for another?"""
+    """Return whether a session waits for another."""
     return execute(
         database,
         "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database()"
@@ -149,8 +149,10 @@ def blocked(database: str) -> bool:
 
 
 @pytest.mark.parametrize("prepare", [True, False])
-def test_the_server_limits_what_a_transaction_may_hold_up(database: str, *, prepare: bool) -> None:
-    """So one process that is stuck does not keep an organization from all others.
+def test_the_server_limits_how_long_a_transaction_can_block_others(
+    database: str, *, prepare: bool
+) -> None:
+    """A stuck process must not block an organization for long.
 
     A session that others share must be as it was once the transaction is over.
     """
@@ -188,10 +190,8 @@ def test_transactions_are_read_committed_even_if_the_database_prefers_serializab
         execute(database, f"ALTER DATABASE {name} RESET ALL")
 
 
-def test_a_session_that_was_given_the_isolation_of_its_role_again_loses_nothing(
-    database: str, ours: OrganizationId
-) -> None:
-    """The server refuses writers who meet there, and the second try finds what the other stored."""
+def test_a_session_that_was_reset_loses_no_update(database: str, ours: OrganizationId) -> None:
+    """The server rejects one of two concurrent writers, whose retry reads what the other stored."""
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
     storage = PostgresStorage(database, pool_size=1)
@@ -212,7 +212,7 @@ def test_a_session_that_was_given_the_isolation_of_its_role_again_loses_nothing(
         execute(database, f"ALTER DATABASE {name} RESET ALL")
 
 
-def test_microseconds_are_cut_and_never_rounded_into_the_future(
+def test_microseconds_are_truncated_and_not_rounded_into_the_future(
     storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     definition = evolve(a_definition(), created_at=NOW + timedelta(microseconds=999))
@@ -222,7 +222,7 @@ def test_microseconds_are_cut_and_never_rounded_into_the_future(
 
 @pytest.fixture
 def elsewhere(database: str) -> Iterator[PostgresStorage]:
-    """A storage whose sessions live in another time zone and write dates in another style."""
+    """Open a storage whose sessions have another time zone and date style."""
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET TimeZone = 'Pacific/Kiritimati'")
     execute(database, f"ALTER DATABASE {name} SET DateStyle = 'German'")
@@ -269,10 +269,10 @@ def test_a_closed_storage_is_unavailable(database: str) -> None:
         storage.check()
 
 
-def test_a_revision_that_a_failover_has_lost_is_not_given_again(
+def test_a_revision_that_a_failover_has_lost_does_not_occur_again(
     storage: PostgresStorage, ours: OrganizationId
 ) -> None:
-    """Every change moves it to the present, so that counting on meets none of those lost."""
+    """Every change sets the revision to the current time at least, so none is assigned twice."""
     before = time_ns() // 1_000_000
     field = storage.fields.add(ours, a_definition())
     added = storage.fields.all(ours).revision

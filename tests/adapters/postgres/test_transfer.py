@@ -34,7 +34,7 @@ MANY = 3_000
 
 @pytest.fixture
 def fragile(server: PostgresServer) -> Iterator[str]:
-    """A migrated database on a server that may be broken."""
+    """Create a migrated database on a server that the tests break."""
     with new_database(server.url()) as url:
         migrate(url)
         yield url
@@ -45,7 +45,7 @@ def fragile(server: PostgresServer) -> Iterator[str]:
 def outage(
     request: pytest.FixtureRequest, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], None]:
-    """Break the server, or the connections to it, when this is called."""
+    """Break the server, or the connections to it, when the result is called."""
     monkeypatch.setattr(connection, "_SILENCE_SECONDS", 0.5)
     broken: Callable[[], None] = getattr(server, request.param)
     return broken
@@ -199,7 +199,7 @@ def test_two_schemas_of_one_database_are_not_identical(database: str) -> None:
 
 @pytest.fixture
 def service_url(server_url: str, database: str) -> Iterator[str]:
-    """The database, as a role that may read and write rows and nothing else."""
+    """Return the URL of the database for a role that can only read and write rows."""
     name = "transfer_service"
     execute(server_url, f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
     execute(
@@ -210,7 +210,7 @@ def service_url(server_url: str, database: str) -> Iterator[str]:
     execute(server_url, f"DROP ROLE {name}")
 
 
-def test_a_role_without_the_sequences_is_told_to_copy_as_the_owner(service_url: str) -> None:
+def test_the_error_of_a_role_without_the_sequences_names_the_owner(service_url: str) -> None:
     hint = "permission denied for sequence .* Copy as the role that owns the tables"
     with closing(PostgresStorage(service_url)) as storage:
         with pytest.raises(StorageUnavailable, match=hint):
@@ -235,7 +235,7 @@ def test_a_database_without_a_schema_gets_all_of_it(empty_database: str) -> None
         assert storage.fields.all(OURS).fields == memory.fields.all(OURS).fields
 
 
-def test_a_schema_that_is_behind_is_left_as_it_is(empty_database: str) -> None:
+def test_an_older_schema_is_not_changed(empty_database: str) -> None:
     migrate(empty_database)
     last = "(SELECT max(name) FROM schema_migrations)"
     execute(empty_database, f"DELETE FROM schema_migrations WHERE name = {last}")
@@ -244,7 +244,7 @@ def test_a_schema_that_is_behind_is_left_as_it_is(empty_database: str) -> None:
         PostgresStorage(empty_database)
 
 
-def test_a_new_schema_is_made_whole_or_not_at_all(empty_database: str) -> None:
+def test_a_new_schema_is_created_completely_or_not_at_all(empty_database: str) -> None:
     execute(empty_database, "CREATE TABLE integrations (title text)")
     with pytest.raises(StorageUnavailable, match="already exists"):
         migrate_new(empty_database)

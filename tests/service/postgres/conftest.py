@@ -1,4 +1,4 @@
-"""Service processes on a PostgreSQL that may be broken."""
+"""Service processes on a PostgreSQL server that the tests break."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...secrecy import keys_in_log
 from ..service import Transcript
 
 collect_ignore = [] if "RECIPIENT_FIELDS_TEST_FULL_DISK" in os.environ else ["test_full_disk.py"]
-"""It takes root to mount a disk that can be filled: for `make test-disk`."""
+"""Only root can mount a small disk: for `make test-disk`."""
 
 COMMAND = Path(sys.executable).with_name("recipient-fields")
 
@@ -45,7 +45,7 @@ def database(server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def core(database: str) -> Iterator[Core]:
-    """The use cases on the same database, in this process."""
+    """Create the use cases on the same database, in this process."""
     core = open_core(database)
     yield core
     core.storage.close()
@@ -64,7 +64,7 @@ def key(core: Core, acme: Organization) -> str:
 
 @pytest.fixture
 def serve(database: str) -> Iterator[Callable[[], str]]:
-    """Starts a service process on the database and tells where it answers."""
+    """Return a function that starts a service on the database and returns its URL."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(serving(database))
 
@@ -81,14 +81,14 @@ def serving(database: str) -> Iterator[str]:
         first_line = process.stderr.readline().decode()
         match = re.search(r'http://[^\s"]+', first_line)
         assert match is not None, first_line + process.stderr.read().decode()
-        told = Transcript(process.stderr)
+        log = Transcript(process.stderr)
         try:
             yield match[0]
         finally:
             process.terminate()
             process.wait(timeout=20)
-            told.join()
+            log.join()
     assert process.returncode == 0
-    assert "Traceback" not in told.text
-    assert "s3cret" not in told.text
-    assert keys_in_log(told.text) == []
+    assert "Traceback" not in log.text
+    assert "s3cret" not in log.text
+    assert keys_in_log(log.text) == []

@@ -1,4 +1,4 @@
-"""HTTP requests that go on while something breaks, and what was answered."""
+"""HTTP requests while a test breaks PostgreSQL, and their responses."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 
 @frozen
-class Answer:
-    """One answer: when it was asked for, how long it took, its status and Retry-After."""
+class Response:
+    """One response: when its request began, how long it took, its status and Retry-After."""
 
     method: str
     began: float
@@ -36,7 +36,7 @@ class HttpLoad:
     """Two clients that list and two that create, until the block ends."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.answers: list[Answer] = []
+        self.responses: list[Response] = []
         self.acknowledged: set[str] = set()
         self._address = urlsplit(url).netloc
         self._key = key
@@ -49,7 +49,7 @@ class HttpLoad:
         for thread in self._threads:
             thread.start()
         sleep(0.5)
-        assert {answer.status for answer in self.answers} == {200, 201}
+        assert {response.status for response in self.responses} == {200, 201}
         return self
 
     def __exit__(
@@ -63,26 +63,28 @@ class HttpLoad:
             thread.join()
 
     def require_an_outage_of_503s(self, *, within: float = LONGEST_ANSWER) -> None:
-        """No 500, no 401, no response later than that, and every 503 says when to retry."""
-        assert {answer.status for answer in self.answers} <= {200, 201, 503}
-        assert all(answer.retry_after for answer in self.answers if answer.status == 503)
-        slowest = max(answer.seconds for answer in self.answers)
-        _log.info("slowest answer %.2f s", slowest)
+        """Check that there was no 500, no 401, no late response, and no 503 without Retry-After."""
+        assert {response.status for response in self.responses} <= {200, 201, 503}
+        assert all(response.retry_after for response in self.responses if response.status == 503)
+        slowest = max(response.seconds for response in self.responses)
+        _log.info("slowest response %.2f s", slowest)
         assert slowest < within
 
     def require_quick_refusals_between(self, begin: float, end: float, *, within: float) -> None:
-        """What was asked for then was refused, and no refusal took longer."""
-        refused = [answer for answer in self.answers if begin < answer.began < end]
-        assert {answer.status for answer in refused} == {503}
-        assert max(answer.seconds for answer in refused) < within
+        """Check that requests in that time were rejected, each within that limit."""
+        refused = [response for response in self.responses if begin < response.began < end]
+        assert {response.status for response in refused} == {503}
+        assert max(response.seconds for response in refused) < within
 
     def require_service_since(self, accepting: float) -> None:
-        """What was asked for 1.5 s or later after the server accepted again went well."""
+        """Check that requests 1.5 s or more after the server's return succeeded."""
         ends = {
             method: min(
-                answer.began + answer.seconds
-                for answer in self.answers
-                if answer.method == method and answer.status < 300 and answer.began > accepting
+                response.began + response.seconds
+                for response in self.responses
+                if response.method == method
+                and response.status < 300
+                and response.began > accepting
             )
             for method in ("GET", "POST")
         }
@@ -90,13 +92,16 @@ class HttpLoad:
             "first read %.2f s, first write %.2f s after the return",
             *(ends[method] - accepting for method in ("GET", "POST")),
         )
-        late = [answer for answer in self.answers if answer.began > accepting + 1.5]
-        assert {(answer.method, answer.status) for answer in late} == {("GET", 200), ("POST", 201)}
+        late = [response for response in self.responses if response.began > accepting + 1.5]
+        assert {(response.method, response.status) for response in late} == {
+            ("GET", 200),
+            ("POST", 201),
+        }
 
     def require_nothing_lost(self) -> None:
-        """Every acknowledged field is there, and none twice."""
+        """Check that every acknowledged field is stored, and none twice."""
         connection = http.client.HTTPConnection(self._address, timeout=10)
-        _, content = self._ask(connection, "GET", None)
+        _, content = self._send(connection, "GET", None)
         keys = [field["key"] for field in json.loads(content)["recipient_fields"]]
         connection.close()
         assert len(set(keys)) == len(keys)
@@ -107,16 +112,16 @@ class HttpLoad:
         while not self._ending.is_set():
             key = f"field_{next(self._numbers)}" if method == "POST" else None
             began = monotonic()
-            response, _ = self._ask(connection, method, key)
+            response, _ = self._send(connection, method, key)
             seconds = monotonic() - began
             retry_after = response.getheader("Retry-After")
-            self.answers.append(Answer(method, began, seconds, response.status, retry_after))
+            self.responses.append(Response(method, began, seconds, response.status, retry_after))
             if key is not None and response.status == 201:
                 self.acknowledged.add(key)
             sleep(0.05 if response.status == 503 else 0.005)
         connection.close()
 
-    def _ask(
+    def _send(
         self, connection: http.client.HTTPConnection, method: str, key: str | None
     ) -> tuple[http.client.HTTPResponse, bytes]:
         headers = {"Authorization": f"Bearer {self._key}"}

@@ -1,4 +1,4 @@
-"""A network between a service and its PostgreSQL that can be made to fail."""
+"""A proxy between a service and its PostgreSQL that simulates a failing network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ATTACH_FILTER, _DETACH_FILTER = 26, 27
 """Options of Linux, which Python does not name."""
 _STEP = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
 _KEEP_NOTHING = struct.pack("HP", 1, ctypes.addressof(_STEP))
-"""A packet filter of one step, which returns how many bytes of a packet are kept."""
+"""A packet filter with one instruction, which returns how many bytes of a packet are kept."""
 _RESET = bytes([1, 0, 0, 0, 0, 0, 0, 0])
 """SO_LINGER with no time to linger: closing resets the connection."""
 
@@ -33,7 +33,7 @@ class Pair:
     server: socket.socket
 
     def end(self) -> None:
-        """Close both, so that a thread that waits for either goes on as well."""
+        """Close both, which also ends the waits of threads for either."""
         for side in (self.client, self.server):
             with suppress(OSError):
                 side.shutdown(socket.SHUT_RDWR)
@@ -41,10 +41,10 @@ class Pair:
 
 
 class Proxy:
-    """Listens on a port of its own, and passes on what comes until it is told otherwise."""
+    """Listens on a port of its own, and forwards data in both directions."""
 
     def __init__(self, port: int) -> None:
-        """`port`: the server's."""
+        """Forward to this port of the server."""
         self.latency = 0.0
         """Seconds that each packet takes, in either direction."""
         self._server = ("127.0.0.1", port)
@@ -83,8 +83,8 @@ class Proxy:
             pump.join()
 
     @contextmanager
-    def swallowing(self) -> Iterator[None]:
-        """While the block runs every packet is lost, those that ask for a connection too.
+    def dropping_packets(self) -> Iterator[None]:
+        """Drop every packet during the block, those of new connections too.
 
         What comes is dropped before the system could acknowledge it, and nothing is passed on.
         """

@@ -1,4 +1,4 @@
-"""More clients than threads while PostgreSQL fails: everyone else is still served in time.
+"""More clients than threads while PostgreSQL fails: other requests get responses in time.
 
 Figures are logged: `pytest --log-cli-level=INFO`. RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS says how
 long an outage lasts.
@@ -89,7 +89,7 @@ class Crowd:
                 thread.join()
 
     def between(self, begin: float, end: float, *kinds: str) -> list[Response]:
-        """The responses to requests of these kinds, or of all, that began in that time."""
+        """Return the responses to requests of these kinds, or of all, that began in that time."""
         return [
             each
             for each in self.responses
@@ -111,7 +111,7 @@ class Crowd:
 
 
 def figures(responses: list[Response]) -> tuple[int, float, float, float]:
-    """How many, and their median, 95th percentile and maximum in seconds."""
+    """Return their number, median, 95th percentile and maximum in seconds."""
     seconds = sorted(each.seconds for each in responses)
     return len(seconds), seconds[len(seconds) // 2], seconds[len(seconds) * 95 // 100], seconds[-1]
 
@@ -131,7 +131,7 @@ def service(database: str) -> Iterator[Service]:
     [(stop, PostgresServer.start), (PostgresServer.freeze, PostgresServer.thaw)],
     ids=["stopped", "frozen"],
 )
-def test_an_outage_is_known_within_a_second_and_then_costs_nobody_a_wait(
+def test_an_outage_is_detected_within_a_second_and_requests_are_then_rejected_at_once(
     server: PostgresServer,
     service: Service,
     key: str,
@@ -185,7 +185,7 @@ def test_an_outage_is_known_within_a_second_and_then_costs_nobody_a_wait(
 
 
 def require_two_lines(service: Service) -> None:
-    """The log has one line when the outage begins and one when it ends.
+    """Check that the log has one line for the begin of the outage and one for its end.
 
     Beyond that it warns of requests that failed before the outage was known, and of nothing else.
     """
@@ -207,12 +207,12 @@ def require_two_lines(service: Service) -> None:
 
 @pytest.fixture
 def others_key(core: Core) -> str:
-    """A key of another organization."""
+    """Create a key of another organization."""
     other = core.administration.create_organization("Other")
     return core.administration.issue_key(other.id, name="Test").plain.reveal()
 
 
-def test_an_organization_that_is_locked_slows_no_read_of_another(
+def test_a_locked_organization_delays_no_read_of_another(
     service: Service, database: str, acme: Organization, key: str, others_key: str
 ) -> None:
     assert service.client(others_key).create(name="City").status == 201

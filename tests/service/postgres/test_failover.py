@@ -1,4 +1,4 @@
-"""Two servers with synchronous replication: one is lost, and nothing that was acknowledged is.
+"""Failover between two servers with synchronous replication: no acknowledged write is lost.
 
 Figures are logged: `pytest --log-cli-level=INFO`. With RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS more
 clients also write than the service has threads.
@@ -40,7 +40,7 @@ GIVES_UP = 30.0
 FIRST_WRITE = 3.0
 """The most seconds from a promotion to the first write."""
 CROWDS = [THREADS - 2]
-"""How many write while the standby is gone."""
+"""The numbers of clients that write while the standby is stopped."""
 if "RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS" in os.environ:
     CROWDS.append(3 * POOL)
 
@@ -48,8 +48,8 @@ _log = logging.getLogger(__name__)
 
 
 @frozen
-class Asked:
-    """One request: when it began and ended, and its answer's status."""
+class Request:
+    """One request: when it began and ended, and the status of its response."""
 
     began: float
     ended: float
@@ -62,10 +62,10 @@ class Asked:
 
 @define
 class Writer:
-    """Creates one field after the other and changes each, repeating whatever is answered 503."""
+    """Creates one field after the other, changes each, and retries after a 503."""
 
     client: Client
-    asked: list[Asked] = Factory(list)
+    requests: list[Request] = Factory(list)
     acknowledged: list[dict[str, Any]] = Factory(list)
 
     def write_until(self, ending: Event) -> None:
@@ -77,26 +77,26 @@ class Writer:
             assert changed.status == 200, changed.body
             self.acknowledged.append(changed.document["recipient_field"])
 
-    def _acknowledged(self, ask: Callable[[], Answer]) -> Answer:
-        """The first answer that is no 503. A create may have happened only if one came before."""
+    def _acknowledged(self, send: Callable[[], Answer]) -> Answer:
+        """Return the first response that is not 503. A 409 must follow a 503."""
         began = monotonic()
         may_have_happened = False
         while monotonic() < began + GIVES_UP:
-            answer = self._answered(ask)
+            response = self._send(send)
             sleep(PAUSE)
-            if answer.status != 503:
-                assert answer.status in {200, 201, 409}, answer.body
-                assert answer.status != 409 or may_have_happened
-                return answer
-            assert "Retry-After" in answer.headers
+            if response.status != 503:
+                assert response.status in {200, 201, 409}, response.body
+                assert response.status != 409 or may_have_happened
+                return response
+            assert "Retry-After" in response.headers
             may_have_happened = True
         raise AssertionError("The service has not come back.")
 
-    def _answered(self, ask: Callable[[], Answer]) -> Answer:
+    def _send(self, send: Callable[[], Answer]) -> Answer:
         began = monotonic()
-        answer = ask()
-        self.asked.append(Asked(began, monotonic(), answer.status))
-        return answer
+        response = send()
+        self.requests.append(Request(began, monotonic(), response.status))
+        return response
 
 
 def _id(created: Answer) -> int:
@@ -108,7 +108,7 @@ def _id(created: Answer) -> int:
 
 @contextmanager
 def writing(clients: list[Client]) -> Iterator[list[Writer]]:
-    """Each client writes, until the block ends and what it has begun is acknowledged."""
+    """Let each client write until the block ends and its last write is acknowledged."""
     ending = Event()
     writers = [Writer(client) for client in clients]
     with ThreadPoolExecutor(len(writers)) as pool:
@@ -124,19 +124,19 @@ def writing(clients: list[Client]) -> Iterator[list[Writer]]:
 
 @frozen
 class Pair:
-    """A primary, and the standby without which it acknowledges nothing."""
+    """A primary, and its synchronous standby."""
 
     primary: PostgresServer
     standby: PostgresServer
 
     @property
     def url(self) -> str:
-        """Of the one that accepts writes."""
+        """Return the URL of the server that accepts writes."""
         hosts = ",".join(f"127.0.0.1:{server.port}" for server in (self.primary, self.standby))
         return f"postgresql://postgres:{PASSWORD}@{hosts}/postgres?target_session_attrs=read-write"
 
     def new_keys(self, number: int) -> list[str]:
-        """Keys of as many organizations, so that no writer waits for another."""
+        """Return keys of that many organizations, so that no writer waits for another."""
         core = open_core(self.url)
         names = [f"Organization {n}" for n in range(number)]
         organizations = [core.administration.create_organization(name) for name in names]
@@ -159,23 +159,25 @@ def pair() -> Iterator[Pair]:
 
 
 def require_nothing_lost_or_doubled(writers: list[Writer]) -> None:
-    """What is stored is exactly what was acknowledged, and no answer came too late."""
+    """Check that exactly the acknowledged fields are stored, and that no response was late."""
     for writer in writers:
         assert writer.client.fields() == writer.acknowledged
-        assert max(asked.seconds for asked in writer.asked) < LONGEST_ANSWER
+        assert max(request.seconds for request in writer.requests) < LONGEST_ANSWER
 
 
-def all_asked(writers: list[Writer]) -> list[Asked]:
-    return sorted((asked for writer in writers for asked in writer.asked), key=attrgetter("ended"))
+def all_requests(writers: list[Writer]) -> list[Request]:
+    return sorted(
+        (request for writer in writers for request in writer.requests), key=attrgetter("ended")
+    )
 
 
-def acknowledged_since(begin: float, writers: list[Writer]) -> list[Asked]:
-    """The writes that succeeded, by their end."""
-    return [each for each in all_asked(writers) if each.began > begin and each.status < 300]
+def acknowledged_since(begin: float, writers: list[Writer]) -> list[Request]:
+    """Return the writes that succeeded, by their end."""
+    return [each for each in all_requests(writers) if each.began > begin and each.status < 300]
 
 
 @pytest.mark.parametrize("lose", [PostgresServer.kill_everything, PostgresServer.freeze])
-def test_a_failover_loses_nothing_that_was_acknowledged(
+def test_a_failover_loses_no_acknowledged_write(
     pair: Pair, lose: Callable[[PostgresServer], None]
 ) -> None:
     keys = pair.new_keys(THREADS)
@@ -192,21 +194,21 @@ def test_a_failover_loses_nothing_that_was_acknowledged(
             sleep(1)
         require_nothing_lost_or_doubled(writers)
 
-    asked = all_asked(writers)
+    requests = all_requests(writers)
     first = acknowledged_since(lost, writers)[0].ended
     _log.info(
         "%s: first write %.2f s after the promotion and %.2f s after the loss;"
         " of %d requests %d were 503, %d had happened before, the slowest took %.2f s;"
         " %d fields acknowledged, 0 lost",
-        *(lose.__name__, first - promoted, first - lost, len(asked)),
-        *(sum(each.status == status for each in asked) for status in (503, 409)),
-        max(each.seconds for each in asked),
+        *(lose.__name__, first - promoted, first - lost, len(requests)),
+        *(sum(each.status == status for each in requests) for status in (503, 409)),
+        max(each.seconds for each in requests),
         sum(len(writer.acknowledged) for writer in writers),
     )
 
 
 @pytest.mark.parametrize("crowd", CROWDS)
-def test_a_primary_without_its_standby_serves_reads_and_is_not_used_up(
+def test_a_primary_without_its_standby_serves_reads_and_is_not_exhausted(
     pair: Pair, crowd: int
 ) -> None:
     *keys, key = pair.new_keys(crowd + 1)
@@ -224,9 +226,9 @@ def test_a_primary_without_its_standby_serves_reads_and_is_not_used_up(
             eventually(lambda: acknowledged_since(back, writers), within=1.5)
         require_nothing_lost_or_doubled(writers)
 
-    during = [each for each in all_asked(writers) if gone < each.ended < returning]
+    during = [each for each in all_requests(writers) if gone < each.ended < returning]
     _log.info(
-        "%d writers: slowest answer %.2f s, slowest read %.2f s, at most %d sessions stuck",
+        "%d writers: slowest response %.2f s, slowest read %.2f s, at most %d sessions stuck",
         *(crowd, max(each.seconds for each in during), max(each.seconds for each in reads)),
         max(stuck),
     )
@@ -238,14 +240,14 @@ def test_a_primary_without_its_standby_serves_reads_and_is_not_used_up(
 
 def while_it_is_gone(
     primary: PostgresServer, reader: Client, *, until: float
-) -> tuple[list[int], list[Asked]]:
-    """How many of the service's sessions were stuck from time to time, and reads meanwhile."""
+) -> tuple[list[int], list[Request]]:
+    """Return samples of the number of waiting sessions, and reads at the same time."""
     stuck, reads = [], []
     with psycopg.connect(primary.url(), autocommit=True) as connection:
         while monotonic() < until:
             began = monotonic()
             status = reader("GET", FIELDS).status
-            reads.append(Asked(began, monotonic(), status))
+            reads.append(Request(began, monotonic(), status))
             waiting = connection.execute(
                 "SELECT pid FROM pg_stat_activity WHERE application_name = 'recipient-fields'"
                 " AND wait_event_type IN ('IPC', 'Lock')"
@@ -255,14 +257,14 @@ def while_it_is_gone(
     return stuck, reads
 
 
-def test_a_key_that_was_not_used_for_long_makes_no_answer_late(pair: Pair) -> None:
-    """Its use is to be noted, which is a write as well."""
+def test_recording_the_use_of_a_key_delays_no_response(pair: Pair) -> None:
+    """The service records the use of the key, which is a write."""
     (key,) = pair.new_keys(1)
     with serving(pair.url) as url:
         pair.standby.stop("immediate")
         began = monotonic()
-        answer = Client(url, key).create(name="City")
+        response = Client(url, key).create(name="City")
         seconds = monotonic() - began
         _log.info("503 after %.2f s", seconds)
-        assert answer.status == 503
+        assert response.status == 503
         assert seconds < LONGEST_ANSWER

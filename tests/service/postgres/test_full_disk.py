@@ -1,4 +1,4 @@
-"""A PostgreSQL whose disk is full. It takes root to mount a small one: see `make test-disk`."""
+"""PostgreSQL with a full disk. Only root can mount a small one: use `make test-disk`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USER = pwd.getpwnam("nobody")
 
 @contextmanager
 def small_disk(folder: Path, mebibytes: int) -> Iterator[None]:
-    """A disk of that size at the folder, which is the server's."""
+    """Mount a disk of that size at the folder of the server."""
     folder.mkdir()
     options = f"size={mebibytes}m,mode=0700,uid={USER.pw_uid},gid={USER.pw_gid}"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
@@ -39,7 +39,7 @@ def small_disk(folder: Path, mebibytes: int) -> Iterator[None]:
 
 
 def fill(disk: Path) -> Path:
-    """A file that leaves no room for any other."""
+    """Create a file that fills the disk."""
     filler = disk / "filler"
     with suppress(OSError), filler.open("wb", buffering=0) as file:
         while file.write(b"x" * 4096):
@@ -56,7 +56,7 @@ def new_key(database: str) -> str:
     return key
 
 
-def test_writes_are_503_and_reads_go_on_until_there_is_room_for_the_tables(
+def test_writes_are_503_and_reads_succeed_until_there_is_room_for_the_tables(
     server: PostgresServer,
 ) -> None:
     disk = server.folder / "small"
@@ -70,12 +70,12 @@ def test_writes_are_503_and_reads_go_on_until_there_is_room_for_the_tables(
                 filler = fill(disk)
                 for number in range(40):
                     code = token_hex(4_000)
-                    answer = client.create(name=f"n{number}", custom_insertion_code=code)
-                    if answer.status == 201:
-                        acknowledged.append(answer.document["recipient_field"])
+                    response = client.create(name=f"n{number}", custom_insertion_code=code)
+                    if response.status == 201:
+                        acknowledged.append(response.document["recipient_field"])
                         continue
-                    assert (answer.status, answer.code) == (503, "service_unavailable")
-                    assert "Retry-After" in answer.headers
+                    assert (response.status, response.code) == (503, "service_unavailable")
+                    assert "Retry-After" in response.headers
                     assert client.fields() == acknowledged
                     assert client("GET", "/readyz").status == 200
                 assert len(acknowledged) < 40
@@ -86,7 +86,7 @@ def test_writes_are_503_and_reads_go_on_until_there_is_room_for_the_tables(
         execute(server.url(), "DROP TABLESPACE small")
 
 
-def test_a_server_that_ends_as_its_log_has_no_room_is_an_outage_like_others(
+def test_a_server_that_stops_because_its_wal_has_no_room_is_an_outage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -115,13 +115,13 @@ def require_an_outage_like_others(server: PostgresServer, disk: Path) -> None:
             accepting = monotonic()
             sleep(2.5)
         load.require_an_outage_of_503s()
-        assert 503 in {answer.status for answer in load.answers}
+        assert 503 in {response.status for response in load.responses}
         load.require_service_since(accepting)
         load.require_nothing_lost()
 
 
 def logs(server: PostgresServer) -> bool:
-    """Could the server begin one more file of its write-ahead log?"""
+    """Return whether there is room for one more file of the write-ahead log."""
     try:
         execute(server.url(), "SELECT pg_logical_emit_message(true, 'x', 'x'), pg_switch_wal()")
     except psycopg.Error:

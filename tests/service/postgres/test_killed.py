@@ -17,7 +17,7 @@ __all__ = ["test_every_acknowledged_write_is_there_after_a_kill_and_none_twice"]
 
 @pytest.fixture
 def start(database: str) -> Iterator[Callable[[], Service]]:
-    """Starts a service on the database; it is killed in the end."""
+    """Start a service on the database, and kill it at the end."""
     with ExitStack() as services:
 
         def started() -> Service:

@@ -1,4 +1,4 @@
-"""What clients see while the network between the service and PostgreSQL fails.
+"""Responses while the network between the service and PostgreSQL fails.
 
 RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS says how long an outage lasts.
 """
@@ -38,17 +38,17 @@ def proxy(server: PostgresServer) -> Iterator[Proxy]:
 
 @pytest.fixture
 def url(proxy: Proxy, database: str) -> Iterator[str]:
-    """Of a service that reaches the database through the proxy."""
+    """Start a service that reaches the database through the proxy, and return its URL."""
     port = str(urlsplit(database).port)
     with serving(database.replace(f":{port}/", f":{proxy.port}/")) as url:
         yield url
 
 
-def test_a_network_that_swallows_everything_makes_no_answer_late(
+def test_responses_are_in_time_when_the_network_drops_every_packet(
     proxy: Proxy, url: str, key: str
 ) -> None:
     with HttpLoad(url, key) as load:
-        with proxy.swallowing():
+        with proxy.dropping_packets():
             lost = monotonic()
             with pytest.raises(TimeoutError):
                 socket.create_connection(("127.0.0.1", proxy.port), timeout=0.5)
@@ -61,7 +61,7 @@ def test_a_network_that_swallows_everything_makes_no_answer_late(
     load.require_nothing_lost()
 
 
-def test_connections_that_are_reset_cost_what_was_under_way_at_most(
+def test_a_reset_connection_fails_at_most_the_requests_in_flight(
     proxy: Proxy, url: str, key: str
 ) -> None:
     with HttpLoad(url, key) as load:
@@ -75,34 +75,34 @@ def test_connections_that_are_reset_cost_what_was_under_way_at_most(
     load.require_nothing_lost()
 
 
-def test_a_slow_network_makes_answers_slow_and_fails_none(proxy: Proxy, url: str, key: str) -> None:
+def test_a_slow_network_fails_no_request(proxy: Proxy, url: str, key: str) -> None:
     with HttpLoad(url, key) as load:
         proxy.latency = 0.1  # There and back: 200 ms.
         slow = monotonic()
         sleep(3)
         proxy.latency = 0.0
     load.require_service_since(slow - 1.5)
-    assert 0.2 < max(answer.seconds for answer in load.answers) < 2
+    assert 0.2 < max(response.seconds for response in load.responses) < 2
     load.require_nothing_lost()
 
 
-def test_a_key_that_is_revoked_while_the_service_is_cut_off_is_401_once_it_is_not(
+def test_a_key_revoked_during_a_network_outage_is_rejected_after_it(
     proxy: Proxy, url: str, core: Core, acme: Organization, key: str
 ) -> None:
     client = Client(url, key)
     client.fields()
     (stored,) = core.administration.list_keys(acme.id)
-    with proxy.swallowing():
+    with proxy.dropping_packets():
         core.administration.revoke_key(acme.id, stored.id)
         began = monotonic()
         while monotonic() < began + OUTAGE_SECONDS:
-            answer = client("GET", FIELDS)
-            assert (answer.status, answer.code) == (503, "api_key_validation_unavailable")
-    answers: list[int] = []
+            response = client("GET", FIELDS)
+            assert (response.status, response.code) == (503, "api_key_validation_unavailable")
+    statuses: list[int] = []
 
-    def answered() -> bool:
-        answers.append(client("GET", FIELDS).status)
-        return answers[-1] != 503
+    def responds() -> bool:
+        statuses.append(client("GET", FIELDS).status)
+        return statuses[-1] != 503
 
-    eventually(answered, within=5)
-    assert answers[-1] == 401
+    eventually(responds, within=5)
+    assert statuses[-1] == 401

@@ -1,4 +1,4 @@
-"""What clients see while PostgreSQL is down, and how soon it is over.
+"""Responses while PostgreSQL is down, and the recovery.
 
 RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS says how long an outage lasts.
 """
@@ -35,7 +35,7 @@ def restart_immediately(server: PostgresServer) -> None:
 
 
 def kill_a_backend(server: PostgresServer) -> None:
-    """The postmaster then ends all others and recovers."""
+    """Kill one session, so that the postmaster ends all others and recovers."""
     server.kill_a_backend()
 
 
@@ -62,7 +62,7 @@ def freeze(server: PostgresServer) -> None:
         freeze,
     ],
 )
-def test_clients_are_told_to_retry_and_lose_nothing(
+def test_clients_get_503_with_retry_after_and_lose_nothing(
     server: PostgresServer,
     serve: Callable[[], str],
     key: str,
@@ -79,7 +79,7 @@ def test_clients_are_told_to_retry_and_lose_nothing(
 
 
 @pytest.mark.parametrize(
-    ("lock", "answered"),
+    ("lock", "expected"),
     [
         ("SELECT FROM organizations FOR UPDATE", {("GET", 200), ("POST", 503)}),
         # A list is read from the table only where its catalog has changed since.
@@ -88,8 +88,8 @@ def test_clients_are_told_to_retry_and_lose_nothing(
     ],
     ids=["a row", "a table", "the keys"],
 )
-def test_what_someone_locks_is_503_in_time_and_leaves_no_session_stuck(
-    serve: Callable[[], str], database: str, key: str, lock: str, answered: set[tuple[str, int]]
+def test_a_lock_causes_503_in_time_and_leaves_no_session_waiting(
+    serve: Callable[[], str], database: str, key: str, lock: str, expected: set[tuple[str, int]]
 ) -> None:
     with psycopg.connect(database) as locker:
         with HttpLoad(serve(), key) as load:
@@ -98,14 +98,16 @@ def test_what_someone_locks_is_503_in_time_and_leaves_no_session_stuck(
             sleep(3)
         eventually(lambda: not _stuck(database), within=1)
     load.require_an_outage_of_503s()
-    during = {(answer.method, answer.status) for answer in load.answers if answer.began > locked}
+    during = {
+        (response.method, response.status) for response in load.responses if response.began > locked
+    }
     assert ("POST", 503) in during
-    assert during <= answered
+    assert during <= expected
     load.require_nothing_lost()
 
 
 def _stuck(database: str) -> list[tuple[object, ...]]:
-    """The service's sessions that wait for what others hold."""
+    """Return the sessions of the service that wait for a lock."""
     return execute(
         database,
         "SELECT pid FROM pg_stat_activity WHERE application_name = 'recipient-fields'"

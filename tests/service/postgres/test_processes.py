@@ -38,7 +38,7 @@ def ask(
     return answer
 
 
-def test_a_key_revoked_through_one_is_refused_by_the_other_at_its_next_request(
+def test_a_key_revoked_through_one_process_is_rejected_by_the_other(
     serve: Callable[[], str], core: Core, acme: Organization, database: str, key: str
 ) -> None:
     one, other = serve(), serve()
@@ -55,7 +55,7 @@ def test_a_key_revoked_through_one_is_refused_by_the_other_at_its_next_request(
     assert ask(one, key)[0] == ask(other, key)[0] == 401
 
 
-def test_each_sees_at_once_what_the_other_wrote(serve: Callable[[], str], key: str) -> None:
+def test_each_process_reads_what_the_other_wrote(serve: Callable[[], str], key: str) -> None:
     one, other = serve(), serve()
     for number in range(10):
         writer, reader = (one, other) if number % 2 else (other, one)
@@ -119,9 +119,9 @@ def test_neither_the_process_list_nor_the_log_shows_the_password(
         first = process.stderr.readline()
         shown = psutil.Process(process.pid).cmdline()
         process.terminate()
-        told = first + process.stderr.read()
+        log = first + process.stderr.read()
     assert "answers at" in first
     assert json.loads(first)["storage"] == "postgresql"
-    assert PASSWORD not in told
+    assert PASSWORD not in log
     assert "recipient-fields serve" in " ".join(shown)
     assert PASSWORD not in " ".join(shown)

@@ -1,4 +1,4 @@
-"""A PostgreSQL that does not let the service in: at its start, and while it runs."""
+"""A PostgreSQL server that rejects the service, at its start and later."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROLE = "refused"
 
 @pytest.fixture
 def role_url(server: PostgresServer, database: str) -> Iterator[str]:
-    """The database for a role of its own, which may touch every row."""
+    """Return the URL of the database for a role with access to every row."""
     execute(server.url(), f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
     execute(server.url(), f"GRANT pg_read_all_data, pg_write_all_data TO {ROLE}")
     yield database.replace("//postgres:", f"//{ROLE}:")
@@ -40,7 +40,7 @@ def refusal(url: str) -> str:
     return Script(url)("serve", "--listen", "127.0.0.1:0").failure()
 
 
-def test_a_service_that_is_not_let_in_says_so_on_one_line_and_does_not_start(
+def test_a_service_that_can_not_connect_reports_it_on_one_line_and_exits(
     server: PostgresServer, database: str
 ) -> None:
     with new_database(server.url()) as empty, ExitStack() as taken:
@@ -62,7 +62,7 @@ def test_a_service_that_is_not_let_in_says_so_on_one_line_and_does_not_start(
     ],
     ids=["password", "too many connections", "no tables", "no database"],
 )
-def test_a_service_that_is_no_longer_let_in_answers_503_until_it_is(
+def test_a_service_that_can_no_longer_connect_responds_503_until_it_can(
     server: PostgresServer, database: str, role_url: str, key: str, broken: str, mended: str
 ) -> None:
     def alter(what: str) -> None:
