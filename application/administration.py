@@ -23,43 +23,52 @@ from recipient_fields.domain import (
 )
 
 from .clock import system_clock
-from .identifiers import checks_identifiers
+from .identifiers import require_ids
 from .ports import ApiKeyRepository, Clock, OrganizationRepository
 
 AUDIT = "recipient_fields.audit"
-"""The logger of each API key that is created, rotated or revoked, and of each organization that is
-deleted with its keys. No record contains a key."""
+"""The name of the audit logger.
+
+It logs the creation, rotation and revocation of API keys, and the deletion of organizations. No
+record contains a key.
+"""
 
 _audit = logging.getLogger(AUDIT)
 
 
 @frozen
 class IssuedKey:
-    """A stored API key and the full key, whose text `plain.reveal()` returns this one time."""
+    """A new API key. `plain.reveal()` returns its full text, which is not stored."""
 
     api_key: ApiKey
     plain: PlainKey
 
 
-@checks_identifiers
 @frozen(kw_only=True)
 class AdministrationService:
-    """What administrators do beside editing fields. Every method can raise StorageUnavailable."""
+    """The use cases of organizations and API keys.
+
+    Every method raises StorageUnavailable if the storage fails or does not respond in time.
+    """
 
     organizations: OrganizationRepository
     api_keys: ApiKeyRepository
     clock: Clock = system_clock
 
     def create_organization(self, name: str) -> Organization:
-        """Make an organization with an empty catalog. InvalidOrganization."""
+        """Create an organization without fields.
+
+        Raises: InvalidOrganization if the name is not one line of 1 to 255 characters.
+        """
         return self.organizations.add(name, self.clock())
 
     def list_organizations(self) -> tuple[Organization, ...]:
-        """Every organization by ascending id."""
+        """Return all organizations by ascending id."""
         return self.organizations.all()
 
     def get_organization(self, organization_id: OrganizationId) -> Organization:
         """Return the organization. Raises: OrganizationNotFound if it does not exist."""
+        require_ids(organization_id=organization_id)
         return self.organizations.get(organization_id)
 
     def rename_organization(self, organization_id: OrganizationId, name: str) -> Organization:
@@ -68,6 +77,7 @@ class AdministrationService:
         Raises: InvalidOrganization if the name is not one line of 1 to 255 characters,
         OrganizationNotFound if the organization does not exist.
         """
+        require_ids(organization_id=organization_id)
         return self.organizations.rename(organization_id, name)
 
     def delete_organization(
@@ -75,10 +85,11 @@ class AdministrationService:
     ) -> OrganizationContents:
         """Delete an organization with all its fields, API keys and integrations.
 
-        Return how many of each were deleted. Its API keys are unknown from the next request on.
+        Return how many of each were deleted. From then on, its API keys are unknown.
         Raises: OrganizationNotFound if it does not exist, OrganizationChanged if `expected` is
-        given and the contents differ from it.
+        passed and differs from the contents.
         """
+        require_ids(organization_id=organization_id)
 
         def check(contents: OrganizationContents) -> None:
             if expected is not None and contents != expected:
@@ -96,10 +107,12 @@ class AdministrationService:
         access: Access = Access.READ_WRITE,
         lifetime: timedelta | None = DEFAULT_LIFETIME,
     ) -> IssuedKey:
-        """Make a key that lives for `lifetime`; None: for ever.
+        """Create an API key that is valid for `lifetime`. With None, it does not expire.
 
-        InvalidApiKey, OrganizationNotFound.
+        Raises: InvalidApiKey if the name is not one line of 1 to 100 characters or the lifetime is
+        not 1 second to 366 days, OrganizationNotFound if the organization does not exist.
         """
+        require_ids(organization_id=organization_id)
         plain = PlainKey.generate()
         grant = grant_key(
             plain, organization_id, name=name, access=access, lifetime=lifetime, at=self.clock()
@@ -109,18 +122,24 @@ class AdministrationService:
         return IssuedKey(key, plain)
 
     def list_keys(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
-        """The organization's keys by ascending id, whatever their state. OrganizationNotFound."""
+        """Return the organization's keys by ascending id, including expired and revoked ones.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
         return self.api_keys.all(organization_id)
 
     def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
         """Return the key. Raises: ApiKeyNotFound if the organization has no such key."""
+        require_ids(organization_id=organization_id, key_id=key_id)
         return self.api_keys.get(organization_id, key_id)
 
     def revoke_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
-        """End a key; revoking it twice changes nothing.
+        """Revoke a key. If it is revoked already, nothing changes.
 
         Raises: ApiKeyNotFound if the organization has no such key.
         """
+        require_ids(organization_id=organization_id, key_id=key_id)
         at = self.clock()
         key = self.api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
@@ -139,6 +158,7 @@ class AdministrationService:
         Raises: InvalidApiKey if `grace` is not 0 to 7 days, ApiKeyNotFound if the organization has
         no such key, ApiKeyNotActive if the key is expired or revoked.
         """
+        require_ids(organization_id=organization_id, key_id=key_id)
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:

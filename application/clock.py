@@ -1,4 +1,4 @@
-"""The clock of the system that the process runs on."""
+"""The system clock."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from recipient_fields.domain import whole_milliseconds
 
 
 def system_clock() -> datetime:
-    """Now, as a Clock tells it."""
+    """Return the current time in UTC, in whole milliseconds."""
     return whole_milliseconds(datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""All use cases over one storage, for whoever embeds them or serves them."""
+"""All application services for one storage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
 
 @frozen
 class Core:
-    """The use cases over one storage, and what tells who asks for them."""
+    """The application services for one storage, and their key validator."""
 
     storage: Storage
     fields: RecipientFieldService
@@ -31,10 +31,10 @@ class Core:
         field_limit: int = DEFAULT_FIELD_LIMIT,
         validator: KeyValidator | None = None,
     ) -> Core:
-        """The use cases over that storage, which stays its owner's to close.
+        """Return the application services for the storage, which the caller closes.
 
-        `field_limit`: how many API-managed fields an organization may have.
-        `validator`: tells what API keys prove; None: those that the storage holds are valid.
+        `field_limit` is the maximum of API-managed fields per organization. Without a `validator`,
+        the API keys in the storage are valid.
         """
         return cls(
             storage,

@@ -1,4 +1,4 @@
-"""What the core offers to those who drive it, wherever it runs."""
+"""The driving port: the use cases that entrypoints call and that a client implements remotely."""
 
 from __future__ import annotations
 
@@ -23,33 +23,54 @@ from .publication import PublishedCatalog
 
 
 class RecipientFields(Protocol):
-    """What can be done with an organization's fields: in this process, or with a remote service.
+    """The use cases of recipient fields, in this process or in a remote service.
 
-    Every method can raise StorageUnavailable; that alone can follow a change that was stored. A
-    remote service asks for an API key and can also raise KeyRefused, InsufficientAccess and
-    KeyValidationUnavailable, in whose case nothing has changed. All methods may be called from
-    several threads at once.
+    All methods are thread-safe. Every method raises
 
-    Every method raises TypeError if an object is passed in place of its id, such as an
-    Organization for `organization_id`.
+    - StorageUnavailable if the storage or the remote service fails or does not respond in time. Of
+      all errors, only this one can follow a change that was stored.
+    - TypeError if an object is passed in place of its id, such as an Organization for
+      `organization_id`.
+    - with a remote service, KeyRefused if it does not accept the API key, InsufficientAccess if the
+      key may only read and the method writes, and KeyValidationUnavailable if the service can't
+      validate the key at the moment.
+
+    A field of another organization does not exist.
     """
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
-        """Every field of the organization, whatever its origin. OrganizationNotFound."""
+        """Return all fields of the organization by ascending id, and the revision of the catalog.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
 
     def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
-        """Every field of the organization as a JSON document. OrganizationNotFound."""
+        """Return the same catalog as `list_fields`, as JSON.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
-        """The fields the query asks for, whatever their origin. OrganizationNotFound."""
+        """Return the page of fields that the query selects, in the query's order.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
-        """One field by id or key. FieldNotFound."""
+        """Return the field with this id or key.
+
+        Raises: FieldNotFound if the organization has no such field, or does not exist.
+        """
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
-        """Make a field. InvalidField, OrganizationNotFound, KeyTaken, FieldLimitReached."""
+        """Create a field.
+
+        Raises: InvalidField if the draft is invalid, OrganizationNotFound if the organization does
+        not exist, KeyTaken if it has a field with this key, of any origin, FieldLimitReached if it
+        has the maximum number of API-managed fields.
+        """
 
     def update_field(
         self,
@@ -58,9 +79,11 @@ class RecipientFields(Protocol):
         changes: FieldChanges,
         precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
-        """Change a field; where nothing changes, it keeps its version.
+        """Change a field, and return it. A change to equal values keeps the field's version.
 
-        FieldNotFound, OperationForbidden, VersionConflict, InvalidField.
+        Raises: FieldNotFound if the organization has no such field, OperationForbidden if the
+        channel may not update a field of this origin, VersionConflict if the precondition does not
+        hold, InvalidField if the changed field would be invalid.
         """
 
     def replace_or_create_field(
@@ -70,10 +93,11 @@ class RecipientFields(Protocol):
         replacement: FieldReplacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        """Make the field of that key what `replacement` says; True where it was created.
+        """Replace the field with this key, or create it. Return it, and whether it was created.
 
-        Raises what `update_field` raises for a field that exists, and for a free key
-        VersionConflict, InvalidField and what `create_field` raises.
+        Raises: the errors of `update_field` if the field exists, except FieldNotFound. Otherwise
+        VersionConflict if the precondition requires a field, InvalidField if the replacement is
+        invalid, OrganizationNotFound, and FieldLimitReached as `create_field` does.
         """
 
     def delete_field(
@@ -82,4 +106,9 @@ class RecipientFields(Protocol):
         reference: FieldReference,
         precondition: Precondition = UNCONDITIONAL,
     ) -> None:
-        """Remove a field. FieldNotFound, OperationForbidden, VersionConflict."""
+        """Delete a field.
+
+        Raises: FieldNotFound if the organization has no such field, OperationForbidden if the
+        channel may not delete a field of this origin, VersionConflict if the precondition does not
+        hold.
+        """

@@ -1,4 +1,4 @@
-"""What an import needs that only an extra of this distribution brings."""
+"""Modules that an extra of this distribution installs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from recipient_fields.domain import RecipientFieldsError
 
 
 class MissingExtra(RecipientFieldsError, ModuleNotFoundError):
-    """The module `name` is not installed; the message says which extra brings it."""
+    """The module `name` is not installed. The message names the extra that installs it."""
 
     def __init__(self, extra: str, module: str) -> None:
         super().__init__(
-            f"Install recipient-fields[{extra}], which brings the module {module}.", name=module
+            f"The module {module} is missing. Install recipient-fields[{extra}].", name=module
         )
 
 
 @contextmanager
 def brought_by(extra: str, *modules: str) -> Iterator[None]:
-    """Imports that need modules which the extra brings; MissingExtra where one is not installed.
+    """Return a context manager for the import of modules that the extra installs.
 
-    Whatever else an import lacks is a defect of ours, and is told as such.
+    Raises: MissingExtra if one of the modules is not installed. Other import errors are raised as
+    they are.
     """
     try:
         yield

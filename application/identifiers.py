@@ -1,56 +1,30 @@
-"""Rejects an object that is passed to a use case in place of its id.
+"""Checks that use cases are called with ids, not with the objects that have them.
 
-Storages can't do this alike: a dict does not find an `Organization`, the driver of SQLite can't
-bind it, and PostgreSQL gets its text. So it is checked before any storage sees it.
+Storages treat such an object differently: a dict does not find it, SQLite's driver can't bind it,
+and PostgreSQL receives its text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from types import FunctionType
-from typing import ParamSpec, TypeVar
 
-P = ParamSpec("P")
-R = TypeVar("R")
-S = TypeVar("S")
+def require_ids(**ids: object) -> None:
+    """Require that each argument, such as `organization_id`, is an integer.
 
-_REFERENCE = "reference"
-
-
-def checks_identifiers(service: type[S]) -> type[S]:
-    """Make the class's public methods raise TypeError if an identifier has the wrong type.
-
-    Identifiers are the parameters `…_id`, which are integers, and `reference`, which is the id or
-    the key of a field.
+    Raises: TypeError if one is not.
     """
-    for name, method in list(vars(service).items()):
-        if isinstance(method, FunctionType) and not name.startswith("_"):
-            parameters = method.__code__.co_varnames[: method.__code__.co_argcount]
-            identifiers = [
-                (position, parameter)
-                for position, parameter in enumerate(parameters)
-                if parameter.endswith("_id") or parameter == _REFERENCE
-            ]
-            if identifiers:
-                setattr(service, name, _checked(method, identifiers))
-    return service
+    for name, value in ids.items():
+        if not isinstance(value, int):
+            wrong, owner = type(value).__name__, name.removesuffix("_id")
+            raise TypeError(f"{name} must be an int, not {wrong}. Pass {owner}.id.")
 
 
-def _checked(method: Callable[P, R], identifiers: list[tuple[int, str]]) -> Callable[P, R]:
-    @wraps(method)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        for position, name in identifiers:
-            # Python itself reports an argument that is missing.
-            value = args[position] if position < len(args) else kwargs.get(name, 0)
-            if not isinstance(value, int) and not (name == _REFERENCE and isinstance(value, str)):
-                raise TypeError(_message(name, type(value).__name__))
-        return method(*args, **kwargs)
+def require_reference(reference: object) -> None:
+    """Require that the reference is the id or the key of a field.
 
-    return checked
-
-
-def _message(name: str, wrong: str) -> str:
-    if name == _REFERENCE:
-        return f"{name} must be a field's id or key, not {wrong}. Pass field.id or field.key."
-    return f"{name} must be an int, not {wrong}. Pass {name.removesuffix('_id')}.id."
+    Raises: TypeError if it is neither an integer nor a string.
+    """
+    if not isinstance(reference, int | str):
+        wrong = type(reference).__name__
+        raise TypeError(
+            f"reference must be a field's id or key, not {wrong}. Pass field.id or field.key."
+        )

@@ -18,17 +18,15 @@ from recipient_fields.domain.esp import (
 )
 
 from .clock import system_clock
-from .identifiers import checks_identifiers
+from .identifiers import require_ids
 from .ports import Clock, FieldRepository, IntegrationRepository
 
 
-@checks_identifiers
 @frozen(kw_only=True)
 class IntegrationService:
-    """What can be done with an organization's integrations.
+    """The use cases of integrations.
 
-    Every method can raise StorageUnavailable; those that are given an integration's id,
-    IntegrationNotFound.
+    Every method raises StorageUnavailable if the storage fails or does not respond in time.
     """
 
     integrations: IntegrationRepository
@@ -38,24 +36,42 @@ class IntegrationService:
     def create_integration(
         self, organization_id: OrganizationId, *, esp: Esp, name: str
     ) -> Integration:
-        """Make an integration without fields. InvalidIntegration, OrganizationNotFound."""
+        """Create an integration without fields.
+
+        Raises: InvalidIntegration if the name is not one line of 1 to 255 characters,
+        OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
         draft = IntegrationDraft(esp=esp, name=name, created_at=self.clock())
         return self.integrations.add(organization_id, draft)
 
     def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
-        """The organization's integrations by ascending id. OrganizationNotFound."""
+        """Return the organization's integrations by ascending id.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
         return self.integrations.all(organization_id)
 
     def get_integration(
         self, organization_id: OrganizationId, integration_id: IntegrationId
     ) -> Integration:
-        """One integration of the organization."""
+        """Return the integration.
+
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
         return self.integrations.get(organization_id, integration_id)
 
     def rename_integration(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str
     ) -> Integration:
-        """Give an integration another name. InvalidIntegration."""
+        """Rename an integration.
+
+        Raises: IntegrationNotFound if the organization has no such integration, InvalidIntegration
+        if the name is not one line of 1 to 255 characters.
+        """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
         return self.integrations.rename(organization_id, integration_id, name)
 
     def delete_integration(
@@ -65,10 +81,12 @@ class IntegrationService:
         *,
         expected: Collection[FieldId] | None = None,
     ) -> tuple[RecipientField, ...]:
-        """Delete an integration and its fields, and return these fields.
+        """Delete an integration and its fields, and return these fields by ascending id.
 
-        Raises: IntegrationChanged if `expected` is given and the fields are not these.
+        Raises: IntegrationNotFound if the organization has no such integration, IntegrationChanged
+        if `expected` is passed and is not the set of the ids of its fields.
         """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
 
         def check(fields: Collection[RecipientField]) -> None:
             if expected is not None and {field.id for field in fields} != set(expected):
@@ -84,13 +102,15 @@ class IntegrationService:
         *,
         dry_run: bool = False,
     ) -> SyncPlan:
-        """Make the integration's fields equal to what its ESP reports; tells what that changed.
+        """Replace the integration's fields by those that its ESP reports. Return the changes.
 
-        All of it is stored, or nothing; nothing where reading `reported` raises, and nothing in a
-        dry run, which tells what a run would do. A second run with the same report changes nothing
-        but the integration's `last_synced_at`. SyncOvertaken where a run that began later has been
-        stored meanwhile.
+        All changes are stored in one transaction. If the iteration over `reported` raises, nothing
+        is stored and the exception is raised. A dry run stores nothing; it returns what a run would
+        change. A second run with the same report changes only `last_synced_at` of the integration.
+        Raises: IntegrationNotFound if the organization has no such integration, SyncOvertaken if a
+        run that began later has been stored.
         """
+        require_ids(organization_id=organization_id, integration_id=integration_id)
         integration = self.integrations.get(organization_id, integration_id)
         run = SyncRun.from_report(integration, reported, at=self.clock())
         if dry_run:

@@ -1,9 +1,8 @@
-"""What the core needs from outside, as protocols that a contract suite can hold an adapter to.
+"""The driven ports: what the core requires of adapters. A contract suite tests them.
 
-Every method of a repository is one transaction: it happens whole or, where it raises, not at all.
-Each raises StorageUnavailable where the technology fails or does not answer in time; that alone
-can follow a change that was stored, where only the answer was lost. All methods may be called from
-several threads at once.
+Every method of a repository is one transaction: if it raises, nothing is stored. The exception is
+StorageUnavailable, which every method raises if the storage fails or does not respond in time:
+after it, the change can have been stored. All methods are thread-safe.
 """
 
 from __future__ import annotations
@@ -42,60 +41,67 @@ from .publication import PublishedCatalog
 from .snapshots import Snapshot
 
 Clock: TypeAlias = Callable[[], datetime]
-"""Now: aware, UTC, whole milliseconds."""
+"""Return the current time: aware, in UTC, in whole milliseconds."""
 
 FieldChange: TypeAlias = Callable[[RecipientField], RecipientField]
-"""What becomes of a field. Has no other effect: a storage may call it more than once."""
+"""Return the changed field. It has no side effects: a storage may call it several times."""
 
 FieldCheck: TypeAlias = Callable[[RecipientField], None]
-"""Raises where a field may not go."""
+"""Raise if the field may not be deleted."""
 
 KeyChange: TypeAlias = Callable[[ApiKey], ApiKey]
-"""What becomes of an API key. Has no other effect."""
+"""Return the changed API key. It has no side effects."""
 
 KeySuccession: TypeAlias = Callable[[ApiKey], tuple[ApiKey, KeyGrant]]
-"""What becomes of an API key, and the grant that follows it. Has no other effect."""
+"""Return the changed API key and the grant of its successor. It has no side effects."""
 
 OrganizationCheck: TypeAlias = Callable[[OrganizationContents], None]
-"""Raises if an organization with these contents may not be deleted."""
+"""Raise if an organization with these contents may not be deleted."""
 
 IntegrationCheck: TypeAlias = Callable[[tuple[RecipientField, ...]], None]
-"""Raises where an integration with these fields may not go."""
+"""Raise if an integration with these fields may not be deleted."""
 
 SyncPlanner: TypeAlias = Callable[[Integration, tuple[RecipientField, ...]], SyncPlan]
-"""What a sync run does to an integration and all fields of its organization. Has no other effect:
-a storage may call it more than once."""
+"""Return the changes of a sync run to the integration and all fields of its organization.
+
+It has no side effects: a storage may call it several times."""
 
 
 class FieldRepository(Protocol):
     """The fields of all organizations.
 
-    A field is addressed by its organization and its id or key; in another organization's name it
-    is FieldNotFound. Whatever changes a field moves its organization's revision by at least one;
-    a method that raises, or that changes nothing, leaves it.
+    A reference is the id or the key of a field. A field of another organization does not exist.
+    Every change to a field increases the revision of its organization's catalog by at least one. A
+    method that raises or changes nothing keeps the revision.
     """
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
-        """The organization's fields by ascending id, with the revision they belong to.
+        """Return the organization's fields by ascending id, and the revision of the catalog.
 
-        OrganizationNotFound where there is no such organization.
+        Both are of the same moment.
+        Raises: OrganizationNotFound if the organization does not exist.
         """
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
-        """What `published` makes of the catalog that `all` gives.
+        """Return the catalog as JSON: equal to `published(self.all(organization_id))`.
 
-        It has a method of its own because a storage can write documents without making fields of
-        its rows first, at a fraction of the cost. OrganizationNotFound.
+        It is a separate method because a storage can read the documents directly from its rows, at
+        a fraction of the cost.
+        Raises: OrganizationNotFound if the organization does not exist.
         """
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
-        """What the query asks for, of one state of the catalog: see `FieldQuery.select`.
+        """Return the page of fields that the query selects, of one revision of the catalog.
 
-        OrganizationNotFound where there is no such organization.
+        It is equal to `query.select(self.all(organization_id))`.
+        Raises: OrganizationNotFound if the organization does not exist.
         """
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        """The field; FieldNotFound where there is none."""
+        """Return the field.
+
+        Raises: FieldNotFound if the organization has no such field, or does not exist.
+        """
 
     def add(
         self,
@@ -105,11 +111,12 @@ class FieldRepository(Protocol):
         *,
         limit: int | None = None,
     ) -> RecipientField:
-        """Store a new field, under an id greater than any the storage has given before.
+        """Store a new field, and return it. Its version is 1.
 
-        KeyTaken where the organization has a field of that key, of whatever origin; then
-        FieldLimitReached where it already has `limit` fields of that source. Both hold exactly,
-        however many callers add at once. OrganizationNotFound where there is no such organization.
+        Its id is greater than any that the storage has assigned to a field before.
+        Raises: OrganizationNotFound if the organization does not exist; then KeyTaken if it has a
+        field with this key, of any origin; then FieldLimitReached if it has `limit` or more fields
+        of this source. Both hold for any number of concurrent callers.
         """
 
     def update(
@@ -119,48 +126,50 @@ class FieldRepository(Protocol):
         change: FieldChange,
         /,
     ) -> RecipientField:
-        """Store what `change` makes of the field, and return it; nothing where it raises.
+        """Store the field that `change` returns, and return it.
 
-        No other change of the field happens between what `change` is given and what is stored.
-        Where `change` returns the field as it is, nothing is stored. FieldNotFound where there is
-        none.
+        The field does not change between the call of `change` and the commit. If `change` raises,
+        nothing is stored and the exception is raised. If it returns an equal field, nothing is
+        stored.
+        Raises: FieldNotFound if the organization has no such field.
         """
 
     def delete(
         self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
     ) -> None:
-        """Remove the field unless `check` raises; its key is free at once, its id never returns.
+        """Delete the field, unless `check` raises.
 
-        No change of the field happens between what `check` is given and the removal.
-        FieldNotFound where there is none.
+        The field does not change between the call of `check` and the commit. Its key can be used
+        for a new field; its id is not assigned again.
+        Raises: FieldNotFound if the organization has no such field.
         """
 
 
 class ApiKeyRepository(Protocol):
-    """The API keys of all organizations. A digest belongs to one key.
+    """The API keys of all organizations. Digests are unique across organizations.
 
-    A key is addressed by its organization and its id; another organization's key is
-    ApiKeyNotFound.
+    A key of another organization does not exist, except for `find`.
     """
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
-        """The organization's keys by ascending id, revoked and expired ones too.
+        """Return the organization's keys by ascending id, including expired and revoked ones.
 
-        OrganizationNotFound where there is no such organization.
+        Raises: OrganizationNotFound if the organization does not exist.
         """
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
         """Return the key. Raises: ApiKeyNotFound if the organization has no such key."""
 
     def find(self, digest: bytes, /) -> FoundKey | None:
-        """What is known of the key with that SHA-256, whatever its state; None where there is none.
+        """Return the key with this SHA-256 digest in any organization and state, or None.
 
-        The key and its organization's catalog revision are of one moment.
+        The key and its organization's catalog revision are of the same moment.
         """
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
-        """Store a new key, under an id greater than any the storage has assigned before.
+        """Store a new key, and return it.
 
+        Its id is greater than any that the storage has assigned to a key before.
         Raises: OrganizationNotFound if its organization does not exist; then DigestTaken if a key
         has the digest, in any organization.
         """
@@ -168,48 +177,56 @@ class ApiKeyRepository(Protocol):
     def update(
         self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
     ) -> ApiKey:
-        """Store the end and the revocation of the key that `change` returns, and return the key.
+        """Store `expires_at` and `revoked_at` of the key that `change` returns, and return the key.
 
+        Other attributes stay as they are. The key does not change between the call of `change` and
+        the commit. If `change` raises, nothing is stored and the exception is raised.
         Raises: ApiKeyNotFound if the organization has no such key.
         """
 
     def rotate(
         self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
     ) -> tuple[ApiKey, ApiKey]:
-        """Store the end and the revocation that `succession` returns, and the key's successor.
+        """Store the changed key as `update` does, and its successor as `add` does.
 
-        Both or neither. Returns both in that order. Raises: ApiKeyNotFound if the organization has
-        no such key, and what `add` raises for the successor.
+        Return both in this order. If one can't be stored, neither is. The key does not change
+        between the call of `succession` and the commit. If `succession` raises, nothing is stored
+        and the exception is raised.
+        Raises: ApiKeyNotFound if the organization has no such key, and the errors of `add`.
         """
 
     def record_use(
         self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
     ) -> None:
-        """Move the key's `last_used_at` forward to `at`.
+        """Set the key's `last_used_at` to `at`.
 
-        Do nothing if it is later already, or if the organization has no such key.
+        Do nothing if it is `at` or later already, or if the organization has no such key.
         """
 
 
 class IntegrationRepository(Protocol):
-    """The integrations of all organizations, and the fields that come and go with them.
+    """The integrations of all organizations. Their sync runs create, change and delete fields.
 
-    In another organization's name an integration is IntegrationNotFound.
+    An integration of another organization does not exist.
     """
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
-        """The organization's integrations by ascending id.
+        """Return the organization's integrations by ascending id.
 
-        OrganizationNotFound where there is no such organization.
+        Raises: OrganizationNotFound if the organization does not exist.
         """
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
-        """The integration; IntegrationNotFound where there is none."""
+        """Return the integration.
+
+        Raises: IntegrationNotFound if the organization has no such integration.
+        """
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
-        """Store a new integration, under an id greater than any the storage has given before.
+        """Store a new integration, and return it.
 
-        OrganizationNotFound where there is no such organization.
+        Its id is greater than any that the storage has assigned to an integration before.
+        Raises: OrganizationNotFound if the organization does not exist.
         """
 
     def rename(
@@ -228,11 +245,11 @@ class IntegrationRepository(Protocol):
         check: IntegrationCheck,
         /,
     ) -> tuple[RecipientField, ...]:
-        """Remove the integration and its fields unless `check` raises; return these by id.
+        """Delete the integration and its fields, unless `check` raises.
 
-        No change of the fields happens between what `check` is given, by ascending id, and the
-        removal. The organization's revision moves where there were fields. IntegrationNotFound
-        where there is no such integration.
+        Return these fields by ascending id, as `check` receives them. They do not change between
+        the call of `check` and the commit. The revision of the catalog increases if there are any.
+        Raises: IntegrationNotFound if the organization has no such integration.
         """
 
     def sync(
@@ -242,15 +259,18 @@ class IntegrationRepository(Protocol):
         planner: SyncPlanner,
         /,
     ) -> SyncPlan:
-        """Store what `planner` makes of the integration and its organization's fields by id.
+        """Store the plan that `planner` returns, and return the plan.
 
-        No change of the fields or the integration happens between what `planner` receives and what
-        is stored, and no caller sees a part of it. A storage may therefore call `planner` several
-        times, each time with the newest state; the result of the last call is stored and returned.
-        What is removed frees its keys for what is created; that gets ids greater than any before,
-        in the order of the plan. Of the integration, `last_synced_at` is stored; if the plan
-        changes no field, that alone, and the revision stays. Nothing is stored if `planner` raises.
-        Raises: IntegrationNotFound if there is no such integration.
+        `planner` receives the integration and all fields of its organization by ascending id. These
+        do not change between its last call and the commit: a storage may call it again with the
+        newest state, and stores the result of the last call. If it raises, nothing is stored and
+        the exception is raised.
+
+        Fields are removed before others are created, so that their keys are free. Created fields
+        get ids as `FieldRepository.add` assigns them, in the order of the plan. Only
+        `last_synced_at` of the integration is stored. The revision of the catalog increases if the
+        plan changes any field.
+        Raises: IntegrationNotFound if the organization has no such integration.
         """
 
 
@@ -258,7 +278,7 @@ class OrganizationRepository(Protocol):
     """The organizations."""
 
     def all(self) -> tuple[Organization, ...]:
-        """Every organization by ascending id."""
+        """Return all organizations by ascending id."""
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
         """Return the organization. Raises: OrganizationNotFound if it does not exist."""
@@ -266,13 +286,16 @@ class OrganizationRepository(Protocol):
     def add(self, name: str, created_at: datetime, /) -> Organization:
         """Store a new organization with an empty catalog at `Organization.first_revision`.
 
-        Its id is greater than any the storage has assigned before. Names need not be unique.
+        Its id is greater than any that the storage has assigned to an organization before. Names
+        need not be unique.
+        Raises: InvalidOrganization if the name is not one line of 1 to 255 characters.
         """
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
         """Store the organization's new name, and return the organization.
 
-        Raises: OrganizationNotFound if it does not exist.
+        Raises: InvalidOrganization if the name is not one line of 1 to 255 characters; then
+        OrganizationNotFound if the organization does not exist.
         """
 
     def delete(
@@ -280,15 +303,15 @@ class OrganizationRepository(Protocol):
     ) -> OrganizationContents:
         """Delete the organization and its fields, API keys and integrations, unless `check` raises.
 
-        Return how many of each were deleted. The numbers passed to `check` are the same: nothing is
-        added to the organization or removed from it in between. No id is assigned again. A method
-        that runs at the same time takes effect before the deletion or finds nothing.
+        Return how many of each were deleted, as `check` receives them. The contents do not change
+        between the call of `check` and the commit. No id is assigned again. A method that runs at
+        the same time takes effect before the deletion or finds nothing.
         Raises: OrganizationNotFound if the organization does not exist.
         """
 
 
 class Storage(Protocol):
-    """One technology's repositories, over one set of connections."""
+    """The repositories of one storage, with shared connections."""
 
     @property
     def fields(self) -> FieldRepository:
@@ -307,10 +330,10 @@ class Storage(Protocol):
         """The organizations."""
 
     def check(self) -> None:
-        """StorageUnavailable unless the storage answers and has the schema this code needs."""
+        """Raise StorageUnavailable unless the storage responds and has the required schema."""
 
     def close(self) -> None:
-        """Give back every connection, for good. Closing twice is fine."""
+        """Close every connection. A second call does nothing."""
 
 
 @runtime_checkable
@@ -319,10 +342,10 @@ class Pooled(Protocol):
 
     @property
     def pool_size(self) -> int:
-        """How many calls can have a connection at once."""
+        """The number of calls that can have a connection at the same time."""
 
     def pool_use(self) -> Mapping[str, int]:
-        """Return how many connections are `open` and `in_use`, and how many calls are `waiting`."""
+        """Return the numbers of `open` and `in_use` connections, and of `waiting` calls."""
 
 
 @runtime_checkable
@@ -339,8 +362,8 @@ class Transferable(Protocol):
         """Return a context manager for the content of the storage at one moment.
 
         The snapshot contains no change that is committed after the context was entered, and does
-        not block writers. Records are read from the storage as they are iterated over. No deadline
-        limits the whole.
+        not block writers. Records are read from the storage as they are iterated over. There is no
+        deadline for the whole copy.
 
         Raises: StorageUnavailable, also during the iteration, if the storage fails, stops
         responding, or has a record that breaks a rule of the domain.
@@ -349,18 +372,18 @@ class Transferable(Protocol):
     def store_snapshot(self, snapshot: Snapshot, /) -> None:
         """Store everything in the snapshot in one transaction. The storage must be empty.
 
-        Ids, revisions and times stay as they are. From then on each new id is greater than the
+        Ids, revisions and times stay as they are. From then on, each new id is greater than the
         `last_id` of its kind, and than any id that this storage has assigned before. If the
-        iteration over the snapshot raises, nothing is stored and the exception is raised.
+        iteration over the snapshot raises, nothing is stored and the exception is raised. Of
+        several concurrent callers, at most one succeeds. There is no deadline for the whole copy.
 
-        Raises: StorageNotEmpty if the storage has an organization. Of several callers at once,
-        at most one succeeds. StorageUnavailable if the storage fails or stops responding; no
-        deadline limits the whole.
+        Raises: StorageNotEmpty if the storage has an organization, StorageUnavailable if the
+        storage fails or stops responding.
         """
 
 
 class KeyValidator(Protocol):
-    """Decides whether a presented API key is valid."""
+    """Validates presented API keys."""
 
     def validate(self, presented: str, /) -> Credential | Rejection:
         """Return the credential of a valid key, or the rejection of any other text.
@@ -368,21 +391,23 @@ class KeyValidator(Protocol):
         A rejection's reason is `malformed` or `unknown` unless the validator knows that the key
         has expired or was revoked; it is never `missing`. Every rejection takes the same steps, so
         that its duration does not disclose the reason; only a malformed text may skip the look-up.
-        A credential's `catalog_revision` was read during this call: a validator that uses a cache
+        A credential's `catalog_revision` was read during this call. A validator that uses a cache
         leaves it None.
 
-        Raises: KeyValidationUnavailable if the validator can't decide at the moment.
+        Raises: KeyValidationUnavailable if the validator can't validate keys at the moment.
         """
 
 
 class EspFieldSource(Protocol):
-    """One account of an ESP, as far as it lists its fields."""
+    """The fields of one account of an ESP."""
 
     def fields(self) -> Iterator[ReportedField]:
-        """All fields that the ESP lists, in its order, read page by page while they are taken.
+        """Return an iterator over all fields that the ESP lists, in the ESP's order.
 
-        A field that is of no type a recipient field can have is reported as refused. EspUnavailable
-        where the ESP fails, limits the rate or does not answer in time, after several attempts;
-        EspRefused where it answers but not with its fields. Whoever takes a part has a part: only
-        an iteration that ends by itself was complete.
+        Pages are requested as the iterator advances; a list is complete only if the iteration ends
+        without an error. A field whose type no recipient field can have is reported as refused.
+
+        Raises: EspUnavailable, during the iteration, if the ESP fails, limits the request rate or
+        does not respond in time, after several attempts; EspRefused if it rejects the request or
+        its response has no fields.
         """

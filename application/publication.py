@@ -1,4 +1,4 @@
-"""The form in which fields are published: JSON documents of 13 members."""
+"""Fields as JSON documents."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from recipient_fields.domain import (
 
 @frozen
 class PublishedCatalog:
-    """A catalog as its readers get it.
+    """A catalog as JSON.
 
-    `documents` is a JSON array of what `field_document` makes of each field, by ascending id.
+    `documents` is the JSON array of the fields by ascending id, each as `field_document` returns
+    it. `total` is their number.
     """
 
     organization_id: OrganizationId
@@ -29,12 +30,12 @@ class PublishedCatalog:
 
     @property
     def version_tag(self) -> str:
-        """Names this state of the catalog; see Catalog."""
+        """The entity tag of this revision of the catalog, as `Catalog.version_tag` returns it."""
         return catalog_version_tag(self.organization_id, self.revision)
 
 
 def field_document(field: RecipientField) -> dict[str, object]:
-    """The 13 members of a field, always all of them (HTTP contract, section 2)."""
+    """Return the 13 members of a field, including null ones (HTTP contract, section 2)."""
     return {
         "id": field.id,
         "name": field.name,
@@ -53,7 +54,10 @@ def field_document(field: RecipientField) -> dict[str, object]:
 
 
 def published(catalog: Catalog) -> PublishedCatalog:
-    """The catalog as its readers get it, for storages that can't write it any faster."""
+    """Return the catalog as JSON.
+
+    A storage that can read the documents directly from its rows need not call this function.
+    """
     documents = [field_document(field) for field in catalog.fields]
     return PublishedCatalog(
         catalog.organization_id,

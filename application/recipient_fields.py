@@ -1,4 +1,4 @@
-"""The use cases of recipient fields, for whichever channel asks."""
+"""The use cases of recipient fields."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from recipient_fields.domain import (
 
 from .clock import system_clock
 from .driving_ports import RecipientFields
-from .identifiers import checks_identifiers
+from .identifiers import require_ids, require_reference
 from .ports import Clock, FieldRepository
 from .publication import PublishedCatalog
 
 DEFAULT_FIELD_LIMIT = 1_000
-"""How many API-managed fields an organization may have unless told otherwise."""
+"""The default maximum of API-managed fields per organization."""
 
 
-@checks_identifiers
 @frozen(kw_only=True)
 class RecipientFieldService(RecipientFields):
-    """What can be done with an organization's fields through one channel.
+    """The use cases of recipient fields, for one channel.
 
-    Every method can raise StorageUnavailable.
+    `limit` is the maximum of API-managed fields per organization. `create_field` sets the channel
+    as the origin of the field. The rules of the channel decide which fields it can change.
     """
 
     fields: FieldRepository
@@ -48,29 +48,30 @@ class RecipientFieldService(RecipientFields):
     limit: int = DEFAULT_FIELD_LIMIT
 
     def through(self, channel: Channel) -> RecipientFieldService:
-        """The same use cases for another channel."""
+        """Return this service for another channel."""
         return evolve(self, channel=channel)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
-        """See RecipientFields."""
+        require_ids(organization_id=organization_id)
         return self.fields.all(organization_id)
 
     def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
-        """See RecipientFields."""
+        require_ids(organization_id=organization_id)
         return self.fields.publish(organization_id)
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
-        """See RecipientFields."""
+        require_ids(organization_id=organization_id)
         return self.fields.select(organization_id, query)
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
-        """See RecipientFields."""
+        require_ids(organization_id=organization_id)
+        require_reference(reference)
         return self.fields.get(organization_id, reference)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
-        """See RecipientFields; the field is of this channel's origin."""
+        require_ids(organization_id=organization_id)
         definition = draft.define(by=self.channel, at=self.clock())
         limit = self.limit if self.channel.source is Source.API else None
         return self.fields.add(organization_id, definition, limit=limit)
@@ -82,7 +83,8 @@ class RecipientFieldService(RecipientFields):
         changes: FieldChanges,
         precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
-        """See RecipientFields; the field must be of this channel."""
+        require_ids(organization_id=organization_id)
+        require_reference(reference)
         return self.fields.update(
             organization_id,
             reference,
@@ -98,7 +100,7 @@ class RecipientFieldService(RecipientFields):
         replacement: FieldReplacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        """See RecipientFields."""
+        require_ids(organization_id=organization_id)
         while True:
             try:
                 changes = replacement.changes()
@@ -109,7 +111,7 @@ class RecipientFieldService(RecipientFields):
             try:
                 return self.create_field(organization_id, draft), True
             except KeyTaken:
-                continue  # Another caller took the key in between: replace what they made.
+                continue  # Another caller has created the field in the meantime: replace it.
 
     def delete_field(
         self,
@@ -117,7 +119,8 @@ class RecipientFieldService(RecipientFields):
         reference: FieldReference,
         precondition: Precondition = UNCONDITIONAL,
     ) -> None:
-        """See RecipientFields; the field must be of this channel."""
+        require_ids(organization_id=organization_id)
+        require_reference(reference)
         self.fields.delete(
             organization_id,
             reference,

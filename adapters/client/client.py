@@ -16,7 +16,7 @@ from urllib.parse import quote
 from attrs import evolve
 
 from recipient_fields.application import PublishedCatalog, RecipientFields, published, system_clock
-from recipient_fields.application.identifiers import checks_identifiers
+from recipient_fields.application.identifiers import require_ids, require_reference
 from recipient_fields.domain import (
     API,
     UNCONDITIONAL,
@@ -58,7 +58,6 @@ _A_FIELD = Asked(FieldNotFound)
 _AN_ORGANIZATION = Asked(OrganizationNotFound)
 
 
-@checks_identifiers
 class RecipientFieldsClient(RecipientFields):
     """What can be done with the fields of the organizations that there are keys for.
 
@@ -207,6 +206,7 @@ class RecipientFieldsClient(RecipientFields):
         precondition: Precondition = UNCONDITIONAL,
     ) -> Answer:
         """The answer, which is one of success; else the error that it tells of."""
+        require_ids(organization_id=organization_id)
         key = self._keys.get(organization_id)
         if key is None:
             raise asked.absent
@@ -237,6 +237,7 @@ _SUCCESSES: Mapping[str, set[int]] = {
 
 
 def _item(reference: FieldReference) -> str:
+    require_reference(reference)
     return f"/{quote(str(reference), safe='')}"
 
 

@@ -84,7 +84,7 @@ def test_an_import_tells_the_extra_and_the_module_that_it_misses(name: str, modu
 
     assert run.stderr.splitlines()[-1] == (
         "recipient_fields.application.extras.MissingExtra: "
-        f"Install recipient-fields[{name}], which brings the module {module}."
+        f"The module {module} is missing. Install recipient-fields[{name}]."
     )
 
 
