@@ -1,1 +1,1 @@
-"""One module or package a technology. Import the one you need: none imports another."""
+"""One module or package per technology. They don't import each other."""

@@ -1,4 +1,4 @@
-"""The errors of a driver, as the errors that a port may raise."""
+"""Translation of driver errors to errors that the ports permit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["unavailable_on"]
 def unavailable_on(*errors: type[Exception], technology: str) -> Iterator[None]:
     """Raise StorageUnavailable if the block raises one of these errors of the driver.
 
-    The message begins with the technology and contains the error's own message, so leave out
-    errors whose message can contain a password.
+    The message contains the technology and the message of the driver's error. Do not pass errors
+    whose message can contain a password.
     """
     try:
         yield

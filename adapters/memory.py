@@ -1,4 +1,4 @@
-"""The storage that lives and dies with the process: for embedding, demos and tests."""
+"""The storage in memory, for embedding, demonstrations and tests."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     RecipientField,
     StorageNotEmpty,
+    parse_organization_name,
 )
 from recipient_fields.domain.esp import (
     Integration,
@@ -74,7 +75,7 @@ def open_storage(url: str) -> MemoryStorage:
 
 
 class MemoryStorage:
-    """A Storage without a file or a server. One lock makes every method one transaction."""
+    """A Storage in the memory of this process. One lock makes every method one transaction."""
 
     def __init__(self) -> None:
         lock = self._lock = RLock()
@@ -90,18 +91,18 @@ class MemoryStorage:
         self.api_keys: ApiKeyRepository = self._api_keys
 
     def check(self) -> None:
-        """Memory always answers."""
+        """Do nothing: memory is always available."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is no connection."""
 
     def identity(self) -> Hashable:
-        """Return this object: nothing else shares its data."""
+        """Return this object, because nothing else shares its data."""
         return self
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Return the records that are stored at this moment, which never change."""
+        """Return the records of this moment."""
         with self._lock:
             snapshot = Snapshot(
                 organizations=self._organizations.records(self._fields.revision),
@@ -112,7 +113,7 @@ class MemoryStorage:
         yield snapshot
 
     def store_snapshot(self, snapshot: Snapshot, /) -> None:
-        """Store everything in the snapshot. Other callers wait meanwhile."""
+        """Store everything in the snapshot, under the lock."""
         with self._lock:
             if self._organizations.all():
                 raise StorageNotEmpty
@@ -129,7 +130,7 @@ class MemoryStorage:
 
 
 class _Ids:
-    """The ids of one kind of records, in ascending order."""
+    """Assigns ascending ids to records of one kind."""
 
     def __init__(self) -> None:
         self.last = 0
@@ -142,12 +143,12 @@ class _Ids:
         self.last = max(self.last, last)
 
     def records(self, records: Iterable[T]) -> Records[T]:
-        held = tuple(records)
-        return Records(len(held), self.last, held)
+        stored = tuple(records)
+        return Records(len(stored), self.last, stored)
 
 
 class _Organizations:
-    """The organizations, by ascending id. Its users hold the lock."""
+    """The organizations, by ascending id. Callers hold the lock."""
 
     def __init__(self) -> None:
         self._ids = _Ids()
@@ -171,30 +172,30 @@ class _Organizations:
     def replace(self, organization: Organization) -> None:
         self._by_id[organization.id] = organization
 
-    def drop(self, organization_id: OrganizationId) -> None:
+    def remove(self, organization_id: OrganizationId) -> None:
         del self._by_id[organization_id]
 
     def records(self, revision: Callable[[OrganizationId], int]) -> Records[OrganizationRecord]:
-        """Every organization, with the revision of its catalog."""
+        """Return every organization, with the revision of its catalog."""
         return self._ids.records(OrganizationRecord(each, revision(each.id)) for each in self.all())
 
     def restore(self, records: Iterable[OrganizationRecord], last_id: int) -> None:
-        """Hold these organizations alone."""
+        """Replace all organizations by these."""
         organizations = sorted((each.organization for each in records), key=lambda each: each.id)
         self._ids.skip_to(last_id)
         self._by_id = {each.id: each for each in organizations}
 
 
-class _Shelf:
-    """One organization's fields, by ascending id and by key."""
+class _StoredCatalog:
+    """The fields of one organization by ascending id and by key, and their revision."""
 
     def __init__(self, revision: int) -> None:
         self.revision = revision
         self._by_id: dict[FieldId, RecipientField] = {}
         self._by_key: dict[str, RecipientField] = {}
 
-    def copy(self) -> _Shelf:
-        copy = _Shelf(self.revision)
+    def copy(self) -> _StoredCatalog:
+        copy = _StoredCatalog(self.revision)
         copy._by_id, copy._by_key = self._by_id.copy(), self._by_key.copy()
         return copy
 
@@ -206,47 +207,43 @@ class _Shelf:
             return self._by_key.get(reference)
         return self._by_id.get(reference)
 
-    def hold(self, field: RecipientField) -> None:
+    def insert(self, field: RecipientField) -> None:
         holder = self._by_key.get(field.key)
         if holder is not None and holder.id != field.id:
-            # A change returned another field than it was given. A key must have one field.
+            # A change returned another field than it received. Only one field can have a key.
             del self._by_id[holder.id]
         self._by_id[field.id] = self._by_key[field.key] = field
 
-    def put(self, field: RecipientField) -> None:
-        self.hold(field)
+    def store(self, field: RecipientField) -> None:
+        self.insert(field)
         self.revision += 1
 
-    def drop(self, field: RecipientField) -> None:
+    def remove(self, field: RecipientField) -> None:
         del self._by_id[field.id], self._by_key[field.key]
         self.revision += 1
 
 
-class MemoryFieldRepository:
-    """The fields, a shelf an organization."""
+class MemoryFieldRepository(FieldRepository):
+    """The fields in memory, one catalog per organization."""
 
     def __init__(self, lock: RLock, organizations: _Organizations) -> None:
         self._lock = lock
         self._organizations = organizations
         self._ids = _Ids()
-        self._shelves: dict[OrganizationId, _Shelf] = {}
+        self._catalogs: dict[OrganizationId, _StoredCatalog] = {}
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
-        """See FieldRepository."""
         with self._lock:
-            shelf = self._shelf(organization_id)
-            return Catalog(organization_id, shelf.revision, shelf.fields())
+            catalog = self._catalog(organization_id)
+            return Catalog(organization_id, catalog.revision, catalog.fields())
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
-        """See FieldRepository."""
         return published(self.all(organization_id))
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
-        """See FieldRepository."""
         return query.select(self.all(organization_id))
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        """See FieldRepository."""
         with self._lock:
             return self._find(organization_id, reference)[1]
 
@@ -258,67 +255,64 @@ class MemoryFieldRepository:
         *,
         limit: int | None = None,
     ) -> RecipientField:
-        """See FieldRepository."""
         with self._lock:
-            shelf = self._shelf(organization_id)
+            catalog = self._catalog(organization_id)
             self.all(organization_id).require_addable(definition, limit=limit)
-            return self._add(shelf, organization_id, definition)
+            return self._add(catalog, organization_id, definition)
 
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
     ) -> RecipientField:
-        """See FieldRepository."""
         with self._lock:
-            shelf, field = self._find(organization_id, reference)
+            catalog, field = self._find(organization_id, reference)
             changed = change(field)
             if changed != field:
-                shelf.put(changed)
+                catalog.store(changed)
             return changed
 
     def delete(
         self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
     ) -> None:
-        """See FieldRepository."""
         with self._lock:
-            shelf, field = self._find(organization_id, reference)
+            catalog, field = self._find(organization_id, reference)
             check(field)
-            shelf.drop(field)
+            catalog.remove(field)
 
     def revision(self, organization_id: OrganizationId) -> int:
-        """The revision of the organization's catalog."""
+        """Return the revision of the organization's catalog."""
         with self._lock:
-            return self._shelf(organization_id).revision
+            return self._catalog(organization_id).revision
 
     def delete_synced(
         self, organization_id: OrganizationId, integration: Integration, check: IntegrationCheck
     ) -> tuple[RecipientField, ...]:
-        """Remove all fields of the integration unless `check` raises."""
-        shelf = self._shelf(organization_id)
-        fields = integration.filter_fields(shelf.fields())
+        """Delete all fields of the integration, unless `check` raises."""
+        catalog = self._catalog(organization_id)
+        fields = integration.filter_fields(catalog.fields())
         check(fields)
         for field in fields:
-            shelf.drop(field)
+            catalog.remove(field)
         return fields
 
     def apply(self, organization_id: OrganizationId, plan: SyncPlan) -> None:
-        """Store what the plan does to the fields: all of it, or nothing where it is interrupted."""
-        shelf = self._shelf(organization_id).copy()
+        """Store the changes of the plan: all of them, or none if an interrupt comes in between."""
+        catalog = self._catalog(organization_id).copy()
         for field in plan.removed:
-            shelf.drop(field)
+            catalog.remove(field)
         for field in plan.updated:
-            shelf.put(field)
+            catalog.store(field)
         for definition in plan.created:
-            self._add(shelf, organization_id, definition)
-        self._shelves[organization_id] = shelf
+            self._add(catalog, organization_id, definition)
+        self._catalogs[organization_id] = catalog
 
-    def drop_all(self, organization_id: OrganizationId) -> None:
+    def delete_all(self, organization_id: OrganizationId) -> None:
         """Delete all fields of the organization."""
-        self._shelves.pop(organization_id, None)
+        self._catalogs.pop(organization_id, None)
 
     def records(self) -> Records[RecipientField]:
-        """The fields of all organizations."""
+        """Return the fields of all organizations."""
         return self._ids.records(
-            field for shelf in self._shelves.values() for field in shelf.fields()
+            field for catalog in self._catalogs.values() for field in catalog.fields()
         )
 
     def restore(
@@ -327,36 +321,38 @@ class MemoryFieldRepository:
         fields: Iterable[RecipientField],
         last_id: int,
     ) -> None:
-        """Hold the catalogs of these organizations, with these fields, alone."""
-        shelves = {each.organization.id: _Shelf(each.revision) for each in organizations}
+        """Replace all catalogs by those of these organizations, with these fields."""
+        catalogs = {each.organization.id: _StoredCatalog(each.revision) for each in organizations}
         for field in sorted(fields, key=lambda each: each.id):
-            shelves[field.organization_id].hold(field)
+            catalogs[field.organization_id].insert(field)
         self._ids.skip_to(last_id)
-        self._shelves = shelves
+        self._catalogs = catalogs
 
     def _add(
-        self, shelf: _Shelf, organization_id: OrganizationId, definition: FieldDefinition
+        self, catalog: _StoredCatalog, organization_id: OrganizationId, definition: FieldDefinition
     ) -> RecipientField:
         field = definition.with_id(FieldId(self._ids.assign()), organization_id)
-        shelf.put(field)
+        catalog.store(field)
         return field
 
-    def _shelf(self, organization_id: OrganizationId) -> _Shelf:
+    def _catalog(self, organization_id: OrganizationId) -> _StoredCatalog:
         organization = self._organizations.get(organization_id)
-        return self._shelves.setdefault(organization_id, _Shelf(organization.first_revision))
+        return self._catalogs.setdefault(
+            organization_id, _StoredCatalog(organization.first_revision)
+        )
 
     def _find(
         self, organization_id: OrganizationId, reference: FieldReference
-    ) -> tuple[_Shelf, RecipientField]:
-        shelf = self._shelves.get(organization_id)
-        field = None if shelf is None else shelf.find(reference)
-        if shelf is None or field is None:
+    ) -> tuple[_StoredCatalog, RecipientField]:
+        catalog = self._catalogs.get(organization_id)
+        field = None if catalog is None else catalog.find(reference)
+        if catalog is None or field is None:
             raise FieldNotFound
-        return shelf, field
+        return catalog, field
 
 
-class MemoryIntegrationRepository:
-    """The integrations, by ascending id."""
+class MemoryIntegrationRepository(IntegrationRepository):
+    """The integrations in memory, by ascending id."""
 
     def __init__(
         self,
@@ -371,14 +367,12 @@ class MemoryIntegrationRepository:
         self._integrations: dict[IntegrationId, Integration] = {}
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
-        """See IntegrationRepository."""
         with self._lock:
             self._organizations.get(organization_id)
-            everyones = self._integrations.values()
-            return tuple(each for each in everyones if each.organization_id == organization_id)
+            integrations = self._integrations.values()
+            return tuple(each for each in integrations if each.organization_id == organization_id)
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
-        """See IntegrationRepository."""
         with self._lock:
             integration = self._integrations.get(integration_id)
         if integration is None or integration.organization_id != organization_id:
@@ -386,7 +380,6 @@ class MemoryIntegrationRepository:
         return integration
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
-        """See IntegrationRepository."""
         with self._lock:
             self._organizations.get(organization_id)
             integration = draft.with_id(IntegrationId(self._ids.assign()), organization_id)
@@ -396,7 +389,6 @@ class MemoryIntegrationRepository:
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
-        """See IntegrationRepository."""
         with self._lock:
             renamed = self.get(organization_id, integration_id).renamed(name)
             self._integrations[integration_id] = renamed
@@ -409,7 +401,6 @@ class MemoryIntegrationRepository:
         check: IntegrationCheck,
         /,
     ) -> tuple[RecipientField, ...]:
-        """See IntegrationRepository."""
         with self._lock:
             integration = self.get(organization_id, integration_id)
             fields = self._fields.delete_synced(organization_id, integration, check)
@@ -423,7 +414,6 @@ class MemoryIntegrationRepository:
         planner: SyncPlanner,
         /,
     ) -> SyncPlan:
-        """See IntegrationRepository."""
         with self._lock:
             integration = self.get(organization_id, integration_id)
             plan = planner(integration, self._fields.all(organization_id).fields)
@@ -432,23 +422,23 @@ class MemoryIntegrationRepository:
             self._integrations[integration_id] = evolve(integration, last_synced_at=at)
             return plan
 
-    def drop_all(self, organization_id: OrganizationId) -> None:
+    def delete_all(self, organization_id: OrganizationId) -> None:
         """Delete all integrations of the organization."""
         for integration in self.all(organization_id):
             del self._integrations[integration.id]
 
     def records(self) -> Records[Integration]:
-        """The integrations of all organizations."""
+        """Return the integrations of all organizations."""
         return self._ids.records(self._integrations.values())
 
     def restore(self, integrations: Iterable[Integration], last_id: int) -> None:
-        """Hold these integrations alone."""
+        """Replace all integrations by these."""
         self._ids.skip_to(last_id)
         self._integrations = {each.id: each for each in sorted(integrations, key=lambda i: i.id)}
 
 
-class MemoryApiKeyRepository:
-    """The API keys, by ascending id and by digest."""
+class MemoryApiKeyRepository(ApiKeyRepository):
+    """The API keys in memory, by ascending id and by digest."""
 
     def __init__(
         self,
@@ -464,13 +454,11 @@ class MemoryApiKeyRepository:
         self._ids_by_digest: dict[bytes, ApiKeyId] = {}
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
-        """See ApiKeyRepository."""
         with self._lock:
             self._organizations.get(organization_id)
             return tuple(k for k in self._keys.values() if k.organization_id == organization_id)
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
-        """Return the organization's API key."""
         with self._lock:
             key = self._keys.get(key_id)
         if key is None or key.organization_id != organization_id:
@@ -478,7 +466,6 @@ class MemoryApiKeyRepository:
         return key
 
     def find(self, digest: bytes, /) -> FoundKey | None:
-        """See ApiKeyRepository."""
         with self._lock:
             key_id = self._ids_by_digest.get(digest)
             if key_id is None:
@@ -487,7 +474,6 @@ class MemoryApiKeyRepository:
             return key.to_found_key(self._fields.revision(key.organization_id))
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
-        """See ApiKeyRepository."""
         with self._lock:
             self._organizations.get(grant.organization_id)
             if grant.digest in self._ids_by_digest:
@@ -500,7 +486,6 @@ class MemoryApiKeyRepository:
     def update(
         self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
     ) -> ApiKey:
-        """See ApiKeyRepository."""
         with self._lock:
             key = self.get(organization_id, key_id)
             changed = change(key)
@@ -511,7 +496,6 @@ class MemoryApiKeyRepository:
     def rotate(
         self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
     ) -> tuple[ApiKey, ApiKey]:
-        """See ApiKeyRepository."""
         with self._lock:
             key = self.get(organization_id, key_id)
             replaced, grant = succession(key)
@@ -523,30 +507,29 @@ class MemoryApiKeyRepository:
     def record_use(
         self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
     ) -> None:
-        """See ApiKeyRepository."""
         with self._lock, suppress(ApiKeyNotFound):
             key = self.get(organization_id, key_id)
             if key.last_used_at is None or key.last_used_at < at:
                 self._keys[key_id] = evolve(key, last_used_at=at)
 
-    def drop_all(self, organization_id: OrganizationId) -> None:
+    def delete_all(self, organization_id: OrganizationId) -> None:
         """Delete all API keys of the organization."""
         for key in self.all(organization_id):
             del self._ids_by_digest[key.digest], self._keys[key.id]
 
     def records(self) -> Records[ApiKey]:
-        """The API keys of all organizations."""
+        """Return the API keys of all organizations."""
         return self._ids.records(self._keys.values())
 
     def restore(self, keys: Iterable[ApiKey], last_id: int) -> None:
-        """Hold these API keys alone."""
+        """Replace all API keys by these."""
         self._ids.skip_to(last_id)
         self._keys = {key.id: key for key in sorted(keys, key=lambda key: key.id)}
         self._ids_by_digest = {key.digest: key.id for key in self._keys.values()}
 
 
-class MemoryOrganizationRepository:
-    """The organizations, which own what the other repositories hold."""
+class MemoryOrganizationRepository(OrganizationRepository):
+    """The organizations in memory. Deleting one deletes its records in the other repositories."""
 
     def __init__(
         self,
@@ -563,31 +546,27 @@ class MemoryOrganizationRepository:
         self._api_keys = api_keys
 
     def all(self) -> tuple[Organization, ...]:
-        """Return every organization by ascending id."""
         with self._lock:
             return self._organizations.all()
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        """Return the organization."""
         with self._lock:
             return self._organizations.get(organization_id)
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
-        """Store a new organization, and return it."""
         with self._lock:
             return self._organizations.add(name, created_at)
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
-        """Store the organization's new name, and return the organization."""
+        parsed = parse_organization_name(name)
         with self._lock:
-            renamed = evolve(self._organizations.get(organization_id), name=name)
+            renamed = evolve(self._organizations.get(organization_id), name=parsed)
             self._organizations.replace(renamed)
             return renamed
 
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        """Delete the organization with everything it has, unless `check` raises."""
         with self._lock:
             contents = OrganizationContents(
                 fields=len(self._fields.all(organization_id).fields),
@@ -596,6 +575,6 @@ class MemoryOrganizationRepository:
             )
             check(contents)
             for owned in (self._api_keys, self._integrations, self._fields):
-                owned.drop_all(organization_id)
-            self._organizations.drop(organization_id)
+                owned.delete_all(organization_id)
+            self._organizations.remove(organization_id)
             return contents

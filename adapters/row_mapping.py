@@ -1,9 +1,8 @@
-"""Rows of plain values and what the domain makes of them, for storages that keep rows.
+"""Conversion between rows of plain values and objects of the domain, for storages with tables.
 
-For adapters of others as for ours. A storage selects its columns in the order in which a function
-here takes them, and turns what it keeps in a form of its own, such as times, into what is asked
-for, as `RowMapping` that row. The domain judges what comes back: a row that breaks a rule is an
-UnreadableRow.
+A storage selects its columns in the order of the parameters of a function here. It converts what it
+stores in a form of its own, such as times, inside a `RowMapping` of the row. The domain validates
+each row; a row that breaks a rule raises UnreadableRow.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from attrs import define
+from attrs import asdict, define
 
 from recipient_fields.application import OrganizationRecord
 from recipient_fields.domain import (
@@ -62,15 +61,19 @@ T = TypeVar("T")
 
 
 class UnreadableRow(Exception):
-    """A stored row that breaks a rule of the domain: written by somebody else, or damaged.
+    """A stored row breaks a rule of the domain: another program wrote it, or it is damaged.
 
-    No mistake of whoever reads it, so no RecipientFieldsError. The message names table and id only.
+    It is not a RecipientFieldsError, because the caller has made no mistake. The message contains
+    only the table and the id.
     """
 
 
-@define  # Not frozen, which would cost twice the CPU: a list enters two for each row.
+@define  # Not frozen, which would double the CPU time: a list creates two for each row.
 class RowMapping:
-    """The block reads one row: what it finds to be no value of the domain makes it unreadable."""
+    """The context of the conversion of one row, by its table and id.
+
+    Raises: UnreadableRow if the block finds a value that the domain does not permit.
+    """
 
     _table: str
     _row_id: int
@@ -84,9 +87,10 @@ class RowMapping:
 
 
 def map_rows(read: Callable[[Row], T], rows: Iterable[Row]) -> Iterator[T]:
-    """Yield what `read` makes of each row, for a copy of the whole storage.
+    """Yield `read(row)` of each row, for a copy of the whole storage.
 
-    Raises: StorageUnavailable if a row breaks a rule of the domain. It names table and id.
+    Raises: StorageUnavailable if a row breaks a rule of the domain. The message contains its table
+    and id.
     """
     try:
         yield from map(read, rows)
@@ -113,7 +117,10 @@ def stored_field(
     created_at: datetime,
     updated_at: datetime,
 ) -> RecipientField:
-    """The field that a row holds; what storages keep each in their own form stands last."""
+    """Return the field of a row.
+
+    The last three columns are those that each storage stores in a form of its own.
+    """
     with RowMapping("recipient_fields", field_id):
         data_type = DataType(data_type_name)
         return RecipientField(
@@ -142,7 +149,7 @@ def stored_field(
 
 
 def plain_values(definition: FieldDefinition) -> Mapping[str, str | int | None]:
-    """What a row holds of a definition, but for its times and its allowed values."""
+    """Return the values of a row by column, except the times and the allowed values."""
     return {
         "name": definition.name,
         "key": definition.key,
@@ -157,9 +164,9 @@ def plain_values(definition: FieldDefinition) -> Mapping[str, str | int | None]:
 
 
 def field_values(field: RecipientField) -> Mapping[str, str | int | None]:
-    """What a row holds of a field, by column: allowed values as JSON, times in milliseconds.
+    """Return the values of a field's row by column, in the order that `read_field` expects.
 
-    The columns are in the order in which `read_field` takes them.
+    Allowed values are JSON, times are milliseconds since 1970.
     """
     allowed = field.allowed_values
     return {
@@ -174,7 +181,7 @@ def field_values(field: RecipientField) -> Mapping[str, str | int | None]:
 
 
 def read_field(row: Sequence[Any]) -> RecipientField:
-    """Return the field of a row that holds `field_values`."""
+    """Return the field of a row with the values of `field_values`."""
     *plain, allowed, created_at, updated_at = row
     with RowMapping("recipient_fields", row[0]):
         values: tuple[Any, ...] = (
@@ -187,41 +194,18 @@ def read_field(row: Sequence[Any]) -> RecipientField:
 
 
 def organization_values(record: OrganizationRecord) -> Mapping[str, object]:
-    """What a row holds of an organization."""
-    return {
-        "id": record.organization.id,
-        "name": record.organization.name,
-        "revision": record.revision,
-        "created_at": record.organization.created_at,
-    }
+    """Return the values of an organization's row by column."""
+    return {**asdict(record.organization), "revision": record.revision}
 
 
 def integration_values(integration: Integration) -> Mapping[str, object]:
-    """What a row holds of an integration."""
-    return {
-        "id": integration.id,
-        "organization_id": integration.organization_id,
-        "esp": integration.esp.value,
-        "name": integration.name,
-        "created_at": integration.created_at,
-        "last_synced_at": integration.last_synced_at,
-    }
+    """Return the values of an integration's row by column."""
+    return {**asdict(integration), "esp": integration.esp.value}
 
 
 def api_key_values(key: ApiKey) -> Mapping[str, object]:
-    """What a row holds of an API key."""
-    return {
-        "id": key.id,
-        "organization_id": key.organization_id,
-        "name": key.name,
-        "access": key.access.value,
-        "digest": key.digest,
-        "display": key.display,
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "last_used_at": key.last_used_at,
-        "revoked_at": key.revoked_at,
-    }
+    """Return the values of an API key's row by column."""
+    return {**asdict(key), "access": key.access.value}
 
 
 def stored_key(
@@ -236,7 +220,7 @@ def stored_key(
     last_used_at: datetime | None,
     revoked_at: datetime | None,
 ) -> ApiKey:
-    """The API key that a row holds; its times stand last."""
+    """Return the API key of a row. The last four columns are times."""
     with RowMapping("api_keys", key_id):
         return ApiKey(
             id=ApiKeyId(key_id),
@@ -260,7 +244,7 @@ def stored_integration(
     created_at: datetime,
     last_synced_at: datetime | None,
 ) -> Integration:
-    """The integration that a row holds; its times stand last."""
+    """Return the integration of a row. The last two columns are times."""
     with RowMapping("integrations", integration_id):
         return Integration(
             id=IntegrationId(integration_id),
@@ -281,7 +265,7 @@ def found_key(
     revoked_at: datetime | None,
     last_used_at: datetime | None,
 ) -> FoundKey:
-    """What a look-up reads of an API key and its organization; its times stand last."""
+    """Return the look-up of an API key. The last three columns are times."""
     with RowMapping("api_keys", key_id):
         return FoundKey(
             id=ApiKeyId(key_id),

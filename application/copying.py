@@ -1,4 +1,4 @@
-"""The use case that copies everything from one storage to another, empty one."""
+"""The use case that copies the whole content of a storage to an empty one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .snapshots import Records, Snapshot
 T = TypeVar("T")
 
 StorageRole: TypeAlias = Literal["source", "target"]
-"""The storage that is read, or the one that is written."""
+"""`source` is read, `target` is written."""
 
 CopyProgress: TypeAlias = Callable[[str, int, int], None]
-"""Called with a kind of records, the number of them sent so far, and the number of all of them."""
+"""Called with a kind of records, the number of copied records and the total of this kind."""
 
 
 class CopyFailed(RecipientFieldsError):
@@ -43,21 +43,21 @@ class CopiedRecords:
 def copy_storage(
     source: Storage, target: Storage, *, on_progress: CopyProgress | None = None
 ) -> CopiedRecords:
-    """Copy everything from one storage to another, empty one, in one transaction of the target.
+    """Copy the whole content of a storage to an empty one, in one transaction of the target.
 
     Ids, revisions and times stay the same, and new ids in the target are greater than any id that
     the source has ever assigned. The copy is the source's content at one moment, even if others
-    change it meanwhile. `on_progress` is called after every record.
+    change it during the copy. `on_progress` is called after every record.
 
     Raises: CopyFailed if a storage can't be copied or fails, if the target is not empty, or if
-    both are the same storage. Nothing is stored then, unless the target failed while it committed.
+    both are the same storage. Nothing is stored then, unless the target failed during the commit.
     """
     reader, writer = _transferable("source", source), _transferable("target", target)
     with _attributed("source"):
         source_identity = reader.identity()
     with _attributed("target"):
         if writer.identity() == source_identity:
-            raise CopyFailed("target", "It is the source storage itself. Choose another one.")
+            raise CopyFailed("target", "It is the source storage. Choose another one.")
     with _attributed("source"), reader.snapshot() as snapshot:
         with _attributed("target"):
             writer.store_snapshot(_observed(snapshot, on_progress or _no_progress))
@@ -87,7 +87,7 @@ def _attributed(role: StorageRole) -> Iterator[None]:
 
 
 def _observed(snapshot: Snapshot, on_progress: CopyProgress) -> Snapshot:
-    """The snapshot that attributes its own errors to the source and reports progress."""
+    """Return the snapshot with records that attribute errors to the source and report progress."""
 
     def observed(kind: str, records: Records[T]) -> Records[T]:
         def iterate() -> Iterator[T]:

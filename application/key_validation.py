@@ -1,4 +1,4 @@
-"""Validation of the presented API key, at every request."""
+"""Validation of API keys that the storage contains."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 @define(unsafe_hash=True)
 class StoredKeyValidator:
-    """The KeyValidator over the keys we store ourselves."""
+    """A KeyValidator for the API keys in the storage. It records their last use."""
 
     api_keys: ApiKeyRepository = field(on_setattr=setters.frozen)
     clock: Clock = field(default=system_clock, on_setattr=setters.frozen)
     _failed_to_record_at: datetime | None = field(default=None, init=False, eq=False, repr=False)
 
     def validate(self, presented: str, /) -> Credential | Rejection:
-        """Return the credential of an active key. A mistyped key is rejected without a query."""
+        """Return the credential of an active key. A malformed key is rejected without a query."""
         plain = PlainKey.parse(presented)
         if plain is None:
             return Rejection(RejectionReason.MALFORMED)
@@ -56,13 +56,13 @@ class StoredKeyValidator:
         if key.last_used_at is not None and now - key.last_used_at < USE_RECORDED_EVERY:
             return
         failed_at = self._failed_to_record_at
-        # A clock that was set back to before the failure must not wait until it is there again.
+        # A negative difference means that the clock was set back: try again at once.
         if failed_at is not None and timedelta() <= now - failed_at < USE_RECORDED_EVERY:
             return
         try:
             self.api_keys.record_use(key.organization_id, key.id, now)
         except StorageUnavailable as unavailable:
-            # A storage that can still be read serves reads; only this note of the use is lost.
-            # What can not be written may take a second to say so: no read waits for it again soon.
+            # A read-only storage can still serve reads, so only the time of use is lost. A write
+            # can fail after a second: pause, so that few requests wait for it.
             self._failed_to_record_at = now
-            _log.warning("the use of API key %d could not be recorded: %s", key.id, unavailable)
+            _log.warning("Can't record the use of API key %d: %s", key.id, unavailable)

@@ -39,7 +39,7 @@ class Records(Generic[T]):
 class Snapshot:
     """The content of a storage at one moment.
 
-    Iterate over the records while the snapshot is open: a storage may read them as they are taken.
+    Iterate over the records while the snapshot is open: a storage may read them only then.
     """
 
     organizations: Records[OrganizationRecord]

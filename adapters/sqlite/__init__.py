@@ -1,4 +1,4 @@
-"""The storage in one SQLite file: the embedded default."""
+"""The storage in a SQLite file, the default."""
 
 from .backup import BackupFailed, back_up
 from .storage import SqliteStorage

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from recipient_fields.application import KeyChange, KeySuccession
+from recipient_fields.application import ApiKeyRepository, KeyChange, KeySuccession
 from recipient_fields.domain import (
     ApiKey,
     ApiKeyId,
@@ -50,38 +50,33 @@ _RECORD_USE = """
 
 
 @frozen
-class SqliteApiKeyRepository:
-    """See ApiKeyRepository."""
+class SqliteApiKeyRepository(ApiKeyRepository):
+    """The API keys in a SQLite file."""
 
     _database: Database
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
-        """See ApiKeyRepository."""
         with self._database.reading() as connection:
             catalog_revision(connection, organization_id)
             rows = connection.execute(_SELECT_ALL, (organization_id,))
             return tuple(read_api_key(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, key_id: ApiKeyId, /) -> ApiKey:
-        """Return the organization's API key."""
         with self._database.reading() as connection:
             return _get(connection, organization_id, key_id)
 
     def find(self, digest: bytes, /) -> FoundKey | None:
-        """See ApiKeyRepository."""
         with self._database.reading() as connection:
             row = connection.execute(_FIND, (digest,)).fetchone()
             return None if row is None else _found(row)
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
-        """See ApiKeyRepository."""
         with self._database.writing() as connection:
             return _add(connection, grant)
 
     def update(
         self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
     ) -> ApiKey:
-        """See ApiKeyRepository."""
         with self._database.writing() as connection:
             key = _get(connection, organization_id, key_id)
             changed = change(key)
@@ -92,7 +87,6 @@ class SqliteApiKeyRepository:
     def rotate(
         self, organization_id: OrganizationId, key_id: ApiKeyId, succession: KeySuccession, /
     ) -> tuple[ApiKey, ApiKey]:
-        """See ApiKeyRepository."""
         with self._database.writing() as connection:
             key = _get(connection, organization_id, key_id)
             replaced, grant = succession(key)
@@ -103,7 +97,6 @@ class SqliteApiKeyRepository:
     def record_use(
         self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
     ) -> None:
-        """See ApiKeyRepository."""
         values = {
             "id": storable_id(key_id),
             "organization_id": storable_id(organization_id),
@@ -155,7 +148,7 @@ def _found(row: tuple[Any, ...]) -> FoundKey:
 
 
 def read_api_key(row: tuple[Any, ...]) -> ApiKey:
-    """The API key that a row of COLUMNS holds."""
+    """Return the API key of a row of COLUMNS."""
     plain, created_at, later = row[:6], row[6], row[7:]
     with RowMapping("api_keys", row[0]):
         values: tuple[Any, ...] = (

@@ -22,19 +22,20 @@ class BackupFailed(RecipientFieldsError):
 
 
 def back_up(source: Path, backup: Path) -> None:
-    """Write what a SQLite file holds at this moment to a new file, which opens as a storage.
+    """Write a copy of a SQLite file to a new file, which can be opened as a storage.
 
-    Other processes can read and write the source meanwhile. The new file gets its name once it is
-    complete and on the disk. Only the file's owner can read it.
+    The copy is the content of one moment. Other processes can read and write the source during the
+    backup. The new file gets its name when it is complete and on the disk. Only its owner can read
+    it.
 
-    Raises: BackupFailed if the new file exists already or can't be written. StorageNotFound if
-    there is no source. StorageUnavailable if it can't be opened.
+    Raises: BackupFailed if the new file exists already or can't be written, StorageNotFound if the
+    source does not exist, StorageUnavailable if the source can't be opened.
     """
     if os.path.lexists(backup):
         raise BackupFailed(f"The file {backup} already exists. Choose another name.")
     with closing(Database(source, create=False)) as database, database.reading() as connection:
-        # The backup begins again whenever another process has written, and might never end,
-        # unless its transaction sees one state of the file. That transaction begins with a read.
+        # SQLite restarts a backup after each write of another process, unless the backup is in a
+        # read transaction. That transaction begins with the first read.
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         try:
             _write(connection, backup)
@@ -48,18 +49,18 @@ def back_up(source: Path, backup: Path) -> None:
 def _write(source: sqlite3.Connection, backup: Path) -> None:
     with _partial_file(backup) as (partial, descriptor):
         with closing(sqlite3.connect(partial)) as destination:
-            # A file that is not complete is deleted, so it needs no journal.
+            # An incomplete file is deleted, so it needs no journal.
             destination.execute("PRAGMA journal_mode = OFF")
             destination.execute("PRAGMA synchronous = OFF")
             source.backup(destination, pages=_PAGES_PER_STEP, progress=_let_interrupts_in)
         os.fsync(descriptor)
-        os.link(partial, backup)  # Unlike a renaming, this replaces no file.
+        os.link(partial, backup)  # Unlike a rename, this never replaces a file.
     _sync_folder(backup.parent)
 
 
 @contextmanager
 def _partial_file(backup: Path) -> Iterator[tuple[str, int]]:
-    """A new file beside the backup that its owner alone can read, until the block ends."""
+    """Create a file next to the backup that only its owner can read. Delete it in the end."""
     descriptor, name = mkstemp(".partial", f"{backup.name}.", backup.parent)
     try:
         yield name, descriptor
@@ -77,4 +78,4 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _let_interrupts_in(_status: int, _remaining: int, _total: int) -> None:
-    """Do nothing. Python handles signals when it runs this."""
+    """Do nothing. Python handles pending signals between two calls."""

@@ -1,4 +1,4 @@
-"""How values look in SQLite's columns."""
+"""Conversion of values to and from SQLite's columns."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _NO_ID = -1
 
 
 def optional_milliseconds(at: datetime | None) -> int | None:
-    """The instant as milliseconds since 1970, or NULL."""
+    """Return the time in milliseconds since 1970, or None for NULL."""
     return None if at is None else epoch_milliseconds(at)
 
 
 def optional_instant(milliseconds: int | None) -> datetime | None:
-    """The instant, or None for NULL."""
+    """Return the time, or None for NULL."""
     return None if milliseconds is None else from_epoch_milliseconds(milliseconds)
 
 
 def storable_id(identifier: int) -> int:
-    """The identifier, or one that no row has where SQLite can't hold it."""
+    """Return the id, or -1, which no row has, if SQLite can't store such an integer."""
     return identifier if 0 < identifier <= _LARGEST_INTEGER else _NO_ID

@@ -16,41 +16,41 @@ from recipient_fields.domain import StorageNotFound, StorageUnavailable
 from .queries import provide_functions
 
 OLDEST_SQLITE = (3, 37, 0)
-"""The first SQLite with STRICT tables."""
+"""The first version of SQLite with STRICT tables."""
 
 _BUSY_TIMEOUT_MILLISECONDS = 2_000
 
 
 class Database:
-    """One SQLite file. A connection serves one transaction at a time and is then kept for the next.
+    """One SQLite file. Each transaction has a connection, which later transactions reuse.
 
-    What the driver raises becomes StorageUnavailable here, and nowhere else.
+    This is the only place where errors of the driver become StorageUnavailable.
     """
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self._create = create
-        self._path = path.absolute()  # Whoever embeds this may change folders.
+        self._path = path.absolute()  # The working directory can change.
         self._file: tuple[int, int] | None = None
         self._lock = Lock()
-        self._writers = Lock()
+        self._writer = Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._migrations = _load_migrations()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection whose statements see one state of the file."""
+        """Open a read transaction, whose statements see one state of the file."""
         with self._transaction("BEGIN") as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection that alone may write; what it wrote is undone where the block raises."""
-        with self._turn(), self._transaction("BEGIN IMMEDIATE") as connection:
+        """Open a write transaction, one at a time. If the block raises, it is rolled back."""
+        with self._write_lock(), self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
     def stream(self, connection: sqlite3.Connection, statement: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of the statement, which are read while they are iterated over.
+        """Yield the rows of the statement, which are read during the iteration.
 
         The driver's errors are translated here, because another storage may iterate over the rows.
         """
@@ -59,14 +59,14 @@ class Database:
                 yield row
 
     def identity(self) -> Hashable:
-        """The device and the number of the file, which all its names share."""
+        """Return the device and the inode of the file, which all its paths share."""
         with self.reading():
             return self._file
 
     def migrate(self) -> int:
-        """Bring the schema up to date, one transaction a step; returns how many steps it took.
+        """Apply the missing migrations, one transaction each. Return their number.
 
-        StorageUnavailable where the file was written by a newer version of this package.
+        Raises: StorageUnavailable if a newer version of this package has migrated the file.
         """
         steps = 0
         while True:
@@ -80,15 +80,15 @@ class Database:
             steps += 1
 
     def check(self) -> None:
-        """StorageUnavailable unless the file can be read and its schema is the current one."""
+        """Raise StorageUnavailable unless the file can be read and has the current schema."""
         with self.reading() as connection:
             if self._version(connection) != len(self._migrations):
-                raise StorageUnavailable("The schema is not current. Open the file anew.")
+                raise StorageUnavailable("The schema is not current. Open the file again.")
             tables = "organizations, recipient_fields, api_keys, integrations"
             connection.execute(f"SELECT 1 FROM {tables} LIMIT 0")
 
     def close(self) -> None:
-        """Close every connection; one that is in use closes when it is given back."""
+        """Close every connection. One that is in use is closed when its transaction ends."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -104,21 +104,21 @@ class Database:
         return version
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        # SQLite lets writers try again and again until they starve; threads of one process queue.
-        if not self._writers.acquire(timeout=_BUSY_TIMEOUT_MILLISECONDS / 1_000):
+    def _write_lock(self) -> Iterator[None]:
+        # SQLite's writers retry until they starve, so the threads of one process use a lock.
+        if not self._writer.acquire(timeout=_BUSY_TIMEOUT_MILLISECONDS / 1_000):
             raise StorageUnavailable("SQLite: other writers did not finish in time")
         try:
             yield
         finally:
-            self._writers.release()
+            self._writer.release()
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         with _translated_errors(self._path), self._connection() as connection:
             connection.execute(begin)
             try:
-                self._require_own_file()  # It may have waited for others until now.
+                self._require_own_file()  # It may have waited for other writers.
                 yield connection
                 connection.execute("COMMIT")
             finally:
@@ -127,24 +127,24 @@ class Database:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = self._take()
+        connection = self._acquire()
         try:
             yield connection
         except sqlite3.Error:
-            connection.close()  # It may be what failed: the next transaction opens another.
+            connection.close()  # It may be broken: the next transaction opens a new one.
             raise
         except BaseException:
-            self._give_back(connection)
+            self._release(connection)
             raise
-        self._give_back(connection)
+        self._release(connection)
 
-    def _take(self) -> sqlite3.Connection:
+    def _acquire(self) -> sqlite3.Connection:
         with self._lock:
             if self._closed:
                 raise StorageUnavailable("The storage is closed.")
             if self._idle:
                 return self._idle.pop()
-        self._require_own_file()  # Else the connection would make a file anew.
+        self._require_own_file()  # Otherwise SQLite would create a new file.
         if not self._create and self._find_file() is None:
             raise StorageNotFound(f"There is no SQLite file {self._path}.")
         connection = self._connect()
@@ -153,13 +153,13 @@ class Database:
         return connection
 
     def _require_own_file(self) -> None:
-        """StorageUnavailable where the path does not lead to the file that was opened any more.
+        """Raise StorageUnavailable if the path is no longer that of the opened file.
 
-        What was written to a file that has no name would be lost in the end, and nobody told.
+        Writes to a file without a path would be lost without an error.
         """
         if self._file is not None and self._find_file() != self._file:
             raise StorageUnavailable(
-                "The SQLite file was removed or replaced while it was open. Open it anew."
+                "The SQLite file was removed or replaced while it was open. Open it again."
             )
 
     def _find_file(self) -> tuple[int, int] | None:
@@ -171,7 +171,7 @@ class Database:
             raise StorageUnavailable(f"SQLite: {error.strerror}: {self._path}") from error
         return found.st_dev, found.st_ino
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _release(self, connection: sqlite3.Connection) -> None:
         with self._lock:
             if not self._closed:
                 self._idle.append(connection)
@@ -198,8 +198,8 @@ class Database:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    # Only an empty file needs the switch. Where several processes make it at once, SQLite tells
-    # all but one that the file is busy without waiting for it.
+    # Only a new file needs this. If several processes do it at once, SQLite reports to all but one
+    # that the file is busy, without regard to busy_timeout.
     deadline = monotonic() + _BUSY_TIMEOUT_MILLISECONDS / 1_000
     while True:
         try:
@@ -219,7 +219,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         raise StorageUnavailable(f"SQLite: {error}: {path}") from error
     except sqlite3.DatabaseError as error:
-        # The bare class means a damaged file; its other subclasses are defects of ours.
+        # DatabaseError itself means a damaged file. Its other subclasses are defects of this code.
         if type(error) is not sqlite3.DatabaseError:
             raise
         raise StorageUnavailable(f"SQLite: {error}: {path}") from error

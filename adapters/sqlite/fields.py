@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from recipient_fields.application import FieldChange, FieldCheck, PublishedCatalog, published
+from recipient_fields.application import (
+    FieldChange,
+    FieldCheck,
+    FieldRepository,
+    PublishedCatalog,
+    published,
+)
 from recipient_fields.domain import (
     Catalog,
     FieldDefinition,
@@ -64,23 +70,23 @@ _DELETE = "DELETE FROM recipient_fields WHERE organization_id = ? AND id = ?"
 
 
 @frozen
-class SqliteFieldRepository:
-    """See FieldRepository. Whatever writes does so alone, so what it has read still holds."""
+class SqliteFieldRepository(FieldRepository):
+    """The recipient fields in a SQLite file.
+
+    A write transaction is the only one, so that what it has read stays valid.
+    """
 
     _database: Database
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
-        """See FieldRepository."""
         with self._database.reading() as connection:
             revision = catalog_revision(connection, organization_id)
             return Catalog(organization_id, revision, select_fields(connection, organization_id))
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
-        """See FieldRepository."""
         return published(self.all(organization_id))
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
-        """See FieldRepository."""
         with self._database.reading() as connection:
             revision = catalog_revision(connection, organization_id)
             values = bind(organization_id, query)
@@ -90,7 +96,6 @@ class SqliteFieldRepository:
             return query.page(organization_id, revision, fields, total)
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        """See FieldRepository."""
         with self._database.reading() as connection:
             return _get(connection, organization_id, reference)
 
@@ -102,7 +107,6 @@ class SqliteFieldRepository:
         *,
         limit: int | None = None,
     ) -> RecipientField:
-        """See FieldRepository."""
         with self._database.writing() as connection:
             catalog_revision(connection, organization_id)
             holder = _find(connection, organization_id, definition.key)
@@ -118,7 +122,6 @@ class SqliteFieldRepository:
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
     ) -> RecipientField:
-        """See FieldRepository."""
         with self._database.writing() as connection:
             field = _get(connection, organization_id, reference)
             changed = change(field)
@@ -130,7 +133,6 @@ class SqliteFieldRepository:
     def delete(
         self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
     ) -> None:
-        """See FieldRepository."""
         with self._database.writing() as connection:
             field = _get(connection, organization_id, reference)
             check(field)
@@ -140,7 +142,7 @@ class SqliteFieldRepository:
 def select_fields(
     connection: sqlite3.Connection, organization_id: OrganizationId
 ) -> tuple[RecipientField, ...]:
-    """The organization's fields by ascending id."""
+    """Return the organization's fields by ascending id."""
     rows = connection.execute(_SELECT_ALL, {"organization_id": organization_id})
     return tuple(read_field(row) for row in rows)
 
@@ -150,7 +152,7 @@ def delete_fields(
     organization_id: OrganizationId,
     fields: Sequence[RecipientField],
 ) -> None:
-    """Remove these fields, which the catalog has."""
+    """Delete these fields, which must exist."""
     connection.executemany(_DELETE, [(organization_id, field.id) for field in fields])
     if fields:
         move_revision(connection, organization_id)
@@ -159,7 +161,7 @@ def delete_fields(
 def apply_plan(
     connection: sqlite3.Connection, organization_id: OrganizationId, plan: SyncPlan
 ) -> None:
-    """Store what the plan does to the fields."""
+    """Store the changes of the plan to the fields."""
     delete_fields(connection, organization_id, plan.removed)
     connection.executemany(_UPDATE, map(field_values, plan.updated))
     for definition in plan.created:

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from recipient_fields.application import IntegrationCheck, SyncPlanner
+from recipient_fields.application import IntegrationCheck, IntegrationRepository, SyncPlanner
 from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
@@ -41,25 +41,22 @@ _DELETE = "DELETE FROM integrations WHERE id = ?"
 
 
 @frozen
-class SqliteIntegrationRepository:
-    """See IntegrationRepository."""
+class SqliteIntegrationRepository(IntegrationRepository):
+    """The integrations in a SQLite file."""
 
     _database: Database
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
-        """See IntegrationRepository."""
         with self._database.reading() as connection:
             catalog_revision(connection, organization_id)
             rows = connection.execute(_SELECT_ALL, (organization_id,))
             return tuple(read_integration(row) for row in rows)
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
-        """See IntegrationRepository."""
         with self._database.reading() as connection:
             return _get(connection, organization_id, integration_id)
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
-        """See IntegrationRepository."""
         with self._database.writing() as connection:
             catalog_revision(connection, organization_id)
             created_at = epoch_milliseconds(draft.created_at)
@@ -70,7 +67,6 @@ class SqliteIntegrationRepository:
     def rename(
         self, organization_id: OrganizationId, integration_id: IntegrationId, name: str, /
     ) -> Integration:
-        """See IntegrationRepository."""
         with self._database.writing() as connection:
             renamed = _get(connection, organization_id, integration_id).renamed(name)
             connection.execute(_RENAME, (renamed.name, renamed.id))
@@ -83,7 +79,6 @@ class SqliteIntegrationRepository:
         check: IntegrationCheck,
         /,
     ) -> tuple[RecipientField, ...]:
-        """See IntegrationRepository."""
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
             fields = integration.filter_fields(select_fields(connection, organization_id))
@@ -99,7 +94,6 @@ class SqliteIntegrationRepository:
         planner: SyncPlanner,
         /,
     ) -> SyncPlan:
-        """See IntegrationRepository."""
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
             plan = planner(integration, select_fields(connection, organization_id))
@@ -120,7 +114,7 @@ def _get(
 
 
 def read_integration(row: tuple[Any, ...]) -> Integration:
-    """The integration that a row of COLUMNS holds."""
+    """Return the integration of a row of COLUMNS."""
     *plain, created_at, last_synced_at = row
     with RowMapping("integrations", row[0]):
         values: tuple[Any, ...] = (

@@ -8,7 +8,7 @@ from time import time_ns
 
 from attrs import frozen
 
-from recipient_fields.application import OrganizationCheck
+from recipient_fields.application import OrganizationCheck, OrganizationRepository
 from recipient_fields.domain import (
     Organization,
     OrganizationContents,
@@ -37,29 +37,25 @@ _DELETE = "DELETE FROM organizations WHERE id = ?"
 
 
 @frozen
-class SqliteOrganizationRepository:
-    """See OrganizationRepository."""
+class SqliteOrganizationRepository(OrganizationRepository):
+    """The organizations in a SQLite file."""
 
     _database: Database
 
     def all(self) -> tuple[Organization, ...]:
-        """See OrganizationRepository."""
         with self._database.reading() as connection:
             return tuple(read_organization(row) for row in connection.execute(_SELECT_ALL))
 
     def get(self, organization_id: OrganizationId, /) -> Organization:
-        """Return the organization."""
         with self._database.reading() as connection:
             return _found(connection.execute(_SELECT_BY_ID, (storable_id(organization_id),)))
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
-        """See OrganizationRepository."""
         with self._database.writing() as connection:
             at = epoch_milliseconds(created_at)  # which is also Organization.first_revision
             return _found(connection.execute(_INSERT, (parse_organization_name(name), at, at)))
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
-        """Store the organization's new name, and return the organization."""
         values = (parse_organization_name(name), storable_id(organization_id))
         with self._database.writing() as connection:
             return _found(connection.execute(_RENAME, values))
@@ -67,7 +63,6 @@ class SqliteOrganizationRepository:
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        """Delete the organization with everything it has, unless `check` raises."""
         with self._database.writing() as connection:
             catalog_revision(connection, organization_id)
             deleted = OrganizationContents(
@@ -81,7 +76,10 @@ class SqliteOrganizationRepository:
 
 
 def catalog_revision(connection: sqlite3.Connection, organization_id: OrganizationId) -> int:
-    """The revision of the organization's catalog; OrganizationNotFound where there is none."""
+    """Return the revision of the organization's catalog.
+
+    Raises: OrganizationNotFound if the organization does not exist.
+    """
     row = connection.execute(
         "SELECT revision FROM organizations WHERE id = ?", (storable_id(organization_id),)
     ).fetchone()
@@ -92,9 +90,9 @@ def catalog_revision(connection: sqlite3.Connection, organization_id: Organizati
 
 
 def move_revision(connection: sqlite3.Connection, organization_id: OrganizationId) -> None:
-    """Note that the organization's catalog changes.
+    """Increase the revision of the organization's catalog, at least to the current time.
 
-    Not by one alone: after a restore that lost revisions, they must not be given again.
+    A restored backup can be older than revisions that clients have seen. These must not return.
     """
     connection.execute(
         "UPDATE organizations SET revision = max(revision + 1, ?) WHERE id = ?",
@@ -110,7 +108,7 @@ def _found(cursor: sqlite3.Cursor) -> Organization:
 
 
 def read_organization(row: tuple[int, str, int]) -> Organization:
-    """The organization that a row of COLUMNS holds."""
+    """Return the organization of a row of COLUMNS."""
     organization_id, name, created_at = row
     with RowMapping("organizations", organization_id):
         return Organization(

@@ -1,4 +1,4 @@
-"""A FieldQuery in SQLite's SQL."""
+"""The SQL of a FieldQuery."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _MATCHES = """
     )
 """
 COUNT = f"SELECT count(*) {_MATCHES}"
-"""The statement that counts the matches on all pages."""
+"""The statement that counts the fields on all pages."""
 
 
 def provide_functions(connection: sqlite3.Connection) -> None:
-    """Give the connection what the statements need: SQLite folds the case of ASCII alone."""
+    """Add the functions of the statements to the connection. SQLite folds ASCII letters only."""
     connection.create_function(
         "fold_case", 1, lambda text: None if text is None else fold_case(text), deterministic=True
     )
 
 
 def select_statement(columns: str, query: FieldQuery) -> str:
-    """The statement that finds the page's rows, and one more unless it is the last page."""
+    """Return the statement that selects the page's rows, and one more if there is a next page."""
     column = _SORT_COLUMNS[query.sort]
     direction, behind = ("DESC", "<") if query.descending else ("ASC", ">")
     return (
@@ -64,7 +64,7 @@ def select_statement(columns: str, query: FieldQuery) -> str:
 
 
 def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, object]:
-    """The values of both statements."""
+    """Return the parameters of both statements."""
     after = query.after
     return {
         "organization_id": organization_id,

@@ -1,4 +1,4 @@
-"""The Storage in one SQLite file."""
+"""The storage in a SQLite file."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ from .transfer import read_snapshot, write_snapshot
 class SqliteStorage:
     """The repositories of one SQLite file, which is created if it does not exist.
 
-    Several processes may use the file at once. Raises: StorageUnavailable if the file can't be
-    opened or belongs to a newer version, or if the SQLite library is older than 3.37;
-    StorageNotFound if the file does not exist and `create` is false.
+    Several processes can use the file at the same time.
+
+    Raises: StorageUnavailable if the file can't be opened or belongs to a newer version of this
+    package, or if the SQLite library is older than 3.37; StorageNotFound if the file does not exist
+    and `create` is false.
     """
 
     def __init__(self, path: Path | str, *, create: bool = True) -> None:
@@ -49,11 +51,11 @@ class SqliteStorage:
         self.api_keys: ApiKeyRepository = SqliteApiKeyRepository(self._database)
 
     def check(self) -> None:
-        """StorageUnavailable unless the file answers and has the current schema."""
+        """Raise StorageUnavailable unless the file can be read and has the current schema."""
         self._database.check()
 
     def identity(self) -> Hashable:
-        """Return the device and the number of the file, which all its names share."""
+        """Return the device and the inode of the file, which all its paths share."""
         return self._database.identity()
 
     @contextmanager
@@ -68,5 +70,5 @@ class SqliteStorage:
             write_snapshot(connection, snapshot)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close every connection. A second call does nothing."""
         self._database.close()

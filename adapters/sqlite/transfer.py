@@ -1,4 +1,4 @@
-"""Reading everything in a SQLite file for a copy, and storing everything that a copy brings."""
+"""Copies of the whole content of a SQLite file, from and to other storages."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ _SKIP_FIRST_IDS = """
 
 @frozen
 class _Table(Generic[T]):
-    """A table, and what its rows are in the domain."""
+    """A table and the conversion of its rows."""
 
     name: str
     columns: str
     read: Callable[[Row], T]
     values: Callable[[T], Values]
-    """Return what a row holds, by column."""
+    """Return the values of a record's row by column."""
 
     def records(self, database: Database, connection: sqlite3.Connection) -> Records[T]:
-        """Return the records, which are read while they are iterated over."""
+        """Return the records, which are read during the iteration."""
         numbers = f"SELECT count(*), {_SELECT_LAST_ID.format(self.name)} FROM {self.name}"
         [(count, last_id)] = database.stream(connection, numbers)
         rows = database.stream(connection, f"SELECT {self.columns} FROM {self.name}")
         return Records(count, last_id, map_rows(self.read, rows))
 
     def store(self, connection: sqlite3.Connection, records: Records[T]) -> None:
-        """Store the records under their own ids, and assign greater ones from then on."""
+        """Store the records with their ids. New ids are greater from then on."""
         columns = self.columns.split(", ")
         places = ", ".join("?" * len(columns))
         connection.executemany(
@@ -79,7 +79,7 @@ class _Table(Generic[T]):
 
 
 def read_snapshot(database: Database, connection: sqlite3.Connection) -> Snapshot:
-    """Return everything in the file, as the connection's transaction sees it."""
+    """Return the content of the file in the connection's transaction."""
     return Snapshot(
         organizations=_ORGANIZATIONS.records(database, connection),
         integrations=_INTEGRATIONS.records(database, connection),

@@ -1,4 +1,4 @@
-"""Snapshots of any size that are in no storage."""
+"""Snapshots of any size, without a storage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def nothing(_: int) -> None:
 
 
 def snapshot_of(count: int, before: Callable[[int], None] = nothing) -> Snapshot:
-    """One organization with so many fields; `before` is called with the number of each."""
+    """Return one organization with `count` fields. `before` is called with each number."""
 
     def fields() -> Iterator[RecipientField]:
         for number in range(1, count + 1):

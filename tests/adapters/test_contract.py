@@ -1,4 +1,4 @@
-"""The contract itself: it covers every port, and finds the faults it is there to find."""
+"""The contract suite covers every port and finds faulty adapters."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -57,7 +57,7 @@ def test_the_outage_suite_calls_every_method_of_every_port() -> None:
     assert {call.split()[0] for call in (*READS, *WRITES)} == {"check", *methods}
 
 
-def test_only_a_call_that_has_waited_for_long_is_made_once_more() -> None:
+def test_only_a_call_that_has_waited_for_long_is_repeated() -> None:
     seconds = [0.6, 0.6, 0]
 
     def refuse() -> None:
@@ -70,7 +70,7 @@ def test_only_a_call_that_has_waited_for_long_is_made_once_more() -> None:
         assert len(seconds) == left
 
 
-def test_no_case_hides_another_of_the_same_name() -> None:
+def test_no_case_overrides_another_of_the_same_name() -> None:
     for contract in (StorageContract, StorageOutageContract):
         inherited = [
             name for cases in contract.__mro__ for name in vars(cases) if name.startswith("test_")
@@ -117,7 +117,7 @@ def test_the_contract_accepts_a_storage_that_opens_its_connection_at_the_first_c
     )
 
 
-def test_the_contract_finds_a_url_that_is_opened_nonetheless() -> None:
+def test_the_contract_finds_a_url_that_should_not_open() -> None:
     with pytest.raises(pytest.fail.Exception):
         StorageUrlContract().test_a_url_that_can_not_be_opened_is_rejected(
             lambda _: MemoryStorage(), ["mysql:"]
@@ -125,60 +125,60 @@ def test_the_contract_finds_a_url_that_is_opened_nonetheless() -> None:
 
 
 class Faulty:
-    """A FieldRepository over a sound one; each subclass makes one mistake."""
+    """A FieldRepository that delegates to a correct one. Each subclass has one fault."""
 
-    def __init__(self, sound: FieldRepository) -> None:
-        self.sound = sound
+    def __init__(self, correct: FieldRepository) -> None:
+        self.correct = correct
 
     def __getattr__(self, name: str):
-        return getattr(self.sound, name)
+        return getattr(self.correct, name)
 
 
 class LosesUpdates(Faulty):
-    """Reads, changes and writes in three steps."""
+    """Reads, changes and writes in three transactions."""
 
     def update(self, organization_id, reference, change, /) -> RecipientField:
-        changed = change(self.sound.get(organization_id, reference))
-        return self.sound.update(organization_id, reference, lambda _: changed)
+        changed = change(self.correct.get(organization_id, reference))
+        return self.correct.update(organization_id, reference, lambda _: changed)
 
 
-class BringsFieldsBack(Faulty):
-    """Writes what it has made of the field, whether that is still there or not."""
+class RestoresDeletedFields(Faulty):
+    """Writes the changed field even if it was deleted in the meantime."""
 
     def update(self, organization_id, reference, change, /) -> RecipientField:
-        changed = change(self.sound.get(organization_id, reference))
+        changed = change(self.correct.get(organization_id, reference))
         try:
-            return self.sound.update(organization_id, reference, lambda _: changed)
+            return self.correct.update(organization_id, reference, lambda _: changed)
         except FieldNotFound:
-            return self.sound.add(organization_id, a_definition(changed.key))
+            return self.correct.add(organization_id, a_definition(changed.key))
 
 
 class ChecksBeforeItDeletes(Faulty):
-    """Reads and checks, and deletes in a second step."""
+    """Reads and checks, and deletes in a second transaction."""
 
     def delete(self, organization_id, reference, check, /) -> None:
-        check(self.sound.get(organization_id, reference))
-        self.sound.delete(organization_id, reference, lambda _: None)
+        check(self.correct.get(organization_id, reference))
+        self.correct.delete(organization_id, reference, lambda _: None)
 
 
 class CountsBeforeItAdds(Faulty):
-    """Looks at the limit, and adds in a second step."""
+    """Checks the limit, and adds in a second transaction."""
 
     def add(self, organization_id, definition, /, *, limit=None) -> RecipientField:
-        if limit is None or len(self.sound.all(organization_id).fields) < limit:
+        if limit is None or len(self.correct.all(organization_id).fields) < limit:
             limit = None
-        return self.sound.add(organization_id, definition, limit=limit)
+        return self.correct.add(organization_id, definition, limit=limit)
 
 
-class AnswersFromACache(Faulty):
-    """Takes a catalog for current while its length is."""
+class ReadsFromACache(Faulty):
+    """Treats a cached catalog as current while its length is the same."""
 
-    def __init__(self, sound: FieldRepository) -> None:
-        super().__init__(sound)
+    def __init__(self, correct: FieldRepository) -> None:
+        super().__init__(correct)
         self.cached: dict[object, Catalog] = {}
 
     def all(self, organization_id, /) -> Catalog:
-        catalog = self.sound.all(organization_id)
+        catalog = self.correct.all(organization_id)
         cached = self.cached.setdefault(organization_id, catalog)
         if len(cached.fields) != len(catalog.fields):
             self.cached[organization_id] = catalog
@@ -186,43 +186,43 @@ class AnswersFromACache(Faulty):
 
 
 class ReadsInTwoSteps(Faulty):
-    """Reads the revision and the fields one after the other."""
+    """Reads the revision and the fields in two transactions."""
 
     def all(self, organization_id, /) -> Catalog:
-        revision = self.sound.all(organization_id).revision
-        return Catalog(organization_id, revision, self.sound.all(organization_id).fields)
+        revision = self.correct.all(organization_id).revision
+        return Catalog(organization_id, revision, self.correct.all(organization_id).fields)
 
 
 class PublishesInTwoSteps(Faulty):
-    """Reads the revision and the documents one after the other."""
+    """Reads the revision and the documents in two transactions."""
 
     def publish(self, organization_id, /) -> PublishedCatalog:
-        revision = self.sound.all(organization_id).revision
-        return evolve(self.sound.publish(organization_id), revision=revision)
+        revision = self.correct.all(organization_id).revision
+        return evolve(self.correct.publish(organization_id), revision=revision)
 
 
 class TrustsTheClock(Faulty):
-    """Takes the time for a revision, whatever the revision was."""
+    """Uses the current time as the revision, even if the last revision is greater."""
 
     def all(self, organization_id, /) -> Catalog:
-        catalog = self.sound.all(organization_id)
+        catalog = self.correct.all(organization_id)
         return evolve(catalog, revision=epoch_milliseconds(NOW)) if catalog.fields else catalog
 
 
 class ForgetsTheTenant(Faulty):
-    """Finds a field by its id in whatever organization it is."""
+    """Finds a field by its id in any organization."""
 
-    def __init__(self, sound: FieldRepository) -> None:
-        super().__init__(sound)
+    def __init__(self, correct: FieldRepository) -> None:
+        super().__init__(correct)
         self.owners: dict[object, object] = {}
 
     def add(self, organization_id, definition, /, *, limit=None) -> RecipientField:
-        field = self.sound.add(organization_id, definition, limit=limit)
+        field = self.correct.add(organization_id, definition, limit=limit)
         self.owners[field.id] = organization_id
         return field
 
     def get(self, organization_id, reference, /) -> RecipientField:
-        return self.sound.get(self.owners.get(reference, organization_id), reference)
+        return self.correct.get(self.owners.get(reference, organization_id), reference)
 
 
 def faulty_storage(fault: type[Faulty]) -> Storage:
@@ -237,7 +237,7 @@ def faulty_storage(fault: type[Faulty]) -> Storage:
         (LosesUpdates, StorageContract.test_updates_of_different_members_lose_nothing),
         (LosesUpdates, StorageContract.test_an_update_in_the_midst_of_another_is_not_lost),
         (
-            BringsFieldsBack,
+            RestoresDeletedFields,
             StorageContract.test_a_field_deleted_in_the_midst_of_an_update_stays_deleted,
         ),
         (
@@ -264,22 +264,22 @@ def test_the_contract_finds_faults_of_concurrency(
 
 
 class LooksUpInTwoSteps:
-    """An ApiKeyRepository that reads the key and the revision one after the other."""
+    """An ApiKeyRepository that reads the key and the revision in two transactions."""
 
     def __init__(self, storage: Storage) -> None:
-        self.sound = storage.api_keys
+        self.correct = storage.api_keys
         self.fields = storage.fields
 
     def __getattr__(self, name: str):
-        return getattr(self.sound, name)
+        return getattr(self.correct, name)
 
     def find(self, digest, /) -> FoundKey | None:
-        found = self.sound.find(digest)
+        found = self.correct.find(digest)
         revision = self.fields.all(found.organization_id).revision
         return evolve(found, catalog_revision=revision)
 
 
-def test_the_contract_finds_look_ups_that_are_not_of_one_moment() -> None:
+def test_the_contract_finds_look_ups_in_two_steps() -> None:
     storage = MemoryStorage()
     faulty = LooksUpInTwoSteps(storage)
     case = StorageContract.test_a_look_up_sees_a_key_and_a_revision_that_there_were_at_once
@@ -294,7 +294,7 @@ def test_the_contract_finds_look_ups_that_are_not_of_one_moment() -> None:
 
 
 @pytest.mark.parametrize("born", [instant for instant in INSTANTS if instant > NOW])
-def test_the_contract_finds_revisions_that_are_the_time(born: datetime) -> None:
+def test_the_contract_finds_revisions_that_are_the_current_time(born: datetime) -> None:
     storage = faulty_storage(TrustsTheClock)
     case = StorageContract.test_a_revision_moves_forward_whatever_the_time
 
@@ -303,44 +303,44 @@ def test_the_contract_finds_revisions_that_are_the_time(born: datetime) -> None:
 
 
 class FaultyIntegrations:
-    """An IntegrationRepository over a sound storage; each subclass makes one mistake."""
+    """An IntegrationRepository that delegates to a correct one. Each subclass has one fault."""
 
     def __init__(self, storage: Storage) -> None:
-        self.sound = storage.integrations
+        self.correct = storage.integrations
         self.fields = storage.fields
 
     def __getattr__(self, name: str):
-        return getattr(self.sound, name)
+        return getattr(self.correct, name)
 
 
 class PlansBeforeItStores(FaultyIntegrations):
-    """Reads and plans, and stores in a second step."""
+    """Reads and plans, and stores in a second transaction."""
 
     def sync(self, organization_id, integration_id, planner, /) -> SyncPlan:
-        integration = self.sound.get(organization_id, integration_id)
+        integration = self.correct.get(organization_id, integration_id)
         plan = planner(integration, self.fields.all(organization_id).fields)
-        return self.sound.sync(organization_id, integration_id, lambda *_: plan)
+        return self.correct.sync(organization_id, integration_id, lambda *_: plan)
 
 
 class StoresInSteps(FaultyIntegrations):
-    """Removes first, creates later."""
+    """Removes fields, and creates others in a second transaction."""
 
     def sync(self, organization_id, integration_id, planner, /) -> SyncPlan:
         def remove(integration, fields) -> SyncPlan:
             return evolve(planner(integration, fields), created=(), updated=())
 
-        self.sound.sync(organization_id, integration_id, remove)
-        return self.sound.sync(organization_id, integration_id, planner)
+        self.correct.sync(organization_id, integration_id, remove)
+        return self.correct.sync(organization_id, integration_id, planner)
 
 
 class ChecksBeforeItRemoves(FaultyIntegrations):
-    """Shows the fields that there are, and removes those that there are then."""
+    """Checks the fields, and deletes the current ones in a second transaction."""
 
     def delete(self, organization_id, integration_id, check, /) -> tuple[RecipientField, ...]:
-        channel = self.sound.get(organization_id, integration_id).channel
+        channel = self.correct.get(organization_id, integration_id).channel
         fields = self.fields.all(organization_id).fields
         check(tuple(field for field in fields if channel.owns(field.origin)))
-        return self.sound.delete(organization_id, integration_id, lambda _: None)
+        return self.correct.delete(organization_id, integration_id, lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -375,8 +375,8 @@ def test_the_contract_finds_faults_of_sync_runs(
         run_often()
 
 
-@pytest.mark.parametrize("fault", [AnswersFromACache, ForgetsTheTenant])
-def test_the_state_machine_finds_faults_of_any_sequence(fault: type[Faulty]) -> None:
+@pytest.mark.parametrize("fault", [ReadsFromACache, ForgetsTheTenant])
+def test_the_state_machine_finds_faults_of_call_sequences(fault: type[Faulty]) -> None:
     hasty = settings(
         max_examples=500,
         deadline=None,

@@ -1,4 +1,4 @@
-"""The contract, run on the storage in memory."""
+"""The contract suite for the storage in memory."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""What storages share: rows of plain values, and the errors of drivers."""
+"""Conversion of rows and of driver errors, which several storages use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recipient_fields.testing.strategies import stored_fields
 
 @settings(deadline=None)
 @given(stored_fields())
-def test_a_field_comes_back_from_its_row_and_from_the_row_as_json(field: RecipientField) -> None:
+def test_a_field_can_be_read_from_its_row_and_from_the_row_as_json(field: RecipientField) -> None:
     row = list(field_values(field).values())
     assert exact(read_field(row)) == exact(field)
     assert exact(read_field(json.loads(json.dumps(row)))) == exact(field)
@@ -34,14 +34,14 @@ def test_a_field_comes_back_from_its_row_and_from_the_row_as_json(field: Recipie
         ("source", "nobody"),
     ],
 )
-def test_a_row_that_breaks_a_rule_is_unreadable_and_named(column: str, damaged: object) -> None:
+def test_a_row_that_breaks_a_rule_is_unreadable_and_reported(column: str, damaged: object) -> None:
     field = a_definition().with_id(FieldId(7), OrganizationId(1))
     row = {**field_values(field), column: damaged}
     with pytest.raises(UnreadableRow, match=r"^recipient_fields 7$"):
         read_field([*row.values()])
 
 
-def test_the_named_errors_of_a_driver_are_an_unavailable_storage() -> None:
+def test_the_listed_errors_of_a_driver_become_storage_unavailable() -> None:
     full = OSError("disk full")
     with (
         pytest.raises(StorageUnavailable, match=r"^Disk: disk full$") as raised,
@@ -51,7 +51,7 @@ def test_the_named_errors_of_a_driver_are_an_unavailable_storage() -> None:
     assert raised.value.__cause__ is full
 
 
-def test_other_errors_stay_as_they_are() -> None:
+def test_other_errors_are_raised_unchanged() -> None:
     with pytest.raises(ValueError, match="defect"), unavailable_on(OSError, technology="Disk"):
         raise ValueError("defect")
 

@@ -1,4 +1,4 @@
-"""The contract, run on the storage in a SQLite file."""
+"""The contract suite for the storage in a SQLite file."""
 
 import os
 import sqlite3
@@ -96,8 +96,8 @@ def test_sqlite_agrees_with_memory(calls: list[Call]) -> None:
         assert_storages_agree(memory, sqlite, calls)
 
 
-def test_a_revision_that_a_restore_has_lost_is_not_given_again() -> None:
-    """It moves to the present, so that counting on from a backup meets none of those lost."""
+def test_a_revision_that_a_restore_has_lost_is_not_reused() -> None:
+    """It increases at least to the current time, so that no lost revision is assigned again."""
     with sqlite_storage() as storage:
         ours = storage.organizations.add("ACME", NOW).id
         before = time_ns() // 1_000_000

@@ -42,7 +42,7 @@ back_up(*map(Path, sys.argv[1:]))
 
 @pytest.fixture
 def storage(database: Path) -> Iterator[SqliteStorage]:
-    """A storage that is open, with 100 fields."""
+    """Open a storage with 100 fields."""
     with closing(SqliteStorage(database)) as storage:
         storage.store_snapshot(snapshot_of(100))
         yield storage
@@ -50,14 +50,14 @@ def storage(database: Path) -> Iterator[SqliteStorage]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Where the backup goes: a folder that holds nothing else."""
+    """Return the path of the backup in an empty folder."""
     folder = tmp_path / "backups"
     folder.mkdir()
     return folder / "fields.backup"
 
 
 def between_steps(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
-    """Back up page by page, and act after each."""
+    """Back up page by page, and call `act` after each page."""
     monkeypatch.setattr(backup, "_PAGES_PER_STEP", 1)
     monkeypatch.setattr(backup, "_let_interrupts_in", lambda *_: act())
 
@@ -73,7 +73,7 @@ def test_a_backup_opens_as_a_storage_with_everything(
         assert restored.fields.add(OURS, a_definition()).id == 101
 
 
-def test_a_backup_is_one_sound_file_that_its_owner_alone_can_read(
+def test_a_backup_is_one_valid_file_that_only_its_owner_can_read(
     storage: SqliteStorage, database: Path, copy: Path
 ) -> None:
     back_up(database, copy)
@@ -82,7 +82,7 @@ def test_a_backup_is_one_sound_file_that_its_owner_alone_can_read(
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def test_a_backup_ends_though_the_file_changes_between_all_of_its_steps(
+def test_a_backup_ends_even_if_the_file_changes_after_each_step(
     storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = storage.fields.all(OURS)
@@ -99,7 +99,7 @@ def test_a_backup_ends_though_the_file_changes_between_all_of_its_steps(
         assert restored.fields.all(OURS) == before
 
 
-def test_a_backup_made_while_another_process_writes_holds_what_was_acknowledged(
+def test_a_backup_during_writes_of_another_process_has_all_acknowledged_records(
     storage: SqliteStorage, database: Path, copy: Path
 ) -> None:
     writer = subprocess.Popen(
@@ -118,7 +118,7 @@ def test_a_backup_made_while_another_process_writes_holds_what_was_acknowledged(
 
 
 @pytest.mark.parametrize("taken", ["file", "folder", "dangling link"])
-def test_an_existing_file_is_left_as_it_is(
+def test_an_existing_file_is_not_changed(
     storage: SqliteStorage, database: Path, copy: Path, taken: str
 ) -> None:
     match taken:
@@ -135,7 +135,7 @@ def test_an_existing_file_is_left_as_it_is(
     assert list(copy.parent.iterdir()) == [copy]
 
 
-def test_a_file_that_is_created_during_the_backup_is_left_as_it_is(
+def test_a_file_that_is_created_during_the_backup_is_not_changed(
     storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     between_steps(monkeypatch, lambda: copy.write_text("precious") and None)
@@ -193,14 +193,14 @@ def test_a_missing_folder_is_an_error(storage: SqliteStorage, database: Path, co
         back_up(database, copy.parent / "missing" / "fields.backup")
 
 
-def test_a_missing_source_is_an_error_and_makes_no_file(database: Path, copy: Path) -> None:
+def test_a_missing_source_is_an_error_and_creates_no_file(database: Path, copy: Path) -> None:
     with pytest.raises(StorageNotFound, match="There is no SQLite file"):
         back_up(database, copy)
     assert not database.exists()
     assert not copy.exists()
 
 
-def test_a_source_that_is_no_database_is_an_error(database: Path, copy: Path) -> None:
+def test_a_source_that_is_not_a_database_is_an_error(database: Path, copy: Path) -> None:
     database.write_text("no database" * 1_000)
     with pytest.raises(StorageUnavailable, match="file is not a database"):
         back_up(database, copy)

@@ -1,4 +1,4 @@
-"""What the SQLite file and the connections to it are like."""
+"""The SQLite file and the connections to it."""
 
 import re
 import sqlite3
@@ -36,7 +36,7 @@ CITY = FieldKey("city")
 
 @pytest.fixture
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
-    """Every connection that is opened from now on."""
+    """Record every connection that is opened."""
     opened: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 
@@ -50,7 +50,7 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
 
 @pytest.fixture
 def storage(database: Path, connections: list[sqlite3.Connection]) -> Iterator[SqliteStorage]:
-    """A storage with the first organization, field, API key and integration."""
+    """Open a storage with one organization, field, API key and integration."""
     with closing(SqliteStorage(database)) as storage:
         ours = storage.organizations.add("ACME", NOW).id
         storage.fields.add(ours, a_definition())
@@ -76,7 +76,7 @@ def is_closed(connection: sqlite3.Connection) -> bool:
     return False
 
 
-def test_every_connection_waits_syncs_and_enforces(
+def test_every_connection_has_the_required_pragmas(
     storage: SqliteStorage, connections: list[sqlite3.Connection]
 ) -> None:
     def change(field: RecipientField) -> RecipientField:
@@ -98,7 +98,7 @@ def test_every_connection_waits_syncs_and_enforces(
         }
 
 
-def test_every_table_is_strict_and_never_gives_an_id_twice(
+def test_every_table_is_strict_and_never_reuses_an_id(
     storage: SqliteStorage, database: Path
 ) -> None:
     with closing(sqlite3.connect(database)) as connection:
@@ -113,7 +113,7 @@ def test_every_table_is_strict_and_never_gives_an_id_twice(
     assert all("id INTEGER PRIMARY KEY AUTOINCREMENT" in schema[name] for name in strict)
 
 
-def test_threads_that_come_and_go_leave_no_connections_behind(
+def test_threads_that_end_leave_no_connections(
     storage: SqliteStorage, connections: list[sqlite3.Connection]
 ) -> None:
     for _ in range(50):
@@ -144,7 +144,7 @@ def test_a_connection_that_is_in_use_is_closed_after_its_transaction(
         assert storage.fields.get(OURS, CITY) == changed
 
 
-def test_a_closed_storage_is_unavailable_for_good(storage: SqliteStorage) -> None:
+def test_a_closed_storage_stays_unavailable(storage: SqliteStorage) -> None:
     storage.close()
     for call in (*READS.values(), *WRITES.values()):
         with pytest.raises(StorageUnavailable):
@@ -153,7 +153,7 @@ def test_a_closed_storage_is_unavailable_for_good(storage: SqliteStorage) -> Non
 
 @contextmanager
 def full_disk(database: Path) -> Iterator[None]:
-    """No file takes another byte. A reader keeps the log of the database from being removed."""
+    """Fill the disk. An open reader prevents the removal of the write-ahead log."""
     soft, hard = getrlimit(RLIMIT_FSIZE)
     with closing(sqlite3.connect(database)) as reader:
         reader.execute("SELECT 1 FROM organizations")
@@ -166,7 +166,7 @@ def full_disk(database: Path) -> Iterator[None]:
 
 @contextmanager
 def another_writer(database: Path) -> Iterator[None]:
-    """Another process has begun to write and does not come to an end."""
+    """Hold the write lock of another process."""
     with closing(sqlite3.connect(database, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         yield
@@ -182,7 +182,7 @@ def test_a_connection_that_failed_is_closed(
 
 
 @pytest.mark.parametrize("trouble", [full_disk, another_writer])
-def test_what_can_not_be_written_can_be_read_and_is_written_afterwards(
+def test_reads_continue_while_writes_fail_and_writes_recover(
     storage: SqliteStorage, database: Path, trouble
 ) -> None:
     before = content(storage)
@@ -197,7 +197,7 @@ def test_what_can_not_be_written_can_be_read_and_is_written_afterwards(
         call(storage)
 
 
-def test_a_new_file_that_another_process_prepares_is_waited_for(database: Path) -> None:
+def test_opening_waits_for_a_process_that_creates_the_file(database: Path) -> None:
     with closing(
         sqlite3.connect(database, isolation_level=None, check_same_thread=False)
     ) as another:
@@ -208,7 +208,7 @@ def test_a_new_file_that_another_process_prepares_is_waited_for(database: Path) 
         end.join()
 
 
-def test_a_file_of_a_newer_version_is_refused_in_one_sentence_and_left_alone(
+def test_a_file_of_a_newer_version_is_rejected_and_not_changed(
     storage: SqliteStorage, database: Path
 ) -> None:
     with closing(sqlite3.connect(database)) as connection:
@@ -221,7 +221,7 @@ def test_a_file_of_a_newer_version_is_refused_in_one_sentence_and_left_alone(
         assert connection.execute("PRAGMA user_version").fetchone() == (1000,)
 
 
-def test_a_file_that_lost_its_version_is_not_taken_for_a_new_one(
+def test_a_file_that_lost_its_version_is_not_treated_as_new(
     storage: SqliteStorage, database: Path
 ) -> None:
     before = content(storage)
@@ -258,7 +258,7 @@ SPOILING = {
 
 
 @pytest.mark.parametrize(("statement", "row"), SPOILING.items(), ids=SPOILING)
-def test_a_row_that_breaks_a_rule_is_not_the_readers_mistake(
+def test_a_row_that_breaks_a_rule_is_not_reported_as_an_error_of_the_caller(
     storage: SqliteStorage, database: Path, statement: str, row: str
 ) -> None:
     with closing(sqlite3.connect(database)) as connection, connection:
@@ -269,7 +269,7 @@ def test_a_row_that_breaks_a_rule_is_not_the_readers_mistake(
 
 
 @pytest.mark.parametrize("damage", ["access = 'all'", "revoked_at = 1 << 62"])
-def test_a_damaged_key_is_not_its_bearers_mistake(
+def test_a_damaged_key_is_not_reported_as_an_error_of_the_client(
     storage: SqliteStorage, database: Path, damage: str
 ) -> None:
     (key,) = storage.api_keys.all(OURS)
@@ -280,7 +280,7 @@ def test_a_damaged_key_is_not_its_bearers_mistake(
         storage.api_keys.find(key.digest)
 
 
-def test_what_is_no_database_is_refused_and_left_alone(database: Path) -> None:
+def test_a_file_that_is_not_a_database_is_rejected_and_not_changed(database: Path) -> None:
     database.write_text("Not a database, whatever its name says. " * 100)
     before = database.read_bytes()
     with pytest.raises(StorageUnavailable):
@@ -288,12 +288,12 @@ def test_what_is_no_database_is_refused_and_left_alone(database: Path) -> None:
     assert database.read_bytes() == before
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable):
         SqliteStorage(tmp_path)
 
 
-def test_a_file_in_no_folder_is_refused(tmp_path: Path) -> None:
+def test_a_file_in_a_missing_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable):
         SqliteStorage(tmp_path / "none" / "fields.db")
 
@@ -308,7 +308,7 @@ def test_a_storage_that_can_not_be_opened_leaves_no_connection_open(
     assert all(map(is_closed, connections))
 
 
-def test_an_sqlite_without_strict_tables_is_refused(
+def test_a_version_of_sqlite_without_strict_tables_is_rejected(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
@@ -318,7 +318,7 @@ def test_an_sqlite_without_strict_tables_is_refused(
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_file_that_was_removed_or_replaced_takes_no_more_writes(
+def test_a_file_that_was_removed_or_replaced_accepts_no_writes(
     database: Path, storage: SqliteStorage, replaced: bool
 ) -> None:
     SqliteStorage(database.with_name("other.db")).close()
@@ -332,7 +332,7 @@ def test_a_file_that_was_removed_or_replaced_takes_no_more_writes(
     assert database.exists() == replaced
 
 
-def test_a_write_that_waits_while_the_file_is_removed_is_refused(
+def test_a_write_that_waits_while_the_file_is_removed_is_rejected(
     database: Path, storage: SqliteStorage
 ) -> None:
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
@@ -346,7 +346,7 @@ def test_a_write_that_waits_while_the_file_is_removed_is_refused(
                 written.result()
 
 
-def test_a_closed_storage_says_so_even_where_its_file_is_gone(
+def test_a_closed_storage_reports_that_even_if_its_file_was_removed(
     database: Path, storage: SqliteStorage
 ) -> None:
     storage.close()
@@ -355,7 +355,7 @@ def test_a_closed_storage_says_so_even_where_its_file_is_gone(
         storage.fields.all(OURS)
 
 
-def test_a_relative_path_stays_where_it_was_opened(
+def test_a_relative_path_does_not_follow_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -364,7 +364,7 @@ def test_a_relative_path_stays_where_it_was_opened(
         storage.check()
 
 
-def test_a_storage_that_is_not_to_be_made_is_refused_and_makes_no_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_rejected_and_not_created_without_create(tmp_path: Path) -> None:
     database = tmp_path / "100% caf\udce9?#.db"
 
     with pytest.raises(StorageNotFound, match="There is no SQLite file"):

@@ -1,4 +1,4 @@
-"""What holds when several processes share a SQLite file, or one is killed."""
+"""A SQLite file that several processes share, and processes that are killed."""
 
 import shutil
 import signal
@@ -81,7 +81,7 @@ for number in count(1):
     assert ended == -signal.SIGKILL
     print(number)
 """
-"""Kills a process at its first statement, the next one at its second, until one comes through."""
+"""Kills a process at its first statement, the next one at its second, until one completes."""
 
 SYNC = """
 def report(label, first, last):
@@ -127,7 +127,7 @@ for number in count(1):
     assert ended == -signal.SIGKILL
 """
 )
-"""Kills a process at its first statement, the next one at its second, until one comes through."""
+"""Kills a process at its first statement, the next one at its second, until one completes."""
 
 SYNC_ONCE = (
     SYNC
@@ -155,7 +155,7 @@ sys.stdin.readline()
 
 
 def started(script: str, *arguments: object) -> subprocess.Popen[str]:
-    """A process that has imported what it needs and waits for a line before it runs the script."""
+    """Start a process that imports its modules and waits for a line before it runs the script."""
     process = subprocess.Popen(
         [sys.executable, "-c", PRELUDE + script, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -168,7 +168,7 @@ def started(script: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 def let_run(*processes: subprocess.Popen[str]) -> list[str]:
-    """Lets the processes go at once and waits for them; what each of them printed."""
+    """Release the processes at the same time, wait for them, and return their output."""
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
@@ -191,7 +191,7 @@ def current_schema(tmp_path: Path) -> tuple[object, ...]:
 
 
 def databases_of_every_version(folder: Path) -> list[Path]:
-    """Files as every version of this package made them, from none on."""
+    """Return a file of each schema version, starting with an empty one."""
     steps = files("recipient_fields.adapters.sqlite") / "migrations"
     scripts = [step.read_text() for step in sorted(steps.iterdir(), key=lambda step: step.name)]
     made = [folder / f"version_{version}.db" for version in range(len(scripts) + 1)]
@@ -203,15 +203,15 @@ def databases_of_every_version(folder: Path) -> list[Path]:
     return made
 
 
-def test_processes_that_open_a_new_file_at_once_migrate_it_once(
+def test_processes_that_open_a_new_file_at_the_same_time_migrate_it_once(
     database: Path, current_schema: tuple[object, ...]
 ) -> None:
-    """A table that is made twice is an error."""
+    """Creating a table twice would be an error."""
     let_run(*(started(OPEN, database) for _ in range(8)))
     assert schema(database) == current_schema
 
 
-def test_processes_that_write_at_once_lose_nothing(database: Path) -> None:
+def test_processes_that_write_at_the_same_time_lose_nothing(database: Path) -> None:
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
         counter = storage.fields.add(OURS, a_definition("counter", name="0"))
@@ -223,7 +223,7 @@ def test_processes_that_write_at_once_lose_nothing(database: Path) -> None:
         }
 
 
-def test_a_killed_writer_loses_nothing_that_it_was_told_is_stored(database: Path) -> None:
+def test_a_killed_writer_loses_no_acknowledged_write(database: Path) -> None:
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
     writer = started(ADD_FOREVER, database)
@@ -256,7 +256,7 @@ def test_a_migration_killed_at_any_statement_is_completed_by_the_next(
 
 
 def synced(database: Path, label: str, first: int, last: int) -> None:
-    """A file with an integration of that many fields, beside a field of the API."""
+    """Create a file with a field of the API and an integration with fields from first to last."""
     names = [f"FIELD_{number}" for number in range(first, last)]
     report = reporting(
         *(an_esp_field(name, label=label) for name in names), at=NOW - timedelta(days=1)
@@ -269,7 +269,7 @@ def synced(database: Path, label: str, first: int, last: int) -> None:
 
 
 def content(database: Path) -> tuple[object, ...]:
-    """All but the revision, which tells when the catalog changed."""
+    """Return the content except the revision, which depends on the time of the change."""
     with closing(SqliteStorage(database)) as storage:
         return storage.fields.all(OURS).fields, storage.integrations.all(OURS)
 
@@ -313,7 +313,7 @@ def test_a_run_killed_at_any_moment_leaves_all_or_nothing(tmp_path: Path) -> Non
     assert all(each in (before, after) for each in left)
 
 
-def test_ids_of_integrations_that_fields_had_before_the_table_are_not_given_again(
+def test_ids_of_integrations_in_fields_older_than_the_table_are_not_reused(
     tmp_path: Path,
 ) -> None:
     old, current = databases_of_every_version(tmp_path)[1:]

@@ -17,13 +17,13 @@ from .snapshots import snapshot_of
 
 @pytest.fixture
 def source(database: Path) -> Path:
-    """A file with 3,000 fields, which nobody has open."""
+    """Create a closed file with 3,000 fields."""
     with closing(SqliteStorage(database)) as storage:
         storage.store_snapshot(snapshot_of(3_000))
     return database
 
 
-def test_a_damaged_row_ends_a_copy_and_is_named(source: Path, tmp_path: Path) -> None:
+def test_a_damaged_row_ends_a_copy_and_is_reported(source: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(source)) as connection:
         connection.execute("UPDATE recipient_fields SET key = 'Not a key' WHERE id = 2000")
         connection.commit()
@@ -36,7 +36,7 @@ def test_a_damaged_row_ends_a_copy_and_is_named(source: Path, tmp_path: Path) ->
         assert target.organizations.all() == ()
 
 
-def test_a_source_that_is_damaged_is_named_though_the_target_is_a_sqlite_file_too(
+def test_a_damaged_source_is_reported_even_if_the_target_is_also_a_sqlite_file(
     source: Path, tmp_path: Path
 ) -> None:
     def damage(kind: str, number: int, _count: int) -> None:

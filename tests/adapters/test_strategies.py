@@ -60,7 +60,7 @@ def test_all_names_every_public_strategy() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({*strategies.__all__} - {"OWN_INTEGRATION_IDS"}))
-def test_every_public_strategy_says_what_it_generates(name: str) -> None:
+def test_every_public_strategy_has_a_docstring(name: str) -> None:
     assert getattr(strategies, name).__doc__
 
 
@@ -70,7 +70,7 @@ def test_origins_are_of_every_source(source: Source) -> None:
 
 
 @pytest.mark.parametrize("operation", Operation)
-def test_operations_are_all_there_are(operation: Operation) -> None:
+def test_every_operation_is_generated(operation: Operation) -> None:
     generate(strategies.operations(), lambda generated: generated is operation)
 
 
@@ -87,7 +87,7 @@ def test_channels_and_origins_meet_as_the_same_integration_and_as_different_ones
 
 @unhurried
 @given(strategies.origins())
-def test_the_fields_of_every_origin_come_through_a_generated_channel(origin: Origin) -> None:
+def test_a_channel_is_generated_for_every_origin(origin: Origin) -> None:
     assert Channel(origin.source, origin.integration_id) in CHANNELS
 
 

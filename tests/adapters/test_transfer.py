@@ -21,7 +21,7 @@ TECHNOLOGIES = ("memory", "sqlite", "postgres")
 
 @pytest.fixture(scope="module")
 def databases(server_url: str) -> Iterator[dict[str, str]]:
-    """A migrated database for each role."""
+    """Create a migrated database for each role."""
     with ExitStack() as stack:
         urls = {}
         for role in ("source", "target"):

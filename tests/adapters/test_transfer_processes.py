@@ -1,4 +1,4 @@
-"""A copy whose process is killed stores nothing before it commits, and can be repeated."""
+"""A copy whose process is killed before the commit stores nothing and can be repeated."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ with source.snapshot() as snapshot:
             break
         assert ended == -signal.SIGKILL
 """
-"""Kills a process at its first step, the next one at its second, until one comes through."""
+"""Kills a process at its first step, the next one at its second, until one completes."""
 
 
 def field_count(storage: Storage) -> int:

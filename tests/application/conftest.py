@@ -1,4 +1,4 @@
-"""A storage, a clock that stands still, and two organizations."""
+"""A storage, a clock that a test sets, and two organizations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recipient_fields.application import (
 
 
 class StandingClock:
-    """Noon of a day, until it is moved."""
+    """A clock that shows noon until a test changes it."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""What administrators do: organizations, and the life of API keys."""
+"""The use cases of organizations and API keys."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def issue(administration, acme):
 
 
 class TestOrganizations:
-    def test_are_made_with_an_empty_catalog(self, administration, service, clock):
+    def test_are_created_with_an_empty_catalog(self, administration, service, clock):
         acme = administration.create_organization(" Acme ")
         assert (acme.name, acme.created_at) == ("Acme", clock.now)
         assert service.list_fields(acme.id).fields == ()
 
-    def test_are_listed_as_they_were_made(self, administration):
+    def test_are_listed_in_the_order_of_creation(self, administration):
         made = [administration.create_organization(name) for name in ("Zeta", "Acme", "Acme")]
         assert administration.list_organizations() == tuple(made)
 
     @pytest.mark.parametrize("name", ["", " ", "a\nb", "o" * 256])
-    def test_of_an_invalid_name_are_not_made(self, name, administration):
+    def test_with_an_invalid_name_are_not_created(self, name, administration):
         with pytest.raises(InvalidOrganization):
             administration.create_organization(name)
         assert administration.list_organizations() == ()
@@ -86,7 +86,7 @@ class TestOrganizations:
 
 
 class TestDeletingAnOrganization:
-    def test_deletes_its_keys_and_leaves_those_of_others(
+    def test_deletes_its_keys_and_keeps_those_of_others(
         self, issue, administration, validator, acme, rival
     ):
         ours, theirs = issue(), administration.issue_key(rival, name="Backend")
@@ -95,13 +95,13 @@ class TestDeletingAnOrganization:
         assert isinstance(validator.validate(ours.plain.reveal()), Rejection)
         assert isinstance(validator.validate(theirs.plain.reveal()), Credential)
 
-    def test_that_has_what_is_expected_deletes_it(self, issue, administration, acme):
+    def test_with_the_expected_contents_deletes_it(self, issue, administration, acme):
         issue()
         expected = evolve(EMPTY, api_keys=1)
         assert administration.delete_organization(acme, expected=expected) == expected
         assert administration.list_organizations() == ()
 
-    def test_that_has_more_than_is_expected_deletes_nothing(self, issue, administration, acme):
+    def test_with_other_contents_than_expected_deletes_nothing(self, issue, administration, acme):
         issued = issue()
         with pytest.raises(OrganizationChanged):
             administration.delete_organization(acme, expected=EMPTY)
@@ -109,27 +109,27 @@ class TestDeletingAnOrganization:
 
 
 class TestIssuingAKey:
-    def test_lets_it_live_for_90_days_unless_told_otherwise(self, issue, clock):
+    def test_creates_a_key_that_expires_after_90_days_by_default(self, issue, clock):
         assert issue().api_key.expires_at == clock.now + 90 * DAY
 
-    def test_lets_it_read_and_write_unless_told_otherwise(self, issue):
+    def test_creates_a_key_that_can_read_and_write_by_default(self, issue):
         assert issue().api_key.access is Access.READ_WRITE
         assert issue(access=Access.READ_ONLY).api_key.access is Access.READ_ONLY
 
     @pytest.mark.parametrize("lifetime", [SECOND, 366 * DAY])
-    def test_lets_it_live_as_long_as_told(self, lifetime, issue, clock):
+    def test_creates_a_key_that_expires_after_its_lifetime(self, lifetime, issue, clock):
         assert issue(lifetime=lifetime).api_key.expires_at == clock.now + lifetime
 
-    def test_lets_it_live_for_ever_when_told(self, issue):
+    def test_creates_a_key_that_never_expires_without_a_lifetime(self, issue):
         assert issue(lifetime=None).api_key.expires_at is None
 
-    def test_hands_out_the_full_key_and_stores_its_digest(self, issue, storage):
+    def test_returns_the_full_key_and_stores_its_digest(self, issue, storage):
         issued = issue()
         assert PlainKey.parse(issued.plain.reveal()) is not None
         assert storage.api_keys.find(issued.plain.digest).id == issued.api_key.id
         assert issued.plain.reveal() not in f"{issued!r} {issued}"
 
-    def test_hands_out_another_key_each_time(self, issue):
+    def test_returns_a_different_key_each_time(self, issue):
         assert issue().plain.reveal() != issue().plain.reveal()
 
     @pytest.mark.parametrize(
@@ -141,18 +141,18 @@ class TestIssuingAKey:
         ],
         ids=str,
     )
-    def test_that_may_not_be_stores_nothing(self, members, issue, administration, acme):
+    def test_with_invalid_values_stores_nothing(self, members, issue, administration, acme):
         with pytest.raises(InvalidApiKey):
             issue(**members)
         assert administration.list_keys(acme) == ()
 
-    def test_to_no_organization_is_refused(self, administration):
+    def test_for_an_unknown_organization_is_rejected(self, administration):
         with pytest.raises(OrganizationNotFound):
             administration.issue_key(NOBODY, name="Backend")
 
 
 class TestListingKeys:
-    def test_shows_them_all_whatever_their_state(self, issue, administration, acme, clock):
+    def test_returns_keys_in_every_state(self, issue, administration, acme, clock):
         keys = [issue(lifetime=SECOND).api_key, issue().api_key, issue().api_key]
         revoked = administration.revoke_key(acme, keys[2].id)
         clock.move(SECOND)
@@ -160,17 +160,17 @@ class TestListingKeys:
         assert listed == (keys[0], keys[1], revoked)
         assert [key.state(clock.now).value for key in listed] == ["expired", "active", "revoked"]
 
-    def test_shows_none_of_another_organization(self, issue, administration, rival):
+    def test_returns_no_key_of_another_organization(self, issue, administration, rival):
         issue()
         assert administration.list_keys(rival) == ()
 
-    def test_of_no_organization_is_refused(self, administration):
+    def test_of_an_unknown_organization_is_rejected(self, administration):
         with pytest.raises(OrganizationNotFound):
             administration.list_keys(NOBODY)
 
 
 class TestFindingAKey:
-    def test_finds_one_of_the_organization(self, issue, administration, acme):
+    def test_returns_a_key_of_the_organization(self, issue, administration, acme):
         issued = issue()
         assert administration.get_key(acme, issued.api_key.id) == issued.api_key
 
@@ -194,7 +194,7 @@ class TestFindingAKey:
 
 
 class TestRevokingAKey:
-    def test_ends_it_at_once(self, issue, administration, validator, clock, acme):
+    def test_takes_effect_at_once(self, issue, administration, validator, clock, acme):
         issued = issue()
         revoked = administration.revoke_key(acme, issued.api_key.id)
         assert (revoked.revoked_at, revoked.state(clock.now)) == (clock.now, KeyState.REVOKED)
@@ -206,18 +206,18 @@ class TestRevokingAKey:
         clock.move(DAY)
         assert administration.revoke_key(acme, key_id) == revoked
 
-    def test_leaves_other_keys_alone(self, issue, administration, validator, acme):
+    def test_does_not_affect_other_keys(self, issue, administration, validator, acme):
         revoked, kept = issue(), issue()
         administration.revoke_key(acme, revoked.api_key.id)
         assert validator.validate(kept.plain.reveal()) == kept.api_key.to_found_key(0).credential
 
-    def test_that_does_not_exist_is_refused(self, administration, acme):
+    def test_of_an_unknown_key_is_rejected(self, administration, acme):
         with pytest.raises(ApiKeyNotFound):
             administration.revoke_key(acme, ApiKeyId(404))
 
 
 class TestRotatingAKey:
-    def test_makes_a_successor_of_the_same_kind(self, issue, administration, acme, clock):
+    def test_creates_a_successor_of_the_same_kind(self, issue, administration, acme, clock):
         old = issue(access=Access.READ_ONLY, lifetime=30 * DAY).api_key
         clock.move(DAY)
         successor, _ = administration.rotate_key(acme, old.id)
@@ -242,45 +242,49 @@ class TestRotatingAKey:
         new, replaced = administration.rotate_key(acme, issue().api_key.id)
         assert administration.list_keys(acme) == (replaced, new.api_key)
 
-    def test_without_a_grace_ends_the_old_key_at_once(self, issue, administration, validator, acme):
+    def test_without_a_grace_period_expires_the_old_key_at_once(
+        self, issue, administration, validator, acme
+    ):
         old = issue()
         new, _ = administration.rotate_key(acme, old.api_key.id, grace=timedelta())
         assert isinstance(validator.validate(old.plain.reveal()), Rejection)
         assert validator.validate(new.plain.reveal()) == new.api_key.to_found_key(0).credential
 
-    def test_allows_a_grace_of_7_days(self, issue, administration, clock, acme):
+    def test_permits_a_grace_period_of_7_days(self, issue, administration, clock, acme):
         _, replaced = administration.rotate_key(acme, issue().api_key.id, grace=WEEK)
         assert replaced.expires_at == clock.now + WEEK
 
     @pytest.mark.parametrize("grace", [WEEK + TICK, -TICK, timedelta.max], ids=str)
-    def test_allows_no_other_grace(self, grace, issue, administration, acme):
+    def test_permits_no_other_grace_period(self, grace, issue, administration, acme):
         key = issue().api_key
         with pytest.raises(InvalidApiKey, match="7 days"):
             administration.rotate_key(acme, key.id, grace=grace)
         assert administration.list_keys(acme) == (key,)
 
-    def test_does_not_lengthen_the_old_key_s_life(self, issue, administration, clock, acme):
+    def test_does_not_extend_the_lifetime_of_the_old_key(self, issue, administration, clock, acme):
         key = issue(lifetime=SECOND).api_key
         assert administration.rotate_key(acme, key.id, grace=WEEK)[1] == key
 
-    def test_that_is_revoked_makes_nothing(self, issue, administration, acme):
+    def test_of_a_revoked_key_creates_nothing(self, issue, administration, acme):
         revoked = administration.revoke_key(acme, issue().api_key.id)
         with pytest.raises(ApiKeyNotActive):
             administration.rotate_key(acme, revoked.id)
         assert administration.list_keys(acme) == (revoked,)
 
-    def test_that_is_expired_makes_nothing(self, issue, administration, acme, clock):
+    def test_of_an_expired_key_creates_nothing(self, issue, administration, acme, clock):
         key = issue(lifetime=SECOND).api_key
         clock.move(SECOND)
         with pytest.raises(ApiKeyNotActive):
             administration.rotate_key(acme, key.id)
         assert administration.list_keys(acme) == (key,)
 
-    def test_that_does_not_exist_is_refused(self, administration, acme):
+    def test_of_an_unknown_key_is_rejected(self, administration, acme):
         with pytest.raises(ApiKeyNotFound):
             administration.rotate_key(acme, ApiKeyId(404))
 
-    def test_that_never_ends_gives_one_that_never_ends(self, issue, administration, clock, acme):
+    def test_of_a_key_that_never_expires_creates_one_that_never_expires(
+        self, issue, administration, clock, acme
+    ):
         key = issue(lifetime=None).api_key
         clock.move(400 * DAY)
         successor, replaced = administration.rotate_key(acme, key.id)
@@ -288,7 +292,9 @@ class TestRotatingAKey:
         assert replaced.expires_at == clock.now + DAY
 
     @pytest.mark.parametrize("age", [timedelta(), 400 * DAY], ids=str)
-    def test_can_be_repeated_in_the_grace(self, age, issue, administration, clock, validator, acme):
+    def test_can_be_repeated_in_the_grace_period(
+        self, age, issue, administration, clock, validator, acme
+    ):
         key = issue(lifetime=None).api_key
         clock.move(age)
         administration.rotate_key(acme, key.id)
@@ -303,7 +309,7 @@ class TestRotatingAKey:
 class TestTheAudit:
     @pytest.fixture
     def told(self, caplog):
-        """What the audit's logger has been told since the last time, without who and what key."""
+        """Return the new audit records, without their actor and key."""
         caplog.set_level("INFO", logger=AUDIT)
 
         def since(key):
@@ -319,19 +325,21 @@ class TestTheAudit:
 
         return since
 
-    def test_has_a_name_by_which_an_application_finds_it(self):
+    def test_has_a_documented_name(self):
         assert AUDIT == "recipient_fields.audit"
 
-    def test_tells_of_a_key_that_is_made(self, issue, told):
+    def test_records_the_creation_of_a_key(self, issue, told):
         assert told(issue().api_key) == [{"act": "created"}]
 
-    def test_tells_of_a_key_that_is_replaced_and_by_which(self, issue, administration, told, acme):
+    def test_records_the_rotation_of_a_key_with_its_successor(
+        self, issue, administration, told, acme
+    ):
         old = issue().api_key
         told(old)
         successor, replaced = administration.rotate_key(acme, old.id)
         assert told(replaced) == [{"act": "rotated", "successor": successor.api_key.id}]
 
-    def test_has_one_record_for_an_organization_that_is_deleted(
+    def test_records_the_deletion_of_an_organization_once(
         self, issue, administration, acme, caplog
     ):
         issue()
@@ -352,9 +360,7 @@ class TestTheAudit:
             " integrations 0"
         )
 
-    def test_has_no_record_for_an_organization_that_is_not_deleted(
-        self, issue, administration, acme, caplog
-    ):
+    def test_does_not_record_a_deletion_that_fails(self, issue, administration, acme, caplog):
         issue()
         caplog.set_level("INFO", logger=AUDIT)
         caplog.clear()
@@ -362,7 +368,7 @@ class TestTheAudit:
             administration.delete_organization(acme, expected=EMPTY)
         assert caplog.records == []
 
-    def test_tells_once_of_a_key_that_is_revoked(self, issue, administration, told, clock, acme):
+    def test_records_the_revocation_of_a_key_once(self, issue, administration, told, clock, acme):
         key = administration.revoke_key(acme, issue().api_key.id)
         assert told(key)[-1] == {"act": "revoked"}
         clock.move(SECOND)

@@ -1,4 +1,4 @@
-"""Copying a storage: which of the two is blamed, and what is reported."""
+"""Copying a storage: the storage that an error names, and the reported progress."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recipient_fields.testing.examples import NOW, a_definition, a_grant
 
 
 class NotTransferable:
-    """A storage that is only what every storage must be."""
+    """A storage that has only the methods of the port `Storage`."""
 
     def __init__(self) -> None:
         storage = MemoryStorage()
@@ -37,7 +37,7 @@ class NotTransferable:
 
 
 class Failing(MemoryStorage):
-    """A storage that fails when it is reached, read at first, read later or written."""
+    """A storage that fails at one step: identity, first read, later read or write."""
 
     def __init__(self, at: str) -> None:
         super().__init__()
@@ -104,7 +104,9 @@ def test_a_storage_is_not_copied_to_itself(source: MemoryStorage) -> None:
         assert failed.value.role == "target"
 
 
-def test_a_storage_that_does_not_support_copying_is_named(source: MemoryStorage) -> None:
+def test_a_storage_that_does_not_support_copying_is_reported_by_its_role(
+    source: MemoryStorage,
+) -> None:
     other: Storage = NotTransferable()
     for role, storages in {"source": (other, source), "target": (source, other)}.items():
         with pytest.raises(CopyFailed, match="adapter does not support copying") as failed:
@@ -112,13 +114,13 @@ def test_a_storage_that_does_not_support_copying_is_named(source: MemoryStorage)
         assert failed.value.role == role
 
 
-def test_a_target_that_is_not_empty_is_named(source: MemoryStorage) -> None:
+def test_a_target_that_is_not_empty_is_reported(source: MemoryStorage) -> None:
     with pytest.raises(CopyFailed, match="Target storage: The storage is not empty"):
         copy_storage(MemoryStorage(), source)
 
 
 @pytest.mark.parametrize("step", ["identity", "snapshot", "fields"])
-def test_a_source_that_fails_is_named_and_nothing_is_stored(step: str) -> None:
+def test_a_source_that_fails_is_reported_and_nothing_is_stored(step: str) -> None:
     target = MemoryStorage()
     failing = Failing(step)
     failing.organizations.add("Ours", NOW)
@@ -129,11 +131,11 @@ def test_a_source_that_fails_is_named_and_nothing_is_stored(step: str) -> None:
 
 
 @pytest.mark.parametrize("step", ["identity", "store_snapshot"])
-def test_a_target_that_fails_is_named(source: MemoryStorage, step: str) -> None:
+def test_a_target_that_fails_is_reported(source: MemoryStorage, step: str) -> None:
     with pytest.raises(CopyFailed, match=f"Target storage: broken at {step}") as failed:
         copy_storage(source, Failing(step))
     assert failed.value.role == "target"
 
 
-def test_records_are_iterated_over_in_the_order_in_which_they_were_given() -> None:
+def test_records_keep_their_order() -> None:
     assert list(Records(3, 9, [3, 1, 2])) == [3, 1, 2]

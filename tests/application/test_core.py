@@ -1,4 +1,4 @@
-"""The use cases together, and the clock that they have where they are given none."""
+"""All application services, and their default clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .conftest import StandingClock
 CITY = FieldDraft(name="City", data_type=DataType.TEXT)
 
 
-def test_the_system_s_clock_tells_utc_in_whole_milliseconds() -> None:
+def test_the_system_clock_returns_utc_in_whole_milliseconds() -> None:
     before = datetime.now(UTC) - timedelta(milliseconds=1)
     now = system_clock()
     assert before <= now <= datetime.now(UTC)
@@ -36,7 +36,7 @@ def test_the_system_s_clock_tells_utc_in_whole_milliseconds() -> None:
     assert now.microsecond % 1000 == 0
 
 
-def test_without_a_clock_the_system_s_is_used() -> None:
+def test_the_default_clock_is_the_system_clock() -> None:
     storage = MemoryStorage()
     core = Core.over(storage)
     organization = core.administration.create_organization("Acme")
@@ -48,7 +48,7 @@ def test_without_a_clock_the_system_s_is_used() -> None:
         assert abs(at - system_clock()) < timedelta(minutes=1)
 
 
-def test_every_use_case_has_the_clock_it_is_given() -> None:
+def test_every_service_uses_the_given_clock() -> None:
     clock = StandingClock()
     core = Core.over(MemoryStorage(), clock=clock)
     organization = core.administration.create_organization("Acme")
@@ -67,7 +67,7 @@ def test_every_use_case_has_the_clock_it_is_given() -> None:
     assert outcome == Rejection(RejectionReason.EXPIRED, issued.api_key.id)
 
 
-def test_another_validator_can_tell_what_keys_prove() -> None:
+def test_another_validator_can_be_passed() -> None:
     class Nobody:
         def validate(self, _presented: str, /) -> Rejection:
             return Rejection(RejectionReason.UNKNOWN)
@@ -76,7 +76,7 @@ def test_another_validator_can_tell_what_keys_prove() -> None:
     assert Core.over(MemoryStorage(), validator=nobody).validator is nobody
 
 
-def test_all_use_cases_are_over_one_storage_and_heed_the_limit() -> None:
+def test_all_services_use_the_storage_and_the_limit() -> None:
     storage = MemoryStorage()
     core = Core.over(storage, field_limit=1)
     organization = core.administration.create_organization("Acme")
@@ -93,7 +93,7 @@ def test_all_use_cases_are_over_one_storage_and_heed_the_limit() -> None:
         core.fields.create_field(organization.id, FieldDraft(name="Town", data_type=DataType.TEXT))
 
 
-def test_an_organization_may_have_a_thousand_fields_unless_told_otherwise() -> None:
+def test_the_default_limit_is_a_thousand_fields_per_organization() -> None:
     storage = MemoryStorage()
     service = RecipientFieldService(fields=storage.fields)
     organization = storage.organizations.add("Acme", system_clock())

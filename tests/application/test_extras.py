@@ -8,7 +8,7 @@ from recipient_fields.application import MissingExtra
 from recipient_fields.application.extras import brought_by
 
 
-def test_a_missing_module_is_told_with_the_extra_that_brings_it() -> None:
+def test_the_error_for_a_missing_module_names_its_extra() -> None:
     with (
         pytest.raises(MissingExtra) as told,
         brought_by("postgres", "psycopg", "no_such_module"),
@@ -16,7 +16,7 @@ def test_a_missing_module_is_told_with_the_extra_that_brings_it() -> None:
         exec("import no_such_module")
 
     assert str(told.value) == (
-        "Install recipient-fields[postgres], which brings the module no_such_module."
+        "The module no_such_module is missing. Install recipient-fields[postgres]."
     )
     assert told.value.name == "no_such_module"
 

@@ -1,4 +1,4 @@
-"""Every use case requires an id where it expects one, and rejects the object that has the id."""
+"""Every use case rejects an object that is passed in place of its id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IDENTIFIERS = {"OrganizationId", "IntegrationId", "ApiKeyId", "FieldReference"}
 
 
 def parameters() -> list[tuple[str, str, str]]:
-    """Each parameter of each use case that identifies something: service, method, parameter."""
+    """Return the service, method and name of each parameter that is an id or a reference."""
     return [
         (attribute, method, name)
         for attribute, service in SERVICES.items()
@@ -43,7 +43,7 @@ def core():
 
 @pytest.fixture
 def owners(core):
-    """What has the id of each parameter."""
+    """Return the object that has the id, by the parameter's name."""
     organization = core.administration.create_organization("Acme")
     field = core.fields.create_field(
         organization.id, FieldDraft(name="City", data_type=DataType.TEXT)
@@ -59,7 +59,7 @@ def owners(core):
 
 
 def call(core, owners, service, method, name, value):
-    """Call the method with valid identifiers, except for `value`; other arguments are None."""
+    """Call the method with valid ids, except for `value`. Other arguments are None."""
     use_case = getattr(getattr(core, service), method)
     arguments = {
         other: owners[other].id if parameter.annotation in IDENTIFIERS else None
@@ -69,13 +69,13 @@ def call(core, owners, service, method, name, value):
     return use_case(**{**arguments, name: value})
 
 
-def test_the_services_identify_what_they_are_about() -> None:
+def test_the_parameters_to_test_are_found() -> None:
     assert len(parameters()) > 20
     assert ("fields", "list_fields", "organization_id") in parameters()
 
 
 @pytest.mark.parametrize(("service", "method", "name"), parameters())
-def test_an_object_in_place_of_its_id_is_a_type_error_that_says_so(
+def test_an_object_in_place_of_its_id_is_a_type_error_with_a_hint(
     core, owners, service, method, name
 ) -> None:
     owner = owners[name]

@@ -1,4 +1,4 @@
-"""What can be done with integrations: making them, naming them, removing them, running them."""
+"""The use cases of integrations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def keys(definitions):
 
 
 class TestIntegrations:
-    def test_are_made_without_fields(self, mailchimp, acme, clock, catalog):
+    def test_are_created_without_fields(self, mailchimp, acme, clock, catalog):
         assert mailchimp == Integration(
             id=mailchimp.id,
             organization_id=acme,
@@ -69,7 +69,7 @@ class TestIntegrations:
         )
         assert catalog().fields == ()
 
-    def test_are_listed_as_they_were_made(self, integrations, acme, rival):
+    def test_are_listed_in_the_order_of_creation(self, integrations, acme, rival):
         made = [
             integrations.create_integration(acme, esp=esp, name=f" {esp.value} ")
             for esp in (Esp.SENDGRID, Esp.BRAZE, Esp.BRAZE)
@@ -78,7 +78,7 @@ class TestIntegrations:
         assert integrations.list_integrations(acme) == tuple(made)
         assert [each.name for each in made] == ["sendgrid", "braze", "braze"]
 
-    def test_are_found_by_their_organization_alone(self, integrations, mailchimp, acme, rival):
+    def test_are_visible_only_in_their_organization(self, integrations, mailchimp, acme, rival):
         assert integrations.get_integration(acme, mailchimp.id) == mailchimp
         with pytest.raises(IntegrationNotFound):
             integrations.get_integration(rival, mailchimp.id)
@@ -90,7 +90,7 @@ class TestIntegrations:
         assert integrations.list_integrations(acme) == (renamed,)
 
     @pytest.mark.parametrize("name", ["", " ", "a\nb", "n" * 256, "a\0", "\ud800"], ids=ascii)
-    def test_of_an_invalid_name_are_neither_made_nor_renamed(
+    def test_with_an_invalid_name_are_neither_created_nor_renamed(
         self, name, integrations, mailchimp, acme
     ):
         with pytest.raises(InvalidIntegration):
@@ -99,7 +99,7 @@ class TestIntegrations:
             integrations.rename_integration(acme, mailchimp.id, name)
         assert integrations.list_integrations(acme) == (mailchimp,)
 
-    def test_of_an_unknown_organization_are_neither_made_nor_listed(self, integrations):
+    def test_of_an_unknown_organization_are_neither_created_nor_listed(self, integrations):
         with pytest.raises(OrganizationNotFound):
             integrations.create_integration(NOBODY, esp=Esp.BRAZE, name="Main")
         with pytest.raises(OrganizationNotFound):
@@ -117,7 +117,7 @@ class TestIntegrations:
         ],
         ids=["get", "rename", "delete", "delete expecting", "sync", "dry run"],
     )
-    def test_of_others_and_of_nobody_are_not_found(
+    def test_of_other_and_unknown_organizations_are_not_found(
         self, call, integrations, mailchimp, acme, rival
     ):
         for whose, which in ((rival, mailchimp.id), (acme, NOTHING), (NOBODY, mailchimp.id)):
@@ -129,29 +129,29 @@ class TestIntegrations:
 class TestDeletingAnIntegration:
     @pytest.fixture
     def fields(self, integrations, mailchimp, acme, catalog, service):
-        """Those of the integration; others of the API and of another integration stand beside."""
+        """Return the integration's fields. The API and another integration have fields, too."""
         service.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
         other = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Other")
         integrations.sync_fields(acme, other.id, reported("ZIP"))
         integrations.sync_fields(acme, mailchimp.id, reported("CITY", "ZIP"))
         return catalog().fields[2:]
 
-    def test_removes_its_fields_and_tells_which(
-        self, integrations, mailchimp, acme, fields, catalog
-    ):
+    def test_deletes_and_returns_its_fields(self, integrations, mailchimp, acme, fields, catalog):
         before = catalog().fields
         assert integrations.delete_integration(acme, mailchimp.id) == fields
         assert catalog().fields == before[:2]
         assert [each.name for each in integrations.list_integrations(acme)] == ["Other"]
 
     @pytest.mark.parametrize("collection", [tuple, list, frozenset, lambda ids: [*ids, *ids]])
-    def test_happens_where_they_are_those_expected(
+    def test_succeeds_if_the_fields_are_the_expected_ones(
         self, collection, integrations, mailchimp, acme, fields
     ):
         expected = collection([field.id for field in reversed(fields)])
         assert integrations.delete_integration(acme, mailchimp.id, expected=expected) == fields
 
-    def test_of_no_fields_happens_where_none_are_expected(self, integrations, mailchimp, acme):
+    def test_succeeds_if_no_fields_are_expected_and_there_are_none(
+        self, integrations, mailchimp, acme
+    ):
         assert integrations.delete_integration(acme, mailchimp.id, expected=()) == ()
         assert integrations.list_integrations(acme) == ()
 
@@ -165,7 +165,7 @@ class TestDeletingAnIntegration:
         ],
         ids=["none", "fewer", "more", "others"],
     )
-    def test_does_not_happen_where_they_are_others_than_expected(
+    def test_is_rejected_if_other_fields_are_expected(
         self, expected, integrations, mailchimp, acme, fields, catalog
     ):
         before = catalog()
@@ -176,7 +176,7 @@ class TestDeletingAnIntegration:
         assert catalog() == before
         assert integrations.get_integration(acme, mailchimp.id).last_synced_at is not None
 
-    def test_does_not_happen_where_a_run_has_come_between(
+    def test_is_rejected_if_a_sync_run_has_changed_the_fields(
         self, integrations, mailchimp, acme, fields, catalog
     ):
         integrations.sync_fields(acme, mailchimp.id, reported("CITY", "ZIP", "AGE"))
@@ -187,7 +187,7 @@ class TestDeletingAnIntegration:
 
 
 class TestARun:
-    def test_makes_the_fields_equal_to_what_is_reported(
+    def test_makes_the_fields_equal_to_the_report(
         self, integrations, mailchimp, acme, clock, catalog
     ):
         first = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
@@ -203,7 +203,7 @@ class TestARun:
         assert catalog().fields[:2] == (city, *second.updated)
         assert keys(catalog().fields[2:]) == ["town"]
 
-    def test_is_noted_with_the_time_it_began(self, integrations, mailchimp, acme, clock):
+    def test_is_recorded_with_its_start_time(self, integrations, mailchimp, acme, clock):
         began = clock.now
 
         def report():
@@ -214,7 +214,7 @@ class TestARun:
         assert plan.integration.last_synced_at == began
         assert integrations.get_integration(acme, mailchimp.id) == plan.integration
 
-    def test_made_twice_changes_nothing_the_second_time_but_its_time(
+    def test_changes_only_its_time_if_it_is_repeated(
         self, integrations, mailchimp, acme, clock, catalog
     ):
         integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE"))
@@ -225,7 +225,9 @@ class TestARun:
         assert catalog() == before
         assert integrations.get_integration(acme, mailchimp.id).last_synced_at == later
 
-    def test_tells_what_it_refuses_and_does_the_rest(self, integrations, mailchimp, acme, catalog):
+    def test_reports_fields_that_it_rejects_and_stores_the_others(
+        self, integrations, mailchimp, acme, catalog
+    ):
         birthday = RefusedField("BIRTHDAY", "A day without a year is no date.")
         plan = integrations.sync_fields(
             acme, mailchimp.id, [*reported("CITY", "lower"), birthday, *reported("AGE")]
@@ -234,7 +236,7 @@ class TestARun:
         assert birthday in plan.refused
         assert keys(catalog().fields) == ["city", "age"]
 
-    def test_gives_a_taken_key_with_the_integrations_id(
+    def test_appends_the_integration_id_to_a_taken_key(
         self, integrations, mailchimp, acme, service, storage, clock
     ):
         service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
@@ -243,22 +245,20 @@ class TestARun:
         plan = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
         assert keys(plan.created) == [f"city_{mailchimp.id}", f"age_{mailchimp.id}", "zip"]
 
-    def test_makes_fields_without_regard_to_the_limit_of_the_api(
-        self, integrations, mailchimp, acme, catalog
-    ):
+    def test_is_not_subject_to_the_limit_of_the_api(self, integrations, mailchimp, acme, catalog):
         integrations.sync_fields(
             acme, mailchimp.id, reported(*(f"FIELD_{number}" for number in range(1_200)))
         )
         assert len(catalog().fields) == 1_200
 
-    def test_takes_what_is_reported_once(self, integrations, mailchimp, acme):
+    def test_iterates_over_the_report_once(self, integrations, mailchimp, acme):
         report = iter(reported("CITY"))
         assert keys(integrations.sync_fields(acme, mailchimp.id, report).created) == ["city"]
         assert next(report, None) is None
 
     @pytest.mark.parametrize("dry_run", [False, True])
     @pytest.mark.parametrize("error", [EspUnavailable("429"), ValueError("a defect")], ids=repr)
-    def test_whose_report_breaks_off_changes_nothing(
+    def test_with_a_report_that_fails_changes_nothing(
         self, dry_run, error, integrations, mailchimp, acme, catalog
     ):
         integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
@@ -274,7 +274,7 @@ class TestARun:
         assert catalog() == before
         assert integrations.get_integration(acme, mailchimp.id) == as_it_was
 
-    def test_of_an_integration_that_is_not_there_reads_no_report(self, integrations, acme):
+    def test_of_an_unknown_integration_does_not_read_the_report(self, integrations, acme):
         def report():
             raise AssertionError("asked")
             yield
@@ -282,7 +282,7 @@ class TestARun:
         with pytest.raises(IntegrationNotFound):
             integrations.sync_fields(acme, NOTHING, report())
 
-    def test_of_an_integration_that_goes_meanwhile_changes_nothing(
+    def test_of_an_integration_that_is_deleted_during_the_run_changes_nothing(
         self, integrations, mailchimp, acme, catalog
     ):
         def report():
@@ -293,7 +293,7 @@ class TestARun:
             integrations.sync_fields(acme, mailchimp.id, report())
         assert catalog().fields == ()
 
-    def test_heeds_what_happened_while_it_read_the_report(
+    def test_uses_the_fields_after_the_report_was_read(
         self, integrations, mailchimp, acme, service, catalog
     ):
         def report():
@@ -304,7 +304,7 @@ class TestARun:
         assert keys(catalog().fields) == ["city", f"city_{mailchimp.id}"]
 
     @pytest.mark.parametrize("dry_run", [False, True])
-    def test_that_another_one_overtakes_changes_nothing(
+    def test_that_a_later_run_overtakes_changes_nothing(
         self, integrations, mailchimp, acme, clock, catalog, dry_run
     ):
         def slow_report():
@@ -317,7 +317,7 @@ class TestARun:
         assert keys(catalog().fields) == ["fname", "lname"]
         assert integrations.get_integration(acme, mailchimp.id).last_synced_at == clock.now
 
-    def test_keeps_the_name_it_is_given_meanwhile(self, integrations, mailchimp, acme):
+    def test_keeps_a_name_that_changes_during_the_run(self, integrations, mailchimp, acme):
         def report():
             yield from reported("CITY")
             integrations.rename_integration(acme, mailchimp.id, "Other")
@@ -329,7 +329,7 @@ class TestARun:
 class TestADryRun:
     @pytest.fixture
     def report(self, integrations, mailchimp, acme, service):
-        """What creates, updates, removes, leaves and refuses."""
+        """Return a report that creates, updates, removes, keeps and rejects fields."""
         service.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
         integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
         return [*reported("CITY", "lower", "TOWN"), *reported("AGE", label="Age")]
@@ -341,7 +341,7 @@ class TestADryRun:
         assert catalog() == before
         assert integrations.get_integration(acme, mailchimp.id) == as_it_was
 
-    def test_tells_what_a_run_then_does(self, integrations, mailchimp, acme, report, clock):
+    def test_returns_what_a_run_would_change(self, integrations, mailchimp, acme, report, clock):
         clock.move(HOUR)
         told = integrations.sync_fields(acme, mailchimp.id, report, dry_run=True)
         assert told.created
@@ -352,7 +352,7 @@ class TestADryRun:
         assert integrations.sync_fields(acme, mailchimp.id, report) == told
 
 
-def test_a_storage_that_fails_is_told(storage, clock):
+def test_a_storage_that_fails_is_reported(storage, clock):
     class Closed:
         def __getattr__(self, name):
             raise StorageUnavailable("closed")
@@ -362,6 +362,6 @@ def test_a_storage_that_fails_is_told(storage, clock):
         service.sync_fields(OrganizationId(1), IntegrationId(1), reported("CITY"))
 
 
-def test_a_field_of_a_run_is_read_like_any_other(integrations, mailchimp, acme, service):
+def test_a_synced_field_is_read_like_any_other(integrations, mailchimp, acme, service):
     integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
     assert service.get_field(acme, FieldKey("city")).custom_insertion_code == "*|CITY|*"

@@ -1,4 +1,4 @@
-"""Telling what a presented key proves, whatever the storage does."""
+"""Validation of API keys in the storage."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def issue_there(read_only, storage, acme, clock):
 
 
 @pytest.mark.parametrize("access", Access)
-def test_an_active_key_proves_for_whom_its_bearer_acts(
+def test_the_credential_of_an_active_key_has_its_organization_and_access(
     access, administration, storage, acme, validator
 ):
     issued = administration.issue_key(acme, name="Backend", access=access)
@@ -72,7 +72,7 @@ def test_an_active_key_proves_for_whom_its_bearer_acts(
     assert credential.catalog_revision == storage.fields.all(acme).revision
 
 
-def test_a_key_is_valid_until_its_end(issued, validator, clock):
+def test_a_key_is_valid_until_it_expires(issued, validator, clock):
     clock.move(90 * DAY - SECOND)
     assert isinstance(validator.validate(issued.plain.reveal()), Credential)
     clock.move(SECOND)
@@ -80,7 +80,7 @@ def test_a_key_is_valid_until_its_end(issued, validator, clock):
     assert validator.validate(issued.plain.reveal()) == rejection
 
 
-def test_a_revoked_key_is_rejected_as_such_even_after_its_end(
+def test_a_revoked_key_is_rejected_as_revoked_even_after_it_expires(
     issued, administration, validator, clock, acme
 ):
     administration.revoke_key(acme, issued.api_key.id)
@@ -90,10 +90,10 @@ def test_a_revoked_key_is_rejected_as_such_even_after_its_end(
         clock.move(90 * DAY)
 
 
-def test_every_well_formed_key_that_is_not_valid_takes_the_same_steps(
+def test_every_well_formed_invalid_key_takes_the_same_steps(
     issued, administration, storage, clock, acme
 ):
-    """So that the duration of a response does not disclose the reason."""
+    """The duration of a response must not disclose the reason."""
 
     class Recorded(MemoryApiKeyRepository):
         steps: ClassVar[list[str]] = []
@@ -116,7 +116,7 @@ def test_every_well_formed_key_that_is_not_valid_takes_the_same_steps(
         assert recorded.steps == ["find"]
 
 
-def test_without_a_clock_the_system_s_tells_whether_a_key_is_valid(storage):
+def test_the_default_clock_is_the_system_clock(storage):
     administration = AdministrationService(
         organizations=storage.organizations, api_keys=storage.api_keys
     )
@@ -126,7 +126,7 @@ def test_without_a_clock_the_system_s_tells_whether_a_key_is_valid(storage):
     assert credential == Credential(organization.id, issued.api_key.id, Access.READ_WRITE)
 
 
-def test_a_well_formed_key_that_nobody_issued_proves_nothing(issued, validator):
+def test_a_well_formed_key_that_was_never_issued_is_unknown(issued, validator):
     for key in (EXAMPLE, PlainKey.generate().reveal()):
         assert validator.validate(key) == Rejection(RejectionReason.UNKNOWN)
 
@@ -139,13 +139,13 @@ def test_a_well_formed_key_that_nobody_issued_proves_nothing(issued, validator):
     ],
     ids=lambda text: ascii(text)[:50],
 )
-def test_a_malformed_key_is_refused_without_asking_the_storage(presented, storage, clock):
+def test_a_malformed_key_is_rejected_without_a_query(presented, storage, clock):
     down = UnreadableApiKeys(RLock(), storage.organizations, storage.fields)
     outcome = StoredKeyValidator(down, clock).validate(presented)
     assert outcome == Rejection(RejectionReason.MALFORMED)
 
 
-def test_a_storage_that_can_not_be_read_leaves_validity_untold(storage, clock):
+def test_a_storage_that_fails_makes_validation_unavailable(storage, clock):
     down = UnreadableApiKeys(RLock(), storage.organizations, storage.fields)
     with pytest.raises(KeyValidationUnavailable, match=r"^the storage is down$") as unavailable:
         StoredKeyValidator(down, clock).validate(EXAMPLE)
@@ -189,7 +189,7 @@ class TestTheUse:
         validator.validate(issued.plain.reveal())
         assert used() is None
 
-    def test_that_can_not_be_recorded_leaves_the_key_valid(
+    def test_that_can_not_be_recorded_does_not_invalidate_the_key(
         self, read_only, issue_there, clock, caplog
     ):
         caplog.set_level("WARNING")
@@ -197,9 +197,9 @@ class TestTheUse:
         credential = StoredKeyValidator(read_only, clock).validate(issued.plain.reveal())
         assert credential == issued.api_key.to_found_key(0).credential
         (message,) = caplog.messages
-        assert message == "the use of API key 1 could not be recorded: the storage is read-only"
+        assert message == "Can't record the use of API key 1: the storage is read-only"
 
-    def test_that_can_not_be_recorded_is_tried_once_a_minute_for_all_keys(
+    def test_that_can_not_be_recorded_is_retried_once_per_minute_for_all_keys(
         self, read_only, issue_there, clock, caplog
     ):
         caplog.set_level("WARNING")
@@ -222,7 +222,7 @@ class TestTheUse:
             (-DAY, True),
         ],
     )
-    def test_is_tried_again_after_a_minute_or_once_the_clock_is_set_back(
+    def test_is_retried_after_a_minute_or_when_the_clock_is_set_back(
         self, later, tried, read_only, issue_there, clock
     ):
         validator = StoredKeyValidator(read_only, clock)

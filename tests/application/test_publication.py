@@ -1,4 +1,4 @@
-"""Publication: a catalog as the JSON text that its readers get."""
+"""Catalogs as JSON."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def test_a_document_has_the_13_members(size):
     ]
 
 
-def test_a_document_tells_a_synced_field_s_origin(size):
+def test_a_document_has_the_origin_of_a_synced_field(size):
     origin = sync_channel(IntegrationId(7)).origin("SIZE")
     document = field_document(evolve(size, origin=origin, allowed_values=None))
     assert (document["source"], document["allowed_values"]) == ("integration", None)
     assert (document["integration_id"], document["esp_field_name"]) == (7, "SIZE")
 
 
-def test_a_published_catalog_is_its_documents_in_compact_json(size):
+def test_a_published_catalog_is_compact_json_of_its_documents(size):
     catalog = Catalog(OrganizationId(1), 9, (size, evolve(size, id=FieldId(6))))
     told = published(catalog)
     assert (told.organization_id, told.revision, told.total) == (1, 9, 2)

@@ -1,4 +1,4 @@
-"""Every use case of fields, through every channel."""
+"""The use cases of recipient fields, for every channel."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TestEveryChannel:
         field, query = created(owner), FieldQuery(sources=frozenset({owner.source}))
         assert service.through(channel).find_fields(acme, query).fields == (field,)
 
-    def test_updates_its_own_fields_alone(self, channel, owner, service, acme, created):
+    def test_updates_only_its_own_fields(self, channel, owner, service, acme, created):
         field, editor = created(owner), service.through(channel)
         if channel is owner:
             assert editor.update_field(acme, field.id, RENAMED).name == "New name"
@@ -83,7 +83,7 @@ class TestEveryChannel:
                 editor.update_field(acme, field.id, RENAMED)
             assert service.get_field(acme, field.id) == field
 
-    def test_deletes_its_own_fields_alone(self, channel, owner, service, acme, created):
+    def test_deletes_only_its_own_fields(self, channel, owner, service, acme, created):
         field, editor = created(owner), service.through(channel)
         if channel is owner:
             editor.delete_field(acme, field.id)
@@ -96,39 +96,39 @@ class TestEveryChannel:
 
 class TestCreating:
     @through_every_channel
-    def test_makes_a_field_of_the_channel_s_origin(self, channel, created, clock):
+    def test_creates_a_field_with_the_origin_of_the_channel(self, channel, created, clock):
         field = created(channel)
         assert field.origin == channel.origin(field.origin.esp_field_name)
         assert (field.created_at, field.version) == (clock.now, 1)
 
     @of_every_channel
     @through_every_channel
-    def test_refuses_a_key_that_a_field_of_any_origin_has(self, channel, owner, created):
+    def test_rejects_a_key_that_a_field_of_any_origin_has(self, channel, owner, created):
         field = created(owner)
         with pytest.raises(KeyTaken) as taken:
             created(channel)
         assert (taken.value.key, taken.value.existing_id) == (field.key, field.id)
 
-    def test_twice_from_one_name_makes_one_field(self, service, acme, created):
+    def test_repeated_with_the_same_name_creates_one_field(self, service, acme, created):
         created(name="City")
         with pytest.raises(KeyTaken):
             created(name=" CITY ")
         assert len(service.list_fields(acme).fields) == 1
 
-    def test_gives_two_fields_of_one_name_two_keys_when_told(self, created):
+    def test_permits_two_fields_with_one_name_and_different_keys(self, created):
         assert created(name="City").name == created(name="City", key="town").name
 
-    def test_gives_growing_ids_and_none_again(self, service, acme, created):
+    def test_assigns_ascending_ids_and_reuses_none(self, service, acme, created):
         first = created()
         service.delete_field(acme, first.id)
         assert created().id > first.id
 
-    def test_in_no_organization_is_refused(self, service):
+    def test_in_an_unknown_organization_is_rejected(self, service):
         with pytest.raises(OrganizationNotFound):
             service.create_field(NOBODY, drafted())
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
-    def test_with_an_esp_s_name_is_for_syncs(self, channel, service, acme):
+    def test_with_an_esp_field_name_requires_a_sync_run(self, channel, service, acme):
         with pytest.raises(InvalidField):
             service.through(channel).create_field(acme, drafted(SYNC))
 
@@ -141,18 +141,18 @@ class TestUpdating:
         assert (updated.name, updated.version, updated.updated_at) == ("New name", 2, clock.now)
         assert service.get_field(acme, field.id) == updated
 
-    def test_by_nothing_changes_neither_the_field_nor_the_revision(self, service, acme, created):
+    def test_without_changes_keeps_the_field_and_the_revision(self, service, acme, created):
         field, before = created(), service.list_fields(acme)
         assert service.update_field(acme, field.id, FieldChanges(name=field.name)) == field
         assert service.list_fields(acme) == before
 
-    def test_moves_the_revision(self, service, acme, created):
+    def test_increases_the_revision(self, service, acme, created):
         field = created()
         before = service.list_fields(acme).revision
         service.update_field(acme, field.id, RENAMED)
         assert service.list_fields(acme).revision > before
 
-    def test_of_a_version_the_field_has_left_is_refused(self, service, acme, created):
+    def test_with_an_outdated_version_is_rejected(self, service, acme, created):
         field = created()
         given = Precondition(match=frozenset({field.version_tag}))
         current = service.update_field(acme, field.id, RENAMED, given)
@@ -160,11 +160,11 @@ class TestUpdating:
             service.update_field(acme, field.id, FieldChanges(insertable=False), given)
         assert conflict.value.current == current.version_tag
 
-    def test_of_no_field_is_refused(self, service, acme):
+    def test_of_an_unknown_field_is_rejected(self, service, acme):
         with pytest.raises(FieldNotFound):
             service.update_field(acme, FieldId(404), RENAMED, STALE)
 
-    def test_judges_allowed_values_last(self, service, acme, created):
+    def test_validates_allowed_values_last(self, service, acme, created):
         field, invalid = created(), FieldChanges(allowed_values=[])
         with pytest.raises(VersionConflict):
             service.update_field(acme, field.id, invalid, STALE)
@@ -178,13 +178,13 @@ class TestDeleting:
         service.delete_field(acme, created().key)
         assert created(ADMINISTRATOR).key == "size"
 
-    def test_twice_finds_nothing(self, service, acme, created):
+    def test_repeated_is_not_found(self, service, acme, created):
         field = created()
         service.delete_field(acme, field.id)
         with pytest.raises(FieldNotFound):
             service.delete_field(acme, field.id)
 
-    def test_of_a_version_the_field_has_left_is_refused(self, service, acme, created):
+    def test_with_an_outdated_version_is_rejected(self, service, acme, created):
         field = created()
         with pytest.raises(VersionConflict):
             service.delete_field(acme, field.id, STALE)
@@ -234,17 +234,17 @@ class TestTheLimit:
     def reached(self, created):
         return created(name="One"), created(name="Two")
 
-    def test_is_a_thousand_unless_told_otherwise(self):
+    def test_is_a_thousand_by_default(self):
         assert DEFAULT_FIELD_LIMIT == 1_000
 
-    def test_holds_for_fields_of_the_api(self, created, service, acme):
+    def test_applies_to_fields_of_the_api(self, created, service, acme):
         with pytest.raises(FieldLimitReached) as reached:
             created(name="Three")
         assert reached.value.limit == 2
         assert len(service.list_fields(acme).fields) == 2
 
     @pytest.mark.parametrize("channel", [ADMINISTRATOR, SYNC])
-    def test_holds_for_no_other_fields(self, channel, created):
+    def test_applies_to_no_other_fields(self, channel, created):
         assert [created(channel, name=f"Field {i}").version for i in range(3)] == [1, 1, 1]
 
     def test_does_not_count_other_fields(self, service, acme, created, reached):
@@ -252,12 +252,12 @@ class TestTheLimit:
         service.delete_field(acme, reached[0].id)
         assert created(name="Three").origin.source is Source.API
 
-    def test_is_told_after_a_taken_key(self, created):
+    def test_is_reported_after_a_taken_key(self, created):
         with pytest.raises(KeyTaken):
             created(name="One")
 
-    def test_does_not_keep_a_field_from_changing(self, service, acme, reached):
+    def test_does_not_prevent_updates(self, service, acme, reached):
         assert service.update_field(acme, reached[0].id, RENAMED).name == "New name"
 
-    def test_is_each_organization_s_own(self, service, rival):
+    def test_is_counted_per_organization(self, service, rival):
         assert service.create_field(rival, drafted()).version == 1

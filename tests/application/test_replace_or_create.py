@@ -1,4 +1,4 @@
-"""Replacing a field by its key, or making it: safe to repeat, and to do at once."""
+"""Replacing or creating a field by its key: idempotent and safe in concurrent calls."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ REPLACE_ONLY = Precondition(match=ANY_VERSION)
 
 @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
 class TestThroughTheApiOrByHand:
-    def test_a_free_key_gets_a_field_of_the_channel_s_origin(self, channel, service, acme):
+    def test_a_field_with_a_free_key_is_created_with_the_origin_of_the_channel(
+        self, channel, service, acme
+    ):
         field, created = service.through(channel).replace_or_create_field(acme, SIZE, REPLACEMENT)
         assert (created, field.key, field.insertable) == (True, SIZE, False)
         assert field.origin == channel.origin()
         assert service.get_field(acme, SIZE) == field
 
-    def test_the_second_time_nothing_changes(self, channel, service, acme):
+    def test_a_repetition_changes_nothing(self, channel, service, acme):
         service = service.through(channel)
         first, _ = service.replace_or_create_field(acme, SIZE, REPLACEMENT)
         assert service.replace_or_create_field(acme, SIZE, REPLACEMENT) == (first, False)
@@ -65,7 +67,7 @@ class TestThroughASync:
         assert (created, replaced.insertable) == (False, False)
         assert replaced.origin.esp_field_name == "SIZE"
 
-    def test_a_free_key_gets_no_field_for_want_of_the_esp_s_name(self, service, acme):
+    def test_no_field_is_created_because_the_esp_field_name_is_missing(self, service, acme):
         with pytest.raises(InvalidField, match="esp_field_name"):
             service.through(SYNC).replace_or_create_field(acme, SIZE, REPLACEMENT)
         assert service.list_fields(acme).fields == ()
@@ -78,24 +80,24 @@ def test_another_channel_s_field_is_not_replaced(channel, service, acme):
         service.through(channel).replace_or_create_field(acme, SIZE, REPLACEMENT, CREATE_ONLY)
 
 
-def test_another_organization_s_field_is_no_field(service, acme, rival):
+def test_a_field_of_another_organization_is_not_replaced(service, acme, rival):
     service.replace_or_create_field(acme, SIZE, REPLACEMENT)
     assert service.replace_or_create_field(rival, SIZE, REPLACEMENT)[1]
 
 
-def test_an_organization_that_does_not_exist_gets_no_field(service):
+def test_no_field_is_created_in_an_unknown_organization(service):
     with pytest.raises(OrganizationNotFound):
         service.replace_or_create_field(OrganizationId(404), SIZE, REPLACEMENT)
 
 
-def test_create_only_makes_a_field_and_replaces_none(service, acme):
+def test_create_only_creates_a_field_and_replaces_none(service, acme):
     field, _ = service.replace_or_create_field(acme, SIZE, REPLACEMENT, CREATE_ONLY)
     with pytest.raises(VersionConflict) as conflict:
         service.replace_or_create_field(acme, SIZE, REPLACEMENT, CREATE_ONLY)
     assert conflict.value.current == field.version_tag
 
 
-def test_replace_only_makes_no_field(service, acme):
+def test_replace_only_creates_no_field(service, acme):
     invalid = evolve(REPLACEMENT, data_type="string")
     with pytest.raises(VersionConflict) as conflict:
         service.replace_or_create_field(acme, SIZE, invalid, REPLACE_ONLY)
@@ -103,7 +105,7 @@ def test_replace_only_makes_no_field(service, acme):
     assert service.list_fields(acme).fields == ()
 
 
-def test_a_free_key_gets_no_invalid_field(service, acme):
+def test_no_invalid_field_is_created(service, acme):
     invalid = evolve(REPLACEMENT, data_type="string", read_only_members={"id": 5})
     with pytest.raises(InvalidField) as refused:
         service.replace_or_create_field(acme, SIZE, invalid)
@@ -118,7 +120,7 @@ def test_a_field_keeps_its_data_type(service, acme):
     assert service.get_field(acme, SIZE) == field
 
 
-def test_a_free_key_gets_no_field_beyond_the_limit(service, acme):
+def test_no_field_is_created_above_the_limit(service, acme):
     service = evolve(service, limit=1)
     service.replace_or_create_field(acme, SIZE, REPLACEMENT)
     with pytest.raises(FieldLimitReached):
@@ -127,7 +129,7 @@ def test_a_free_key_gets_no_field_beyond_the_limit(service, acme):
 
 
 class TestARace:
-    """The clock is asked between finding a key free and taking it: there the other comes in."""
+    """The other caller acts when the clock is called, between the look-up and the creation."""
 
     @pytest.fixture
     def overtaken(self, service, clock, acme):
@@ -143,25 +145,25 @@ class TestARace:
 
         return by
 
-    def test_that_is_lost_replaces_what_the_winner_made(self, service, overtaken, acme):
+    def test_that_is_lost_replaces_the_field_of_the_winner(self, service, overtaken, acme):
         late = FieldReplacement(name="Late", data_type="text")
         field, created = overtaken(service).replace_or_create_field(acme, SIZE, late)
         assert (created, field.name, field.version) == (False, "Late", 2)
 
-    def test_that_is_lost_is_a_conflict_where_only_creating_is_wanted(
+    def test_that_is_lost_is_a_conflict_if_only_creation_is_requested(
         self, service, overtaken, acme
     ):
         with pytest.raises(VersionConflict):
             overtaken(service).replace_or_create_field(acme, SIZE, REPLACEMENT, CREATE_ONLY)
 
-    def test_that_another_channel_wins_is_forbidden_to_undo(self, service, overtaken, acme):
+    def test_that_another_channel_wins_is_forbidden(self, service, overtaken, acme):
         with pytest.raises(OperationForbidden):
             overtaken(service.through(ADMINISTRATOR)).replace_or_create_field(
                 acme, SIZE, REPLACEMENT
             )
 
     @pytest.mark.parametrize("callers", [2, 8])
-    def test_of_several_threads_makes_one_field(self, callers, service, clock, acme):
+    def test_of_several_threads_creates_one_field(self, callers, service, clock, acme):
         all_found_it_free = Barrier(callers, timeout=10)
         arrivals = iter(range(callers))
 

@@ -117,7 +117,7 @@ def test_the_source_as_target_is_one_clear_line(
     path = {"same path": str(file), "relative path": file.name, "link": "link.db"}[way]
 
     assert cli("copy", "--to", f"sqlite:{path}").failure() == (
-        "Target storage: It is the source storage itself. Choose another one."
+        "Target storage: It is the source storage. Choose another one."
     )
 
 

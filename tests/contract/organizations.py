@@ -159,6 +159,8 @@ class OrganizationCases:
         for name in ("", " ", "two\nlines", "x" * 256):
             with pytest.raises(InvalidOrganization):
                 organizations.rename(ours, name)
+            with pytest.raises(InvalidOrganization):
+                organizations.rename(OrganizationId(NEVER_GIVEN[0]), name)
         assert organizations.all() == before
 
     def test_a_deletion_of_an_organization_deletes_what_it_has_and_nothing_of_others(
