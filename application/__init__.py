@@ -1,4 +1,4 @@
-"""The use cases, and the ports they need. Imports the domain and attrs alone."""
+"""The use cases, and the ports that they need."""
 
 from .administration import AUDIT, AdministrationService, IssuedKey
 from .clock import system_clock

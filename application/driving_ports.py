@@ -35,7 +35,7 @@ class RecipientFields(Protocol):
       key may only read and the method writes, and KeyValidationUnavailable if the service can't
       validate the key at the moment.
 
-    A field of another organization does not exist.
+    For each organization, the fields of other organizations do not exist.
     """
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:

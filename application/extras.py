@@ -18,7 +18,7 @@ class MissingExtra(RecipientFieldsError, ModuleNotFoundError):
 
 
 @contextmanager
-def brought_by(extra: str, *modules: str) -> Iterator[None]:
+def requires_extra(extra: str, *modules: str) -> Iterator[None]:
     """Return a context manager for the import of modules that the extra installs.
 
     Raises: MissingExtra if one of the modules is not installed. Other import errors are raised as

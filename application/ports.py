@@ -1,8 +1,8 @@
-"""The driven ports: what the core requires of adapters. A contract suite tests them.
+"""The driven ports: what the core requires of adapters. The contract suite tests adapters.
 
-Every method of a repository is one transaction: if it raises, nothing is stored. The exception is
-StorageUnavailable, which every method raises if the storage fails or does not respond in time:
-after it, the change can have been stored. All methods are thread-safe.
+Every method of a repository is one transaction: if it raises, nothing is stored. There is one
+exception: every method raises StorageUnavailable if the storage fails or does not respond in time,
+and the change may have been stored then. All methods are thread-safe.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ It has no side effects: a storage may call it several times."""
 class FieldRepository(Protocol):
     """The fields of all organizations.
 
-    A reference is the id or the key of a field. A field of another organization does not exist.
-    Every change to a field increases the revision of its organization's catalog by at least one. A
-    method that raises or changes nothing keeps the revision.
+    A reference is the id or the key of a field. For each organization, the fields of other
+    organizations do not exist. Every change to a field increases the revision of its organization's
+    catalog by at least one. A method that raises or changes nothing keeps the revision.
     """
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
@@ -148,7 +148,7 @@ class FieldRepository(Protocol):
 class ApiKeyRepository(Protocol):
     """The API keys of all organizations. Digests are unique across organizations.
 
-    A key of another organization does not exist, except for `find`.
+    For each organization, the keys of other organizations do not exist, except in `find`.
     """
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
@@ -207,7 +207,7 @@ class ApiKeyRepository(Protocol):
 class IntegrationRepository(Protocol):
     """The integrations of all organizations. Their sync runs create, change and delete fields.
 
-    An integration of another organization does not exist.
+    For each organization, the integrations of other organizations do not exist.
     """
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:

@@ -1,8 +1,8 @@
 """A Recipient Fields service elsewhere, as the use cases of this process."""
 
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 
-with brought_by("client", "urllib3"):
+with requires_extra("client", "urllib3"):
     from .client import RecipientFieldsClient
     from .patience import Patience
     from .refusals import RequestRefused

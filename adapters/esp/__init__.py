@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from recipient_fields.application import EspFieldSource
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 from recipient_fields.domain.esp import Esp
 
-with brought_by("esp", "urllib3"):
+with requires_extra("esp", "urllib3"):
     from .activecampaign import ActiveCampaignFieldSource
     from .braze import BrazeFieldSource
     from .brevo import BrevoFieldSource

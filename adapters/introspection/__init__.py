@@ -1,8 +1,8 @@
 """Access tokens of an OAuth issuer as API keys: token introspection, RFC 7662."""
 
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 
-with brought_by("introspection", "urllib3"):
+with requires_extra("introspection", "urllib3"):
     from .issuer import Issuer, basic, bearer
     from .rules import TokenRules
     from .settings import introspection_at

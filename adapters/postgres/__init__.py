@@ -1,8 +1,8 @@
 """Storage in PostgreSQL 14 or newer, for production."""
 
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 
-with brought_by("postgres", "psycopg", "psycopg_pool"):
+with requires_extra("postgres", "psycopg", "psycopg_pool"):
     from .connection_storage import PostgresConnectionStorage
     from .schema import migrate, migrate_new
     from .storage import PostgresStorage

@@ -1,8 +1,8 @@
 """The command line `recipient-fields`."""
 
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 
-with brought_by("cli", "click", "setproctitle"):
+with requires_extra("cli", "click", "setproctitle"):
     from .main import main
 
 __all__ = ["main"]

@@ -11,7 +11,7 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import KeyValidator, Pooled
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 from recipient_fields.domain import (
     Credential,
     InvalidField,
@@ -24,7 +24,7 @@ from recipient_fields.domain import (
 from .request_log import method_of, route_of
 from .resource import Resource
 
-with brought_by("http", "prometheus_client"):
+with requires_extra("http", "prometheus_client"):
     from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
     from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest

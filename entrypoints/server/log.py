@@ -20,7 +20,7 @@ from time import monotonic, time
 from typing import TextIO
 
 from recipient_fields.application import AUDIT
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 from recipient_fields.domain import RecipientFieldsError, format_instant, redact_keys
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -87,7 +87,7 @@ def json_lines(**always: object) -> Lines:
 
 def readable_lines(*, colors: bool) -> Lines:
     """Lines for people."""
-    with brought_by("http", "structlog"):
+    with requires_extra("http", "structlog"):
         from structlog.dev import ConsoleRenderer  # Services that write JSON do without.
     render = ConsoleRenderer(colors=colors)
     return Lines(lambda told: str(render(None, "", told)))

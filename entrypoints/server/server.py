@@ -8,12 +8,12 @@ from collections.abc import Callable
 from types import FrameType
 from wsgiref.types import WSGIApplication
 
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 
 from ..rejections import RejectionHandler
 from .addresses import authority, listen
 
-with brought_by("http", "waitress"):
+with requires_extra("http", "waitress"):
     from .listener import SPARE_CONNECTIONS, Listener
 
 MOST_CONNECTIONS = 500

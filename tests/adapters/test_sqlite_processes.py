@@ -194,13 +194,13 @@ def databases_of_every_version(folder: Path) -> list[Path]:
     """Return a file of each schema version, starting with an empty one."""
     steps = files("recipient_fields.adapters.sqlite") / "migrations"
     scripts = [step.read_text() for step in sorted(steps.iterdir(), key=lambda step: step.name)]
-    made = [folder / f"version_{version}.db" for version in range(len(scripts) + 1)]
-    for version, path in enumerate(made):
+    databases = [folder / f"version_{version}.db" for version in range(len(scripts) + 1)]
+    for version, path in enumerate(databases):
         with closing(sqlite3.connect(path)) as connection:
             for script in scripts[:version]:
                 connection.executescript(script)
             connection.execute(f"PRAGMA user_version = {version}")
-    return made
+    return databases
 
 
 def test_processes_that_open_a_new_file_at_the_same_time_migrate_it_once(
@@ -229,13 +229,13 @@ def test_a_killed_writer_loses_no_acknowledged_write(database: Path) -> None:
     writer = started(ADD_FOREVER, database)
     writer.stdin.write("go\n")
     writer.stdin.flush()
-    told = [writer.stdout.readline().strip() for _ in range(100)]
+    acknowledged = [writer.stdout.readline().strip() for _ in range(100)]
     writer.send_signal(signal.SIGKILL)
-    told += writer.communicate()[0].split()
+    acknowledged += writer.communicate()[0].split()
     with closing(SqliteStorage(database)) as storage:
         stored = [field.key for field in storage.fields.all(OURS).fields]
-        assert stored[: len(told)] == told
-        assert len(stored) - len(told) in {0, 1}
+        assert stored[: len(acknowledged)] == acknowledged
+        assert len(stored) - len(acknowledged) in {0, 1}
         storage.fields.add(OURS, a_definition())
 
 

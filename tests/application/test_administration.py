@@ -43,8 +43,8 @@ class TestOrganizations:
         assert service.list_fields(acme.id).fields == ()
 
     def test_are_listed_in_the_order_of_creation(self, administration):
-        made = [administration.create_organization(name) for name in ("Zeta", "Acme", "Acme")]
-        assert administration.list_organizations() == tuple(made)
+        created = [administration.create_organization(name) for name in ("Zeta", "Acme", "Acme")]
+        assert administration.list_organizations() == tuple(created)
 
     @pytest.mark.parametrize("name", ["", " ", "a\nb", "o" * 256])
     def test_with_an_invalid_name_are_not_created(self, name, administration):
@@ -308,7 +308,7 @@ class TestRotatingAKey:
 
 class TestTheAudit:
     @pytest.fixture
-    def told(self, caplog):
+    def new_records(self, caplog):
         """Return the new audit records, without their actor and key."""
         caplog.set_level("INFO", logger=AUDIT)
 
@@ -328,16 +328,16 @@ class TestTheAudit:
     def test_has_a_documented_name(self):
         assert AUDIT == "recipient_fields.audit"
 
-    def test_records_the_creation_of_a_key(self, issue, told):
-        assert told(issue().api_key) == [{"act": "created"}]
+    def test_records_the_creation_of_a_key(self, issue, new_records):
+        assert new_records(issue().api_key) == [{"act": "created"}]
 
     def test_records_the_rotation_of_a_key_with_its_successor(
-        self, issue, administration, told, acme
+        self, issue, administration, new_records, acme
     ):
         old = issue().api_key
-        told(old)
+        new_records(old)
         successor, replaced = administration.rotate_key(acme, old.id)
-        assert told(replaced) == [{"act": "rotated", "successor": successor.api_key.id}]
+        assert new_records(replaced) == [{"act": "rotated", "successor": successor.api_key.id}]
 
     def test_records_the_deletion_of_an_organization_once(
         self, issue, administration, acme, caplog
@@ -368,9 +368,11 @@ class TestTheAudit:
             administration.delete_organization(acme, expected=EMPTY)
         assert caplog.records == []
 
-    def test_records_the_revocation_of_a_key_once(self, issue, administration, told, clock, acme):
+    def test_records_the_revocation_of_a_key_once(
+        self, issue, administration, new_records, clock, acme
+    ):
         key = administration.revoke_key(acme, issue().api_key.id)
-        assert told(key)[-1] == {"act": "revoked"}
+        assert new_records(key)[-1] == {"act": "revoked"}
         clock.move(SECOND)
         administration.revoke_key(acme, key.id)
-        assert told(key) == []
+        assert new_records(key) == []

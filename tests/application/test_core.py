@@ -59,8 +59,8 @@ def test_every_service_uses_the_given_clock() -> None:
     integration = core.integrations.create_integration(
         organization.id, esp=Esp.MAILCHIMP, name="Main list"
     )
-    for made in (organization, field, issued.api_key, integration):
-        assert made.created_at == clock.now
+    for created in (organization, field, issued.api_key, integration):
+        assert created.created_at == clock.now
     assert isinstance(core.validator.validate(issued.plain.reveal()), Credential)
     clock.move(timedelta(seconds=1))
     outcome = core.validator.validate(issued.plain.reveal())
@@ -68,12 +68,12 @@ def test_every_service_uses_the_given_clock() -> None:
 
 
 def test_another_validator_can_be_passed() -> None:
-    class Nobody:
+    class RejectingValidator:
         def validate(self, _presented: str, /) -> Rejection:
             return Rejection(RejectionReason.UNKNOWN)
 
-    nobody = Nobody()
-    assert Core.over(MemoryStorage(), validator=nobody).validator is nobody
+    validator = RejectingValidator()
+    assert Core.over(MemoryStorage(), validator=validator).validator is validator
 
 
 def test_all_services_use_the_storage_and_the_limit() -> None:

@@ -1,24 +1,24 @@
-"""What an import of something optional tells where it fails."""
+"""Errors of imports that require an extra."""
 
 from __future__ import annotations
 
 import pytest
 
 from recipient_fields.application import MissingExtra
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 
 
 def test_the_error_for_a_missing_module_names_its_extra() -> None:
     with (
-        pytest.raises(MissingExtra) as told,
-        brought_by("postgres", "psycopg", "no_such_module"),
+        pytest.raises(MissingExtra) as missing,
+        requires_extra("postgres", "psycopg", "no_such_module"),
     ):
         exec("import no_such_module")
 
-    assert str(told.value) == (
+    assert str(missing.value) == (
         "The module no_such_module is missing. Install recipient-fields[postgres]."
     )
-    assert told.value.name == "no_such_module"
+    assert missing.value.name == "no_such_module"
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_the_error_for_a_missing_module_names_its_extra() -> None:
 )
 def test_an_import_that_fails_for_another_reason_is_no_missing_extra(defect: str) -> None:
     with (
-        pytest.raises(ImportError) as told,
-        brought_by("postgres", "psycopg", "psycopg_pool"),
+        pytest.raises(ImportError) as missing,
+        requires_extra("postgres", "psycopg", "psycopg_pool"),
     ):
         exec(defect)
 
-    assert not isinstance(told.value, MissingExtra)
+    assert not isinstance(missing.value, MissingExtra)

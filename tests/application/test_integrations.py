@@ -70,13 +70,13 @@ class TestIntegrations:
         assert catalog().fields == ()
 
     def test_are_listed_in_the_order_of_creation(self, integrations, acme, rival):
-        made = [
+        created = [
             integrations.create_integration(acme, esp=esp, name=f" {esp.value} ")
             for esp in (Esp.SENDGRID, Esp.BRAZE, Esp.BRAZE)
         ]
         integrations.create_integration(rival, esp=Esp.BRAZE, name="Theirs")
-        assert integrations.list_integrations(acme) == tuple(made)
-        assert [each.name for each in made] == ["sendgrid", "braze", "braze"]
+        assert integrations.list_integrations(acme) == tuple(created)
+        assert [each.name for each in created] == ["sendgrid", "braze", "braze"]
 
     def test_are_visible_only_in_their_organization(self, integrations, mailchimp, acme, rival):
         assert integrations.get_integration(acme, mailchimp.id) == mailchimp
@@ -343,13 +343,13 @@ class TestADryRun:
 
     def test_returns_what_a_run_would_change(self, integrations, mailchimp, acme, report, clock):
         clock.move(HOUR)
-        told = integrations.sync_fields(acme, mailchimp.id, report, dry_run=True)
-        assert told.created
-        assert told.updated
-        assert told.removed
-        assert told.refused
-        assert told.unchanged
-        assert integrations.sync_fields(acme, mailchimp.id, report) == told
+        plan = integrations.sync_fields(acme, mailchimp.id, report, dry_run=True)
+        assert plan.created
+        assert plan.updated
+        assert plan.removed
+        assert plan.refused
+        assert plan.unchanged
+        assert integrations.sync_fields(acme, mailchimp.id, report) == plan
 
 
 def test_a_storage_that_fails_is_reported(storage, clock):

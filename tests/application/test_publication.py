@@ -65,9 +65,15 @@ def test_a_document_has_the_origin_of_a_synced_field(size):
 
 def test_a_published_catalog_is_compact_json_of_its_documents(size):
     catalog = Catalog(OrganizationId(1), 9, (size, evolve(size, id=FieldId(6))))
-    told = published(catalog)
-    assert (told.organization_id, told.revision, told.total) == (1, 9, 2)
-    assert told.version_tag == catalog.version_tag
+    catalog_as_json = published(catalog)
+    assert (catalog_as_json.organization_id, catalog_as_json.revision, catalog_as_json.total) == (
+        1,
+        9,
+        2,
+    )
+    assert catalog_as_json.version_tag == catalog.version_tag
     documents = [{**field_document(f), "allowed_values": [1, 2.5]} for f in catalog.fields]
-    assert json.loads(told.documents) == documents
-    assert told.documents == json.dumps(documents, ensure_ascii=False, separators=(",", ":"))
+    assert json.loads(catalog_as_json.documents) == documents
+    assert catalog_as_json.documents == json.dumps(
+        documents, ensure_ascii=False, separators=(",", ":")
+    )

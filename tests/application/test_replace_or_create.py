@@ -107,9 +107,9 @@ def test_replace_only_creates_no_field(service, acme):
 
 def test_no_invalid_field_is_created(service, acme):
     invalid = evolve(REPLACEMENT, data_type="string", read_only_members={"id": 5})
-    with pytest.raises(InvalidField) as refused:
+    with pytest.raises(InvalidField) as rejected:
         service.replace_or_create_field(acme, SIZE, invalid)
-    assert {v.path for v in refused.value.violations} == {("data_type",), ("id",)}
+    assert {v.path for v in rejected.value.violations} == {("data_type",), ("id",)}
     assert service.list_fields(acme).fields == ()
 
 
@@ -186,5 +186,5 @@ class TestARace:
         outcomes = [racer.result() for racer in racers]
         (field,) = service.list_fields(acme).fields
         assert sum(created for _, created in outcomes) == 1
-        assert {made.id for made, _ in outcomes} == {field.id}
+        assert {created.id for created, _ in outcomes} == {field.id}
         assert field.version == callers

@@ -22,9 +22,9 @@ Needs the extra `testing`, and nothing else.
 
 from pkgutil import iter_modules
 
-from recipient_fields.application.extras import brought_by
+from recipient_fields.application.extras import requires_extra
 
-with brought_by("testing", "hypothesis", "pytest"):
+with requires_extra("testing", "hypothesis", "pytest"):
     import pytest
 
     # Before the suite is imported, so that its assertions tell what they compared.
