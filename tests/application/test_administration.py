@@ -306,7 +306,7 @@ class TestRotatingAKey:
         )
 
 
-class TestTheAudit:
+class TestTheAuditLog:
     @pytest.fixture
     def new_records(self, caplog):
         """Return the new audit records, without their actor and key."""

@@ -186,7 +186,7 @@ class TestDeletingAnIntegration:
         assert catalog() == before
 
 
-class TestARun:
+class TestASyncRun:
     def test_makes_the_fields_equal_to_the_report(
         self, integrations, mailchimp, acme, clock, catalog
     ):

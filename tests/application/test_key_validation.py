@@ -152,7 +152,7 @@ def test_a_storage_that_fails_makes_validation_unavailable(storage, clock):
     assert isinstance(unavailable.value.__cause__, StorageUnavailable)
 
 
-class TestTheUse:
+class TestTheLastUse:
     def test_of_a_new_key_is_recorded(self, issued, validator, used, clock):
         assert used() is None
         validator.validate(issued.plain.reveal())

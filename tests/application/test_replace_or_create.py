@@ -35,7 +35,7 @@ REPLACE_ONLY = Precondition(match=ANY_VERSION)
 
 
 @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
-class TestThroughTheApiOrByHand:
+class TestForTheApiAndAdministrators:
     def test_a_field_with_a_free_key_is_created_with_the_origin_of_the_channel(
         self, channel, service, acme
     ):
@@ -58,7 +58,7 @@ class TestThroughTheApiOrByHand:
         assert (replaced.name, replaced.insertable) == ("Other", True)
 
 
-class TestThroughASync:
+class TestForASyncRun:
     def test_a_field_that_exists_is_replaced(self, service, acme):
         sync = service.through(SYNC)
         draft = FieldDraft(name="Size", data_type=DataType.TEXT, esp_field_name="SIZE")
