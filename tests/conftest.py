@@ -9,22 +9,22 @@ import pytest
 
 from recipient_fields.adapters.postgres import migrate
 
-from .adapters.postgres.server import (
+from .support.postgres import (
     EMPTY,
     PostgresServer,
     execute,
     new_database,
     require_reachable_temporary_folder,
 )
-from .secrecy import Watch
+from .support.redaction import KeyDetector
 
-_watch = Watch()
+_keys = KeyDetector()
 
 
 def pytest_sessionstart() -> None:
     """Check what every test of PostgreSQL needs, and log everything that could show a key."""
     require_reachable_temporary_folder()
-    logging.getLogger().addHandler(_watch)
+    logging.getLogger().addHandler(_keys)
     for name in ("recipient_fields", "waitress"):
         logging.getLogger(name).setLevel(logging.DEBUG)
 
@@ -32,8 +32,8 @@ def pytest_sessionstart() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     """Fail whatever test has made a log show a key."""
-    shown, _watch.shown = _watch.shown, []
-    assert shown == []
+    found, _keys.found = _keys.found, []
+    assert found == []
 
 
 @pytest.fixture(scope="session")

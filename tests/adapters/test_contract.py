@@ -36,8 +36,8 @@ from recipient_fields.testing import (
     StorageUrlContract,
     machine_for,
 )
+from recipient_fields.testing.assertions import patiently
 from recipient_fields.testing.examples import INSTANTS, NOW, a_definition
-from recipient_fields.testing.outcomes import patiently
 
 PORTS = {
     "fields": FieldRepository,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from recipient_fields.adapters.driver_errors import unavailable_on
 from recipient_fields.adapters.row_mapping import UnreadableRow, field_values, read_field
 from recipient_fields.domain import FieldId, OrganizationId, RecipientField, StorageUnavailable
+from recipient_fields.testing.assertions import exact
 from recipient_fields.testing.examples import a_definition
-from recipient_fields.testing.outcomes import exact
 from recipient_fields.testing.strategies import stored_fields
 
 

@@ -16,7 +16,7 @@ from urllib3.util import Timeout, parse_url
 
 from recipient_fields.adapters import timely
 
-HANGS = 10
+TIMEOUT = 10
 EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 
 
@@ -134,7 +134,7 @@ def test_look_ups_that_hang_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> N
 
     def hang(*_values: Any, **_named: Any) -> list[Any]:
         begun.append(1)
-        released.wait(HANGS)
+        released.wait(TIMEOUT)
         raise socket.gaierror
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)

@@ -14,7 +14,7 @@ from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import Storage
 from recipient_fields.testing import StorageTransferContract
 
-from .postgres.server import EMPTY, execute, new_database
+from ..support.postgres import EMPTY, execute, new_database
 
 TECHNOLOGIES = ("memory", "sqlite", "postgres")
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from attrs import asdict, frozen
 
-from ..cli.commands import HANGS
+from ..support.waiting import TIMEOUT
 from .traffic import NUMBER, Load
 
 _FOLDER = Path(__file__).parent
@@ -66,7 +66,7 @@ def usual_client() -> Client:
 
 def _run(load: Load, told: str, *command: str) -> Outcome:
     done = subprocess.run(
-        command, input=told, capture_output=True, text=True, timeout=HANGS, check=False
+        command, input=told, capture_output=True, text=True, timeout=TIMEOUT, check=False
     )
     assert done.returncode == 0, done.stderr
     outcome = Outcome(**json.loads(done.stdout.splitlines()[-1]))

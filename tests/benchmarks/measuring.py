@@ -12,7 +12,7 @@ from attrs import frozen
 
 from recipient_fields.adapters.postgres import migrate
 
-from ..adapters.postgres.server import new_database
+from ..support.postgres import new_database
 from .clients import Client, bundled
 from .data import Database
 from .servers import Server

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import click
 from attrs import evolve
 
-from ..adapters.postgres.server import PostgresServer
+from ..support.postgres import PostgresServer
 from .bodies import bodies
 from .clients import bundled, usual_client
 from .goals import goals

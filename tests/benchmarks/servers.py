@@ -14,8 +14,8 @@ from typing import IO
 import psutil
 from attrs import asdict
 
-from ..cli.commands import HANGS, SCRIPT, environment_with
-from ..service.service import eventually
+from ..support.command_line import SCRIPT, environment_with
+from ..support.waiting import TIMEOUT, eventually
 from .traffic import Answer
 
 THREADS = 4
@@ -85,4 +85,4 @@ def _running(command: tuple[str, ...], told: bytes) -> Iterator[Server]:
             yield Server(process, stderr)
         finally:
             process.terminate()
-            process.wait(HANGS)
+            process.wait(TIMEOUT)

@@ -8,8 +8,9 @@ from http import HTTPStatus
 from statistics import median
 from time import perf_counter, sleep
 
-from ..adapters.postgres.server import free_port
-from ..cli.commands import HANGS, environment_with
+from ..support.command_line import environment_with
+from ..support.network import free_port
+from ..support.waiting import TIMEOUT
 from .data import Database
 from .measuring import Bench
 from .reports import Report, table
@@ -52,7 +53,7 @@ def _start(database: Database, field: str) -> tuple[float, float]:
 
 def _first_answer(url: str, request: str) -> float:
     """When the request is answered 200 for the first time."""
-    deadline = perf_counter() + HANGS
+    deadline = perf_counter() + TIMEOUT
     while perf_counter() < deadline:
         with suppress(ConnectionRefusedError):
             assert ask(url, request).status == HTTPStatus.OK

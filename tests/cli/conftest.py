@@ -21,7 +21,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.composition import Core, open_core
 
-from .commands import CommandLine, Script
+from ..support.command_line import CommandLine, Script
 
 
 @pytest.fixture(autouse=True)

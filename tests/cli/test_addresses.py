@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from .commands import CommandLine
+from ..support.command_line import CommandLine
 
 MEMORY = CommandLine("memory:")
 

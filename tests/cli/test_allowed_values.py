@@ -8,7 +8,7 @@ import pytest
 
 from recipient_fields.domain import OrganizationId
 
-from .commands import CommandLine, Run
+from ..support.command_line import CommandLine, Run
 
 
 def create(cli: CommandLine, organization: OrganizationId, data_type: str, values: str) -> Run:

@@ -12,8 +12,8 @@ import pytest
 
 from recipient_fields.domain import OrganizationId, parse_instant
 
-from ..secrecy import MORE_THAN_MAY_BE_SHOWN
-from .commands import CommandLine, Script
+from ..support.command_line import CommandLine, Script
+from ..support.redaction import API_KEY
 
 OURS = ("--organization", 1, "--yes")
 CREATE = ("create", "--name", "Backend", "--json", "--organization")
@@ -55,7 +55,7 @@ def test_every_creation_rotation_and_revocation_is_noted(
         {**common, "act": "rotated", "successor": 2},
         {**common, "act": "revoked"},
     ]
-    assert MORE_THAN_MAY_BE_SHOWN.search(trail.read_text("utf-8")) is None
+    assert API_KEY.search(trail.read_text("utf-8")) is None
 
 
 def test_the_file_can_be_set_for_good(cli: CommandLine, acme: OrganizationId, trail: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_line_of_which_only_a_part_finds_room_is_told_as_well(
 
     told = run.failure()
     assert told.startswith("The audit log can't be written: No space left on device. What was")
-    assert MORE_THAN_MAY_BE_SHOWN.search(told) is None
+    assert API_KEY.search(told) is None
 
 
 def test_the_deletion_of_an_organization_is_a_line_too(

@@ -9,7 +9,7 @@ import pytest
 from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.composition import Core
 
-from .commands import CommandLine
+from ..support.command_line import CommandLine
 
 LIST = ("organizations", "list", "--json")
 

@@ -16,8 +16,9 @@ from recipient_fields.domain import Credential, OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import copying
 from recipient_fields.entrypoints.composition import Core, open_core
 
-from ..adapters.postgres.server import eventually, execute, new_database
-from .commands import CommandLine, Script
+from ..support.command_line import CommandLine, Script
+from ..support.postgres import execute, new_database
+from ..support.waiting import eventually
 
 EMPTY = {"organizations": []}
 LIST = ("organizations", "list", "--json")

@@ -11,7 +11,7 @@ import pytest
 from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import main
 
-from .commands import CommandLine
+from ..support.command_line import CommandLine
 
 CREATE = ("fields", "create", "--organization", "1", "--name", "N", "--data-type", "text")
 UPDATE = ("fields", "update", "preferred_shop", "--organization", "1")

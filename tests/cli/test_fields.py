@@ -19,7 +19,7 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.composition import Core
 from recipient_fields.entrypoints.rendering import to_json
 
-from .commands import NOT_CONFIRMED, CommandLine, Script
+from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 
 NOT_FOUND = "There is no such recipient field in this organization."
 

@@ -12,7 +12,7 @@ from recipient_fields.domain import ADMINISTRATOR, DataType, FieldDraft, Integra
 from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration
 from recipient_fields.entrypoints.composition import Core
 
-from .commands import NOT_CONFIRMED, CommandLine, Script
+from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 
 FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
 OURS = ("--organization", 1)

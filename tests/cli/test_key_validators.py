@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from .commands import CommandLine
+from ..support.command_line import CommandLine
 
 SERVE = ("serve", "--listen", "192.0.2.1:0")
 """Where nobody can listen: what is not refused before fails there, instead of serving."""

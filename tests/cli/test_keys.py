@@ -12,7 +12,7 @@ import pytest
 from recipient_fields.domain import OrganizationId, PlainKey, parse_instant
 from recipient_fields.entrypoints.composition import Core
 
-from .commands import NOT_CONFIRMED, CommandLine
+from ..support.command_line import NOT_CONFIRMED, CommandLine
 
 UNKNOWN = 9_007_199_254_740_991
 OURS = ("--organization", 1, "--yes")

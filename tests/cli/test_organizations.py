@@ -12,7 +12,7 @@ from recipient_fields.domain import DataType, FieldDraft, OrganizationId, Recipi
 from recipient_fields.domain.esp import Esp, EspField, Integration
 from recipient_fields.entrypoints.composition import Core
 
-from .commands import NOT_CONFIRMED, CommandLine
+from ..support.command_line import NOT_CONFIRMED, CommandLine
 
 
 def test_create_prints_the_organization_with_its_id(cli: CommandLine) -> None:

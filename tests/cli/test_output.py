@@ -16,7 +16,7 @@ from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.composition import Core
 
 from ..docs.reference import commands
-from .commands import NOT_CONFIRMED, CommandLine, Script
+from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 
 
 @pytest.mark.parametrize(

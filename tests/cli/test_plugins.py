@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from .commands import CommandLine, Script
+from ..support.command_line import CommandLine, Script
 
 LIST = ("organizations", "list", "--json")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ..docs.reference import commands
-from .commands import CommandLine, Script
+from ..support.command_line import CommandLine, Script
 
 LIST = ("organizations", "list", "--json")
 OURS = ("--organization", 1)

@@ -48,8 +48,8 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
+from .assertions import attempt, exact
 from .examples import NEVER_GIVEN, NOW, a_grant, channel_of, permit_all, permit_any
-from .outcomes import attempt, exact
 from .strategies import (
     changes,
     channels,

@@ -25,9 +25,9 @@ from recipient_fields.domain import (
     PlainKey,
 )
 
+from .assertions import assert_found, exact
 from .concurrency import race
 from .examples import INSTANTS, LATER, NEVER_GIVEN, NOW, a_grant, unreachable
-from .outcomes import assert_found, exact
 
 Call: TypeAlias = Callable[[ApiKeyRepository, OrganizationId, ApiKeyId], object]
 

@@ -49,6 +49,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import EspField, Integration, IntegrationNotFound, SyncPlan
 
+from .assertions import assert_found, assert_published, attempt, patiently
 from .examples import (
     LATER,
     NOW,
@@ -64,7 +65,6 @@ from .examples import (
     reporting,
 )
 from .organizations import assert_gone
-from .outcomes import assert_found, assert_published, attempt, patiently
 
 
 def race(*calls: Callable[[], object]) -> list[Any]:

@@ -11,6 +11,7 @@ import pytest
 from recipient_fields.application import Storage
 from recipient_fields.domain import IntegrationId
 
+from .assertions import patiently
 from .concurrency import counting_up, race
 from .examples import (
     LATER,
@@ -26,7 +27,6 @@ from .examples import (
     reporting,
 )
 from .organizations import ids_of_new_rows
-from .outcomes import patiently
 
 
 class StorageDurabilityContract:

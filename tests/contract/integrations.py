@@ -26,6 +26,7 @@ from recipient_fields.domain.esp import (
     InvalidIntegration,
 )
 
+from .assertions import exact
 from .examples import (
     INSTANTS,
     LINES,
@@ -38,7 +39,6 @@ from .examples import (
     unreachable,
 )
 from .fields import REFUSALS
-from .outcomes import exact
 
 Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId], object]
 

@@ -21,6 +21,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
 )
 
+from .assertions import exact
 from .examples import (
     INSTANTS,
     LINES,
@@ -35,7 +36,6 @@ from .examples import (
     unreachable,
 )
 from .fields import REFUSALS
-from .outcomes import exact
 
 Call: TypeAlias = Callable[[OrganizationRepository, OrganizationId], object]
 

@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
+from .assertions import assert_published, exact
 from .examples import (
     ALLOWED_VALUES,
     INSTANTS,
@@ -33,7 +34,6 @@ from .examples import (
     changing,
     permit,
 )
-from .outcomes import assert_published, exact
 
 
 class RoundTripCases:

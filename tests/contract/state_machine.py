@@ -53,8 +53,8 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
+from .assertions import assert_found, assert_published, attempt, exact
 from .examples import NOW, a_definition, a_grant, channel_of, permit_any
-from .outcomes import assert_found, assert_published, attempt, exact
 from .strategies import OWN_INTEGRATION_IDS, changes, channels, definitions, instants, queries
 
 OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]

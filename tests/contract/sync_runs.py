@@ -26,6 +26,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan
 
+from .assertions import exact
 from .examples import (
     ALLOWED_VALUES,
     LARGEST_INTEGRATION_ID,
@@ -39,7 +40,6 @@ from .examples import (
     reporting,
 )
 from .fields import REFUSALS
-from .outcomes import exact
 
 Report: TypeAlias = tuple[EspField, ...]
 

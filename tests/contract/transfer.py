@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
+from .assertions import assert_found, exact
 from .concurrency import race
 from .examples import (
     ALLOWED_VALUES,
@@ -41,7 +42,6 @@ from .examples import (
     renaming,
     reporting,
 )
-from .outcomes import assert_found, exact
 
 T = TypeVar("T")
 

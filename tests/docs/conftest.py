@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..secrecy import keys_in_log
+from ..support.redaction import log_lines_with_keys
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def demonstration() -> Iterator[dict[str, str]]:
         assert process.stderr is not None
         try:
             told = [next(process.stderr) for _ in range(3)]
-            assert keys_in_log("".join(told)) == []
+            assert log_lines_with_keys("".join(told)) == []
             (url,) = re.findall(r"http://\S+", told[0])
             (key,) = re.findall(r"rfk_\w+", told[-1])
             yield {"URL": url, "API_KEY": key}

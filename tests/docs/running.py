@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
 
-from ..adapters.postgres.server import free_port
+from ..support.network import free_port
 from .blocks import Block
 
 SECONDS = 60.0

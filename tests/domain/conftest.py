@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
-from ..sentences import are_sentences
+from ..support.messages import are_sentences
 
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")

@@ -45,7 +45,7 @@ from recipient_fields.domain.esp import (
     RefusedPlaceholder,
 )
 
-from ..sentences import are_sentences
+from ..support.messages import are_sentences
 
 INVALID_TEXT = "hunter2"
 LONG = INVALID_TEXT * 2_000

@@ -16,11 +16,11 @@ from typing import Any
 
 from attrs import frozen
 
-from ..adapters.postgres.server import free_port
+from ..support.network import free_port
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 FIELDS = "/fields/api/v1/recipient_fields"
-HANGS = 20
+TIMEOUT = 20
 
 
 def example(name: str) -> ModuleType:
@@ -63,7 +63,7 @@ class Site:
         elif body is not None:
             headers["Content-Type"] = "application/json"
             content = json.dumps(body)
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=HANGS)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
         try:
             connection.request(method, path, content, headers)
             response = connection.getresponse()
@@ -92,7 +92,7 @@ def served(
         stderr=subprocess.PIPE,
     ) as process:
         try:
-            end = monotonic() + HANGS
+            end = monotonic() + TIMEOUT
             while not _answers(site, ready):
                 assert process.poll() is None, process.stderr and process.stderr.read().decode()
                 assert monotonic() < end, "It does not answer."
@@ -100,7 +100,7 @@ def served(
             yield site
         finally:
             process.terminate()
-            process.communicate(timeout=HANGS)
+            process.communicate(timeout=TIMEOUT)
 
 
 def _answers(site: Site, path: str) -> bool:

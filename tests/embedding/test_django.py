@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from ..adapters.postgres.server import execute, new_database
-from .conftest import EXAMPLES, HANGS, Site, served
+from ..support.postgres import execute, new_database
+from .conftest import EXAMPLES, TIMEOUT, Site, served
 
 pytestmark = pytest.mark.slow
 
@@ -71,7 +71,7 @@ def manage(project: Path, environment: Mapping[str, str], *arguments: str) -> st
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=HANGS * 5,
+        timeout=TIMEOUT * 5,
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -130,7 +130,7 @@ def test_over_a_socket_a_member_starts_a_campaign(
 
 def start(site: Site, session: str, form: str) -> int:
     """The status of the answer to a form that the session's user sends."""
-    connection = HTTPConnection("127.0.0.1", site.port, timeout=HANGS)
+    connection = HTTPConnection("127.0.0.1", site.port, timeout=TIMEOUT)
     try:
         headers = {
             "Cookie": f"sessionid={session}; csrftoken={TOKEN}",

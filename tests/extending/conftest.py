@@ -14,7 +14,7 @@ from attrs import frozen
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "duckdb-storage"
-HANGS = 600
+TIMEOUT = 600
 """Seconds after which a process is taken to hang."""
 
 _MADE = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
@@ -41,7 +41,7 @@ class Installation:
             capture_output=True,
             text=True,
             check=False,
-            timeout=HANGS,
+            timeout=TIMEOUT,
         )
 
     def tests(self, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ..adapters.postgres.server import free_port
-from ..service.service import FIELDS, eventually
-from ..service.test_other_hosts import asked
-from .conftest import HANGS, Installation
+from ..support.network import free_port, http_status
+from ..support.service import FIELDS
+from ..support.waiting import eventually
+from .conftest import TIMEOUT, Installation
 
 pytestmark = pytest.mark.slow
 
@@ -97,12 +97,12 @@ def test_the_command_line_and_the_service_use_it_by_its_url(
         stderr=subprocess.DEVNULL,
     ) as service:
         try:
-            eventually(lambda: asked(port, "/readyz") == 200)
-            assert asked(port, f"{FIELDS}/city", key) == 200
+            eventually(lambda: http_status(port, "/readyz") == 200)
+            assert http_status(port, f"{FIELDS}/city", key) == 200
             meanwhile = duckdb.run(*command("organizations", "list"), cwd=tmp_path)
         finally:
             service.send_signal(signal.SIGTERM)
-            service.wait(HANGS)
+            service.wait(TIMEOUT)
     assert service.returncode == 0
     assert meanwhile.returncode == 1
     assert re.match(r"Error: DuckDB: .*lock on file", meanwhile.stderr)

@@ -52,7 +52,7 @@ from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.server.log import AuditNotWritten
 from recipient_fields.entrypoints.strict_json import NotJson, TooManyValues
 
-from ..adapters.postgres.server import execute
+from ..support.postgres import execute
 from .api import FIELDS, Api, enveloped
 from .conftest import Stand
 

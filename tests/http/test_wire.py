@@ -18,9 +18,9 @@ import pytest
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.server.framing import LARGEST_HEADERS
 
-from ..adapters.postgres.server import new_database
-from ..secrecy import keys_in_log
-from ..service.service import Transcript
+from ..support.postgres import new_database
+from ..support.redaction import log_lines_with_keys
+from ..support.service import Transcript
 from .api import FIELDS, MEGABYTE, Answer, Api, Headers, enveloped, hold_to_the_contract
 from .conftest import STORAGES
 
@@ -55,7 +55,7 @@ class Wire:
         self.process.terminate()
         self._told.join()
         self.process.wait()
-        assert keys_in_log(self._told.text) == []
+        assert log_lines_with_keys(self._told.text) == []
 
     def connect(self) -> HTTPConnection:
         return HTTPConnection(self.host, self.port, timeout=30)

@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 
 from attrs import frozen
 
-from ..secrecy import keys_in_log
+from ..support.redaction import log_lines_with_keys
 
 SERVE = Path(__file__).parent / "serve.py"
 
@@ -45,7 +45,7 @@ def live_service(storage_url: str) -> Iterator[Live]:
                 process.terminate()
         assert process.returncode == 0
         log.seek(0)
-        assert keys_in_log(log.read()) == []
+        assert log_lines_with_keys(log.read()) == []
 
 
 def bearer(key: str) -> dict[str, str]:

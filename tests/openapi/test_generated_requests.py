@@ -17,7 +17,7 @@ import requests
 
 from recipient_fields.adapters.postgres import migrate
 
-from ..adapters.postgres.server import new_database
+from ..support.postgres import new_database
 from .live import Live, bearer, live_service
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from .distributions import ROOT
 
-HANGS = 60
+TIMEOUT = 60
 """Seconds after which a process is taken to hang."""
 
 _PIN = re.compile(r"^[a-z0-9._-]+==[^\\\n]+", re.MULTILINE)
@@ -59,7 +59,7 @@ class Environment:
             capture_output=True,
             text=True,
             check=False,
-            timeout=HANGS,
+            timeout=TIMEOUT,
         )
 
     def python(self, program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

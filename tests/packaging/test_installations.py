@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ..adapters.postgres.server import new_database
-from ..service.service import Client
+from ..support.postgres import new_database
+from ..support.service import Client
 from .distributions import ROOT
-from .environments import HANGS, Environment
+from .environments import TIMEOUT, Environment
 
 pytestmark = pytest.mark.slow
 
@@ -158,7 +158,7 @@ def service(serving: Environment) -> Iterator[str]:
             )
         finally:
             process.terminate()
-            process.communicate(timeout=HANGS)
+            process.communicate(timeout=TIMEOUT)
 
 
 def test_the_installed_service_answers(serving: Environment, service: str) -> None:

@@ -19,7 +19,7 @@ from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
 
-HANGS = 20
+TIMEOUT = 20
 
 
 @frozen
@@ -45,7 +45,7 @@ class Peer:
         self.socket = socket.socket()
         if receives is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
-        self.socket.settimeout(HANGS)
+        self.socket.settimeout(TIMEOUT)
         self.socket.connect(address)
 
     def send(self, text: str) -> None:
@@ -126,7 +126,7 @@ class Host:
         self.listener.drain()
         for peer in self._peers:
             peer.close()
-        self._thread.join(HANGS)
+        self._thread.join(TIMEOUT)
         assert self.ended
         eventually(lambda: not self.listener.task_dispatcher.threads)
         self.listener.trigger.close()
@@ -137,7 +137,7 @@ class Host:
         self.begun += 1
         kind = environ["PATH_INFO"].split("/")[1]
         if kind == "wait":
-            assert self.release.wait(HANGS)
+            assert self.release.wait(TIMEOUT)
         self.answered += 1
         if kind in {"204", "304"}:
             start_response(f"{kind} Fine", [("ETag", '"1"')])
@@ -159,7 +159,7 @@ def host(threads: int = 2, connections: int = 20) -> Iterator[Host]:
 
 
 def eventually(ask: Callable[[], Any]) -> None:
-    end = time.monotonic() + HANGS
+    end = time.monotonic() + TIMEOUT
     while not ask():
         assert time.monotonic() < end, "It has not happened in time."
         time.sleep(0.005)

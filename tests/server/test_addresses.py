@@ -9,7 +9,7 @@ import pytest
 
 from recipient_fields.entrypoints.server.addresses import authority, listen, refuse_handshakes
 
-HANGS = 20
+TIMEOUT = 20
 _LOCK_FILTER = 44
 """SO_LOCK_FILTER of Linux: the filter is not to be replaced any more."""
 
@@ -27,7 +27,7 @@ def test_clients_who_begin_to_connect_go_to_another_process_and_those_connected_
             with suppress(BlockingIOError):
                 client.connect(address)
 
-        old.settimeout(HANGS)
+        old.settimeout(TIMEOUT)
         served, _ = old.accept()
         sockets.enter_context(served)
         early.sendall(b"?")
@@ -37,7 +37,7 @@ def test_clients_who_begin_to_connect_go_to_another_process_and_those_connected_
             old.accept()
         old.close()
 
-        new.settimeout(HANGS)
+        new.settimeout(TIMEOUT)
         for _ in late:  # The system asks again, a second later, for those who were not heard.
             sockets.enter_context(new.accept()[0])
 

@@ -13,7 +13,7 @@ import pytest
 from recipient_fields.entrypoints.server import listener
 from recipient_fields.entrypoints.server.connections import ApplicationTask, Connection
 
-from .hosts import HANGS, Host, eventually, host
+from .hosts import TIMEOUT, Host, eventually, host
 
 LATER = 60.0
 """Seconds to the next time when everything is looked over: longer than any of these tests."""
@@ -89,7 +89,7 @@ def test_the_next_request_is_read_before_the_worker_is_back_from_sending(
 
     def finish(task: ApplicationTask) -> None:
         sent.set()
-        assert go_on.wait(HANGS)
+        assert go_on.wait(TIMEOUT)
 
     peer = it.connect()
     peer.get("/")
@@ -97,7 +97,7 @@ def test_the_next_request_is_read_before_the_worker_is_back_from_sending(
     with monkeypatch.context() as slowed:
         slowed.setattr(ApplicationTask, "finish", finish)
         assert peer.get("/").body == b"ok"
-        assert sent.wait(HANGS)
+        assert sent.wait(TIMEOUT)
         peer.ask("/")
         [busy] = [c for c in it.listener.active_channels.values() if c.requests]
         eventually(lambda: len(busy.requests) == 2)

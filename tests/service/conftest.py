@@ -14,9 +14,9 @@ from recipient_fields.application import IssuedKey
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.composition import Core, open_core
 
-from ..cli.commands import Script
-from ..secrecy import MORE_THAN_MAY_BE_SHOWN, keys_in_log
-from .service import Service
+from ..support.command_line import Script
+from ..support.redaction import API_KEY, log_lines_with_keys
+from ..support.service import Service
 
 collect_ignore = [] if "RECIPIENT_FIELDS_TEST_LOAD" in os.environ else ["test_load.py"]
 """Figures are for `make test-load`."""
@@ -45,8 +45,8 @@ def watched(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
     assert '"level": "error"' not in service.told
     assert "ERROR" not in service.told
     assert "Traceback" not in service.told
-    assert keys_in_log(service.told) == []
-    assert shows_key or MORE_THAN_MAY_BE_SHOWN.search(service.told) is None
+    assert log_lines_with_keys(service.told) == []
+    assert shows_key or API_KEY.search(service.told) is None
 
 
 @pytest.fixture(scope="module")

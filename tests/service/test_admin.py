@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..cli.commands import Script
-from .service import FIELDS, Answer, Client, Service, eventually
+from ..support.command_line import Script
+from ..support.service import FIELDS, Answer, Client, Service
+from ..support.waiting import eventually
 
 PATHS = ("/healthz", "/readyz", "/metrics")
 THREADS = 2

@@ -11,8 +11,8 @@ from recipient_fields.application import IssuedKey
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.composition import Core
 
-from ..cli.commands import Script
-from .service import FIELDS, Service
+from ..support.command_line import Script
+from ..support.service import FIELDS, Service
 
 
 def test_a_key_made_on_the_command_line_is_good_for_the_next_request(

@@ -12,9 +12,9 @@ import pytest
 from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.composition import open_core
 
-from ..cli.commands import Script
+from ..support.command_line import Script
+from ..support.service import BOUND, FIELDS, Answer, Service
 from .conftest import watched
-from .service import BOUND, FIELDS, Answer, Service
 
 
 @contextmanager

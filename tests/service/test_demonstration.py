@@ -13,9 +13,10 @@ import pytest
 
 from recipient_fields.domain import PlainKey
 
-from ..cli.commands import HANGS, Script
+from ..support.command_line import Script
+from ..support.service import Client, Service
+from ..support.waiting import TIMEOUT
 from .conftest import new_file
-from .service import Client, Service
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.slow
 def pasted(command: str) -> int:
     """The status that the command prints first in a shell."""
     run = subprocess.run(
-        ["sh", "-c", command], capture_output=True, text=True, timeout=HANGS, check=True
+        ["sh", "-c", command], capture_output=True, text=True, timeout=TIMEOUT, check=True
     )
     return int(run.stdout.split()[1])
 

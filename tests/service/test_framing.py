@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..cli.commands import HANGS
-from .service import Service
+from ..support.service import Service
+from ..support.waiting import TIMEOUT
 
 POST = b"POST /api/v1/recipient_fields HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -206,7 +206,7 @@ def test_what_is_no_header_before_the_fault_shapes_nothing(service: Service, sen
 )
 def test_no_refusal_of_a_head_has_a_body(service: Service, sent: bytes) -> None:
     host = urlsplit(service.url)
-    with socket.create_connection((host.hostname, host.port), timeout=HANGS) as connection:
+    with socket.create_connection((host.hostname, host.port), timeout=TIMEOUT) as connection:
         connection.sendall(sent)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
 
@@ -240,7 +240,7 @@ def test_what_is_unusual_and_has_one_reading_is_answered(
     service: Service, sent: bytes, at_once: bool
 ) -> None:
     host = urlsplit(service.url)
-    with socket.create_connection((host.hostname, host.port), timeout=HANGS) as connection:
+    with socket.create_connection((host.hostname, host.port), timeout=TIMEOUT) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for piece in [sent] if at_once else [sent[n : n + 1] for n in range(len(sent))]:
             connection.sendall(piece)

@@ -17,11 +17,12 @@ import pytest
 from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.composition import Core
 
-from ..adapters.esp.server import HANG, RESET, Act, Played, Stage, staged
 from ..adapters.introspection.issuers import CLAIMS, CLIENT, SECRET, TOKEN, Tokens
-from ..cli.commands import HANGS
-from .service import FIELDS, Answer, Service, eventually
-from .test_other_hosts import asked, hosted
+from ..support.http_server import HANG, RESET, Act, Played, Stage, staged
+from ..support.network import http_status
+from ..support.service import FIELDS, Answer, Service
+from ..support.waiting import TIMEOUT, eventually
+from .test_other_hosts import hosted
 
 pytestmark = pytest.mark.slow
 
@@ -202,9 +203,9 @@ def test_an_issuer_that_hangs_does_not_keep_everybody_waiting(
 def test_another_host_asks_the_issuer_as_well(storage: str, issuer: Stage, key: str) -> None:
     url = f"introspection+{issuer.url}/introspect"
     with hosted("gunicorn", storage, RECIPIENT_FIELDS_KEYS=url, **CREDENTIALS) as port:
-        eventually(lambda: asked(port, "/readyz") == 200)
-        assert asked(port, FIELDS, TOKEN) == 200
-        assert asked(port, FIELDS, key) == 401
+        eventually(lambda: http_status(port, "/readyz") == 200)
+        assert http_status(port, FIELDS, TOKEN) == 200
+        assert http_status(port, FIELDS, key) == 401
 
 
 class TestAValidatorOfSomebodyElse:
@@ -248,7 +249,7 @@ class TestAValidatorOfSomebodyElse:
             env={**os.environ, "PYTHONPATH": str(folder)},
             capture_output=True,
             text=True,
-            timeout=HANGS,
+            timeout=TIMEOUT,
         )
 
         assert run.returncode == 0, run.stdout

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from .service import FIELDS, Client, Service, eventually
+from ..support.service import FIELDS, Client, Service
+from ..support.waiting import eventually
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..cli.commands import HANGS, SCRIPT, Script
-from .service import Client, Service, eventually
+from ..support.command_line import SCRIPT, Script
+from ..support.service import Client, Service
+from ..support.waiting import TIMEOUT, eventually
 from .test_admin import THREADS, all_workers_busy
 
 pytestmark = pytest.mark.slow
@@ -46,7 +47,7 @@ def on_a_terminal(*options: str, storage: str = "memory:") -> str:
                 told += chunk
                 if b"answers at" in told and process.poll() is None:
                     process.terminate()
-                    process.wait(HANGS)
+                    process.wait(TIMEOUT)
         except OSError:  # The terminal's other side is closed.
             pass
         finally:

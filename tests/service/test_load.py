@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
+from ..support.service import FIELDS, Client, Service
+from ..support.waiting import eventually
 from . import waiting
 from .load import Drip, Figures, SlowReaders, in_background, requests_at
-from .service import FIELDS, Client, Service, eventually
 
 PLAIN = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

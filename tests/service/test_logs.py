@@ -15,8 +15,9 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId, PlainKey
 
-from ..cli.commands import HANGS, SCRIPT
-from .service import FIELDS, Client, Service, eventually
+from ..support.command_line import SCRIPT
+from ..support.service import FIELDS, Client, Service
+from ..support.waiting import TIMEOUT, eventually
 
 
 def test_a_request_is_a_line_of_json_where_nobody_reads_along(service: Service, key: str) -> None:
@@ -204,7 +205,7 @@ def test_lines_are_for_people_on_a_terminal_unless_asked_otherwise(
         while b"API key created" not in told:
             told += os.read(ours, 65_536)
         process.terminate()
-        process.wait(HANGS)
+        process.wait(TIMEOUT)
     os.close(ours)
 
     assert (b'{"timestamp"' in told) is not readable

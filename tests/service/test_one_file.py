@@ -11,9 +11,9 @@ import pytest
 from recipient_fields.application import IssuedKey
 from recipient_fields.domain import OrganizationId
 
-from ..cli.commands import Script
+from ..support.command_line import Script
+from ..support.service import FIELDS, Service
 from .conftest import watched
-from .service import FIELDS, Service
 
 
 @pytest.fixture(scope="module")

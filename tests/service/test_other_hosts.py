@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,10 @@ import pytest
 from recipient_fields.application import IssuedKey
 from recipient_fields.entrypoints.composition import Core
 
-from ..adapters.postgres.server import free_port
-from ..cli.commands import HANGS, environment_with
-from .service import FIELDS, eventually
+from ..support.command_line import environment_with
+from ..support.network import free_port, http_status
+from ..support.service import FIELDS
+from ..support.waiting import TIMEOUT, eventually
 
 APPLICATION = "recipient_fields.entrypoints.wsgi:application"
 HOSTS = {
@@ -46,19 +46,7 @@ def hosted(
             yield port
         finally:
             process.terminate()
-            process.wait(HANGS)
-
-
-def asked(port: int, path: str, key: str = "", **headers: str) -> int | None:
-    """The status of the answer; None while nobody answers."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=HANGS)
-    try:
-        connection.request("GET", path, headers={"Authorization": f"Bearer {key}", **headers})
-        return connection.getresponse().status
-    except ConnectionError:
-        return None
-    finally:
-        connection.close()
+            process.wait(TIMEOUT)
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -66,9 +54,9 @@ def test_another_host_serves_it_as_well(
     host: str, storage: str, core: Core, issued: IssuedKey
 ) -> None:
     with hosted(host, storage) as port:
-        eventually(lambda: asked(port, "/readyz") == 200)
-        assert asked(port, FIELDS, issued.plain.reveal()) == 200
-        assert asked(port, FIELDS) == 401
+        eventually(lambda: http_status(port, "/readyz") == 200)
+        assert http_status(port, FIELDS, issued.plain.reveal()) == 200
+        assert http_status(port, FIELDS) == 401
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -81,10 +69,10 @@ def test_another_host_logs_the_client_s_address_as_well(
             "RECIPIENT_FIELDS_TRUSTED_PROXIES": "127.0.0.1",
         }
         with hosted(host, storage, log.fileno(), **settings) as port:
-            eventually(lambda: asked(port, "/readyz") == 200)
+            eventually(lambda: http_status(port, "/readyz") == 200)
             for headers in ({"X-Forwarded-For": "203.0.113.9"}, {"Forwarded": "for=203.0.113.8"}):
-                assert asked(port, FIELDS, **headers) == 401
-            assert asked(port, FIELDS) == 401
+                assert http_status(port, FIELDS, **headers) == 401
+            assert http_status(port, FIELDS) == 401
             eventually(lambda: (tmp_path / "log").read_text().count('"status": 401') == 3)
 
     lines = (tmp_path / "log").read_text().splitlines()

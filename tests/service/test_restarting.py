@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..cli.commands import HANGS, Script
+from ..support.command_line import Script
+from ..support.service import FIELDS, Service
+from ..support.waiting import TIMEOUT
 from .load import requests_at
-from .service import FIELDS, Service
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ def test_a_rolling_restart_under_load_fails_no_request(
             assert new.url == url
             assert old.stop() == 0
             old = new
-        figures = load.result(HANGS * RESTARTS)
+        figures = load.result(TIMEOUT * RESTARTS)
 
     assert set(figures.statuses) == {"200"}, figures
     # A connection that is begun just as a process stops listening is begun again a second later.

@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..cli.commands import HANGS, SCRIPT, Script
-from .service import FIELDS, Service
+from ..support.command_line import SCRIPT, Script
+from ..support.service import FIELDS, Service
+from ..support.waiting import TIMEOUT
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +53,7 @@ def test_a_client_that_stays_connected_holds_nothing_up(
 ) -> None:
     service = start()
     host = urlsplit(service.url)
-    connection = HTTPConnection(host.hostname or "", host.port, timeout=HANGS)
+    connection = HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)
     connection.request("GET", "/healthz")
     connection.getresponse().read()
     with socket.create_connection((host.hostname, host.port)) as silent:
@@ -94,7 +95,7 @@ def test_a_log_that_nobody_reads_holds_up_no_end() -> None:
         assert process.stderr is not None
         found = re.search(rb"answers at http://([^\s:]+):(\d+)", process.stderr.readline())
         assert found is not None
-        with socket.create_connection((found[1], int(found[2])), timeout=HANGS) as connection:
+        with socket.create_connection((found[1], int(found[2])), timeout=TIMEOUT) as connection:
             for _ in range(900):
                 connection.sendall(b"GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n")
                 assert connection.recv(65_536)
@@ -120,7 +121,7 @@ def test_a_second_signal_ends_it_at_once(start: Callable[..., Service]) -> None:
 def test_it_is_not_ready_once_it_is_to_end(start: Callable[..., Service]) -> None:
     service = start()
     host = urlsplit(service.url)
-    connection = HTTPConnection(host.hostname or "", host.port, timeout=HANGS)
+    connection = HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)
     connection.request("GET", "/readyz")
     assert connection.getresponse().read() == b'{"status":"ready"}'
 

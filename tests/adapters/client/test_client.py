@@ -34,7 +34,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 
-from ..esp.server import Heard, Played, staged
+from ...support.http_server import Heard, Played, staged
 from ..postgres.examples import NOW
 from .live import ONCE, Keyring, application, served
 

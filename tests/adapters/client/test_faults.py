@@ -32,7 +32,7 @@ from recipient_fields.domain import (
     epoch_milliseconds,
 )
 
-from ..esp.server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
+from ...support.http_server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
 from ..postgres.examples import NOW
 
 OURS = OrganizationId(1)

@@ -17,7 +17,7 @@ from recipient_fields.application import EspFieldSource
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, EspField, RefusedField, ReportedField
 
-from .server import Act, Heard, Play, Played
+from ...support.http_server import Act, Heard, Play, Played
 
 SECRET = "s3cret-Key-us7"
 LIST = "It holds a list of values; a recipient field holds one."

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from .server import Play, Stage, staged
+from ...support.http_server import Play, Stage, staged
 
 
 @pytest.fixture

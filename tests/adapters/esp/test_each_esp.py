@@ -11,6 +11,7 @@ from recipient_fields.adapters.esp import MailchimpFieldSource, SalesforceFieldS
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import EspField, EspRefused, EspUnavailable, RefusedField
 
+from ...support.http_server import Act, Heard, Play, Played, Stage, in_turn
 from .accounts import (
     ACTIVECAMPAIGN,
     BRAZE,
@@ -29,7 +30,6 @@ from .accounts import (
     field,
     soap,
 )
-from .server import Act, Heard, Play, Played, Stage, in_turn
 
 Staging = Callable[[Play], Stage]
 

@@ -29,8 +29,8 @@ from recipient_fields.domain.esp import (
     SyncRun,
 )
 
+from ...support.http_server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
 from .accounts import ACCOUNTS, QUICK, SECRET, TOKEN, Account
-from .server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
 
 pytestmark = pytest.mark.slow
 

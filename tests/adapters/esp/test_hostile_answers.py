@@ -20,8 +20,8 @@ from recipient_fields.domain.esp import (
     SyncRun,
 )
 
+from ...support.http_server import Played, staged
 from .accounts import ACCOUNTS, Account
-from .server import Played, staged
 
 pytestmark = pytest.mark.slow
 

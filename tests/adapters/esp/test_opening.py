@@ -17,8 +17,8 @@ from recipient_fields.entrypoints.composition import (
     open_esp_source,
 )
 
+from ...support.http_server import staged
 from .accounts import ACCOUNTS, SECRET, Account
-from .server import staged
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "integrations.md"
 

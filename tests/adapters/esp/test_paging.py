@@ -12,6 +12,7 @@ from attrs import evolve
 from recipient_fields.adapters.esp.api import Api
 from recipient_fields.domain.esp import Esp, EspRefused, EspUnavailable
 
+from ...support.http_server import Act, Heard, Play, Played, Stage
 from .accounts import (
     ACTIVECAMPAIGN,
     BRAZE,
@@ -30,7 +31,6 @@ from .accounts import (
     profiles,
     soap,
 )
-from .server import Act, Heard, Play, Played, Stage
 
 Staging = Callable[[Play], Stage]
 

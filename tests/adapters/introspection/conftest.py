@@ -9,7 +9,7 @@ import pytest
 
 from recipient_fields.adapters.introspection import IntrospectionKeyValidator
 
-from ..esp.server import Play, Stage, staged
+from ...support.http_server import Play, Stage, staged
 from .issuers import Tokens, validator_at
 
 

@@ -16,7 +16,7 @@ from recipient_fields.adapters.introspection import (
     basic,
 )
 
-from ..esp.server import Heard, Played
+from ...support.http_server import Heard, Played
 
 CLIENT, SECRET = "fields & co", "s:cret+ü%"
 TOKEN = "opaque-Token_7f3a9c~e1.b2/c3+d4=="

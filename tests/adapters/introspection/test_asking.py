@@ -32,7 +32,7 @@ from recipient_fields.domain import (
     RejectionReason,
 )
 
-from ..esp.server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
+from ...support.http_server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
 from .issuers import CLAIMS, SECRET, TOKEN, Clock, Tokens, validator_at
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

@@ -14,7 +14,7 @@ from recipient_fields.domain import (
     Rejection,
 )
 
-from ..esp.server import Played, Stage
+from ...support.http_server import Played, Stage
 from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens
 
 NOW_SECONDS = int(NOW.timestamp())

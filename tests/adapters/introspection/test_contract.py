@@ -22,7 +22,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing import EndedKey, KeyValidatorContract, ValidKey
 
-from ..esp.server import Stage
+from ...support.http_server import Stage
 from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens, validator_at
 
 

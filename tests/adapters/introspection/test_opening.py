@@ -20,7 +20,7 @@ from recipient_fields.entrypoints.composition import (
     open_key_validator,
 )
 
-from ..esp.server import Stage
+from ...support.http_server import Stage
 from .issuers import CLAIMS, CLIENT, SECRET, TOKEN, Tokens
 
 PAGE = (Path(__file__).parents[3] / "docs" / "key-validators.md").read_text("utf-8")

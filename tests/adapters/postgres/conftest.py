@@ -9,8 +9,8 @@ import pytest
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import OrganizationId
 
+from ...support.postgres import PostgresServer, new_database
 from .examples import NOW
-from .server import PostgresServer, new_database
 from .statements import Statements
 
 

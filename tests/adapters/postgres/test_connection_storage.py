@@ -24,8 +24,8 @@ from recipient_fields.testing import (
     StorageOutageContract,
 )
 
+from ...support.postgres import execute, new_database
 from .examples import NOW, a_definition, permit, renaming
-from .server import execute, new_database
 from .test_contract import close_to_everyone
 
 pytestmark = pytest.mark.slow

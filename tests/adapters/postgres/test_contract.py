@@ -24,7 +24,8 @@ from recipient_fields.testing import (
     port_calls,
 )
 
-from .server import EMPTY, execute, free_port
+from ...support.network import free_port
+from ...support.postgres import EMPTY, execute
 
 
 class TestPostgresStorage(StorageContract):

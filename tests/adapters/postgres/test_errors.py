@@ -18,7 +18,7 @@ from recipient_fields.adapters.postgres.errors import (
 )
 from recipient_fields.domain import InvalidField, Rule, StorageUnavailable
 
-from ...sentences import are_sentences
+from ...support.messages import are_sentences
 
 KEY_ONCE = "recipient_fields_key_once"
 

@@ -22,11 +22,12 @@ from psycopg.conninfo import make_conninfo
 from recipient_fields.adapters.postgres import PostgresStorage, circuit_breaker, migrate
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, parse_url
 from recipient_fields.domain import OrganizationId, StorageUnavailable
-from recipient_fields.testing.outcomes import attempt
+from recipient_fields.testing.assertions import attempt
 
+from ...support.postgres import PostgresServer, execute, new_database
+from ...support.waiting import eventually
 from .examples import NOW, a_definition
 from .load import Load
-from .server import PostgresServer, eventually, execute, new_database
 
 pytestmark = pytest.mark.slow
 

@@ -14,6 +14,8 @@ from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.adapters.row_mapping import UnreadableRow
 from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
 
+from ...support.postgres import PASSWORD, execute
+from ...support.waiting import eventually
 from .examples import (
     a_definition,
     a_grant,
@@ -22,7 +24,6 @@ from .examples import (
     permit_any,
     renaming,
 )
-from .server import PASSWORD, eventually, execute
 
 FIELD = {
     "organization_id": "1",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .server import PROGRAMS, PostgresServer, installed_packages, reachable
+from ...support.postgres import PROGRAMS, PostgresServer, installed_packages, reachable
 
 
 def test_it_starts_from_a_folder_that_only_its_owner_can_reach(

@@ -12,14 +12,9 @@ import pytest
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.domain import StorageUnavailable
 
-from .server import (
-    PASSWORD,
-    PostgresServer,
-    eventually,
-    execute,
-    free_port,
-    new_database,
-)
+from ...support.network import free_port
+from ...support.postgres import PASSWORD, PostgresServer, execute, new_database
+from ...support.waiting import eventually
 
 SECRET = "hunter2"
 

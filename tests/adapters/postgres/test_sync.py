@@ -28,8 +28,9 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan, SyncRun
 
+from ...support.postgres import execute
+from ...support.waiting import eventually
 from .examples import NOW, a_definition
-from .server import eventually, execute
 
 pytestmark = pytest.mark.slow
 

@@ -26,8 +26,9 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
+from ...support.postgres import execute
+from ...support.waiting import eventually
 from .examples import NOW, a_definition, a_grant, renaming
-from .server import eventually, execute
 
 
 @pytest.mark.parametrize("attempt", range(5))

@@ -23,8 +23,9 @@ from recipient_fields.application import copy_storage
 from recipient_fields.domain import StorageNotEmpty, StorageUnavailable
 from recipient_fields.testing.examples import NOW
 
+from ...support.postgres import PASSWORD, PostgresServer, execute, new_database
+from ...support.waiting import eventually
 from ..snapshots import OURS, nothing, snapshot_of
-from .server import PASSWORD, PostgresServer, eventually, execute, new_database
 
 pytestmark = pytest.mark.slow
 

@@ -17,9 +17,9 @@ from recipient_fields.adapters.postgres import migrate
 from recipient_fields.domain import Organization
 from recipient_fields.entrypoints.composition import Core, open_core
 
-from ...adapters.postgres.server import PostgresServer, new_database
-from ...secrecy import keys_in_log
-from ..service import Transcript
+from ...support.postgres import PostgresServer, new_database
+from ...support.redaction import log_lines_with_keys
+from ...support.service import Transcript
 
 collect_ignore = [] if "RECIPIENT_FIELDS_TEST_FULL_DISK" in os.environ else ["test_full_disk.py"]
 """Only root can mount a small disk: for `make test-disk`."""
@@ -91,4 +91,4 @@ def serving(database: str) -> Iterator[str]:
     assert process.returncode == 0
     assert "Traceback" not in log.text
     assert "s3cret" not in log.text
-    assert keys_in_log(log.text) == []
+    assert log_lines_with_keys(log.text) == []

@@ -23,9 +23,9 @@ from attrs import frozen
 from recipient_fields.domain import Organization
 from recipient_fields.entrypoints.composition import Core
 
-from ...adapters.postgres.server import PostgresServer
+from ...support.postgres import PostgresServer
+from ...support.service import FIELDS, Service
 from ..conftest import watched
-from ..service import FIELDS, Service
 from .load import LONGEST_ANSWER
 from .test_outages import OUTAGE_SECONDS
 

@@ -24,8 +24,9 @@ from attrs import Factory, define, frozen
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.composition import open_core
 
-from ...adapters.postgres.server import PASSWORD, PostgresServer, eventually
-from ..service import FIELDS, Answer, Client
+from ...support.postgres import PASSWORD, PostgresServer
+from ...support.service import FIELDS, Answer, Client
+from ...support.waiting import eventually
 from .conftest import serving
 from .load import LONGEST_ANSWER
 from .test_outages import OUTAGE_SECONDS

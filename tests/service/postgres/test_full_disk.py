@@ -18,8 +18,9 @@ import pytest
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.composition import open_core
 
-from ...adapters.postgres.server import PostgresServer, eventually, execute, new_database
-from ..service import FIELDS, Client
+from ...support.postgres import PostgresServer, execute, new_database
+from ...support.service import FIELDS, Client
+from ...support.waiting import eventually
 from .conftest import serving
 from .load import HttpLoad
 

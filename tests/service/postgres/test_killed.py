@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from ..service import Service
+from ...support.service import Service
 from ..test_killed import test_every_acknowledged_write_is_there_after_a_kill_and_none_twice
 
 pytestmark = pytest.mark.slow

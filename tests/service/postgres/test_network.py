@@ -15,8 +15,9 @@ import pytest
 from recipient_fields.domain import Organization
 from recipient_fields.entrypoints.composition import Core
 
-from ...adapters.postgres.server import PostgresServer, eventually
-from ..service import FIELDS, Client
+from ...support.postgres import PostgresServer
+from ...support.service import FIELDS, Client
+from ...support.waiting import eventually
 from .conftest import serving
 from .load import HttpLoad
 from .proxy import Proxy

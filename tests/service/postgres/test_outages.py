@@ -12,7 +12,8 @@ from time import monotonic, sleep
 import psycopg
 import pytest
 
-from ...adapters.postgres.server import PostgresServer, eventually, execute
+from ...support.postgres import PostgresServer, execute
+from ...support.waiting import eventually
 from .load import LONGEST_ANSWER, HttpLoad
 
 pytestmark = pytest.mark.slow

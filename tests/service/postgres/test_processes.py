@@ -15,7 +15,7 @@ import pytest
 from recipient_fields.domain import Organization
 from recipient_fields.entrypoints.composition import Core
 
-from ...adapters.postgres.server import PASSWORD
+from ...support.postgres import PASSWORD
 from .conftest import COMMAND
 from .load import FIELDS
 

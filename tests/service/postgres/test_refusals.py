@@ -10,15 +10,10 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from ...adapters.postgres.server import (
-    PASSWORD,
-    PostgresServer,
-    eventually,
-    execute,
-    new_database,
-)
-from ...cli.commands import Script
-from ..service import FIELDS, Client
+from ...support.command_line import Script
+from ...support.postgres import PASSWORD, PostgresServer, execute, new_database
+from ...support.service import FIELDS, Client
+from ...support.waiting import eventually
 from .conftest import serving
 from .load import LONGEST_ANSWER
 

