@@ -5,9 +5,12 @@ SOURCES := domain application adapters entrypoints tests/contract
 
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
+# The tools permit fewer versions than the package: its own lowest versions override theirs.
+UV := build/lowest/bin/uv
+LOWEST := --quiet --resolution lowest-direct
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
 
-.PHONY: help install runtime serve check docs test test-all test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-lowest test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show these lines
@@ -23,6 +26,12 @@ test: install   ## run the test suite without its slowest parts
 test-all: install ## run the whole test suite, as continuous integration does
 	@echo "About 12 minutes on two cores."
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+test-lowest:    ## run the tests of `make test` with the lowest versions that pyproject.toml permits
+	$(PYTHON) -m venv --clear build/lowest && build/lowest/bin/pip install --quiet uv
+	$(UV) pip compile $(LOWEST) --extra all --output-file build/lowest/package.txt pyproject.toml
+	$(UV) pip install $(LOWEST) --python build/lowest --override build/lowest/package.txt '.[dev]'
+	build/lowest/bin/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
 
 test-browser: install ## test /docs and the documentation in Debian's chromium, installing it if absent
 	{ command -v chromium && command -v chromedriver; } >/dev/null || \

@@ -36,7 +36,7 @@ from recipient_fields.testing import (
     StorageUrlContract,
     machine_for,
 )
-from recipient_fields.testing.assertions import patiently
+from recipient_fields.testing.assertions import retry_slow_call
 from recipient_fields.testing.examples import INSTANTS, NOW, a_definition
 
 PORTS = {
@@ -66,7 +66,7 @@ def test_only_a_call_that_has_waited_for_long_is_repeated() -> None:
 
     for left in (1, 0):
         with pytest.raises(StorageUnavailable):
-            patiently(refuse)
+            retry_slow_call(refuse)
         assert len(seconds) == left
 
 
@@ -234,19 +234,22 @@ def faulty_storage(fault: type[Faulty]) -> Storage:
 @pytest.mark.parametrize(
     ("fault", "case"),
     [
-        (LosesUpdates, StorageContract.test_updates_of_different_members_lose_nothing),
-        (LosesUpdates, StorageContract.test_an_update_in_the_midst_of_another_is_not_lost),
+        (LosesUpdates, StorageContract.test_concurrent_updates_of_different_members_lose_nothing),
+        (LosesUpdates, StorageContract.test_an_update_during_another_update_is_not_lost),
         (
             RestoresDeletedFields,
-            StorageContract.test_a_field_deleted_in_the_midst_of_an_update_stays_deleted,
+            StorageContract.test_a_field_deleted_during_an_update_stays_deleted,
         ),
         (
             ChecksBeforeItDeletes,
-            StorageContract.test_a_field_changed_in_the_midst_of_a_check_is_not_deleted_unchecked,
+            StorageContract.test_a_field_changed_during_a_check_is_not_deleted_unchecked,
         ),
-        (CountsBeforeItAdds, StorageContract.test_a_limit_is_exact_however_many_add_at_once),
-        (ReadsInTwoSteps, StorageContract.test_a_reader_sees_only_catalogs_that_there_were),
-        (PublishesInTwoSteps, StorageContract.test_a_reader_sees_only_catalogs_that_there_were),
+        (
+            CountsBeforeItAdds,
+            StorageContract.test_the_field_limit_is_exact_under_concurrent_additions,
+        ),
+        (ReadsInTwoSteps, StorageContract.test_a_reader_sees_only_committed_catalogs),
+        (PublishesInTwoSteps, StorageContract.test_a_reader_sees_only_committed_catalogs),
     ],
 )
 def test_the_contract_finds_faults_of_concurrency(
@@ -282,7 +285,7 @@ class LooksUpInTwoSteps:
 def test_the_contract_finds_look_ups_in_two_steps() -> None:
     storage = MemoryStorage()
     faulty = LooksUpInTwoSteps(storage)
-    case = StorageContract.test_a_look_up_sees_a_key_and_a_revision_that_there_were_at_once
+    case = StorageContract.test_a_look_up_returns_a_key_and_a_revision_of_the_same_moment
 
     def run_often() -> None:
         for _ in range(100):
@@ -296,7 +299,7 @@ def test_the_contract_finds_look_ups_in_two_steps() -> None:
 @pytest.mark.parametrize("born", [instant for instant in INSTANTS if instant > NOW])
 def test_the_contract_finds_revisions_that_are_the_current_time(born: datetime) -> None:
     storage = faulty_storage(TrustsTheClock)
-    case = StorageContract.test_a_revision_moves_forward_whatever_the_time
+    case = StorageContract.test_a_revision_moves_forward_if_the_clock_is_behind
 
     with pytest.raises(AssertionError):
         case(StorageContract(), storage.fields, storage.organizations, born)
@@ -348,16 +351,16 @@ class ChecksBeforeItRemoves(FaultyIntegrations):
     [
         (
             PlansBeforeItStores,
-            StorageContract.test_a_field_added_in_the_midst_of_a_run_takes_no_key_of_it,
+            StorageContract.test_a_field_added_during_a_sync_run_takes_no_key_of_the_run,
         ),
-        (PlansBeforeItStores, StorageContract.test_runs_and_api_calls_at_once_lose_nothing),
+        (PlansBeforeItStores, StorageContract.test_concurrent_sync_runs_and_api_calls_lose_nothing),
         (
             StoresInSteps,
-            StorageContract.test_a_reader_sees_the_catalog_before_a_run_or_after_it,
+            StorageContract.test_a_reader_sees_the_catalog_before_or_after_a_sync_run,
         ),
         (
             ChecksBeforeItRemoves,
-            StorageContract.test_a_field_added_in_the_midst_of_a_deletion_is_not_deleted_unchecked,
+            StorageContract.test_a_field_added_during_a_deletion_is_not_deleted_unchecked,
         ),
     ],
 )

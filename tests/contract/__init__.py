@@ -1,6 +1,6 @@
-"""What every adapter must pass, as pytest suites and a Hypothesis state machine.
+"""The tests that every adapter must pass: pytest classes and a Hypothesis state machine.
 
-Whoever writes a storage subclasses the contracts and says in a fixture what is judged:
+To test a storage, subclass the contracts and return the storage from a fixture:
 
     class TestMyStorage(StorageContract):
         @pytest.fixture
@@ -10,14 +10,14 @@ Whoever writes a storage subclasses the contracts and says in a fixture what is 
 
     TestMyMachine = machine_for(lambda: closing(MyStorage(...))).TestCase
 
-FieldRepositoryContract is the part for a storage whose fields alone are written so far.
-StorageOutageContract is for what can fail, StorageDurabilityContract for what outlives a process,
-StorageUrlContract for URLs that can't be opened.
-RecipientFieldsContract is for whatever offers the use cases themselves, KeyValidatorContract for
-whatever else validates API keys. `strategies` has Hypothesis strategies for everything that the
-domain accepts; `port_calls` are sequences of calls of every method, for `assert_storages_agree`.
+FieldRepositoryContract is the part of StorageContract for a storage that implements only fields.
+StorageOutageContract tests failures, StorageDurabilityContract storages that outlive a process,
+StorageTransferContract copies between storages, and StorageUrlContract URLs that can't be opened.
+RecipientFieldsContract tests implementations of the use cases, KeyValidatorContract validators of
+API keys. `strategies` has Hypothesis strategies for all values that the domain accepts.
+`port_calls` generates sequences of calls for `assert_storages_agree`.
 
-Needs the extra `testing`, and nothing else.
+Requires only the extra `testing`.
 """
 
 from pkgutil import iter_modules
@@ -27,7 +27,7 @@ from recipient_fields.application.extras import requires_extra
 with requires_extra("testing", "hypothesis", "pytest"):
     import pytest
 
-    # Before the suite is imported, so that its assertions tell what they compared.
+    # Before the import of the suite, so that its assertions show the values that they compare.
     pytest.register_assert_rewrite(
         *(f"{__name__}.{topic.name}" for topic in iter_modules(__path__))
     )
@@ -36,7 +36,7 @@ with requires_extra("testing", "hypothesis", "pytest"):
     from .agreement import Call, Nth, assert_storages_agree, port_calls
     from .concurrency import race
     from .durability import StorageDurabilityContract
-    from .key_validators import EndedKey, KeyValidatorContract, ValidKey
+    from .key_validators import InactiveKey, KeyValidatorContract, ValidKey
     from .outage import READS, WRITES, StorageOutageContract
     from .service import RecipientFieldsContract
     from .state_machine import StorageMachine, machine_for
@@ -48,8 +48,8 @@ __all__ = [
     "READS",
     "WRITES",
     "Call",
-    "EndedKey",
     "FieldRepositoryContract",
+    "InactiveKey",
     "KeyValidatorContract",
     "Nth",
     "RecipientFieldsContract",

@@ -1,4 +1,4 @@
-"""Two storages that are given the same calls answer the same."""
+"""Comparison of two storages: the same calls have the same results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from recipient_fields.domain.esp import (
 )
 
 from .assertions import attempt, exact
-from .examples import NEVER_GIVEN, NOW, a_grant, channel_of, permit_all, permit_any
+from .examples import NEVER_ASSIGNED, NOW, a_grant, channel_of, permit_all, permit_any
 from .strategies import (
     changes,
     channels,
@@ -69,34 +69,37 @@ D = TypeVar("D", bound=FieldDefinition)
 
 @frozen
 class Nth:
-    """The id that a storage gave as its n-th of that kind, from 0 and round again."""
+    """The n-th id of a kind that a storage has assigned, counted from 0, modulo their number."""
 
     number: int
 
 
 @frozen
 class Call:
-    """A call of one method of `_Side`, with arguments that mean the same to any storage."""
+    """A call of a method of `_Side`. Its arguments have the same meaning for every storage."""
 
     method: str
     arguments: tuple[Any, ...] = ()
 
 
 def assert_storages_agree(one: Storage, other: Storage, calls: Sequence[Call]) -> None:
-    """Each call in turn has the same result, or an error of the same class, on both storages.
+    """Assert that each call has the same result, or raises the same error, on both storages.
 
-    Both are empty to begin with. Their ids and revisions may differ, not what they tell apart.
+    Both storages must be empty. They may assign different ids and revisions.
     """
     here, there = _Side(one), _Side(other)
     for call in calls:
-        assert here.answer(call) == there.answer(call), call
+        assert here.result(call) == there.result(call), call
 
 
 @st.composite
 def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
-    """Sequences of calls of every method, which begin with organizations and an integration."""
-    given = st.integers(0, 8).map(Nth)
-    ids = st.one_of(given, given, given, st.sampled_from(NEVER_GIVEN))
+    """Return a strategy for sequences of calls of every method.
+
+    Each sequence begins with organizations and an integration, and has at most `most` other calls.
+    """
+    assigned = st.integers(0, 8).map(Nth)
+    ids = st.one_of(assigned, assigned, assigned, st.sampled_from(NEVER_ASSIGNED))
     shared = st.sampled_from((FieldKey("city"), FieldKey("zip_code"), FieldKey("age")))
     references = ids | shared | keys()
     channel = st.none() | channels()
@@ -108,7 +111,11 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
         _calls("all_organizations"),
         _calls("get_organization", ids),
         _calls("rename_organization", ids, organization_names()),
-        _calls("delete_organization", ids, st.sampled_from((permit_any, _refuse_with_fields))),
+        _calls(
+            "delete_organization",
+            ids,
+            st.sampled_from((permit_any, _reject_organization_with_fields)),
+        ),
         _calls("all_fields", ids),
         _calls("select_fields", ids, queries(keyed=shared)),
         _calls("get_field", ids, references),
@@ -128,34 +135,34 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
         _calls("get_integration", ids, ids),
         _calls("add_integration", ids, integration_drafts()),
         _calls("rename_integration", ids, ids, names()),
-        _calls("delete_integration", ids, ids, st.sampled_from((permit_all, _refuse_any))),
+        _calls("delete_integration", ids, ids, st.sampled_from((permit_all, _reject_fields))),
         _calls("sync", ids, ids, runs()),
         _calls("sync", st.just(Nth(0)), st.just(Nth(0)), runs()),
     )
-    made = Call("add_organization", ("ACME", NOW))
+    added = Call("add_organization", ("ACME", NOW))
     connected = Call("add_integration", (Nth(0), draw(integration_drafts())))
     synced = Call("sync", (Nth(0), Nth(0), draw(runs())))
     drawn = draw(st.lists(calls, min_size=1, max_size=most))
     left = (Call("all_fields", (Nth(number),)) for number in range(2))
-    return [made, made, connected, synced, *drawn, *left]
+    return [added, added, connected, synced, *drawn, *left]
 
 
 def _calls(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[Call]:
     return st.builds(Call, st.just(method), st.tuples(*arguments))
 
 
-def _refuse_any(fields: tuple[RecipientField, ...]) -> None:
+def _reject_fields(fields: tuple[RecipientField, ...]) -> None:
     if fields:
         raise IntegrationChanged
 
 
-def _refuse_with_fields(contents: OrganizationContents) -> None:
+def _reject_organization_with_fields(contents: OrganizationContents) -> None:
     if contents.fields:
         raise OrganizationChanged
 
 
 class _Side:
-    """One storage, and the ids it has given so far."""
+    """One storage, and the ids that it has assigned."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -166,14 +173,14 @@ class _Side:
         self._revisions: list[tuple[int, int]] = []
         self._plain_keys_made = 0
 
-    def answer(self, call: Call) -> object:
-        """What the call comes to, with ids and revisions by their numbers."""
-        answer = attempt(lambda: getattr(self, call.method)(*call.arguments))
-        if isinstance(answer, KeyTaken):
-            return KeyTaken, _number(self._field_ids, answer.existing_id)
-        if isinstance(answer, RecipientFieldsError):
-            return type(answer)
-        return exact(self._numbered(answer))
+    def result(self, call: Call) -> object:
+        """Return the result of the call, with ids and revisions replaced by their numbers."""
+        result = attempt(lambda: getattr(self, call.method)(*call.arguments))
+        if isinstance(result, KeyTaken):
+            return KeyTaken, _number(self._field_ids, result.existing_id)
+        if isinstance(result, RecipientFieldsError):
+            return type(result)
+        return exact(self._numbered(result))
 
     def add_organization(self, name: str, at: datetime) -> Organization:
         return self._storage.organizations.add(name, at)
@@ -297,34 +304,34 @@ class _Side:
             return which
         return FieldId(_resolved(self._field_ids, which))
 
-    def _numbered(self, answer: Any) -> Any:
-        if isinstance(answer, tuple):
-            return tuple(self._numbered(part) for part in answer)
-        if isinstance(answer, Organization):
-            number = _number(self._organization_ids, answer.id)
-            return evolve(answer, id=OrganizationId(number))
-        if isinstance(answer, RecipientField):
-            return self._numbered_for(self._of_numbered_origin(answer), self._field_ids)
-        if isinstance(answer, FieldDefinition):
-            return self._of_numbered_origin(answer)
-        if isinstance(answer, Integration):
-            return self._numbered_for(answer, self._integration_ids)
-        if isinstance(answer, SyncPlan):
+    def _numbered(self, result: Any) -> Any:
+        if isinstance(result, tuple):
+            return tuple(self._numbered(part) for part in result)
+        if isinstance(result, Organization):
+            number = _number(self._organization_ids, result.id)
+            return evolve(result, id=OrganizationId(number))
+        if isinstance(result, RecipientField):
+            return self._numbered_for(self._of_numbered_origin(result), self._field_ids)
+        if isinstance(result, FieldDefinition):
+            return self._of_numbered_origin(result)
+        if isinstance(result, Integration):
+            return self._numbered_for(result, self._integration_ids)
+        if isinstance(result, SyncPlan):
             members = ("integration", "created", "updated", "removed")
-            return evolve(answer, **{m: self._numbered(getattr(answer, m)) for m in members})
-        if isinstance(answer, ApiKey | FoundKey):
-            return self._numbered_for(answer, self._key_ids)
-        if isinstance(answer, Catalog):
-            whose = _number(self._organization_ids, answer.organization_id)
-            revision = _number(self._revisions, (whose, answer.revision))
-            return Catalog(OrganizationId(whose), revision, self._numbered(answer.fields))
-        if isinstance(answer, FieldPage):
-            catalog = Catalog(answer.organization_id, answer.revision, answer.fields)
-            return self._numbered(catalog), answer.total, answer.next is None
-        return answer
+            return evolve(result, **{m: self._numbered(getattr(result, m)) for m in members})
+        if isinstance(result, ApiKey | FoundKey):
+            return self._numbered_for(result, self._key_ids)
+        if isinstance(result, Catalog):
+            whose = _number(self._organization_ids, result.organization_id)
+            revision = _number(self._revisions, (whose, result.revision))
+            return Catalog(OrganizationId(whose), revision, self._numbered(result.fields))
+        if isinstance(result, FieldPage):
+            catalog = Catalog(result.organization_id, result.revision, result.fields)
+            return self._numbered(catalog), result.total, result.next is None
+        return result
 
     def _of_numbered_origin(self, field: D) -> D:
-        """The field as if the integration's number were its id, which may be part of its key."""
+        """Return the field with the integration's number in place of its id, also in the key."""
         integration_id = field.origin.integration_id
         if integration_id not in self._integration_ids:
             return field
@@ -333,9 +340,9 @@ class _Side:
         key = field.key if stem == field.key else FieldKey(f"{stem}_{number}")
         return evolve(field, key=key, origin=evolve(field.origin, integration_id=number))
 
-    def _numbered_for(self, answer: Any, ids: list[int]) -> Any:
-        whose = _number(self._organization_ids, answer.organization_id)
-        return evolve(answer, id=_number(ids, answer.id), organization_id=whose)
+    def _numbered_for(self, result: Any, ids: list[int]) -> Any:
+        whose = _number(self._organization_ids, result.organization_id)
+        return evolve(result, id=_number(ids, result.id), organization_id=whose)
 
 
 def _resolved(ids: Sequence[int], wanted: Nth | int) -> int:

@@ -1,4 +1,4 @@
-"""What each method of an ApiKeyRepository does."""
+"""Cases for each method of ApiKeyRepository."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from recipient_fields.domain import (
 
 from .assertions import assert_found, exact
 from .concurrency import race
-from .examples import INSTANTS, LATER, NEVER_GIVEN, NOW, a_grant, unreachable
+from .examples import INSTANTS, LATER, NEVER_ASSIGNED, NOW, a_grant, must_not_be_called
 
 Call: TypeAlias = Callable[[ApiKeyRepository, OrganizationId, ApiKeyId], object]
 
 BY_KEY_ID: dict[str, Call] = {
     "get": lambda api_keys, whose, which: api_keys.get(whose, which),
-    "update": lambda api_keys, whose, which: api_keys.update(whose, which, unreachable),
-    "rotate": lambda api_keys, whose, which: api_keys.rotate(whose, which, unreachable),
+    "update": lambda api_keys, whose, which: api_keys.update(whose, which, must_not_be_called),
+    "rotate": lambda api_keys, whose, which: api_keys.rotate(whose, which, must_not_be_called),
 }
 """Every method that takes a key's id and raises ApiKeyNotFound."""
 
@@ -42,17 +42,17 @@ by_key_id: pytest.MarkDecorator = pytest.mark.parametrize("call", BY_KEY_ID.valu
 
 
 class ApiKeyCases:
-    """Issuing, finding, ending and rotating API keys."""
+    """Cases for adding, finding, revoking and rotating API keys."""
 
     @pytest.fixture
     def key(self, api_keys: ApiKeyRepository, ours: OrganizationId) -> ApiKey:
-        """An active key."""
+        """Return an active key."""
         return api_keys.add(a_grant(ours))
 
     @pytest.mark.parametrize("access", Access)
     @pytest.mark.parametrize("lifetime", [None, timedelta(seconds=1), timedelta(days=366)])
     @pytest.mark.parametrize("name", ["CI", "Größe 😀", "😀" * 100])
-    def test_a_key_comes_back_as_it_was_granted(
+    def test_a_stored_key_equals_its_grant(
         self,
         api_keys: ApiKeyRepository,
         ours: OrganizationId,
@@ -69,7 +69,7 @@ class ApiKeyCases:
         assert exact(api_keys.all(ours)) == (expected,)
 
     @pytest.mark.parametrize("at", INSTANTS)
-    def test_times_of_api_keys_come_back_to_the_millisecond(
+    def test_times_of_api_keys_are_stored_to_the_millisecond(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, at: datetime
     ) -> None:
         key = api_keys.add(evolve(a_grant(ours), created_at=at, expires_at=at))
@@ -79,7 +79,7 @@ class ApiKeyCases:
         assert_found(api_keys, expected)
         assert exact(api_keys.all(ours)) == (exact(expected),)
 
-    def test_keys_come_by_ascending_id_whatever_their_state(
+    def test_keys_in_every_state_are_ordered_by_id(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         active, expired, revoked = (api_keys.add(a_grant(ours)) for _ in range(3))
@@ -95,7 +95,7 @@ class ApiKeyCases:
     ) -> None:
         assert api_keys.all(ours) == ()
 
-    def test_a_key_is_found_by_its_digest_whatever_its_state(
+    def test_a_key_in_every_state_is_found_by_its_digest(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         assert_found(api_keys, key)
@@ -105,7 +105,9 @@ class ApiKeyCases:
 
     @pytest.mark.usefixtures("key")
     @pytest.mark.parametrize("digest", [bytes(32), b"\xff" * 32, b"", bytes(31), bytes(33)])
-    def test_no_key_has_another_digest(self, api_keys: ApiKeyRepository, digest: bytes) -> None:
+    def test_an_unknown_digest_finds_no_key(
+        self, api_keys: ApiKeyRepository, digest: bytes
+    ) -> None:
         assert api_keys.find(digest) is None
 
     def test_a_digest_belongs_to_one_key(
@@ -124,7 +126,7 @@ class ApiKeyCases:
         with pytest.raises(OrganizationNotFound):
             api_keys.add(evolve(a_grant(OrganizationId(0)), digest=key.digest))
 
-    def test_of_two_keys_with_one_digest_that_are_added_at_once_one_is_stored(
+    def test_of_two_concurrent_keys_with_the_same_digest_one_is_stored(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         plain = PlainKey.generate()
@@ -133,7 +135,7 @@ class ApiKeyCases:
         assert api_keys.all(ours) == tuple(stored)
         assert [type(error) for error in added if error not in stored] == [DigestTaken] * 3
 
-    def test_an_update_stores_the_end_and_the_revocation(
+    def test_an_update_stores_the_expiry_and_the_revocation(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         other = api_keys.add(a_grant(ours))
@@ -175,7 +177,7 @@ class ApiKeyCases:
         assert_found(api_keys, successor)
         assert set(api_keys.all(ours)) == {replaced, successor}
 
-    def test_a_rotation_changes_the_end_of_the_old_key_and_nothing_else(
+    def test_a_rotation_changes_only_the_expiry_of_the_old_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         renamed = evolve(key, name="Another", revoked_at=LATER)
@@ -183,7 +185,7 @@ class ApiKeyCases:
         assert exact(replaced) == exact(evolve(key, revoked_at=LATER))
         assert set(api_keys.all(ours)) == {replaced, successor}
 
-    def test_a_rotation_that_raises_stores_neither(
+    def test_a_rotation_that_raises_stores_neither_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         def succession(_: ApiKey) -> tuple[ApiKey, KeyGrant]:
@@ -193,7 +195,7 @@ class ApiKeyCases:
             api_keys.rotate(ours, key.id, succession)
         assert api_keys.all(ours) == (key,)
 
-    def test_a_rotation_whose_successor_is_refused_stores_neither(
+    def test_a_rotation_whose_successor_is_rejected_stores_neither_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         nobodys = a_grant(OrganizationId(0))
@@ -202,7 +204,7 @@ class ApiKeyCases:
         assert api_keys.all(ours) == (key,)
         assert api_keys.find(nobodys.digest) is None
 
-    def test_a_rotation_whose_successor_has_a_taken_digest_stores_neither(
+    def test_a_rotation_whose_successor_has_a_taken_digest_stores_neither_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         other = api_keys.add(a_grant(ours))
@@ -211,7 +213,7 @@ class ApiKeyCases:
             api_keys.rotate(ours, key.id, lambda key: (key.revoked(NOW), taken))
         assert api_keys.all(ours) == (key, other)
 
-    def test_a_use_is_recorded_and_only_ever_moves_forward(
+    def test_the_last_use_of_a_key_only_moves_forward(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         for at, latest in (
@@ -223,7 +225,7 @@ class ApiKeyCases:
             api_keys.record_use(ours, key.id, at)
             assert_found(api_keys, evolve(key, last_used_at=latest))
 
-    def test_a_use_is_recorded_of_that_key_alone(
+    def test_a_use_is_recorded_for_one_key_only(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         other = api_keys.add(a_grant(ours))
@@ -244,8 +246,8 @@ class ApiKeyCases:
         assert_found(api_keys, revoked)
         assert successor.last_used_at is None
 
-    @pytest.mark.parametrize("never_given", NEVER_GIVEN)
-    def test_no_key_has_an_id_that_was_never_given(
+    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    def test_an_id_that_was_never_assigned_has_no_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey, never_given: int
     ) -> None:
         key_id = ApiKeyId(never_given)

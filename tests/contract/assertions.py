@@ -1,4 +1,4 @@
-"""What calls come to, in a form that can be compared to the last detail."""
+"""Exact comparison of results and errors."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LONG_SECONDS = 0.5
 
 
 def attempt(call: Callable[[], T]) -> T | RecipientFieldsError:
-    """What the call returns, or the error of ours that it raises."""
+    """Return the result of the call, or the RecipientFieldsError that it raises."""
     try:
         return call()
     except RecipientFieldsError as error:
         return error
 
 
-def patiently(call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """What the call gives. One that has waited for long in vain is made once more.
+def retry_slow_call(call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Return the result of the call. Retry it once if it fails after more than half a second.
 
-    A machine that stands still for a second uses up the time for which a lock is waited for. A
-    storage that refuses at once, as it must not while others write, is not let off.
+    A machine that pauses for a second can use up the timeout of a lock. A storage that fails
+    immediately is not retried, because concurrent writes must not make it fail.
     """
     began = monotonic()
     try:
@@ -43,10 +43,10 @@ def patiently(call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
 
 
 def exact(value: Any) -> object:
-    """The value with the type of each of its parts: tells 1 from 1.0 and from True.
+    """Return the value with the type of each part, so that 1, 1.0 and True differ.
 
-    Instants are compared with their offset, whatever class of time zone says it; errors with all
-    that they carry.
+    Instants include their offset, but not the class of the time zone. Errors include all their
+    attributes.
     """
     if attrs.has(type(value)):
         members = [member.name for member in attrs.fields(type(value))]
@@ -61,17 +61,17 @@ def exact(value: Any) -> object:
 
 
 def assert_published(publication: PublishedCatalog, catalog: Catalog) -> None:
-    """It is what `published` makes of the catalog, however its JSON is spelled."""
+    """Assert that the publication equals `published(catalog)`, apart from JSON formatting."""
     expected = published(catalog)
     assert attrs.evolve(publication, documents="") == attrs.evolve(expected, documents="")
-    # Texts tell 1 from 1.0 and show the order of members.
+    # In JSON text, 1 and 1.0 differ, and members have an order.
     assert json.dumps(json.loads(publication.documents)) == json.dumps(
         json.loads(expected.documents)
     )
 
 
 def assert_found(api_keys: ApiKeyRepository, key: ApiKey) -> None:
-    """A look-up by its digest finds the key as it is."""
+    """Assert that the key is found by its digest, unchanged."""
     found = api_keys.find(key.digest)
     assert found is not None
     assert exact(found) == exact(key.to_found_key(found.catalog_revision))

@@ -1,4 +1,4 @@
-"""What holds however many callers there are at once."""
+"""Cases with concurrent calls."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import EspField, Integration, IntegrationNotFound, SyncPlan
 
-from .assertions import assert_found, assert_published, attempt, patiently
+from .assertions import assert_found, assert_published, attempt, retry_slow_call
 from .examples import (
     LATER,
     NOW,
@@ -68,20 +68,20 @@ from .organizations import assert_gone
 
 
 def race(*calls: Callable[[], object]) -> list[Any]:
-    """Make the calls at once, each in its thread; what each returned or raised, in their order."""
+    """Make the calls concurrently, one thread each, and return their results or errors in order."""
     start = Barrier(len(calls))
 
     def run(call: Callable[[], object]) -> object:
         start.wait()
         return attempt(call)
 
-    with _threads_switched_often(), ThreadPoolExecutor(len(calls)) as threads:
+    with _frequent_thread_switches(), ThreadPoolExecutor(len(calls)) as threads:
         return list(threads.map(run, calls))
 
 
 @contextmanager
-def _threads_switched_often() -> Iterator[None]:
-    """Between any two bytecodes if need be, so that what is not locked is interrupted."""
+def _frequent_thread_switches() -> Iterator[None]:
+    """Switch threads as often as possible, so that races become likely."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -90,10 +90,10 @@ def _threads_switched_often() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
-class Meanwhile:
-    """A call made in another thread in the midst of a change, which waits a moment for its end.
+class ConcurrentCall:
+    """A call that another thread makes during a change, which waits up to `moment` seconds for it.
 
-    Where the change holds a lock, the call ends after it.
+    If the change holds a lock, the call ends after the change.
     """
 
     def __init__(self, call: Callable[[], object], moment: float) -> None:
@@ -101,23 +101,23 @@ class Meanwhile:
         self._moment = moment
         self._thread = Thread(target=self._run)
 
-    def happens(self) -> None:
-        """Begin the call, the first time that it is asked for."""
+    def start(self) -> None:
+        """Start the call, unless it has been started."""
         if self._thread.ident is None:
             self._thread.start()
             self._thread.join(self._moment)
 
-    def outcome(self) -> Any:
-        """What it came to."""
+    def result(self) -> Any:
+        """Return the result or the error of the call."""
         self._thread.join()
         return self._outcome
 
     def _run(self) -> None:
-        self._outcome = attempt(partial(patiently, self._call))
+        self._outcome = attempt(partial(retry_slow_call, self._call))
 
 
-def counting_up(member: str) -> FieldChange:
-    """The change that counts one up in that member: a lost update is a number too low."""
+def increment(member: str) -> FieldChange:
+    """Return a change that adds one to the number in the member: a lost update is a missing one."""
 
     def change(field: RecipientField) -> RecipientField:
         count = _count(field, member) + 1
@@ -126,8 +126,8 @@ def counting_up(member: str) -> FieldChange:
     return change
 
 
-def refuse_changed(field: RecipientField) -> None:
-    """The check that lets a field go only as it was made."""
+def reject_changed(field: RecipientField) -> None:
+    """Permit the deletion of a field only if it has not been changed."""
     if field.version > 1:
         raise VersionConflict(field.version_tag)
 
@@ -136,11 +136,11 @@ REPORTS: tuple[tuple[EspField, ...], ...] = (
     tuple(an_esp_field(f"CITY_{number}", label="Here") for number in range(12)),
     tuple(an_esp_field(f"CITY_{number}", label="There") for number in range(6, 18)),
 )
-"""Two lists of an ESP. From one to the other, half of the fields go, change and come."""
+"""Two lists of an ESP. From one to the other, fields are removed, changed and added."""
 
 
 def names_of(fields: Iterable[RecipientField], integration: Integration) -> list[tuple[str, str]]:
-    """What the integration's fields are called in the ESP and by people."""
+    """Return the ESP names and the names of the integration's fields."""
     return sorted(
         (str(field.origin.esp_field_name), str(field.name))
         for field in fields
@@ -148,20 +148,20 @@ def names_of(fields: Iterable[RecipientField], integration: Integration) -> list
     )
 
 
-def is_one_of_the_reports(names: list[tuple[str, str]]) -> bool:
-    """Are the names those of one report, whole, or of none?"""
+def is_one_report(names: list[tuple[str, str]]) -> bool:
+    """Return whether the names are those of one complete report, or of none."""
     whole = [sorted((each.name, str(each.label)) for each in report) for report in REPORTS]
     return names in ([], *whole)
 
 
-def assert_tells_of(answer: Catalog | PublishedCatalog | FieldPage, catalog: Catalog) -> None:
-    """Whatever was asked for, it is told as it is in that catalog."""
-    if isinstance(answer, PublishedCatalog):
-        assert_published(answer, catalog)
-    elif isinstance(answer, FieldPage):
-        assert answer == FieldQuery().select(catalog)
+def assert_result_of(result: Catalog | PublishedCatalog | FieldPage, catalog: Catalog) -> None:
+    """Assert that the result of a read is consistent with the catalog."""
+    if isinstance(result, PublishedCatalog):
+        assert_published(result, catalog)
+    elif isinstance(result, FieldPage):
+        assert result == FieldQuery().select(catalog)
     else:
-        assert answer == catalog
+        assert result == catalog
 
 
 def _count(field: RecipientField, member: str) -> int:
@@ -187,15 +187,15 @@ ADDITIONS: dict[str, Addition] = {
 
 
 class ConcurrencyCases:
-    """Many threads on one storage. The numbers may be raised for a longer run."""
+    """Cases with many threads on one storage. Increase the numbers for a longer run."""
 
     crowd = 50
     threads = 8
     rounds = 100
     moment: float = 0.1
-    """The seconds that a change waits for what happens meanwhile."""
+    """Seconds that a change waits for a concurrent call."""
 
-    def test_of_many_adding_one_key_exactly_one_succeeds(
+    def test_of_concurrent_additions_of_one_key_exactly_one_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         outcomes = race(*[partial(fields.add, ours, a_definition())] * self.crowd)
@@ -205,7 +205,7 @@ class ConcurrencyCases:
         assert {type(refusal) for refusal in refusals} == {KeyTaken}
         assert {vars(refusal)["existing_id"] for refusal in refusals} == {field.id}
 
-    def test_a_limit_is_exact_however_many_add_at_once(
+    def test_the_field_limit_is_exact_under_concurrent_additions(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         limit = self.crowd // 3
@@ -221,7 +221,7 @@ class ConcurrencyCases:
         refusals = [outcome for outcome in outcomes if outcome not in added]
         assert {type(refusal) for refusal in refusals} == {FieldLimitReached}
 
-    def test_ids_are_unique_across_organizations_that_add_at_once(
+    def test_ids_are_unique_across_organizations_under_concurrent_additions(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
         race(
@@ -234,7 +234,7 @@ class ConcurrencyCases:
         ids = [field.id for whose in (ours, theirs) for field in fields.all(whose).fields]
         assert len(set(ids)) == len(ids) == 2 * self.threads
 
-    def test_updates_of_different_members_lose_nothing(
+    def test_concurrent_updates_of_different_members_lose_nothing(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         members = ("name", "allowed_values", "custom_insertion_code", "custom_value_expression")
@@ -252,7 +252,7 @@ class ConcurrencyCases:
 
         def count_up(member: str) -> None:
             for _ in range(self.rounds):
-                patiently(fields.update, ours, field.id, counting_up(member))
+                retry_slow_call(fields.update, ours, field.id, increment(member))
 
         callers = [members[number % len(members)] for number in range(self.threads)]
         assert race(*(partial(count_up, member) for member in callers)) == [None] * self.threads
@@ -263,73 +263,73 @@ class ConcurrencyCases:
         assert after.version == 1 + self.threads * self.rounds
         assert fields.all(ours).revision >= before.revision + self.threads * self.rounds
 
-    def test_an_update_in_the_midst_of_another_is_not_lost(
+    def test_an_update_during_another_update_is_not_lost(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
         hiding = partial(fields.update, ours, field.id, changing(insertable=False))
-        meanwhile = Meanwhile(hiding, self.moment)
+        other_call = ConcurrentCall(hiding, self.moment)
 
         def change(found: RecipientField) -> RecipientField:
-            meanwhile.happens()
+            other_call.start()
             return renaming("Town")(found)
 
         fields.update(ours, field.id, change)
-        assert isinstance(meanwhile.outcome(), RecipientField)
+        assert isinstance(other_call.result(), RecipientField)
         after = fields.get(ours, field.id)
         assert (after.name, after.insertable, after.version) == ("Town", False, 3)
 
-    def test_a_field_deleted_in_the_midst_of_an_update_stays_deleted(
+    def test_a_field_deleted_during_an_update_stays_deleted(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
-        meanwhile = Meanwhile(partial(fields.delete, ours, field.id, permit), self.moment)
+        other_call = ConcurrentCall(partial(fields.delete, ours, field.id, permit), self.moment)
 
         def change(found: RecipientField) -> RecipientField:
-            meanwhile.happens()
+            other_call.start()
             return renaming("Town")(found)
 
         updated = attempt(lambda: fields.update(ours, field.id, change))
-        assert meanwhile.outcome() is None
+        assert other_call.result() is None
         assert type(updated) in {RecipientField, FieldNotFound}
         assert fields.all(ours).fields == ()
 
-    def test_a_field_changed_in_the_midst_of_a_check_is_not_deleted_unchecked(
+    def test_a_field_changed_during_a_check_is_not_deleted_unchecked(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
         change = partial(fields.update, ours, field.id, renaming("Town"))
-        meanwhile = Meanwhile(change, self.moment)
+        other_call = ConcurrentCall(change, self.moment)
 
         def check(found: RecipientField) -> None:
-            meanwhile.happens()
-            refuse_changed(found)
+            other_call.start()
+            reject_changed(found)
 
         deleted = attempt(lambda: fields.delete(ours, field.id, check))
-        changed = meanwhile.outcome()
+        changed = other_call.result()
         assert (deleted is None) is isinstance(changed, FieldNotFound)
 
-    def test_a_use_recorded_in_the_midst_of_an_update_is_not_lost(
+    def test_a_use_recorded_during_an_update_is_not_lost(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
-        meanwhile = Meanwhile(partial(api_keys.record_use, ours, key.id, LATER), self.moment)
+        other_call = ConcurrentCall(partial(api_keys.record_use, ours, key.id, LATER), self.moment)
 
         def change(found: ApiKey) -> ApiKey:
-            meanwhile.happens()
+            other_call.start()
             return found.revoked(LATER)
 
         api_keys.update(ours, key.id, change)
-        assert meanwhile.outcome() is None
+        assert other_call.result() is None
         assert_found(api_keys, evolve(key, last_used_at=LATER, revoked_at=LATER))
 
-    def test_an_update_never_brings_a_deleted_field_back(
+    def test_an_update_never_restores_a_deleted_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for _ in range(self.rounds // 5):
             field = fields.add(ours, a_definition())
-            update = partial(patiently, fields.update, ours, field.id, renaming("Town"))
-            delete = partial(patiently, fields.delete, ours, field.id, permit)
+            update = partial(retry_slow_call, fields.update, ours, field.id, renaming("Town"))
+            delete = partial(retry_slow_call, fields.delete, ours, field.id, permit)
             *updates, deletion = race(*[update] * 3, delete)
             assert deletion is None
             assert {type(update) for update in updates} <= {RecipientField, FieldNotFound}
@@ -337,7 +337,7 @@ class ConcurrencyCases:
             with pytest.raises(FieldNotFound):
                 fields.get(ours, field.id)
 
-    def test_of_many_deleting_one_field_exactly_one_succeeds(
+    def test_of_concurrent_deletions_of_one_field_exactly_one_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
@@ -351,18 +351,18 @@ class ConcurrencyCases:
         for _ in range(self.rounds // 5):
             field = fields.add(ours, a_definition())
             update, deletion = race(
-                partial(patiently, fields.update, ours, field.id, renaming("Town")),
-                partial(patiently, fields.delete, ours, field.id, refuse_changed),
+                partial(retry_slow_call, fields.update, ours, field.id, renaming("Town")),
+                partial(retry_slow_call, fields.delete, ours, field.id, reject_changed),
             )
             assert isinstance(update, FieldNotFound) is (deletion is None)
             for left in fields.all(ours).fields:
                 assert left == update
                 fields.delete(ours, left.id, permit)
 
-    def test_a_reader_sees_only_catalogs_that_there_were(
+    def test_a_reader_sees_only_committed_catalogs(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        """A single writer notes every catalog there is: of each revision there is exactly one."""
+        """A single writer records every catalog: each revision has exactly one."""
         written = [fields.all(ours)]
         done = Event()
         reads: tuple[Callable[[OrganizationId], Catalog | PublishedCatalog | FieldPage], ...] = (
@@ -397,12 +397,12 @@ class ConcurrencyCases:
             there_were = {catalog.revision: catalog for catalog in written}
             assert set(revisions) <= set(there_were)
             for each in seen:
-                assert_tells_of(each, there_were[each.revision])
+                assert_result_of(each, there_were[each.revision])
 
-    def test_a_look_up_sees_a_key_and_a_revision_that_there_were_at_once(
+    def test_a_look_up_returns_a_key_and_a_revision_of_the_same_moment(
         self, fields: FieldRepository, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
-        """A single writer notes whatever there is to be found."""
+        """A single writer records every key with its revision."""
         key = api_keys.add(a_grant(ours))
         field = fields.add(ours, a_definition())
         there_were = {api_keys.find(key.digest)}
@@ -428,7 +428,7 @@ class ConcurrencyCases:
         for seen in readers:
             assert seen <= there_were
 
-    def test_of_many_rotating_one_key_away_exactly_one_succeeds(
+    def test_of_concurrent_rotations_of_one_key_exactly_one_succeeds(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
@@ -441,7 +441,7 @@ class ConcurrencyCases:
         assert set(api_keys.all(ours)) == set(pair)
         assert [type(outcome) for outcome in outcomes].count(ApiKeyNotActive) == self.threads - 1
 
-    def test_uses_recorded_at_once_leave_the_latest_and_the_revocation(
+    def test_concurrent_uses_keep_the_latest_use_and_the_revocation(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
@@ -454,15 +454,15 @@ class ConcurrencyCases:
         assert race(*uses, revoke) == [None] * (self.threads + 1)
         assert_found(api_keys, evolve(key, last_used_at=instants[-1], revoked_at=LATER))
 
-    def test_organizations_made_at_once_are_all_there(
+    def test_organizations_added_concurrently_are_all_stored(
         self, organizations: OrganizationRepository
     ) -> None:
         before = organizations.all()
-        made = race(*[partial(organizations.add, "ACME", NOW)] * self.threads)
-        assert set(organizations.all()) == {*before, *made}
-        assert len(set(made)) == self.threads
+        added = race(*[partial(organizations.add, "ACME", NOW)] * self.threads)
+        assert set(organizations.all()) == {*before, *added}
+        assert len(set(added)) == self.threads
 
-    def test_a_storage_serves_more_threads_than_it_has_ever_seen(
+    def test_a_storage_serves_many_new_threads(
         self, storage: Storage, ours: OrganizationId
     ) -> None:
         catalog = storage.fields.all(ours)
@@ -470,10 +470,10 @@ class ConcurrencyCases:
             assert race(*[partial(storage.fields.all, ours)] * self.crowd) == [catalog] * self.crowd
         storage.check()
 
-    def test_runs_and_api_calls_at_once_lose_nothing(
+    def test_concurrent_sync_runs_and_api_calls_lose_nothing(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        """The calls want the keys that the runs want."""
+        """The calls and the runs compete for the same keys."""
         one, other = (integrations.add(ours, an_integration_draft()) for _ in range(2))
         rounds = self.rounds // 4
         counter = fields.add(ours, a_definition("counter", name="0"))
@@ -481,24 +481,24 @@ class ConcurrencyCases:
         def sync(integration: Integration) -> None:
             for number in range(rounds):
                 report = reporting(*REPORTS[number % 2])
-                patiently(integrations.sync, ours, integration.id, report)
+                retry_slow_call(integrations.sync, ours, integration.id, report)
 
         def create() -> list[FieldReference]:
             kept: list[FieldReference] = []
             for number in range(rounds):
                 try:
-                    field = patiently(fields.add, ours, a_definition(f"city_{number % 20}"))
+                    field = retry_slow_call(fields.add, ours, a_definition(f"city_{number % 20}"))
                 except KeyTaken:
                     continue
                 if number % 2:
-                    patiently(fields.delete, ours, field.id, permit)
+                    retry_slow_call(fields.delete, ours, field.id, permit)
                 else:
                     kept.append(field.id)
             return kept
 
         def count_up() -> None:
             for _ in range(rounds):
-                patiently(fields.update, ours, counter.id, counting_up("name"))
+                retry_slow_call(fields.update, ours, counter.id, increment("name"))
 
         outcomes = race(partial(sync, one), partial(sync, other), create, create, count_up)
         assert [outcomes[index] for index in (0, 1, 4)] == [None, None, None]
@@ -510,37 +510,39 @@ class ConcurrencyCases:
         assert len({field.key for field in stored}) == len(stored)
         for integration in (one, other):
             plan = integrations.sync(ours, integration.id, reporting(*REPORTS[(rounds - 1) % 2]))
-            refused = [each.name for each in plan.refused]
+            rejected = [each.name for each in plan.refused]
             expected = [
                 (each.name, str(each.label))
                 for each in REPORTS[(rounds - 1) % 2]
-                if each.name not in refused
+                if each.name not in rejected
             ]
             assert names_of(fields.all(ours).fields, integration) == sorted(expected)
 
-    def test_runs_of_one_integration_at_once_come_one_after_the_other(
+    def test_concurrent_sync_runs_of_one_integration_are_serialized(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
 
         def sync(first: int) -> list[SyncPlan]:
             return [
-                patiently(integrations.sync, ours, integration.id, reporting(*REPORTS[number % 2]))
+                retry_slow_call(
+                    integrations.sync, ours, integration.id, reporting(*REPORTS[number % 2])
+                )
                 for number in range(first, first + self.rounds // 10)
             ]
 
         plans = [plan for plans in race(*map(partial(partial, sync), range(4))) for plan in plans]
         stored = fields.all(ours).fields
         assert names_of(stored, integration)
-        assert is_one_of_the_reports(names_of(stored, integration))
+        assert is_one_report(names_of(stored, integration))
         created = [each for plan in plans for each in plan.created]
         removed = [each.id for plan in plans for each in plan.removed]
         assert len(set(removed)) == len(removed) == len(created) - len(stored)
 
-    def test_a_reader_sees_the_catalog_before_a_run_or_after_it(
+    def test_a_reader_sees_the_catalog_before_or_after_a_sync_run(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        """A single writer notes every catalog there is: of each revision there is exactly one."""
+        """A single writer records every catalog: each revision has exactly one."""
         integration = integrations.add(ours, an_integration_draft())
         written = [fields.all(ours)]
         done = Event()
@@ -571,107 +573,107 @@ class ConcurrencyCases:
             revisions = [catalog.revision for catalog in seen]
             assert revisions == sorted(revisions)
             for catalog in seen:
-                assert is_one_of_the_reports(names_of(catalog.fields, integration))
+                assert is_one_report(names_of(catalog.fields, integration))
                 assert set(catalog.fields) == set(there_were[catalog.revision].fields)
 
-    def test_a_field_added_in_the_midst_of_a_run_takes_no_key_of_it(
+    def test_a_field_added_during_a_sync_run_takes_no_key_of_the_run(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        meanwhile = Meanwhile(partial(fields.add, ours, a_definition("city")), self.moment)
+        other_call = ConcurrentCall(partial(fields.add, ours, a_definition("city")), self.moment)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             plan = reporting(an_esp_field("CITY"))(found, catalog)
-            meanwhile.happens()
+            other_call.start()
             return plan
 
         integrations.sync(ours, integration.id, planner)
-        outcome = meanwhile.outcome()
+        outcome = other_call.result()
         stored = fields.all(ours).fields
         assert names_of(stored, integration) == [("CITY", "CITY")]
         assert len({field.key for field in stored}) == len(stored)
         assert outcome in stored if isinstance(outcome, RecipientField) else len(stored) == 1
         assert type(outcome) in {RecipientField, KeyTaken}
 
-    def test_a_field_added_in_the_midst_of_a_deletion_is_not_deleted_unchecked(
+    def test_a_field_added_during_a_deletion_is_not_deleted_unchecked(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         run = partial(integrations.sync, ours, integration.id, reporting(an_esp_field("CITY")))
-        meanwhile = Meanwhile(run, self.moment)
+        other_call = ConcurrentCall(run, self.moment)
         checked: list[tuple[RecipientField, ...]] = []
 
         def check(found: tuple[RecipientField, ...]) -> None:
-            meanwhile.happens()
+            other_call.start()
             checked.append(found)
 
         removed = integrations.delete(ours, integration.id, check)
         assert removed == checked[-1]
-        assert type(meanwhile.outcome()) in {SyncPlan, IntegrationNotFound}
-        assert bool(removed) is isinstance(meanwhile.outcome(), SyncPlan)
+        assert type(other_call.result()) in {SyncPlan, IntegrationNotFound}
+        assert bool(removed) is isinstance(other_call.result(), SyncPlan)
         assert fields.all(ours).fields == ()
         assert integrations.all(ours) == ()
 
-    def test_an_integration_deleted_in_the_midst_of_a_run_leaves_no_field(
+    def test_an_integration_deleted_during_a_sync_run_leaves_no_field(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         deletion = partial(integrations.delete, ours, integration.id, permit_all)
-        meanwhile = Meanwhile(deletion, self.moment)
+        other_call = ConcurrentCall(deletion, self.moment)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            meanwhile.happens()
+            other_call.start()
             return reporting(an_esp_field("CITY"))(found, catalog)
 
         synced = attempt(lambda: integrations.sync(ours, integration.id, planner))
         assert type(synced) in {SyncPlan, IntegrationNotFound}
-        assert isinstance(meanwhile.outcome(), tuple)
+        assert isinstance(other_call.result(), tuple)
         assert fields.all(ours).fields == ()
         assert integrations.all(ours) == ()
 
-    def test_a_name_given_in_the_midst_of_a_run_is_not_lost(
+    def test_a_rename_during_a_sync_run_is_not_lost(
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         rename = partial(integrations.rename, ours, integration.id, "Other")
-        meanwhile = Meanwhile(rename, self.moment)
+        other_call = ConcurrentCall(rename, self.moment)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            meanwhile.happens()
+            other_call.start()
             return reporting()(found, catalog)
 
         integrations.sync(ours, integration.id, planner)
-        assert isinstance(meanwhile.outcome(), Integration)
+        assert isinstance(other_call.result(), Integration)
         expected = evolve(integration, name="Other", last_synced_at=LATER)
         assert integrations.get(ours, integration.id) == expected
 
     @pytest.mark.parametrize("addition", ADDITIONS.values(), ids=ADDITIONS)
-    def test_what_is_added_in_the_midst_of_the_deletion_of_its_organization_is_not_kept(
+    def test_a_row_added_during_the_deletion_of_its_organization_is_not_kept(
         self, storage: Storage, ours: OrganizationId, addition: Addition
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
-        meanwhile = Meanwhile(partial(addition, storage, key), self.moment)
+        other_call = ConcurrentCall(partial(addition, storage, key), self.moment)
         checked: list[OrganizationContents] = []
 
         def check(contents: OrganizationContents) -> None:
-            meanwhile.happens()
+            other_call.start()
             checked.append(contents)
 
         deleted = storage.organizations.delete(ours, check)
         assert deleted == checked[-1]
-        outcome = meanwhile.outcome()
+        outcome = other_call.result()
         if isinstance(outcome, Exception):
             assert type(outcome) in {OrganizationNotFound, ApiKeyNotFound}
             assert deleted == OrganizationContents(fields=0, api_keys=1, integrations=0)
         assert_gone(storage, ours)
 
     @pytest.mark.parametrize("addition", ADDITIONS.values(), ids=ADDITIONS)
-    def test_an_organization_deleted_while_rows_are_added_to_it_is_gone_with_all_of_them(
+    def test_deleting_an_organization_deletes_rows_that_are_added_concurrently(
         self, storage: Storage, ours: OrganizationId, addition: Addition
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
-        deletion = partial(patiently, storage.organizations.delete, ours, permit_any)
-        adding = partial(patiently, addition, storage, key)
+        deletion = partial(retry_slow_call, storage.organizations.delete, ours, permit_any)
+        adding = partial(retry_slow_call, addition, storage, key)
         *outcomes, deleted = race(*[adding] * self.threads, deletion)
         assert isinstance(deleted, OrganizationContents)
         refusals = {type(outcome) for outcome in outcomes if isinstance(outcome, Exception)}
@@ -679,41 +681,41 @@ class ConcurrencyCases:
         assert_gone(storage, ours)
         assert storage.api_keys.find(key.digest) is None
 
-    def test_an_organization_deleted_in_the_midst_of_a_rotation_leaves_no_key(
+    def test_an_organization_deleted_during_a_rotation_leaves_no_key(
         self, storage: Storage, ours: OrganizationId
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
         plain = PlainKey.generate()
         deletion = partial(storage.organizations.delete, ours, permit_any)
-        meanwhile = Meanwhile(deletion, self.moment)
+        other_call = ConcurrentCall(deletion, self.moment)
 
         def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            meanwhile.happens()
+            other_call.start()
             return found.rotated(plain, at=LATER, grace=timedelta())
 
         rotated = attempt(lambda: storage.api_keys.rotate(ours, key.id, succession))
         assert isinstance(rotated, tuple | ApiKeyNotFound | OrganizationNotFound)
-        assert isinstance(meanwhile.outcome(), OrganizationContents)
+        assert isinstance(other_call.result(), OrganizationContents)
         assert_gone(storage, ours)
         assert {storage.api_keys.find(each) for each in (key.digest, plain.digest)} == {None}
 
-    def test_an_organization_deleted_in_the_midst_of_a_run_leaves_nothing(
+    def test_an_organization_deleted_during_a_sync_run_leaves_nothing(
         self, storage: Storage, ours: OrganizationId
     ) -> None:
         integration = storage.integrations.add(ours, an_integration_draft())
         deletion = partial(storage.organizations.delete, ours, permit_any)
-        meanwhile = Meanwhile(deletion, self.moment)
+        other_call = ConcurrentCall(deletion, self.moment)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            meanwhile.happens()
+            other_call.start()
             return reporting(an_esp_field("CITY"))(found, catalog)
 
         synced = attempt(lambda: storage.integrations.sync(ours, integration.id, planner))
         assert isinstance(synced, SyncPlan | IntegrationNotFound | OrganizationNotFound)
-        assert isinstance(meanwhile.outcome(), OrganizationContents)
+        assert isinstance(other_call.result(), OrganizationContents)
         assert_gone(storage, ours)
 
-    def test_of_many_deleting_one_organization_exactly_one_succeeds(
+    def test_of_concurrent_deletions_of_one_organization_exactly_one_succeeds(
         self, organizations: OrganizationRepository, ours: OrganizationId
     ) -> None:
         outcomes = race(*[partial(organizations.delete, ours, permit_any)] * self.threads)
@@ -721,23 +723,23 @@ class ConcurrencyCases:
         assert kinds.count(OrganizationContents) == 1
         assert kinds.count(OrganizationNotFound) == self.threads - 1
 
-    def test_a_run_that_is_overtaken_whenever_it_is_planned_is_stored_in_the_end(
+    def test_a_sync_run_whose_catalog_always_changes_during_planning_is_stored(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        overtaking: list[Meanwhile] = []
+        overtaking: list[ConcurrentCall] = []
         planned: list[SyncPlan] = []
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             definition = a_definition(f"town_{len(overtaking)}")
-            overtaking.append(Meanwhile(partial(fields.add, ours, definition), self.moment))
-            overtaking[-1].happens()
+            overtaking.append(ConcurrentCall(partial(fields.add, ours, definition), self.moment))
+            overtaking[-1].start()
             planned.append(reporting(an_esp_field("CITY"))(found, catalog))
             return planned[-1]
 
         plan = integrations.sync(ours, integration.id, planner)
         assert plan is planned[-1]
-        added = [each.outcome() for each in overtaking]
+        added = [each.result() for each in overtaking]
         stored = fields.all(ours).fields
         assert [field for field in stored if field.origin.integration_id is None] == added
         assert names_of(stored, integration) == [("CITY", "CITY")]

@@ -1,4 +1,4 @@
-"""What outlives the process that stored it."""
+"""Cases for a storage that outlives the process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from recipient_fields.application import Storage
 from recipient_fields.domain import IntegrationId
 
-from .assertions import patiently
-from .concurrency import counting_up, race
+from .assertions import retry_slow_call
+from .concurrency import increment, race
 from .examples import (
     LATER,
     NOW,
@@ -30,16 +30,16 @@ from .organizations import ids_of_new_rows
 
 
 class StorageDurabilityContract:
-    """A storage that is closed and opened again is the same storage."""
+    """Tests that a storage keeps its content when it is closed and opened again."""
 
     rounds = 50
 
     @pytest.fixture
     def opened(self) -> Iterator[Callable[[], AbstractContextManager[Storage]]]:
-        """Opens one and the same storage, each time it is called, until the block ends."""
+        """Return a function that opens the same storage on each call, for the length of a block."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `opened`")
 
-    def test_what_was_stored_is_there_again(
+    def test_everything_stored_is_read_after_reopening(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
         with opened() as storage:
@@ -61,7 +61,7 @@ class StorageDurabilityContract:
             assert storage.api_keys.all(ours) == keys
             assert storage.integrations.all(ours) == integrations
 
-    def test_the_id_of_a_deleted_field_does_not_return_either(
+    def test_the_id_of_a_deleted_field_is_not_reused_after_reopening(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
         with opened() as storage:
@@ -73,7 +73,7 @@ class StorageDurabilityContract:
             assert storage.fields.add(ours, a_definition()).id > field.id
             assert storage.fields.all(ours).revision > revision
 
-    def test_the_id_of_a_deleted_integration_does_not_return_either(
+    def test_the_id_of_a_deleted_integration_is_not_reused_after_reopening(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
         with opened() as storage:
@@ -96,7 +96,7 @@ class StorageDurabilityContract:
             pairs = zip(ids_of_new_rows(storage, other), ids, strict=True)
             assert all(new > old for new, old in pairs)
 
-    def test_two_that_are_open_at_once_see_each_others_changes(
+    def test_two_open_storages_see_each_others_changes(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
         with opened() as one, opened() as other:
@@ -107,7 +107,7 @@ class StorageDurabilityContract:
             one.fields.delete(ours, field.id, permit)
             assert other.fields.all(ours) == one.fields.all(ours)
 
-    def test_two_that_are_open_at_once_lose_none_of_each_others_changes(
+    def test_two_open_storages_lose_none_of_each_others_changes(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
         with opened() as one, opened() as other:
@@ -116,12 +116,12 @@ class StorageDurabilityContract:
 
             def count_up(storage: Storage) -> None:
                 for _ in range(self.rounds):
-                    patiently(storage.fields.update, ours, field.id, counting_up("name"))
+                    retry_slow_call(storage.fields.update, ours, field.id, increment("name"))
 
             assert race(partial(count_up, one), partial(count_up, other)) == [None, None]
             assert one.fields.get(ours, field.id).name == str(2 * self.rounds)
 
-    def test_two_that_are_open_at_once_lose_nothing_to_each_others_runs(
+    def test_two_open_storages_lose_nothing_to_each_others_sync_runs(
         self, opened: Callable[[], AbstractContextManager[Storage]]
     ) -> None:
         with opened() as one, opened() as other:
@@ -131,7 +131,7 @@ class StorageDurabilityContract:
             def sync(storage: Storage, integration_id: IntegrationId) -> None:
                 for number in range(self.rounds):
                     report = reporting(an_esp_field("CITY"), an_esp_field(f"ZIP{number % 3}"))
-                    patiently(storage.integrations.sync, ours, integration_id, report)
+                    retry_slow_call(storage.integrations.sync, ours, integration_id, report)
 
             runs = partial(sync, one, first.id), partial(sync, other, second.id)
             assert race(*runs) == [None, None]

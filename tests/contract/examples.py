@@ -1,4 +1,4 @@
-"""What the cases are told with: one example of everything, and the awkward values."""
+"""Example values of every kind, including edge cases."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from recipient_fields.domain.esp import (
 NOW: Final = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
 LATER: Final = NOW + timedelta(hours=1)
 
-NEVER_GIVEN: Final = (0, -1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70, -(2**70))
-"""Ids that no storage gives, among them those that its column can't hold."""
+NEVER_ASSIGNED: Final = (0, -1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70, -(2**70))
+"""Ids that no storage assigns, including some that a column can't store."""
 
 LARGEST_INTEGRATION_ID: Final = IntegrationId(MAX_SAFE_INTEGER)
 
@@ -93,7 +93,7 @@ ALLOWED_VALUES: Final = {
 
 
 def a_definition(key: str = "city", *, by: Channel = API, **members: Any) -> FieldDefinition:
-    """A field of that key and channel before it is stored; `members` are those of a FieldDraft."""
+    """Return a definition with this key and channel; `members` are those of FieldDraft."""
     if by.source is Source.INTEGRATION:
         members.setdefault("esp_field_name", "CITY")
     draft = FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
@@ -103,23 +103,23 @@ def a_definition(key: str = "city", *, by: Channel = API, **members: Any) -> Fie
 def a_grant(
     organization_id: OrganizationId, *, key: PlainKey | None = None, **members: Any
 ) -> KeyGrant:
-    """The grant of a key, a random one by default; `members` are those of `grant_key`."""
+    """Return a grant of the key, by default a random one; `members` are those of `grant_key`."""
     usual = {"name": "CI", "access": Access.READ_WRITE, "lifetime": timedelta(days=90), "at": NOW}
     return grant_key(key or PlainKey.generate(), organization_id, **{**usual, **members})
 
 
 def an_integration_draft(esp: Esp = Esp.MAILCHIMP, **members: Any) -> IntegrationDraft:
-    """An integration before it is stored."""
+    """Return a draft of an integration; `members` are those of IntegrationDraft."""
     return IntegrationDraft(**{"esp": esp, "name": "Main list", "created_at": NOW, **members})
 
 
 def an_esp_field(name: str = "CITY", **members: Any) -> EspField:
-    """A field as an ESP reports it."""
+    """Return a field that an ESP reports; `members` are those of EspField."""
     return EspField(**{"name": name, "data_type": DataType.TEXT, **members})
 
 
 def reporting(*reported: ReportedField, at: datetime = LATER) -> SyncPlanner:
-    """The planner of a run that began then and in which the ESP reported these."""
+    """Return the planner of a sync run that began at `at` and in which the ESP reported these."""
 
     def plan(integration: Integration, fields: tuple[RecipientField, ...]) -> SyncPlan:
         return SyncRun.from_report(integration, reported, at=at).plan(integration, fields)
@@ -128,37 +128,37 @@ def reporting(*reported: ReportedField, at: datetime = LATER) -> SyncPlanner:
 
 
 def channel_of(field: RecipientField) -> Channel:
-    """The channel the field came from."""
+    """Return the channel that created the field."""
     return Channel(field.origin.source, field.origin.integration_id)
 
 
 def changing(**members: Any) -> FieldChange:
-    """The change of those FieldChanges, through the channel the field came from."""
+    """Return a change of these members, by the channel that created the field."""
     return lambda field: field.with_changes(FieldChanges(**members), by=channel_of(field), at=NOW)
 
 
 def renaming(name: str) -> FieldChange:
-    """The change of a field's name."""
+    """Return a change of the field's name."""
     return changing(name=FieldName(name))
 
 
 def unchanged(field: RecipientField) -> RecipientField:
-    """The change of nothing."""
+    """Change nothing."""
     return field
 
 
 def permit(_: RecipientField) -> None:
-    """The check that lets every field go."""
+    """Permit the deletion of any field."""
 
 
 def permit_all(_: tuple[RecipientField, ...]) -> None:
-    """The check that lets every integration go."""
+    """Permit the deletion of any integration."""
 
 
 def permit_any(_: OrganizationContents) -> None:
     """Permit the deletion of any organization."""
 
 
-def unreachable(*_: object) -> Any:
-    """The change, check, succession or planner that must not be asked."""
-    raise AssertionError("asked about something that was not to be found")
+def must_not_be_called(*_: object) -> Any:
+    """Fail: this change, check, succession or planner must not be called."""
+    raise AssertionError("called for a row that must not be found")

@@ -1,4 +1,4 @@
-"""What each method of a FieldRepository does."""
+"""Cases for each method of FieldRepository."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from recipient_fields.domain import (
     VersionConflict,
 )
 
-from .examples import a_definition, permit, renaming, unchanged, unreachable
+from .examples import a_definition, must_not_be_called, permit, renaming, unchanged
 
 REFUSALS = (VersionConflict(None), ValueError("refused"), KeyboardInterrupt())
-"""What a change or a check may raise: an error of ours, a defect, an interruption."""
+"""What a change or a check may raise: a domain error, a defect, an interrupt."""
 
 
 class FieldCases:
-    """Reading, adding, changing and removing one organization's fields."""
+    """Cases for reading, adding, updating and deleting the fields of one organization."""
 
-    def test_fields_come_by_ascending_id(
-        self, fields: FieldRepository, ours: OrganizationId
-    ) -> None:
+    def test_fields_are_ordered_by_id(self, fields: FieldRepository, ours: OrganizationId) -> None:
         added = tuple(fields.add(ours, a_definition(key)) for key in ("zip", "city", "age"))
         assert [field.id for field in added] == sorted({field.id for field in added})
         assert fields.all(ours).fields == added
@@ -39,7 +37,7 @@ class FieldCases:
         first = fields.update(ours, first.id, renaming("Postcode"))
         assert fields.all(ours).fields == (first, second)
 
-    def test_the_fields_that_were_read_stay_as_they_were(
+    def test_a_catalog_that_was_read_does_not_change(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
@@ -48,7 +46,7 @@ class FieldCases:
         fields.add(ours, a_definition("age"))
         assert catalog.fields == (field,)
 
-    def test_every_id_is_greater_than_any_before(
+    def test_every_field_id_is_greater_than_all_earlier_ones(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
         ids = [
@@ -59,7 +57,7 @@ class FieldCases:
         assert ids[0] > 0
         assert ids == sorted(set(ids))
 
-    def test_the_id_of_a_deleted_field_never_returns(
+    def test_the_id_of_a_deleted_field_is_never_reused(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         largest = 0
@@ -69,21 +67,21 @@ class FieldCases:
             largest = field.id
             fields.delete(ours, field.id, permit)
 
-    def test_a_change_is_given_the_stored_field(
+    def test_a_change_receives_the_stored_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
-        given: list[RecipientField] = []
+        received: list[RecipientField] = []
 
         def change(found: RecipientField) -> RecipientField:
-            given.append(found)
+            received.append(found)
             return found
 
         for reference in (field.id, field.key):
             fields.update(ours, reference, change)
-        assert set(given) == {field}
+        assert set(received) == {field}
 
-    def test_what_a_change_makes_of_the_field_is_stored_and_returned(
+    def test_the_result_of_a_change_is_stored_and_returned(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
@@ -94,7 +92,7 @@ class FieldCases:
             field = fields.get(ours, field.id)
             assert field == expected
 
-    def test_only_the_field_referred_to_is_changed(
+    def test_an_update_changes_only_its_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         changed, other = (fields.add(ours, a_definition(key)) for key in ("city", "town"))
@@ -117,7 +115,7 @@ class FieldCases:
         assert fields.all(ours) == before
         assert fields.update(ours, field.id, renaming("Town")).name == "Town"
 
-    def test_a_change_of_nothing_returns_the_field_as_it_is(
+    def test_a_change_without_effect_returns_the_stored_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
@@ -125,13 +123,13 @@ class FieldCases:
         assert fields.update(ours, field.key, evolve) == field
         assert fields.get(ours, field.id) == field
 
-    def test_a_check_is_given_the_stored_field(
+    def test_a_check_receives_the_stored_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
-        given: list[RecipientField] = []
-        fields.delete(ours, field.key, given.append)
-        assert set(given) == {field}
+        received: list[RecipientField] = []
+        fields.delete(ours, field.key, received.append)
+        assert set(received) == {field}
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
     def test_a_check_that_raises_keeps_the_field(
@@ -149,7 +147,9 @@ class FieldCases:
         assert fields.all(ours) == before
         fields.delete(ours, field.id, permit)
 
-    def test_a_deleted_field_is_gone(self, fields: FieldRepository, ours: OrganizationId) -> None:
+    def test_a_deleted_field_is_not_found(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
         kept = fields.add(ours, a_definition("age"))
         for by_key in (False, True):
             field = fields.add(ours, a_definition())
@@ -159,11 +159,11 @@ class FieldCases:
                 with pytest.raises(FieldNotFound):
                     fields.get(ours, reference)
                 with pytest.raises(FieldNotFound):
-                    fields.update(ours, reference, unreachable)
+                    fields.update(ours, reference, must_not_be_called)
                 with pytest.raises(FieldNotFound):
-                    fields.delete(ours, reference, unreachable)
+                    fields.delete(ours, reference, must_not_be_called)
 
-    def test_a_deleted_fields_key_is_free_at_once_for_a_new_field(
+    def test_the_key_of_a_deleted_field_is_free_at_once(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         old = fields.add(ours, a_definition(custom_insertion_code="{{ city }}"))

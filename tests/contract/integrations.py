@@ -1,4 +1,4 @@
-"""What each method of an IntegrationRepository does, but for its sync runs."""
+"""Cases for each method of IntegrationRepository except `sync`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from .assertions import exact
 from .examples import (
     INSTANTS,
     LINES,
-    NEVER_GIVEN,
+    NEVER_ASSIGNED,
     a_definition,
     an_esp_field,
     an_integration_draft,
+    must_not_be_called,
     permit_all,
     reporting,
-    unreachable,
 )
 from .fields import REFUSALS
 
@@ -45,28 +45,30 @@ Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId
 BY_ID: dict[str, Call] = {
     "get": lambda integrations, whose, which: integrations.get(whose, which),
     "rename": lambda integrations, whose, which: integrations.rename(whose, which, ""),
-    "delete": lambda integrations, whose, which: integrations.delete(whose, which, unreachable),
-    "sync": lambda integrations, whose, which: integrations.sync(whose, which, unreachable),
+    "delete": lambda integrations, whose, which: integrations.delete(
+        whose, which, must_not_be_called
+    ),
+    "sync": lambda integrations, whose, which: integrations.sync(whose, which, must_not_be_called),
 }
-"""Every method that an organization's id and an integration's are given to."""
+"""Every method with the ids of an organization and of an integration."""
 
 by_id: pytest.MarkDecorator = pytest.mark.parametrize("call", BY_ID.values(), ids=BY_ID)
-never_given: pytest.MarkDecorator = pytest.mark.parametrize("never_given", NEVER_GIVEN)
+never_given: pytest.MarkDecorator = pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
 
 
 class IntegrationCases:
-    """Making, listing, finding, renaming and removing integrations."""
+    """Cases for adding, reading, renaming and deleting integrations."""
 
     @pytest.fixture
     def integration(self, integrations: IntegrationRepository, ours: OrganizationId) -> Integration:
-        """An integration of ours, without fields."""
+        """Return an integration of our organization, without fields."""
         return integrations.add(ours, an_integration_draft())
 
     @pytest.fixture
     def synced(
         self, integrations: IntegrationRepository, ours: OrganizationId, integration: Integration
     ) -> Integration:
-        """An integration of ours with two fields."""
+        """Return an integration of our organization, with two fields."""
         report = reporting(an_esp_field("CITY"), an_esp_field("AGE"))
         return integrations.sync(ours, integration.id, report).integration
 
@@ -74,24 +76,24 @@ class IntegrationCases:
     def their_integration(
         self, integrations: IntegrationRepository, theirs: OrganizationId
     ) -> Integration:
-        """An integration of theirs, with a field."""
+        """Return an integration of the other organization, with one field."""
         made = integrations.add(theirs, an_integration_draft())
         return integrations.sync(theirs, made.id, reporting(an_esp_field())).integration
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
-    def test_names_of_integrations_come_back(
+    def test_names_of_integrations_are_stored_unchanged(
         self, integrations: IntegrationRepository, ours: OrganizationId, name: str
     ) -> None:
         assert_comes_back(integrations, ours, an_integration_draft(name=name))
 
     @pytest.mark.parametrize("esp", Esp)
-    def test_every_esp_comes_back(
+    def test_every_esp_is_stored_unchanged(
         self, integrations: IntegrationRepository, ours: OrganizationId, esp: Esp
     ) -> None:
         assert_comes_back(integrations, ours, an_integration_draft(esp))
 
     @pytest.mark.parametrize("at", INSTANTS)
-    def test_times_of_integrations_come_back_to_the_millisecond(
+    def test_times_of_integrations_are_stored_to_the_millisecond(
         self, integrations: IntegrationRepository, ours: OrganizationId, at: datetime
     ) -> None:
         made = assert_comes_back(integrations, ours, an_integration_draft(created_at=at))
@@ -105,7 +107,7 @@ class IntegrationCases:
     ) -> None:
         assert integrations.all(ours) == ()
 
-    def test_integrations_come_by_ascending_id_also_when_they_were_changed(
+    def test_integrations_are_ordered_by_id_after_changes_too(
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         names = ("Zenith", "Main list", "Archive")
@@ -117,7 +119,7 @@ class IntegrationCases:
         assert integrations.all(ours) == (first, second, third)
         assert first.id < second.id < third.id
 
-    def test_every_integrations_id_is_greater_than_any_before(
+    def test_every_integration_id_is_greater_than_all_earlier_ones(
         self, integrations: IntegrationRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
         ids = [
@@ -128,14 +130,14 @@ class IntegrationCases:
         assert ids[0] > 0
         assert ids == sorted(set(ids))
 
-    def test_the_id_of_a_deleted_integration_does_not_return(
+    def test_the_id_of_a_deleted_integration_is_never_reused(
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         deleted = integrations.add(ours, an_integration_draft())
         integrations.delete(ours, deleted.id, permit_all)
         assert integrations.add(ours, an_integration_draft()).id > deleted.id
 
-    def test_a_new_integration_leaves_the_catalog_as_it_is(
+    def test_a_new_integration_does_not_change_the_catalog(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         before = fields.all(ours)
@@ -172,7 +174,7 @@ class IntegrationCases:
     @by_id
     @never_given
     @pytest.mark.usefixtures("integration")
-    def test_no_integration_has_an_id_that_was_never_given(
+    def test_an_id_that_was_never_assigned_has_no_integration(
         self,
         integrations: IntegrationRepository,
         ours: OrganizationId,
@@ -195,7 +197,7 @@ class IntegrationCases:
             call(integrations, OrganizationId(never_given), integration.id)
 
     @never_given
-    def test_an_unknown_organization_lists_and_gets_no_integrations(
+    def test_listing_and_adding_integrations_require_an_organization(
         self, integrations: IntegrationRepository, integration: Integration, never_given: int
     ) -> None:
         with pytest.raises(OrganizationNotFound):
@@ -236,7 +238,7 @@ class IntegrationCases:
         assert integrations.all(ours) == (integration,)
         assert integrations.rename(ours, integration.id, "Other").name == "Other"
 
-    def test_a_delete_removes_the_integration_and_exactly_its_fields(
+    def test_a_deletion_removes_the_integration_and_exactly_its_fields(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -254,19 +256,19 @@ class IntegrationCases:
             ours, synced.id, reporting(*map(an_esp_field, ("ZIP_CODE", "CITY", "AGE")))
         )
         before = fields.all(ours)
-        gone = tuple(f for f in before.fields if synced.channel.owns(f.origin))
-        assert len(gone) == 3
+        deleted = tuple(f for f in before.fields if synced.channel.owns(f.origin))
+        assert len(deleted) == 3
         given: list[tuple[RecipientField, ...]] = []
-        assert exact(integrations.delete(ours, synced.id, given.append)) == exact(gone)
-        assert set(map(exact, given)) == {exact(gone)}
+        assert exact(integrations.delete(ours, synced.id, given.append)) == exact(deleted)
+        assert set(map(exact, given)) == {exact(deleted)}
         assert integrations.all(ours) == (other,)
         after = fields.all(ours)
-        assert after.fields == tuple(f for f in before.fields if f not in gone)
+        assert after.fields == tuple(f for f in before.fields if f not in deleted)
         assert after.revision > before.revision
         assert fields.all(theirs) == their_catalog
         assert integrations.all(theirs) == (their_integration,)
 
-    def test_a_delete_of_an_integration_without_fields_leaves_the_revision(
+    def test_deleting_an_integration_without_fields_keeps_the_revision(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -301,7 +303,7 @@ class IntegrationCases:
         assert integrations.delete(ours, synced.id, permit_all) == before.fields
 
     @by_id
-    def test_a_deleted_integration_is_gone(
+    def test_a_deleted_integration_is_not_found(
         self,
         integrations: IntegrationRepository,
         ours: OrganizationId,
@@ -313,22 +315,22 @@ class IntegrationCases:
             call(integrations, ours, synced.id)
         assert integrations.all(ours) == ()
 
-    def test_the_keys_of_a_deleted_integrations_fields_are_free_at_once(
+    def test_the_keys_of_the_fields_of_a_deleted_integration_are_free_at_once(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
         ours: OrganizationId,
         synced: Integration,
     ) -> None:
-        gone = integrations.delete(ours, synced.id, permit_all)
-        added = fields.add(ours, a_definition(gone[0].key))
-        assert added.id > max(field.id for field in gone)
+        deleted = integrations.delete(ours, synced.id, permit_all)
+        added = fields.add(ours, a_definition(deleted[0].key))
+        assert added.id > max(field.id for field in deleted)
 
 
 def assert_comes_back(
     integrations: IntegrationRepository, organization_id: OrganizationId, draft: IntegrationDraft
 ) -> Integration:
-    """The added integration is what the draft says, and is read so in every way."""
+    """Assert that the added integration equals its draft, in every way of reading it."""
     added = integrations.add(organization_id, draft)
     expected = exact(draft.with_id(added.id, organization_id))
     assert exact(added) == expected

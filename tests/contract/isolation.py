@@ -1,4 +1,4 @@
-"""What one organization can't see or do to another, and what nobody can find."""
+"""Cases for tenant isolation, and for what does not exist."""
 
 from __future__ import annotations
 
@@ -21,34 +21,42 @@ from recipient_fields.domain import (
 
 from .api_keys import BY_KEY_ID, by_key_id
 from .api_keys import Call as KeyCall
-from .examples import NEVER_GIVEN, NOW, a_definition, a_grant, permit, renaming, unreachable
+from .examples import (
+    NEVER_ASSIGNED,
+    NOW,
+    a_definition,
+    a_grant,
+    must_not_be_called,
+    permit,
+    renaming,
+)
 
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId, FieldReference], object]
 
 BY_REFERENCE: dict[str, Call] = {
     "get": lambda fields, whose, which: fields.get(whose, which),
-    "update": lambda fields, whose, which: fields.update(whose, which, unreachable),
-    "delete": lambda fields, whose, which: fields.delete(whose, which, unreachable),
+    "update": lambda fields, whose, which: fields.update(whose, which, must_not_be_called),
+    "delete": lambda fields, whose, which: fields.delete(whose, which, must_not_be_called),
 }
-"""Every method that a reference is given to."""
+"""Every method with a reference to a field."""
 
 by_reference: pytest.MarkDecorator = pytest.mark.parametrize(
     "call", BY_REFERENCE.values(), ids=BY_REFERENCE
 )
-never_given: pytest.MarkDecorator = pytest.mark.parametrize("never_given", NEVER_GIVEN)
+never_given: pytest.MarkDecorator = pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
 
 
 class IsolationCases:
-    """Two organizations share keys and nothing else."""
+    """Cases for two organizations that use the same field keys."""
 
     @pytest.fixture
     def our_field(self, fields: FieldRepository, ours: OrganizationId) -> RecipientField:
-        """A field whose key the other organization uses too."""
+        """Return a field whose key the other organization also uses."""
         return fields.add(ours, a_definition(name="Ours"))
 
     @pytest.fixture
     def their_field(self, fields: FieldRepository, theirs: OrganizationId) -> RecipientField:
-        """The field of that key in the other organization."""
+        """Return the field with that key in the other organization."""
         return fields.add(theirs, a_definition(name="Theirs"))
 
     @by_reference
@@ -70,7 +78,7 @@ class IsolationCases:
         assert fields.all(their_field.organization_id) == before
 
     @by_reference
-    def test_not_even_where_both_have_fields(
+    def test_another_organizations_field_is_not_found_by_its_id_if_both_have_fields(
         self,
         fields: FieldRepository,
         ours: OrganizationId,
@@ -82,21 +90,21 @@ class IsolationCases:
             call(fields, ours, their_field.id)
         assert fields.all(ours).fields == (our_field,)
 
-    def test_a_shared_key_leads_each_organization_to_its_own_field(
+    def test_each_organization_finds_its_own_field_by_a_shared_key(
         self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
     ) -> None:
         for field in (our_field, their_field):
             assert fields.get(field.organization_id, FieldKey("city")) == field
             assert fields.all(field.organization_id).fields == (field,)
 
-    def test_an_update_by_a_shared_key_leaves_the_others_field(
+    def test_an_update_by_a_shared_key_does_not_change_the_other_field(
         self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
     ) -> None:
         before = fields.all(their_field.organization_id)
         fields.update(our_field.organization_id, FieldKey("city"), renaming("Town"))
         assert fields.all(their_field.organization_id) == before
 
-    def test_a_delete_by_a_shared_key_leaves_the_others_field(
+    def test_a_deletion_by_a_shared_key_keeps_the_other_field(
         self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
     ) -> None:
         before = fields.all(their_field.organization_id)
@@ -105,7 +113,7 @@ class IsolationCases:
 
 
 class ApiKeyIsolationCases:
-    """Each organization has its own API keys."""
+    """Cases for the API keys of two organizations."""
 
     def test_each_organization_lists_its_own_api_keys(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, theirs: OrganizationId
@@ -138,11 +146,11 @@ class ApiKeyIsolationCases:
 
 
 class AbsenceCases:
-    """What does not exist is told so, however odd the id that was asked for."""
+    """Cases for ids and keys that do not exist."""
 
     @by_reference
     @never_given
-    def test_no_field_has_an_id_that_was_never_given(
+    def test_an_id_that_was_never_assigned_has_no_field(
         self, fields: FieldRepository, ours: OrganizationId, call: Call, never_given: int
     ) -> None:
         fields.add(ours, a_definition())
@@ -150,11 +158,11 @@ class AbsenceCases:
             call(fields, ours, FieldId(never_given))
 
     @by_reference
-    def test_no_field_has_a_key_that_was_never_used(
+    def test_a_key_that_was_never_used_has_no_field(
         self, fields: FieldRepository, ours: OrganizationId, call: Call
     ) -> None:
         fields.add(ours, a_definition("city"))
-        for key in ("c", "cit", "c_ty", "city_2", "town"):  # `_` is a wildcard to some
+        for key in ("c", "cit", "c_ty", "city_2", "town"):  # `_` is a wildcard in LIKE
             with pytest.raises(FieldNotFound):
                 call(fields, ours, FieldKey(key))
 
@@ -178,7 +186,7 @@ class AbsenceCases:
                 read(OrganizationId(never_given))
 
     @never_given
-    def test_an_unknown_organization_gets_no_field(
+    def test_adding_a_field_requires_an_organization(
         self, fields: FieldRepository, ours: OrganizationId, never_given: int
     ) -> None:
         before = fields.all(ours)
@@ -189,10 +197,10 @@ class AbsenceCases:
 
 
 class ApiKeyAbsenceCases:
-    """Without an organization, there are no API keys."""
+    """Cases for the API keys of an organization that does not exist."""
 
     @never_given
-    def test_an_unknown_organization_has_and_gets_no_api_keys(
+    def test_listing_and_adding_api_keys_require_an_organization(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, never_given: int
     ) -> None:
         key = api_keys.add(a_grant(ours))

@@ -1,4 +1,4 @@
-"""What every KeyValidator does, whoever issues the keys."""
+"""Cases for every KeyValidator."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ _NO_KEYS = ("", " ", "\0", "\n", "\ud800", "é" * 42, "a" * 1_000_000, "null", "
 
 @frozen
 class ValidKey:
-    """A key that the judged validator finds valid, and what it proves."""
+    """A key that the validator accepts, and its credential."""
 
     presented: str
     credential: Credential
 
 
 @frozen
-class EndedKey:
-    """A key that is no longer valid, and how the judged validator rejects it."""
+class InactiveKey:
+    """A key that has expired or was revoked, and the rejection that the validator returns."""
 
     presented: str
     rejection: Rejection
 
 
 class KeyValidatorContract:
-    """What the port promises. A subclass says by its fixtures which validator is judged."""
+    """Tests of the port KeyValidator. The fixtures of a subclass return the validator to test."""
 
     @pytest.fixture
     def validator(self) -> KeyValidator:
-        """The validator to judge."""
+        """Return the validator to test."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `validator`")
 
     @pytest.fixture
     def valid(self) -> ValidKey:
-        """A key that it finds valid."""
+        """Return a key that the validator accepts."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `valid`")
 
     @pytest.fixture
-    def ended_keys(self) -> Sequence[EndedKey]:
-        """Keys that have expired or were revoked, if the validator can distinguish them."""
+    def inactive_keys(self) -> Sequence[InactiveKey]:
+        """Return keys that have expired or were revoked, if the validator can distinguish them."""
         return ()
 
     @pytest.fixture
     def broken_validator(self) -> KeyValidator:
-        """The same validator, while whoever knows the keys can't be asked."""
+        """Return the same validator while its source of keys is unavailable."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `broken_validator`")
 
-    def test_a_valid_key_proves_for_whom_its_bearer_acts(
+    def test_a_valid_key_returns_its_credential(
         self, validator: KeyValidator, valid: ValidKey
     ) -> None:
         for _ in range(2):
             assert validator.validate(valid.presented) == valid.credential
 
-    def test_a_valid_key_proves_the_same_to_several_threads_at_once(
+    def test_a_valid_key_returns_the_same_credential_in_concurrent_calls(
         self, validator: KeyValidator, valid: ValidKey
     ) -> None:
         with ThreadPoolExecutor(4) as pool:
@@ -74,12 +74,10 @@ class KeyValidatorContract:
         assert proven == [valid.credential] * 20
 
     @pytest.mark.parametrize("presented", _NO_KEYS, ids=lambda text: ascii(text)[:20])
-    def test_what_can_be_no_key_proves_nothing(
-        self, validator: KeyValidator, presented: str
-    ) -> None:
+    def test_a_malformed_key_is_rejected(self, validator: KeyValidator, presented: str) -> None:
         assert validator.validate(presented) in _NEVER_VALID
 
-    def test_what_only_resembles_a_valid_key_proves_nothing(
+    def test_a_text_similar_to_a_valid_key_is_rejected(
         self, validator: KeyValidator, valid: ValidKey
     ) -> None:
         key = valid.presented
@@ -88,15 +86,15 @@ class KeyValidatorContract:
         assert {validator.validate(other) for other in others} <= set(_NEVER_VALID)
         assert validator.validate(key) == valid.credential
 
-    def test_a_key_that_is_no_longer_valid_is_rejected_with_its_reason_and_its_id(
-        self, validator: KeyValidator, ended_keys: Sequence[EndedKey]
+    def test_an_inactive_key_is_rejected_with_its_reason_and_its_id(
+        self, validator: KeyValidator, inactive_keys: Sequence[InactiveKey]
     ) -> None:
-        for key in ended_keys:
+        for key in inactive_keys:
             for _ in range(2):
                 assert validator.validate(key.presented) == key.rejection
             assert key.presented not in repr(key.rejection)
 
-    def test_a_key_that_nobody_can_tell_is_neither_valid_nor_refused(
+    def test_a_broken_validator_neither_accepts_nor_rejects_a_key(
         self, broken_validator: KeyValidator, valid: ValidKey
     ) -> None:
         for _ in range(2):
@@ -104,6 +102,8 @@ class KeyValidatorContract:
                 broken_validator.validate(valid.presented)
             assert valid.presented not in "".join(format_exception(unavailable.value))
 
-    def test_a_validator_shows_no_key(self, validator: KeyValidator, valid: ValidKey) -> None:
+    def test_the_repr_of_a_validator_contains_no_key(
+        self, validator: KeyValidator, valid: ValidKey
+    ) -> None:
         validator.validate(valid.presented)
         assert valid.presented not in repr(validator)

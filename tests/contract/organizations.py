@@ -1,4 +1,4 @@
-"""What each method of an OrganizationRepository does."""
+"""Cases for each method of OrganizationRepository."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .assertions import exact
 from .examples import (
     INSTANTS,
     LINES,
-    NEVER_GIVEN,
+    NEVER_ASSIGNED,
     NOW,
     a_definition,
     a_grant,
     an_esp_field,
     an_integration_draft,
+    must_not_be_called,
     permit_any,
     reporting,
-    unreachable,
 )
 from .fields import REFUSALS
 
@@ -42,7 +42,7 @@ Call: TypeAlias = Callable[[OrganizationRepository, OrganizationId], object]
 BY_ID: dict[str, Call] = {
     "get": lambda organizations, which: organizations.get(which),
     "rename": lambda organizations, which: organizations.rename(which, "Other"),
-    "delete": lambda organizations, which: organizations.delete(which, unreachable),
+    "delete": lambda organizations, which: organizations.delete(which, must_not_be_called),
 }
 """Every method that takes an organization's id."""
 
@@ -50,11 +50,11 @@ by_id: pytest.MarkDecorator = pytest.mark.parametrize("call", BY_ID.values(), id
 
 
 class OrganizationCases:
-    """Adding, listing, renaming and deleting organizations."""
+    """Cases for adding, listing, renaming and deleting organizations."""
 
     @pytest.fixture
     def full(self, storage: Storage, ours: OrganizationId) -> OrganizationContents:
-        """The contents of our organization: two of everything, and a synced field."""
+        """Return the contents of our organization: two rows of each kind, and a synced field."""
         for key in ("city", "town"):
             storage.fields.add(ours, a_definition(key))
             storage.api_keys.add(a_grant(ours))
@@ -67,7 +67,7 @@ class OrganizationCases:
         return OrganizationContents(fields=3, api_keys=2, integrations=2)
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
-    def test_organization_names_come_back(
+    def test_organization_names_are_stored_unchanged(
         self, organizations: OrganizationRepository, name: str
     ) -> None:
         added = organizations.add(name, NOW)
@@ -76,16 +76,14 @@ class OrganizationCases:
         assert expected in map(exact, organizations.all())
 
     @pytest.mark.parametrize("created_at", INSTANTS)
-    def test_times_of_organizations_come_back_to_the_millisecond(
+    def test_times_of_organizations_are_stored_to_the_millisecond(
         self, organizations: OrganizationRepository, created_at: datetime
     ) -> None:
         added = organizations.add("ACME", created_at)
         assert added.created_at == created_at
         assert exact(added) in map(exact, organizations.all())
 
-    def test_organizations_come_by_ascending_id(
-        self, organizations: OrganizationRepository
-    ) -> None:
+    def test_organizations_are_ordered_by_id(self, organizations: OrganizationRepository) -> None:
         before = organizations.all()
         added = {organizations.add(name, NOW) for name in ("Zenith", "ACME", "Moon")}
         after = organizations.all()
@@ -98,7 +96,7 @@ class OrganizationCases:
         one, other = (organizations.add("ACME", NOW) for _ in range(2))
         assert one.id != other.id
 
-    def test_an_invalid_name_is_refused_and_stores_nothing(
+    def test_an_invalid_name_is_rejected_and_stores_nothing(
         self, organizations: OrganizationRepository
     ) -> None:
         before = organizations.all()
@@ -125,9 +123,9 @@ class OrganizationCases:
             assert exact(organizations.get(organization_id)) == by_id[organization_id]
 
     @by_id
-    @pytest.mark.parametrize("never_given", NEVER_GIVEN)
+    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
     @pytest.mark.usefixtures("ours")
-    def test_no_organization_has_an_id_that_was_never_assigned(
+    def test_an_id_that_was_never_assigned_has_no_organization(
         self, organizations: OrganizationRepository, call: Call, never_given: int
     ) -> None:
         before = organizations.all()
@@ -137,7 +135,7 @@ class OrganizationCases:
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
     @pytest.mark.usefixtures("theirs")
-    def test_a_renaming_stores_the_name_and_nothing_else(
+    def test_a_rename_stores_the_name_and_nothing_else(
         self,
         organizations: OrganizationRepository,
         fields: FieldRepository,
@@ -152,7 +150,7 @@ class OrganizationCases:
         assert exact(organizations.all()) == exact(tuple(after.values()))
         assert fields.all(ours) == catalog
 
-    def test_a_renaming_to_an_invalid_name_stores_nothing(
+    def test_a_rename_to_an_invalid_name_stores_nothing(
         self, organizations: OrganizationRepository, ours: OrganizationId
     ) -> None:
         before = organizations.all()
@@ -163,7 +161,7 @@ class OrganizationCases:
                 organizations.rename(OrganizationId(NEVER_GIVEN[0]), name)
         assert organizations.all() == before
 
-    def test_a_deletion_of_an_organization_deletes_what_it_has_and_nothing_of_others(
+    def test_deleting_an_organization_deletes_its_rows_and_no_others(
         self,
         storage: Storage,
         ours: OrganizationId,
@@ -199,7 +197,7 @@ class OrganizationCases:
             call(organizations, ours)
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
-    def test_a_check_that_raises_keeps_the_organization_and_what_it_has(
+    def test_a_check_that_raises_keeps_the_organization_and_its_rows(
         self,
         storage: Storage,
         ours: OrganizationId,
@@ -236,7 +234,7 @@ def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[
 
 
 def everything_of(storage: Storage, organization_id: OrganizationId) -> tuple[object, ...]:
-    """Return the organization and all that it has."""
+    """Return the organization and all its rows."""
     return (
         storage.organizations.get(organization_id),
         storage.fields.all(organization_id),
@@ -246,7 +244,7 @@ def everything_of(storage: Storage, organization_id: OrganizationId) -> tuple[ob
 
 
 def assert_gone(storage: Storage, organization_id: OrganizationId) -> None:
-    """Assert that the storage knows neither the organization nor anything in it."""
+    """Assert that the storage has neither the organization nor any of its rows."""
     for read in (
         storage.organizations.get,
         storage.fields.all,

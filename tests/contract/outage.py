@@ -1,4 +1,4 @@
-"""What every port does when its technology fails."""
+"""Cases for a storage whose technology fails."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .examples import (
 Call: TypeAlias = Callable[[Storage], object]
 
 ID: Final = 1
-"""Of the organization, the field, the API key and the integration that the calls are about."""
+"""The id of the organization, field, API key and integration in the calls."""
 
 _OURS, _FIELD, _KEY = OrganizationId(ID), FieldId(ID), ApiKeyId(ID)
 _INTEGRATION = IntegrationId(ID)
@@ -55,7 +55,7 @@ READS: Final[dict[str, Call]] = {
     "organizations.all": lambda storage: storage.organizations.all(),
     "organizations.get": lambda storage: storage.organizations.get(_OURS),
 }
-"""A call of every method that only reads."""
+"""One call of every method that only reads."""
 
 WRITES: Final[dict[str, Call]] = {
     "fields.add": lambda storage: storage.fields.add(_OURS, a_definition("town")),
@@ -83,21 +83,21 @@ WRITES: Final[dict[str, Call]] = {
     "organizations.rename": lambda storage: storage.organizations.rename(_OURS, "Globex"),
     "organizations.delete": lambda storage: storage.organizations.delete(_OURS, permit_any),
 }
-"""A call of every method that writes."""
+"""One call of every method that writes."""
 
 CALLS: Final = {**READS, **WRITES}
 
 
 class StorageOutageContract:
-    """A storage whose technology fails says so, in our words, from every method."""
+    """Tests that every method raises StorageUnavailable if the technology fails."""
 
     @pytest.fixture
     def broken_storage(self) -> Iterator[Storage]:
-        """A storage that was well when it was made, and whose technology has failed since."""
+        """Return a storage that was opened successfully and whose technology has failed since."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `broken_storage`")
 
     @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-    def test_every_method_says_that_the_storage_is_unavailable(
+    def test_every_method_of_a_broken_storage_raises_storage_unavailable(
         self, broken_storage: Storage, call: Call
     ) -> None:
         for _ in range(2):

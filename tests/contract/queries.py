@@ -1,4 +1,4 @@
-"""Filtering, ordering and paging."""
+"""Cases for filters, sort orders and pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
-from .examples import NEVER_GIVEN, NOW, a_definition, permit, renaming
+from .examples import NEVER_ASSIGNED, NOW, a_definition, permit, renaming
 
 SYNC = sync_channel(IntegrationId(7))
 
@@ -61,14 +61,14 @@ TEXTS: Mapping[str, set[str]] = {
     "fname": {"first"},
     "'": set(),
 }
-"""Parts of a name, a key or an ESP's field name, and the keys of the fields they find."""
+"""Parts of a name, key or ESP field name, and the keys of the fields that contain them."""
 
 OF_NO_FIELD: Mapping[str, dict[str, Any]] = {
     "no source": {"sources": frozenset()},
     "no data type": {"data_types": frozenset()},
     "no key": {"keys": frozenset()},
     "no integration": {"integration_ids": frozenset()},
-    "ids beyond a column": {"integration_ids": frozenset(NEVER_GIVEN)},
+    "ids beyond a column": {"integration_ids": frozenset(NEVER_ASSIGNED)},
     "malformed keys": {"keys": {"City", "", "city\0", "\ud800"}},
     "a null character": {"text": "\0"},
     "a null character behind a name": {"text": "b\0"},
@@ -76,7 +76,7 @@ OF_NO_FIELD: Mapping[str, dict[str, Any]] = {
     "a capital among what is folded": {"text": "\udfffA"},
     "a text beyond all names": {"text": "b" * 1_000_000},
 }
-"""Filters that let nothing pass."""
+"""Filters that no field matches."""
 
 ENDS: Mapping[SortKey, tuple[SortValue, ...]] = {
     SortKey.ID: (-MAX_SAFE_INTEGER, 0, 1, 2**31, MAX_SAFE_INTEGER),
@@ -92,15 +92,15 @@ ENDS: Mapping[SortKey, tuple[SortValue, ...]] = {
         ),
     ),
 }
-"""Values that a position may have, whether a field has them or not."""
+"""Values that a position may have, including some that no field has."""
 
 
 class QueryCases:
-    """`select` answers what FieldQuery says, of one state of the catalog."""
+    """Cases for `select`, which returns the result of FieldQuery for one state of the catalog."""
 
     @pytest.fixture
-    def shelf(self, fields: FieldRepository, ours: OrganizationId) -> OrganizationId:
-        """An organization with fields of every kind, some with equal names."""
+    def mixed_fields(self, fields: FieldRepository, ours: OrganizationId) -> OrganizationId:
+        """Return an organization with fields of every kind, some with equal names."""
         for definition in (
             a_definition("city", name="b"),
             a_definition("zip", name="a", data_type=DataType.NUMBER, insertable=False),
@@ -119,44 +119,44 @@ class QueryCases:
 
     @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
     @pytest.mark.parametrize(("sort", "descending"), list(product(SortKey, (False, True))))
-    def test_every_page_is_what_the_query_says_of_the_catalog(
+    def test_every_page_is_what_the_query_selects_of_the_catalog(
         self,
         fields: FieldRepository,
-        shelf: OrganizationId,
+        mixed_fields: OrganizationId,
         filters: dict[str, Any],
         sort: SortKey,
         *,
         descending: bool,
     ) -> None:
-        catalog = fields.all(shelf)
+        catalog = fields.all(mixed_fields)
         query = FieldQuery(**filters, sort=sort, descending=descending, limit=2)
         for _ in range(len(catalog.fields)):
-            page = fields.select(shelf, query)
+            page = fields.select(mixed_fields, query)
             assert page == query.select(catalog)
             if page.next is None:
                 break
             query = evolve(query, after=page.next)
 
-    def test_without_a_limit_everything_is_one_page(
-        self, fields: FieldRepository, shelf: OrganizationId
+    def test_without_a_limit_all_fields_are_one_page(
+        self, fields: FieldRepository, mixed_fields: OrganizationId
     ) -> None:
-        page = fields.select(shelf, FieldQuery())
-        catalog = fields.all(shelf)
+        page = fields.select(mixed_fields, FieldQuery())
+        catalog = fields.all(mixed_fields)
         assert (page.fields, page.total) == (catalog.fields, len(catalog.fields))
         assert (page.next, page.revision) == (None, catalog.revision)
 
     @pytest.mark.parametrize(("text", "keys"), TEXTS.items(), ids=TEXTS)
-    def test_a_text_is_looked_for_in_name_key_and_esp_name_whatever_its_case(
-        self, fields: FieldRepository, shelf: OrganizationId, text: str, keys: set[str]
+    def test_a_text_is_found_in_name_key_and_esp_name_in_any_case(
+        self, fields: FieldRepository, mixed_fields: OrganizationId, text: str, keys: set[str]
     ) -> None:
-        found = fields.select(shelf, FieldQuery(text=text)).fields
+        found = fields.select(mixed_fields, FieldQuery(text=text)).fields
         assert {field.key for field in found} == keys
 
-    def test_names_are_ordered_by_code_points_and_equal_ones_by_id(
-        self, fields: FieldRepository, shelf: OrganizationId
+    def test_names_are_ordered_by_code_points_and_equal_names_by_id(
+        self, fields: FieldRepository, mixed_fields: OrganizationId
     ) -> None:
-        rising = fields.select(shelf, FieldQuery(sort=SortKey.NAME)).fields
-        falling = fields.select(shelf, FieldQuery(sort=SortKey.NAME, descending=True)).fields
+        rising = fields.select(mixed_fields, FieldQuery(sort=SortKey.NAME)).fields
+        falling = fields.select(mixed_fields, FieldQuery(sort=SortKey.NAME, descending=True)).fields
         names = [field.name for field in rising]
         assert names == sorted(names)
         assert [field.name for field in falling] == names[::-1]
@@ -164,62 +164,69 @@ class QueryCases:
             assert [field.key for field in order if field.name == "b"] == ["city", "first"]
 
     @pytest.mark.parametrize("sort", SortKey)
-    def test_what_comes_and_goes_between_pages_neither_repeats_nor_hides_a_field(
-        self, fields: FieldRepository, shelf: OrganizationId, sort: SortKey
+    def test_changes_between_pages_neither_repeat_nor_hide_a_field(
+        self, fields: FieldRepository, mixed_fields: OrganizationId, sort: SortKey
     ) -> None:
-        stayed = {field.id for field in fields.all(shelf).fields}
+        stayed = {field.id for field in fields.all(mixed_fields).fields}
         seen: list[RecipientField] = []
         query = FieldQuery(sort=sort, limit=2)
         for turn in range(len(stayed)):
-            page = fields.select(shelf, query)
+            page = fields.select(mixed_fields, query)
             seen += page.fields
             if page.next is None:
                 break
-            fields.add(shelf, a_definition(f"a{turn}", name=f"{turn}"))
-            gone = page.fields[-1]
-            fields.delete(shelf, gone.id, permit)
-            stayed.discard(gone.id)
+            fields.add(mixed_fields, a_definition(f"a{turn}", name=f"{turn}"))
+            deleted = page.fields[-1]
+            fields.delete(mixed_fields, deleted.id, permit)
+            stayed.discard(deleted.id)
             query = evolve(query, after=page.next)
         ids = [field.id for field in seen]
         assert len(set(ids)) == len(ids)
         assert stayed <= set(ids)
 
     def test_another_organizations_fields_are_never_selected(
-        self, fields: FieldRepository, shelf: OrganizationId, theirs: OrganizationId
+        self, fields: FieldRepository, mixed_fields: OrganizationId, theirs: OrganizationId
     ) -> None:
         fields.add(theirs, a_definition("city"))
-        for whose in (shelf, theirs):
+        for whose in (mixed_fields, theirs):
             page = fields.select(whose, FieldQuery(keys=frozenset({FieldKey("city")})))
             assert [field.organization_id for field in page.fields] == [whose]
             assert page.total == 1
 
-    @pytest.mark.parametrize("never_given", NEVER_GIVEN)
-    def test_an_organization_that_was_never_made_has_no_pages(
+    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    def test_an_unknown_organization_has_no_pages(
         self, fields: FieldRepository, never_given: int
     ) -> None:
         with pytest.raises(OrganizationNotFound):
             fields.select(OrganizationId(never_given), FieldQuery())
 
     @pytest.mark.parametrize("filters", OF_NO_FIELD.values(), ids=OF_NO_FIELD)
-    def test_what_no_field_can_have_finds_nothing(
-        self, fields: FieldRepository, shelf: OrganizationId, filters: dict[str, Any]
+    def test_a_filter_that_no_field_can_match_finds_nothing(
+        self, fields: FieldRepository, mixed_fields: OrganizationId, filters: dict[str, Any]
     ) -> None:
-        page = fields.select(shelf, FieldQuery(**filters, limit=2))
+        page = fields.select(mixed_fields, FieldQuery(**filters, limit=2))
         assert (page.fields, page.total, page.next) == ((), 0, None)
 
     @pytest.mark.parametrize("limit", [10, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70])
-    def test_a_limit_beyond_the_catalog_is_none(
-        self, fields: FieldRepository, shelf: OrganizationId, limit: int
+    def test_a_limit_larger_than_the_catalog_has_no_effect(
+        self, fields: FieldRepository, mixed_fields: OrganizationId, limit: int
     ) -> None:
-        assert fields.select(shelf, FieldQuery(limit=limit)) == fields.select(shelf, FieldQuery())
+        assert fields.select(mixed_fields, FieldQuery(limit=limit)) == fields.select(
+            mixed_fields, FieldQuery()
+        )
 
     @pytest.mark.parametrize("descending", [False, True])
     @pytest.mark.parametrize("sort", SortKey)
-    def test_a_page_begins_at_any_place_in_the_order(
-        self, fields: FieldRepository, shelf: OrganizationId, sort: SortKey, *, descending: bool
+    def test_a_page_begins_after_any_position(
+        self,
+        fields: FieldRepository,
+        mixed_fields: OrganizationId,
+        sort: SortKey,
+        *,
+        descending: bool,
     ) -> None:
-        catalog = fields.all(shelf)
+        catalog = fields.all(mixed_fields)
         for value, number in product(ENDS[sort], (-MAX_SAFE_INTEGER, 0, 3, MAX_SAFE_INTEGER)):
             after = Position(value, FieldId(number))
             query = FieldQuery(sort=sort, descending=descending, after=after, limit=2)
-            assert fields.select(shelf, query) == query.select(catalog)
+            assert fields.select(mixed_fields, query) == query.select(catalog)

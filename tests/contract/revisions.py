@@ -1,4 +1,4 @@
-"""When a catalog's revision moves."""
+"""Cases for the revision of a catalog."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CHANGES: dict[str, Call] = {
     "update": lambda fields, ours: fields.update(ours, CITY, renaming("Town")),
     "delete": lambda fields, ours: fields.delete(ours, CITY, permit),
 }
-"""What changes a catalog that has the field `city`."""
+"""Calls that change a catalog with the field `city`."""
 
 NO_CHANGES: dict[str, Call] = {
     "reading all": lambda fields, ours: fields.all(ours),
@@ -62,19 +62,19 @@ NO_CHANGES: dict[str, Call] = {
     "a reached limit": lambda fields, ours: fields.add(ours, a_definition("town"), limit=1),
     "an update of nothing": lambda fields, ours: fields.update(ours, CITY, unchanged),
     "the same name again": lambda fields, ours: fields.update(ours, CITY, renaming("City")),
-    "a refused update": lambda fields, ours: fields.update(ours, CITY, _forbid),
+    "a rejected update": lambda fields, ours: fields.update(ours, CITY, _forbid),
     "an update of no field": lambda fields, ours: fields.update(ours, FieldKey("no"), unchanged),
-    "a refused delete": lambda fields, ours: fields.delete(ours, CITY, _forbid),
+    "a rejected delete": lambda fields, ours: fields.delete(ours, CITY, _forbid),
     "a delete of no field": lambda fields, ours: fields.delete(ours, FieldKey("no"), permit),
 }
-"""What leaves a catalog that has the field `city` as it is."""
+"""Calls that do not change a catalog with the field `city`."""
 
 
 class RevisionCases:
-    """The revision moves with its catalog: always, and only then."""
+    """Cases for the revision, which moves if and only if the catalog changes."""
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-    def test_every_change_moves_the_revision_of_its_organization_alone(
+    def test_every_change_moves_only_the_revision_of_its_organization(
         self,
         fields: FieldRepository,
         ours: OrganizationId,
@@ -89,7 +89,7 @@ class RevisionCases:
         assert fields.all(theirs) == their_catalog
 
     @pytest.mark.parametrize("call", NO_CHANGES.values(), ids=NO_CHANGES)
-    def test_what_changes_nothing_leaves_the_revision(
+    def test_a_call_without_effect_keeps_the_revision(
         self,
         fields: FieldRepository,
         ours: OrganizationId,
@@ -101,7 +101,9 @@ class RevisionCases:
             call(fields, ours)
         assert fields.all(ours) == before
 
-    def test_a_revision_never_returns(self, fields: FieldRepository, ours: OrganizationId) -> None:
+    def test_a_revision_is_never_reused(
+        self, fields: FieldRepository, ours: OrganizationId
+    ) -> None:
         revisions = [fields.all(ours).revision]
         for channel in (API, sync_channel(LARGEST_INTEGRATION_ID)):
             field = fields.add(ours, a_definition(by=channel))
@@ -113,10 +115,10 @@ class RevisionCases:
         assert revisions == sorted(set(revisions))
 
     @pytest.mark.parametrize("born", INSTANTS)
-    def test_a_revision_moves_forward_whatever_the_time(
+    def test_a_revision_moves_forward_if_the_clock_is_behind(
         self, fields: FieldRepository, organizations: OrganizationRepository, born: datetime
     ) -> None:
-        """An organization that is younger than the storage's clock says changes nonetheless."""
+        """The organization was created after the current time of the storage's clock."""
         ours = organizations.add("ACME", born).id
         revisions = [fields.all(ours).revision]
         for change in (lambda *_: fields.add(ours, a_definition()), *CHANGES.values()):
@@ -126,7 +128,7 @@ class RevisionCases:
 
 
 class FoundRevisionCases:
-    """A look-up of an API key finds the current revision."""
+    """Cases for the revision that a look-up of an API key returns."""
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
     def test_a_key_is_found_with_the_revision_of_its_organizations_catalog(

@@ -1,4 +1,4 @@
-"""What is stored comes back as it was, in value and in type."""
+"""Cases for stored values, which are read with the same value and type."""
 
 from __future__ import annotations
 
@@ -37,70 +37,70 @@ from .examples import (
 
 
 class RoundTripCases:
-    """Every member of a field, with the values that storages are known to spoil."""
+    """Cases for every member of a field, with values that storages often change."""
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
-    def test_field_names_come_back(
+    def test_field_names_are_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, name: str
     ) -> None:
         assert_comes_back(fields, ours, a_definition(name=name))
 
     @pytest.mark.parametrize("key", ["a", "a1_2_b", "k" * 63])
-    def test_field_keys_come_back(
+    def test_field_keys_are_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, key: str
     ) -> None:
         assert_comes_back(fields, ours, a_definition(key))
 
     @pytest.mark.parametrize("data_type", DataType)
-    def test_every_data_type_comes_back(
+    def test_every_data_type_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, data_type: DataType
     ) -> None:
         assert_comes_back(fields, ours, a_definition(data_type=data_type))
 
-    def test_a_field_that_is_not_insertable_comes_back_so(
+    def test_insertable_is_stored_unchanged_if_false(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         assert_comes_back(fields, ours, a_definition(insertable=False))
 
     @pytest.mark.parametrize("allowed", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
-    def test_allowed_values_come_back_in_order_and_type(
+    def test_allowed_values_keep_their_order_and_types(
         self, fields: FieldRepository, ours: OrganizationId, allowed: AllowedValues
     ) -> None:
         definition = a_definition(data_type=allowed.data_type, allowed_values=allowed)
         assert_comes_back(fields, ours, definition)
 
     @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
-    def test_esp_output_comes_back_verbatim(
+    def test_esp_output_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, snippet: str
     ) -> None:
         definition = a_definition(custom_insertion_code=snippet, custom_value_expression=snippet)
         assert_comes_back(fields, ours, definition)
 
-    def test_the_longest_insertion_code_comes_back(
+    def test_the_longest_insertion_code_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         assert_comes_back(fields, ours, a_definition(custom_insertion_code="😀" * 10_000))
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_channel(LARGEST_INTEGRATION_ID)])
-    def test_every_origin_comes_back(
+    def test_every_origin_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, channel: Channel
     ) -> None:
         assert_comes_back(fields, ours, a_definition(by=channel))
 
     @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
-    def test_esp_field_names_come_back_verbatim(
+    def test_esp_field_names_are_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, snippet: str
     ) -> None:
         channel = sync_channel(LARGEST_INTEGRATION_ID)
         assert_comes_back(fields, ours, a_definition(by=channel, esp_field_name=snippet[:255]))
 
     @pytest.mark.parametrize("created_at", INSTANTS)
-    def test_times_of_fields_come_back_to_the_millisecond(
+    def test_times_of_fields_are_stored_to_the_millisecond(
         self, fields: FieldRepository, ours: OrganizationId, created_at: datetime
     ) -> None:
         assert_comes_back(fields, ours, evolve(a_definition(), created_at=created_at))
 
-    def test_a_catalog_is_published_in_the_order_of_its_ids(
+    def test_a_published_catalog_is_ordered_by_id(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         assert_published(fields.publish(ours), fields.all(ours))
@@ -110,7 +110,7 @@ class RoundTripCases:
         fields.delete(ours, FieldKey("apple"), permit)
         assert_published(fields.publish(ours), fields.all(ours))
 
-    def test_every_changeable_member_comes_back_changed_and_changed_back(
+    def test_every_member_can_be_changed_and_changed_back(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         cleared = {
@@ -139,7 +139,7 @@ class RoundTripCases:
 def assert_comes_back(
     fields: FieldRepository, organization_id: OrganizationId, definition: FieldDefinition
 ) -> None:
-    """The added field is what the definition says, and is read so by id, by key and in the list."""
+    """Assert that the added field equals its definition, read by id, by key and in the list."""
     added = fields.add(organization_id, definition)
     expected = exact(definition.with_id(added.id, organization_id))
     assert exact(added) == expected

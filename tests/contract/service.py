@@ -1,4 +1,4 @@
-"""The suite that whatever offers the use cases passes: in-process, or a client of a service."""
+"""The tests for every implementation of RecipientFields: the service itself, and its clients."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from recipient_fields.domain import (
 )
 
 from .concurrency import race
-from .examples import ALLOWED_VALUES, LINES, NEVER_GIVEN, NOW, SNIPPETS, a_definition
+from .examples import ALLOWED_VALUES, LINES, NEVER_ASSIGNED, NOW, SNIPPETS, a_definition
 from .queries import FILTERS, TEXTS
 
 SYNC = sync_channel(IntegrationId(7))
@@ -72,22 +72,24 @@ OF_AN_ORGANIZATION: dict[str, Call] = {
         whose, _CITY, a_replacement()
     ),
 }
-"""What an organization must exist for."""
+"""Calls that require an organization."""
 
 OF_A_FIELD: dict[str, Change] = {
-    "update": lambda service, whose, which, given: service.update_field(
-        whose, which, FieldChanges(name="Town"), given
+    "update": lambda service, whose, which, precondition: service.update_field(
+        whose, which, FieldChanges(name="Town"), precondition
     ),
-    "delete": lambda service, whose, which, given: service.delete_field(whose, which, given),
+    "delete": lambda service, whose, which, precondition: service.delete_field(
+        whose, which, precondition
+    ),
 }
-"""What a field must exist for, and be of this channel, and in the expected version."""
+"""Calls that require a field of this channel in the expected version."""
 
 READS_OF_CITY: dict[str, Call] = {
     "get": lambda service, whose: service.get_field(whose, _CITY),
     "list": lambda service, whose: service.list_fields(whose).fields[0],
     "find": lambda service, whose: service.find_fields(whose, FieldQuery(limit=1)).fields[0],
 }
-"""What gives the field to whoever wants to change it."""
+"""Calls that return the field `city`."""
 
 CHANGES: dict[str, dict[str, Any]] = {
     "name": {"name": "Town"},
@@ -113,58 +115,58 @@ WRONG_VALUES: dict[str, WrongValues] = {
     "too many": (DataType.NUMBER, list(range(1_001)), [("too_many_items", ())]),
     "of a boolean": (DataType.BOOLEAN, ["x"], [("not_applicable", ())]),
 }
-"""Allowed values that a field of that type can't have, and how they are judged."""
+"""Allowed values that are invalid for a data type, and the rule and path of each violation."""
 
 
 def a_draft(key: str = "city", **members: Any) -> FieldDraft:
-    """What a field of that key is made of."""
+    """Return a draft of a field with this key; `members` are those of FieldDraft."""
     return FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
 
 
 def a_replacement(**members: Any) -> FieldReplacement:
-    """What a field shall be."""
+    """Return a replacement; `members` are those of FieldReplacement."""
     return FieldReplacement(**{"name": "City", "data_type": "text", **members})
 
 
 def only(*versions: str) -> Precondition:
-    """That the field is in one of these versions."""
+    """Return the precondition that the field has one of these versions."""
     return Precondition(match=frozenset(versions))
 
 
-def judgements(invalid: InvalidField) -> list[tuple[str, tuple[object, ...]]]:
-    """The rules that are broken, and where."""
+def violations(invalid: InvalidField) -> list[tuple[str, tuple[object, ...]]]:
+    """Return the rule and the path of each violation."""
     return [(violation.rule.value, violation.path) for violation in invalid.violations]
 
 
 class RecipientFieldsContract:
-    """What RecipientFields promises to whoever uses it through the API's channel."""
+    """Tests of RecipientFields through the API channel."""
 
     limit: ClassVar[int] = 12
-    """How many API-managed fields an organization may have in these cases."""
+    """Maximum number of API-managed fields per organization in these cases."""
 
     @pytest.fixture
     def storage(self) -> Iterator[Storage]:
-        """The storage that the use cases stand on; other cases may have left rows in it."""
+        """Return the storage that the service uses. It may contain rows of other cases."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `storage`")
 
     @pytest.fixture
     def service(self, storage: Storage) -> Iterator[RecipientFields]:
-        """The use cases over that storage, through the API, with `limit` fields at most."""
+        """Return the service to test, over that storage, with `limit` fields at most."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `service`")
 
     @pytest.fixture
     def ours(self, storage: Storage) -> OrganizationId:
-        """A new organization."""
+        """Return a new organization."""
         return storage.organizations.add("Ours", NOW).id
 
     @pytest.fixture
     def theirs(self, storage: Storage) -> OrganizationId:
-        """Another new organization."""
+        """Return another new organization."""
         return storage.organizations.add("Theirs", NOW).id
 
     @pytest.fixture
     def city(self, service: RecipientFields, ours: OrganizationId) -> RecipientField:
-        """A field that has a value for everything."""
+        """Return a field with a value for every member."""
         return service.create_field(
             ours,
             a_draft(
@@ -174,7 +176,7 @@ class RecipientFieldsContract:
             ),
         )
 
-    # Identifying
+    # Identifiers
 
     @pytest.mark.parametrize("call", OF_AN_ORGANIZATION.values(), ids=OF_AN_ORGANIZATION)
     def test_an_organization_in_place_of_its_id_is_a_type_error(
@@ -194,44 +196,44 @@ class RecipientFieldsContract:
             change(service, ours, city, UNCONDITIONAL)
         assert service.list_fields(ours).fields == (city,)
 
-    # Creating and reading
+    # Creation and reads
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
-    def test_a_field_is_read_as_it_was_made(
+    def test_a_created_field_is_read_unchanged(
         self, service: RecipientFields, ours: OrganizationId, name: str
     ) -> None:
-        made = service.create_field(ours, a_draft(name=name, insertable=False))
-        assert (made.name, made.key, made.insertable) == (FieldName(name), "city", False)
-        assert (made.organization_id, made.origin) == (ours, API.origin())
-        assert made.created_at == made.updated_at
-        self._assert_read(service, made)
+        field = service.create_field(ours, a_draft(name=name, insertable=False))
+        assert (field.name, field.key, field.insertable) == (FieldName(name), "city", False)
+        assert (field.organization_id, field.origin) == (ours, API.origin())
+        assert field.created_at == field.updated_at
+        self._assert_read(service, field)
 
     @pytest.mark.parametrize("text", SNIPPETS.values(), ids=SNIPPETS)
-    def test_snippets_are_kept_verbatim(
+    def test_snippets_are_stored_unchanged(
         self, service: RecipientFields, ours: OrganizationId, text: str
     ) -> None:
         draft = a_draft(custom_insertion_code=text, custom_value_expression=text)
-        made = service.create_field(ours, draft)
-        assert (made.custom_insertion_code, made.custom_value_expression) == (text, text)
-        self._assert_read(service, made)
+        field = service.create_field(ours, draft)
+        assert (field.custom_insertion_code, field.custom_value_expression) == (text, text)
+        self._assert_read(service, field)
 
     @pytest.mark.parametrize("values", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
     def test_allowed_values_keep_their_order_and_types(
         self, service: RecipientFields, ours: OrganizationId, values: AllowedValues
     ) -> None:
         draft = a_draft(data_type=values.data_type, allowed_values=values)
-        made = service.create_field(ours, draft)
-        assert made.allowed_values == values
-        assert [type(v) for v in made.allowed_values.values] == [type(v) for v in values.values]
-        self._assert_read(service, made)
+        field = service.create_field(ours, draft)
+        assert field.allowed_values == values
+        assert [type(v) for v in field.allowed_values.values] == [type(v) for v in values.values]
+        self._assert_read(service, field)
 
-    def _assert_read(self, service: RecipientFields, made: RecipientField) -> None:
-        ours = made.organization_id
-        assert service.get_field(ours, made.id) == made
-        assert service.get_field(ours, made.key) == made
-        assert service.list_fields(ours).fields == (made,)
-        assert service.find_fields(ours, FieldQuery(limit=1)).fields == (made,)
-        assert service.get_field(ours, made.id).version_tag == made.version_tag
+    def _assert_read(self, service: RecipientFields, field: RecipientField) -> None:
+        ours = field.organization_id
+        assert service.get_field(ours, field.id) == field
+        assert service.get_field(ours, field.key) == field
+        assert service.list_fields(ours).fields == (field,)
+        assert service.find_fields(ours, FieldQuery(limit=1)).fields == (field,)
+        assert service.get_field(ours, field.id).version_tag == field.version_tag
 
     @OTHERS
     def test_fields_of_every_origin_are_read(
@@ -243,14 +245,14 @@ class RecipientFieldsContract:
         assert service.get_field(ours, added.key) == read
         assert read.version_tag == added.version_tag
 
-    def test_the_name_gives_a_field_its_key(
+    def test_the_key_of_a_field_is_derived_from_its_name(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         draft = FieldDraft(name="Größe (cm)", data_type=DataType.NUMBER)
         assert service.create_field(ours, draft).key == "grosse_cm"
 
     @pytest.mark.parametrize("holder", [API, ADMINISTRATOR, SYNC], ids=lambda holder: holder.phrase)
-    def test_a_taken_key_tells_who_has_it(
+    def test_key_taken_has_the_field_with_that_key(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId, holder: Channel
     ) -> None:
         existing = storage.fields.add(ours, a_definition(by=holder))
@@ -261,7 +263,7 @@ class RecipientFieldsContract:
         assert isinstance(taken.value.key, FieldKey)
         assert service.list_fields(ours) == before
 
-    def test_a_reached_limit_tells_the_limit(
+    def test_field_limit_reached_has_the_limit(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId
     ) -> None:
         storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR))
@@ -273,26 +275,26 @@ class RecipientFieldsContract:
         with pytest.raises(FieldLimitReached):
             service.replace_or_create_field(ours, _CITY, a_replacement())
 
-    def test_a_draft_with_values_of_another_type_is_refused(
+    def test_a_draft_with_values_of_another_type_is_rejected(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         values = AllowedValues(DataType.DATE, ["2026-11-20"])
         with pytest.raises(InvalidField) as invalid:
             service.create_field(ours, a_draft(allowed_values=values))
-        assert judgements(invalid.value) == [("type", ("allowed_values",))]
+        assert violations(invalid.value) == [("type", ("allowed_values",))]
 
-    def test_a_draft_with_an_esp_name_is_refused(
+    def test_a_draft_with_an_esp_name_is_rejected(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         with pytest.raises(InvalidField) as invalid:
             service.create_field(ours, a_draft(esp_field_name="CITY"))
-        assert judgements(invalid.value) == [("not_applicable", ("esp_field_name",))]
+        assert violations(invalid.value) == [("not_applicable", ("esp_field_name",))]
         assert service.list_fields(ours).fields == ()
 
-    # Changing
+    # Changes
 
     @pytest.mark.parametrize("members", CHANGES.values(), ids=CHANGES)
-    def test_a_change_leaves_what_it_does_not_name(
+    def test_a_change_keeps_the_members_that_it_does_not_name(
         self,
         service: RecipientFields,
         ours: OrganizationId,
@@ -313,7 +315,7 @@ class RecipientFieldsContract:
         assert service.get_field(ours, city.id) == changed
         assert service.list_fields(ours).revision > before.revision
 
-    def test_a_change_of_nothing_changes_nothing(
+    def test_an_empty_change_changes_nothing(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
         before = service.list_fields(ours)
@@ -326,23 +328,23 @@ class RecipientFieldsContract:
         assert service.list_fields(ours) == before
 
     @pytest.mark.parametrize("wrong", WRONG_VALUES.values(), ids=WRONG_VALUES)
-    def test_values_that_a_field_can_not_have_are_told(
+    def test_invalid_allowed_values_are_reported(
         self, service: RecipientFields, ours: OrganizationId, wrong: WrongValues
     ) -> None:
         data_type, values, expected = wrong
         service.create_field(ours, a_draft(data_type=data_type))
         before = service.list_fields(ours)
-        told = {(rule, ("allowed_values", *path)) for rule, path in expected}
+        expected_violations = {(rule, ("allowed_values", *path)) for rule, path in expected}
         with pytest.raises(InvalidField) as invalid:
             service.update_field(ours, _CITY, FieldChanges(allowed_values=values))
-        assert set(judgements(invalid.value)) == told
+        assert set(violations(invalid.value)) == expected_violations
         replacement = a_replacement(data_type=data_type.value, allowed_values=values)
         with pytest.raises(InvalidField) as invalid:
             service.replace_or_create_field(ours, _CITY, replacement)
-        assert set(judgements(invalid.value)) == told
+        assert set(violations(invalid.value)) == expected_violations
         assert service.list_fields(ours) == before
 
-    def test_stated_members_must_be_as_stored(
+    def test_read_only_members_must_equal_the_stored_ones(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
         stated = {
@@ -359,7 +361,7 @@ class RecipientFieldsContract:
         wrong = {"id": float(city.id), "key": "town", "data_type": "number", "source": "manual"}
         with pytest.raises(InvalidField) as invalid:
             service.update_field(ours, city.id, FieldChanges(name="Town", read_only_members=wrong))
-        assert sorted(judgements(invalid.value)) == [
+        assert sorted(violations(invalid.value)) == [
             ("immutable", ("data_type",)),
             ("immutable", ("key",)),
             ("read_only", ("id",)),
@@ -367,12 +369,12 @@ class RecipientFieldsContract:
         ]
         with pytest.raises(InvalidField) as invalid:
             service.update_field(ours, city.id, FieldChanges(read_only_members={"name": "Town"}))
-        assert judgements(invalid.value) == [("read_only", ("name",))]
+        assert violations(invalid.value) == [("read_only", ("name",))]
         assert service.get_field(ours, city.id) == city
 
     @OTHERS
     @pytest.mark.parametrize("operation", [Operation.UPDATE, Operation.DELETE])
-    def test_fields_of_another_channel_are_refused_with_the_rules_own_sentence(
+    def test_changing_a_field_of_another_channel_is_forbidden_with_the_reason(
         self,
         service: RecipientFields,
         storage: Storage,
@@ -394,7 +396,7 @@ class RecipientFieldsContract:
 
     @pytest.mark.parametrize("call", OF_A_FIELD.values(), ids=OF_A_FIELD)
     @pytest.mark.parametrize("read", READS_OF_CITY.values(), ids=READS_OF_CITY)
-    def test_a_field_that_was_read_names_the_version_it_was_in(
+    def test_a_field_has_the_tag_of_its_version(
         self,
         service: RecipientFields,
         ours: OrganizationId,
@@ -421,7 +423,7 @@ class RecipientFieldsContract:
             Precondition(match=ANY_VERSION, none_match=frozenset({"1-0", "2-0"})),
         ],
     )
-    def test_a_change_goes_ahead_where_the_version_is_as_expected(
+    def test_a_change_succeeds_if_the_version_matches(
         self,
         service: RecipientFields,
         ours: OrganizationId,
@@ -434,7 +436,7 @@ class RecipientFieldsContract:
         assert service.list_fields(ours).revision > before.revision
 
     @pytest.mark.parametrize("call", OF_A_FIELD.values(), ids=OF_A_FIELD)
-    def test_a_change_can_exclude_the_versions_that_are_known(
+    def test_a_change_can_exclude_versions(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField, call: Change
     ) -> None:
         known = frozenset({city.version_tag, "1-0"})
@@ -443,26 +445,26 @@ class RecipientFieldsContract:
                 call(service, ours, city.id, precondition)
             assert conflict.value.current == city.version_tag
 
-    # Replacing or creating
+    # Replacement or creation
 
     def test_a_free_key_becomes_a_field_and_a_taken_one_is_replaced(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         replacement = a_replacement(allowed_values=["a"], custom_insertion_code="c")
-        made, created = service.replace_or_create_field(
+        field, created = service.replace_or_create_field(
             ours, _CITY, replacement, Precondition(none_match=ANY_VERSION)
         )
         assert created
-        assert (made.key, made.custom_insertion_code) == ("city", "c")
+        assert (field.key, field.custom_insertion_code) == ("city", "c")
         again, created = service.replace_or_create_field(
-            ours, _CITY, a_replacement(name="Town"), only(made.version_tag)
+            ours, _CITY, a_replacement(name="Town"), only(field.version_tag)
         )
         assert not created
-        assert (again.id, again.name, again.allowed_values) == (made.id, "Town", None)
+        assert (again.id, again.name, again.allowed_values) == (field.id, "Town", None)
         assert again.custom_insertion_code is None
         assert service.list_fields(ours).fields == (again,)
 
-    def test_only_a_free_key_can_be_created_and_only_a_field_matched(
+    def test_preconditions_distinguish_creation_from_replacement(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
         with pytest.raises(VersionConflict) as conflict:
@@ -485,7 +487,7 @@ class RecipientFieldsContract:
             ({"data_type": "number", "allowed_values": ["a"]}, "type", "immutable"),
         ],
     )
-    def test_a_wrong_data_type_is_judged_by_what_is_stored(
+    def test_another_data_type_is_compared_with_the_stored_one(
         self,
         service: RecipientFields,
         ours: OrganizationId,
@@ -500,9 +502,9 @@ class RecipientFieldsContract:
             assert rule in {violation.rule.value for violation in invalid.value.violations}
         assert service.list_fields(ours).fields == (city,)
 
-    # Deleting
+    # Deletion
 
-    def test_a_deleted_field_is_gone_and_its_key_is_free(
+    def test_a_deleted_field_is_not_found_and_its_key_is_free(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
         before = service.list_fields(ours)
@@ -513,18 +515,16 @@ class RecipientFieldsContract:
             self._assert_not_found(service, ours, which)
         assert service.create_field(ours, a_draft()).id > city.id
 
-    # Listing
+    # Lists
 
-    def test_fields_come_by_ascending_id(
-        self, service: RecipientFields, ours: OrganizationId
-    ) -> None:
-        made = tuple(service.create_field(ours, a_draft(key)) for key in ("zip", "city", "age"))
+    def test_fields_are_ordered_by_id(self, service: RecipientFields, ours: OrganizationId) -> None:
+        field = tuple(service.create_field(ours, a_draft(key)) for key in ("zip", "city", "age"))
         catalog = service.list_fields(ours)
-        assert catalog.fields == made
+        assert catalog.fields == field
         assert catalog.organization_id == ours
         assert service.find_fields(ours, FieldQuery()).version_tag == catalog.version_tag
 
-    def test_an_empty_catalog_has_a_revision_too(
+    def test_an_empty_catalog_has_a_revision(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         catalog = service.list_fields(ours)
@@ -533,14 +533,14 @@ class RecipientFieldsContract:
         assert service.create_field(ours, a_draft()) in service.list_fields(ours).fields
         assert service.list_fields(ours).revision > catalog.revision
 
-    def test_a_published_catalog_is_that_of_the_list(
-        self, service: RecipientFields, shelf: OrganizationId
+    def test_a_published_catalog_equals_the_list(
+        self, service: RecipientFields, mixed_fields: OrganizationId
     ) -> None:
-        assert service.publish_fields(shelf) == published(service.list_fields(shelf))
+        assert service.publish_fields(mixed_fields) == published(service.list_fields(mixed_fields))
 
     @pytest.fixture
-    def shelf(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
-        """An organization with fields of every kind, some with equal names."""
+    def mixed_fields(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
+        """Return an organization with fields of every kind, some with equal names."""
         for definition in (
             a_definition("city", name="b"),
             a_definition("zip", name="a", data_type=DataType.NUMBER, insertable=False),
@@ -557,14 +557,14 @@ class RecipientFieldsContract:
     def test_filters(
         self,
         service: RecipientFields,
-        shelf: OrganizationId,
+        mixed_fields: OrganizationId,
         members: dict[str, Any],
     ) -> None:
-        self._assert_found(service, shelf, FieldQuery(**members))
+        self._assert_found(service, mixed_fields, FieldQuery(**members))
 
     @pytest.mark.parametrize("text", TEXTS)
-    def test_texts(self, service: RecipientFields, shelf: OrganizationId, text: str) -> None:
-        page = service.find_fields(shelf, FieldQuery(text=text))
+    def test_texts(self, service: RecipientFields, mixed_fields: OrganizationId, text: str) -> None:
+        page = service.find_fields(mixed_fields, FieldQuery(text=text))
         assert {str(field.key) for field in page.fields} == TEXTS[text]
         assert page.total == len(page.fields)
 
@@ -584,21 +584,21 @@ class RecipientFieldsContract:
         ],
         ids=lambda members: ",".join(members),
     )
-    def test_unusual_queries_are_answered_too(
+    def test_unusual_queries_have_results(
         self,
         service: RecipientFields,
-        shelf: OrganizationId,
+        mixed_fields: OrganizationId,
         members: dict[str, Any],
     ) -> None:
-        self._assert_found(service, shelf, FieldQuery(**members))
+        self._assert_found(service, mixed_fields, FieldQuery(**members))
 
     @pytest.mark.parametrize(
         ("sort", "descending", "limit"), [*product(SortKey, [False, True], [1, 3, 7])]
     )
-    def test_pages_follow_each_other(
+    def test_consecutive_pages_contain_every_field_once(
         self,
         service: RecipientFields,
-        shelf: OrganizationId,
+        mixed_fields: OrganizationId,
         sort: SortKey,
         limit: int,
         *,
@@ -607,20 +607,22 @@ class RecipientFieldsContract:
         query = FieldQuery(sort=sort, descending=descending, limit=limit)
         found: list[RecipientField] = []
         while True:
-            page = self._assert_found(service, shelf, query)
+            page = self._assert_found(service, mixed_fields, query)
             found += page.fields
             if page.next is None:
                 break
             query = evolve(query, after=page.next)
-        whole = service.find_fields(shelf, FieldQuery(sort=sort, descending=descending))
+        whole = service.find_fields(mixed_fields, FieldQuery(sort=sort, descending=descending))
         assert tuple(found) == whole.fields
         assert len(found) == 7
 
-    def test_a_page_begins_behind_any_position(
-        self, service: RecipientFields, shelf: OrganizationId
+    def test_a_page_can_begin_after_any_position(
+        self, service: RecipientFields, mixed_fields: OrganizationId
     ) -> None:
         after = Position("b", FieldId(1))
-        self._assert_found(service, shelf, FieldQuery(sort=SortKey.NAME, limit=2, after=after))
+        self._assert_found(
+            service, mixed_fields, FieldQuery(sort=SortKey.NAME, limit=2, after=after)
+        )
 
     def _assert_found(
         self, service: RecipientFields, ours: OrganizationId, query: FieldQuery
@@ -632,25 +634,25 @@ class RecipientFieldsContract:
     # Absence and isolation
 
     @pytest.mark.parametrize("call", OF_AN_ORGANIZATION.values(), ids=OF_AN_ORGANIZATION)
-    def test_without_an_organization_there_is_nothing(
+    def test_every_call_requires_an_organization(
         self, service: RecipientFields, ours: OrganizationId, call: Call
     ) -> None:
         with pytest.raises(OrganizationNotFound):
             call(service, OrganizationId(ours + 1_000))
 
-    def test_without_an_organization_there_is_no_field(
+    def test_an_unknown_organization_has_no_field(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
         for which in (city.id, city.key):
             self._assert_not_found(service, OrganizationId(ours + 1_000), which)
 
-    @pytest.mark.parametrize("never_given", NEVER_GIVEN)
-    def test_ids_that_are_never_given_are_not_found(
+    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    def test_ids_that_are_never_assigned_are_not_found(
         self, service: RecipientFields, ours: OrganizationId, never_given: int
     ) -> None:
         self._assert_not_found(service, ours, FieldId(never_given))
 
-    def test_organizations_share_keys_and_nothing_else(
+    def test_organizations_can_use_the_same_keys_and_share_nothing_else(
         self, service: RecipientFields, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
         our_city = service.create_field(ours, a_draft(name="Ours"))
@@ -672,17 +674,17 @@ class RecipientFieldsContract:
             with pytest.raises(FieldNotFound):
                 call(service, whose, which, only("1-0"))
 
-    # At once
+    # Concurrency
 
-    def test_of_many_creating_one_key_exactly_one_succeeds(
+    def test_of_concurrent_creations_of_one_key_exactly_one_succeeds(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         outcomes = race(*[lambda: service.create_field(ours, a_draft()) for _ in range(8)])
-        (made,) = service.list_fields(ours).fields
+        (field,) = service.list_fields(ours).fields
         assert _kinds(outcomes) == {RecipientField: 1, KeyTaken: 7}
-        assert made in outcomes
+        assert field in outcomes
 
-    def test_of_many_changing_one_version_exactly_one_succeeds(
+    def test_of_concurrent_changes_of_one_version_exactly_one_succeeds(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
         def renamed(n: int) -> Callable[[], object]:
@@ -693,7 +695,7 @@ class RecipientFieldsContract:
         assert _kinds(outcomes) == {RecipientField: 1, VersionConflict: 7}
         assert service.get_field(ours, _CITY) in outcomes
 
-    def test_of_many_creating_or_replacing_exactly_one_creates(
+    def test_of_concurrent_creations_or_replacements_exactly_one_creates(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         def put() -> tuple[RecipientField, bool]:

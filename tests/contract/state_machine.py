@@ -1,4 +1,4 @@
-"""Any sequence of calls, held against a model of plain dicts after every step."""
+"""A state machine that compares a storage with a model after every call."""
 
 from __future__ import annotations
 
@@ -60,21 +60,24 @@ from .strategies import OWN_INTEGRATION_IDS, changes, channels, definitions, ins
 OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
 """Opens a storage for the length of a block; it may hold rows of others."""
 
-# Few, so that fields and organizations come into each other's way.
+# Few keys, so that fields collide.
 _KEYS: Final = (FieldKey("city"), FieldKey("zip_code"), FieldKey("age"), FieldKey("email"))
 _SHARED_KEYS: Final = st.sampled_from(_KEYS)
 _CHANNELS: Final = (API, ADMINISTRATOR, sync_channel(OWN_INTEGRATION_IDS[0]))
 
 
 class Model:
-    """What the organizations of one run have, as plain dicts."""
+    """The expected content of the storage, in dicts."""
 
     def __init__(self) -> None:
         self.fields: dict[OrganizationId, dict[FieldId, RecipientField]] = {}
         self.api_keys: dict[ApiKeyId, ApiKey] = {}
 
     def field(self, organization_id: OrganizationId, reference: FieldReference) -> RecipientField:
-        """The field of that id or key; FieldNotFound."""
+        """Return the field with this id or key.
+
+        Raises: FieldNotFound if it does not exist.
+        """
         for field in self.fields.get(organization_id, {}).values():
             if reference in (field.id, field.key):
                 return field
@@ -87,25 +90,28 @@ class Model:
         limit: int | None,
         field_id: FieldId,
     ) -> RecipientField:
-        """Keep the field under the id that a storage has assigned.
+        """Store the field with the id that a storage has assigned.
 
-        Raises: OrganizationNotFound, KeyTaken, FieldLimitReached.
+        Raises: OrganizationNotFound, KeyTaken or FieldLimitReached, in this order.
         """
         self.require(organization_id)
-        shelf = self.fields[organization_id]
-        for holder in shelf.values():
+        fields = self.fields[organization_id]
+        for holder in fields.values():
             if holder.key == definition.key:
                 raise KeyTaken(holder.key, holder.id)
-        sources = [field.origin.source for field in shelf.values()]
+        sources = [field.origin.source for field in fields.values()]
         if limit is not None and sources.count(definition.origin.source) >= limit:
             raise FieldLimitReached(limit)
-        shelf[field_id] = definition.with_id(field_id, organization_id)
-        return shelf[field_id]
+        fields[field_id] = definition.with_id(field_id, organization_id)
+        return fields[field_id]
 
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange
     ) -> RecipientField:
-        """Keep what the change makes of the field; FieldNotFound."""
+        """Store the result of the change.
+
+        Raises: FieldNotFound if the field does not exist.
+        """
         changed = change(self.field(organization_id, reference))
         self.fields[organization_id][changed.id] = changed
         return changed
@@ -113,19 +119,28 @@ class Model:
     def delete(
         self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck
     ) -> None:
-        """Forget the field that passes the check; FieldNotFound."""
+        """Delete the field if the check permits it.
+
+        Raises: FieldNotFound if the field does not exist.
+        """
         field = self.field(organization_id, reference)
         check(field)
         del self.fields[organization_id][field.id]
 
     def add_key(self, grant: KeyGrant, key_id: ApiKeyId) -> ApiKey:
-        """Keep the key under the id that a storage has assigned. Raises: OrganizationNotFound."""
+        """Store the key with the id that a storage has assigned.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
         self.require(grant.organization_id)
         self.api_keys[key_id] = grant.with_id(key_id)
         return self.api_keys[key_id]
 
     def api_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
-        """Return the organization's key with this id. Raises: ApiKeyNotFound."""
+        """Return the organization's key with this id.
+
+        Raises: ApiKeyNotFound if the organization does not have it.
+        """
         key = self.api_keys.get(key_id)
         if key is None or key.organization_id != organization_id:
             raise ApiKeyNotFound
@@ -134,7 +149,10 @@ class Model:
     def update_key(
         self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange
     ) -> ApiKey:
-        """Keep the key that the change returns. Raises: ApiKeyNotFound."""
+        """Store the result of the change.
+
+        Raises: ApiKeyNotFound if the organization does not have the key.
+        """
         self.api_keys[key_id] = change(self.api_key(organization_id, key_id))
         return self.api_keys[key_id]
 
@@ -145,18 +163,18 @@ class Model:
         succession: KeySuccession,
         successor_id: ApiKeyId,
     ) -> tuple[ApiKey, ApiKey]:
-        """Keep the key, and its successor under the id that a storage has assigned.
+        """Store the key, and its successor with the id that a storage has assigned.
 
-        Raises: ApiKeyNotFound.
+        Raises: ApiKeyNotFound if the organization does not have the key.
         """
         self.api_keys[key_id], grant = succession(self.api_key(organization_id, key_id))
         self.api_keys[successor_id] = grant.with_id(successor_id)
         return self.api_keys[key_id], self.api_keys[successor_id]
 
     def delete_organization(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
-        """Forget the organization, its fields and its keys; return the keys.
+        """Delete the organization, its fields and its keys; return the keys.
 
-        Raises: OrganizationNotFound.
+        Raises: OrganizationNotFound if the organization does not exist.
         """
         self.require(organization_id)
         del self.fields[organization_id]
@@ -166,13 +184,16 @@ class Model:
         return keys
 
     def require(self, organization_id: OrganizationId) -> None:
-        """Raise OrganizationNotFound if the organization does not exist."""
+        """Require the organization.
+
+        Raises: OrganizationNotFound if it does not exist.
+        """
         if organization_id not in self.fields:
             raise OrganizationNotFound
 
 
 class StorageMachine(RuleBasedStateMachine):
-    """Drives a storage and the model with the same calls. See `machine_for`."""
+    """Makes the same calls to a storage and to the model. `machine_for` creates subclasses."""
 
     open_storage: ClassVar[OpenStorage]
 
@@ -194,7 +215,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     @initialize(target=organizations, number=st.integers(2, 4))
     def make_organizations(self, number: int) -> MultipleResults[OrganizationId]:
-        """Two to four organizations share the storage, and begin with a field of each origin."""
+        """Add two to four organizations with a field of each origin."""
         made = [self.storage.organizations.add("ACME", NOW).id for _ in range(number)]
         self.model.fields = {organization_id: {} for organization_id in made}
         for organization_id in made:
@@ -204,7 +225,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     @initialize(target=references)
     def know_no_field(self) -> FieldReference:
-        """Fields are referred to before there are any, too."""
+        """Define references, so that fields are looked up before any exists."""
         return FieldId(0)
 
     @rule(
@@ -216,7 +237,7 @@ class StorageMachine(RuleBasedStateMachine):
     def add_field(
         self, organization_id: OrganizationId, definition: FieldDefinition, limit: int | None
     ) -> MultipleResults[FieldReference]:
-        """Its id is greater than any before."""
+        """Add a field; its id is greater than all earlier ones."""
         added = attempt(lambda: self.storage.fields.add(organization_id, definition, limit=limit))
         field_id = added.id if isinstance(added, RecipientField) else FieldId(0)
         expected = attempt(lambda: self.model.add(organization_id, definition, limit, field_id))
@@ -231,14 +252,14 @@ class StorageMachine(RuleBasedStateMachine):
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> MultipleResults[FieldReference]:
-        """By id or key, its own or another's. What is found is referred to by its id, too."""
+        """Get a field of its own or another organization by id or key."""
         found = attempt(lambda: self.storage.fields.get(organization_id, reference))
         assert exact(found) == exact(attempt(lambda: self.model.field(organization_id, reference)))
         return multiple(found.id) if isinstance(found, RecipientField) else multiple()
 
     @rule(organization_id=organizations, query=queries(keyed=_SHARED_KEYS))
     def select_fields(self, organization_id: OrganizationId, query: FieldQuery) -> None:
-        """Page after page."""
+        """Select all pages of a query."""
         if organization_id not in self.model.fields:
             missing = attempt(lambda: self.storage.fields.select(organization_id, query))
             assert isinstance(missing, OrganizationNotFound)
@@ -265,7 +286,7 @@ class StorageMachine(RuleBasedStateMachine):
         channel: Channel | None,
         at: datetime,
     ) -> None:
-        """Through its own channel (None) or another, whether the values fit or not."""
+        """Update a field through its own channel (None) or another, with any values."""
 
         def change(field: RecipientField) -> RecipientField:
             return field.with_changes(changes, by=channel or channel_of(field), at=at)
@@ -282,7 +303,7 @@ class StorageMachine(RuleBasedStateMachine):
     def delete_field(
         self, organization_id: OrganizationId, reference: FieldReference, channel: Channel | None
     ) -> None:
-        """Through its own channel (None) or another."""
+        """Delete a field through its own channel (None) or another."""
 
         def check(field: RecipientField) -> None:
             field.require_deletable(by=channel or channel_of(field))
@@ -305,7 +326,7 @@ class StorageMachine(RuleBasedStateMachine):
         lifetime: timedelta | None,
         at: datetime,
     ) -> MultipleResults[ApiKeyId]:
-        """It is found by its digest from now on."""
+        """Add a key, which is found by its digest from now on."""
         grant = a_grant(organization_id, access=access, lifetime=lifetime, at=at)
         added = attempt(lambda: self.storage.api_keys.add(grant))
         key_id = added.id if isinstance(added, ApiKey) else ApiKeyId(0)
@@ -315,14 +336,14 @@ class StorageMachine(RuleBasedStateMachine):
 
     @rule(organization_id=organizations, key_id=key_ids)
     def get_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> None:
-        """Only the organization's own."""
+        """Get a key; only its own organization finds it."""
         found = attempt(lambda: self.storage.api_keys.get(organization_id, key_id))
         expected = attempt(lambda: self.model.api_key(organization_id, key_id))
         assert exact(found) == exact(expected)
 
     @rule(organization_id=organizations, key_id=key_ids, at=instants())
     def revoke_key(self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime) -> None:
-        """The first revocation counts."""
+        """Revoke a key; only the first revocation has an effect."""
 
         def change(key: ApiKey) -> ApiKey:
             return key.revoked(at)
@@ -341,7 +362,7 @@ class StorageMachine(RuleBasedStateMachine):
     def rotate_key(
         self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, grace: timedelta
     ) -> MultipleResults[ApiKeyId]:
-        """A key that is no longer active stays as it is."""
+        """Rotate a key; an inactive key does not change."""
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
@@ -357,7 +378,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     @rule(organization_id=organizations, key_id=key_ids, at=instants())
     def record_use(self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime) -> None:
-        """Only ever forward; of a key that the organization does not have, not at all."""
+        """Record a use, which only moves forward, and only for the organization's own keys."""
         self.storage.api_keys.record_use(organization_id, key_id, at)
         with suppress(ApiKeyNotFound):
             key = self.model.api_key(organization_id, key_id)
@@ -367,24 +388,24 @@ class StorageMachine(RuleBasedStateMachine):
     @precondition(lambda machine: len(machine.model.fields) > 1)
     @rule(organization_id=organizations)
     def delete_organization(self, organization_id: OrganizationId) -> None:
-        """One at least remains. The keys of the deleted one are unknown."""
-        shelf = self.model.fields.get(organization_id, {})
+        """Delete an organization, unless it is the last one. Its keys are no longer found."""
+        fields = self.model.fields.get(organization_id, {})
         deleted = attempt(lambda: self.storage.organizations.delete(organization_id, permit_any))
         keys = attempt(lambda: self.model.delete_organization(organization_id))
         if isinstance(keys, OrganizationNotFound):
             assert isinstance(deleted, OrganizationNotFound)
             return
         assert isinstance(keys, tuple)
-        contents = OrganizationContents(fields=len(shelf), api_keys=len(keys), integrations=0)
+        contents = OrganizationContents(fields=len(fields), api_keys=len(keys), integrations=0)
         assert exact(deleted) == exact(contents)
         assert [self.storage.api_keys.find(key.digest) for key in keys] == [None] * len(keys)
 
     @invariant()
     def every_catalog_is_as_the_model_says(self) -> None:
-        """Its fields are the model's, and its revision has moved exactly if they have changed."""
-        for organization_id, shelf in self.model.fields.items():
+        """Compare all fields; the revision has moved if and only if they have changed."""
+        for organization_id, fields in self.model.fields.items():
             catalog = self.storage.fields.all(organization_id)
-            assert catalog.fields == tuple(shelf.values())
+            assert catalog.fields == tuple(fields.values())
             before = self.catalogs.get(organization_id, catalog)
             if catalog.fields == before.fields:
                 assert catalog.revision == before.revision
@@ -395,7 +416,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_api_key_is_as_the_model_says(self) -> None:
-        """Listed by its organization, and found by its digest."""
+        """Compare all API keys, listed by organization and found by digest."""
         for organization_id in self.model.fields:
             keys = [
                 key
@@ -408,12 +429,12 @@ class StorageMachine(RuleBasedStateMachine):
 
 
 def machine_for(open_storage: OpenStorage) -> type[StorageMachine]:
-    """The machine that drives storages opened so; its `TestCase` is what pytest runs."""
+    """Return the machine for the storages that `opened` opens; pytest runs its `TestCase`."""
 
     class Machine(StorageMachine):
         pass
 
     Machine.open_storage = staticmethod(open_storage)
-    # Making one failure small takes seconds; making each of several small takes minutes.
+    # Shrinking one failure takes seconds; shrinking several takes minutes.
     Machine.TestCase.settings = settings(Machine.TestCase.settings, report_multiple_bugs=False)
     return Machine

@@ -1,4 +1,4 @@
-"""The suite that every Storage passes."""
+"""The tests for every Storage."""
 
 from __future__ import annotations
 
@@ -43,35 +43,35 @@ class FieldRepositoryContract(
     AbsenceCases,
     QueryCases,
 ):
-    """What a FieldRepository promises to one caller at a time.
+    """Tests of FieldRepository without concurrent calls.
 
-    For a storage whose other ports are not written yet: the cases use `fields` of the storage,
-    and `add` of its `organizations`. StorageContract contains these cases, too.
+    Use it while the other ports of a storage are not implemented. The cases use `fields` and
+    `organizations.add` of the storage. StorageContract includes these cases.
     """
 
     @pytest.fixture
     def storage(self) -> Iterator[Storage]:
-        """The storage to judge, with the current schema; other cases may have left rows in it."""
+        """Return the storage, with the current schema. It may contain rows of other cases."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `storage`")
 
     @pytest.fixture
     def fields(self, storage: Storage) -> FieldRepository:
-        """The storage's fields."""
+        """Return the fields of the storage."""
         return storage.fields
 
     @pytest.fixture
     def organizations(self, storage: Storage) -> OrganizationRepository:
-        """The storage's organizations."""
+        """Return the organizations of the storage."""
         return storage.organizations
 
     @pytest.fixture
     def ours(self, organizations: OrganizationRepository) -> OrganizationId:
-        """A new organization."""
+        """Return a new organization."""
         return organizations.add("Ours", NOW).id
 
     @pytest.fixture
     def theirs(self, organizations: OrganizationRepository) -> OrganizationId:
-        """Another new organization."""
+        """Return another new organization."""
         return organizations.add("Theirs", NOW).id
 
 
@@ -86,19 +86,19 @@ class StorageContract(
     OrganizationCases,
     ConcurrencyCases,
 ):
-    """What the ports promise. A subclass says by its fixture `storage` which storage is judged."""
+    """Tests of all ports of a Storage. The fixture `storage` of a subclass returns the storage."""
 
     @pytest.fixture
     def api_keys(self, storage: Storage) -> ApiKeyRepository:
-        """The storage's API keys."""
+        """Return the API keys of the storage."""
         return storage.api_keys
 
     @pytest.fixture
     def integrations(self, storage: Storage) -> IntegrationRepository:
-        """The storage's integrations."""
+        """Return the integrations of the storage."""
         return storage.integrations
 
-    def test_a_storage_that_answers_passes_its_check(self, storage: Storage) -> None:
+    def test_a_working_storage_passes_its_check(self, storage: Storage) -> None:
         storage.check()
 
     def test_a_storage_can_be_closed_twice(self, storage: Storage) -> None:

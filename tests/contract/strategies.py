@@ -1,8 +1,7 @@
-"""Hypothesis strategies for everything the domain accepts.
+"""Hypothesis strategies for all values that the domain accepts.
 
-Each function returns a strategy whose values the domain accepts as they are. Channels and origins
-share the integrations of `OWN_INTEGRATION_IDS`, so that both an integration's own fields and those
-of another one are generated.
+Each function returns a strategy whose values are valid. Channels and origins use the integrations
+in `OWN_INTEGRATION_IDS`, so that fields of the same and of another integration are generated.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ T = TypeVar("T")
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 
 OWN_INTEGRATION_IDS: Final = (IntegrationId(LARGEST_INTEGRATION_ID - 1), LARGEST_INTEGRATION_ID)
-"""Of integrations that an application runs by itself: no storage gives these ids."""
+"""The ids of integrations that an application runs itself: no storage assigns them."""
 
 _CHANNELS = (API, ADMINISTRATOR, *map(sync_channel, OWN_INTEGRATION_IDS))
 _ESP_NAMES = ("CITY", "city", "First name", "first_name", "first-name", "email", "id", "{")
@@ -89,61 +88,61 @@ _ESP_NAMES = ("CITY", "city", "First name", "first_name", "first-name", "email",
 
 @cache
 def names() -> SearchStrategy[FieldName]:
-    """Names of fields, in any script."""
+    """Generate names of fields, in any script."""
     return _accepted(FieldName, _texts(longest=255))
 
 
 @cache
 def organization_names() -> SearchStrategy[str]:
-    """Names of organizations."""
+    """Generate names of organizations."""
     return _accepted(parse_organization_name, _texts(longest=255))
 
 
 @cache
 def keys() -> SearchStrategy[FieldKey]:
-    """Keys of fields."""
+    """Generate keys of fields."""
     words = r"[a-z][a-z0-9]{0,20}(_[a-z0-9]{1,20}){0,2}"
     return _accepted(FieldKey, st.from_regex(words, fullmatch=True))
 
 
 @cache
 def insertion_codes() -> SearchStrategy[InsertionCode]:
-    """Insertion codes, seldom long."""
+    """Generate insertion codes, mostly short."""
     return _accepted(InsertionCode, _texts(longest=10_000))
 
 
 @cache
 def value_expressions() -> SearchStrategy[ValueExpression]:
-    """Value expressions, seldom long."""
+    """Generate value expressions, mostly short."""
     return _accepted(ValueExpression, _texts(longest=2_000))
 
 
 @cache
 def instants() -> SearchStrategy[datetime]:
-    """Instants of the years 2000 to 2099, in whole milliseconds."""
+    """Generate instants of the years 2000 to 2099, in whole milliseconds."""
     century = st.timedeltas(timedelta(), timedelta(days=36_524))
     return century.map(lambda passed: whole_milliseconds(_FIRST + passed))
 
 
 def channels() -> SearchStrategy[Channel]:
-    """The API, the administrator and the sync runs of two integrations."""
+    """Generate the API, the administrator and the sync runs of two integrations."""
     return st.sampled_from(_CHANNELS)
 
 
 def operations() -> SearchStrategy[Operation]:
-    """Reading, creating, updating and deleting."""
+    """Generate the operations: read, create, update and delete."""
     return st.sampled_from(Operation)
 
 
 def origins() -> SearchStrategy[Origin]:
-    """The origins of the fields that `channels` create; ESP field names are of any text."""
+    """Generate the origins of fields that `channels` create; ESP field names are any text."""
     return channels().flatmap(
         lambda channel: st.builds(channel.origin, _esp_field_names_of(channel))
     )
 
 
 def allowed_values(data_type: DataType, *, most: int = 5) -> SearchStrategy[AllowedValues]:
-    """What a field of that data type may permit: none for a boolean, which has no such values."""
+    """Generate allowed values for this data type; for a boolean, always None."""
     if data_type is DataType.BOOLEAN:
         return st.nothing()
     values = st.lists(_SCALARS[data_type](), min_size=1, max_size=most, unique=True)
@@ -154,7 +153,7 @@ def allowed_values(data_type: DataType, *, most: int = 5) -> SearchStrategy[Allo
 def drafts(
     draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel = API
 ) -> FieldDraft:
-    """Drafts of fields that the channel may make."""
+    """Generate drafts of fields that the channel may create."""
     data_type = draw(st.sampled_from(DataType))
     return FieldDraft(
         name=draw(names()),
@@ -171,7 +170,7 @@ def drafts(
 def definitions(
     *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel | None = None
 ) -> SearchStrategy[FieldDefinition]:
-    """Fields before they are stored: of the channel `by`, or else of any of `channels`."""
+    """Generate definitions of fields: of the channel `by`, or if it is None, of any channel."""
     return st.one_of(
         [
             st.builds(
@@ -192,9 +191,9 @@ def stored_fields(
     keyed: SearchStrategy[FieldKey] | None = None,
     by: Channel | None = None,
 ) -> RecipientField:
-    """Stored fields of any organization, new ones and changed ones.
+    """Generate stored fields of any organization, both new and changed.
 
-    They are of the channel `by`, or else of any of `channels`.
+    They are of the channel `by`, or if it is None, of any channel.
     """
     ids = st.integers(1, MAX_SAFE_INTEGER)
     definition = draw(definitions(keyed=keyed, by=by))
@@ -209,7 +208,7 @@ def stored_fields(
 
 
 def queries(*, keyed: SearchStrategy[FieldKey] | None = None) -> SearchStrategy[FieldQuery]:
-    """Queries for first pages; `after` is for whoever has read one."""
+    """Generate queries for first pages, without `after`."""
     return st.builds(
         FieldQuery,
         sources=_filters(st.sampled_from(Source)),
@@ -226,14 +225,14 @@ def queries(*, keyed: SearchStrategy[FieldKey] | None = None) -> SearchStrategy[
 
 
 def integration_drafts() -> SearchStrategy[IntegrationDraft]:
-    """Integrations before they are stored; names of integrations are as those of fields."""
+    """Generate drafts of integrations; their names have the same rules as those of fields."""
     return st.builds(
         IntegrationDraft, esp=st.sampled_from(Esp), name=names().map(str), created_at=instants()
     )
 
 
 def runs() -> SearchStrategy[SyncPlanner]:
-    """Planners of sync runs, whose ESPs report names that no integration gets all of."""
+    """Generate planners of sync runs, in which the ESP reports some of a few names."""
     reported = st.sampled_from(DataType).flatmap(
         lambda data_type: st.builds(
             EspField,
@@ -249,9 +248,9 @@ def runs() -> SearchStrategy[SyncPlanner]:
 
 
 def changes(data_type: DataType | None = None) -> SearchStrategy[FieldChanges]:
-    """Changes of any members, which every field accepts through its own channel.
+    """Generate changes of any members, valid for every field through its own channel.
 
-    With a `data_type`, they also restrict the values, as fields of that type accept it.
+    With a `data_type`, they include allowed values, valid for fields of that type.
     """
     restrictions = st.none() if data_type is None else st.none() | allowed_values(data_type)
     return st.builds(

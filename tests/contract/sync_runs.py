@@ -1,4 +1,4 @@
-"""What a sync run stores, and what it leaves alone."""
+"""Cases for `sync` of IntegrationRepository."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ CHANGES: dict[str, Report] = {
     "removes all": (),
     "does all three": (evolve(CITY, label="Town"), an_esp_field("ZIP")),
 }
-"""What changes the fields of an integration that reported `CITY` and `AGE`."""
+"""Reports that change the fields of an integration which reported `CITY` and `AGE`."""
 
 
 class Interrupted(tuple[Any, ...]):
-    """What a plan has of a kind; somebody presses Ctrl-C when all of it has been looked at."""
+    """A tuple of a plan that raises KeyboardInterrupt at the end of the iteration."""
 
     __slots__ = ()
 
@@ -67,13 +67,13 @@ class Interrupted(tuple[Any, ...]):
 
 
 class SyncCases:
-    """A run of one integration, in an organization that has other fields too."""
+    """Cases for a sync run of one integration, in an organization with other fields."""
 
     @pytest.fixture
     def ourselves(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> Integration:
-        """An integration of ours that reported `CITY` and `AGE`, beside fields of other origins."""
+        """Return an integration that reported `CITY` and `AGE`, next to fields of other origins."""
         other = integrations.add(ours, an_integration_draft())
         made = integrations.add(ours, an_integration_draft())
         fields.add(ours, a_definition("town"))
@@ -84,7 +84,7 @@ class SyncCases:
         return integrations.get(ours, made.id)
 
     @pytest.mark.parametrize("report", CHANGES.values(), ids=CHANGES)
-    def test_a_run_stores_what_is_planned_and_leaves_all_else(
+    def test_a_sync_run_stores_its_plan_and_changes_nothing_else(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -103,7 +103,7 @@ class SyncCases:
         assert after.revision > before.revision
         assert fields.all(theirs) == their_catalog
 
-    def test_a_run_that_changes_no_field_stores_its_time_alone(
+    def test_a_sync_run_without_changes_stores_only_its_time(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -118,10 +118,10 @@ class SyncCases:
         assert plan.integration == synced
         assert integrations.all(ours) == (*others[:-1], synced)
 
-    def test_a_run_changes_all_of_a_field_but_its_key(
+    def test_a_sync_run_can_change_every_member_but_the_key(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        """Braze writes a standard field otherwise than a custom one of that name."""
+        """Braze has different snippets for standard and custom fields of the same name."""
         braze = integrations.add(ours, an_integration_draft(Esp.BRAZE))
         report = an_esp_field("first_name", label="First", allowed_values=["b", "a"])
         integrations.sync(ours, braze.id, reporting(report, at=NOW))
@@ -155,7 +155,7 @@ class SyncCases:
         )
 
     @pytest.mark.parametrize("allowed", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
-    def test_what_a_run_creates_and_updates_comes_back(
+    def test_fields_created_and_updated_by_a_sync_run_are_stored_unchanged(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -175,7 +175,7 @@ class SyncCases:
             assert_holds(fields.all(ours).fields, before, plans[-1])
         assert len(plans[0].created) == len(plans[1].updated) > 5
 
-    def test_what_a_run_creates_gets_ids_greater_than_any_before_in_its_order(
+    def test_fields_created_by_a_sync_run_get_increasing_new_ids_in_order(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -194,7 +194,7 @@ class SyncCases:
             given += created
         assert fields.add(theirs, a_definition()).id > max(given)
 
-    def test_the_key_of_a_removed_field_goes_to_a_created_one_in_the_same_run(
+    def test_a_created_field_can_take_the_key_of_a_removed_one_in_the_same_run(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
@@ -206,7 +206,7 @@ class SyncCases:
         assert field.id > gone.id
         assert fields.get(ours, FieldKey("city")) == field
 
-    def test_a_taken_key_is_given_with_the_integrations_id_and_stays_so(
+    def test_a_taken_key_gets_the_id_of_the_integration_as_suffix_permanently(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
@@ -217,7 +217,7 @@ class SyncCases:
         integrations.sync(ours, integration.id, reporting(CITY))
         assert fields.all(ours).fields == (field,)
 
-    def test_a_planner_is_given_the_integration_and_the_whole_catalog_by_id(
+    def test_a_planner_receives_the_integration_and_all_fields_ordered_by_id(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -259,7 +259,7 @@ class SyncCases:
         assert_holds(fields.all(ours).fields, before.fields, plan)
 
     @pytest.mark.parametrize("member", ["removed", "updated", "created"])
-    def test_a_run_that_is_interrupted_while_it_is_stored_stores_nothing(
+    def test_a_sync_run_that_is_interrupted_stores_nothing(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -279,7 +279,7 @@ class SyncCases:
         assert fields.all(ours) == before
         assert integrations.all(ours) == others
 
-    def test_of_the_integration_a_run_stores_its_time_alone(
+    def test_a_sync_run_changes_only_the_time_of_the_integration(
         self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration
     ) -> None:
         def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
@@ -290,7 +290,7 @@ class SyncCases:
         integrations.sync(ours, ourselves.id, planner)
         assert integrations.get(ours, ourselves.id) == evolve(ourselves, last_synced_at=LATER)
 
-    def test_the_name_given_meanwhile_and_the_time_of_the_run_both_stay(
+    def test_a_rename_and_the_time_of_a_later_sync_run_are_both_stored(
         self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration
     ) -> None:
         integrations.rename(ours, ourselves.id, "Other")
@@ -299,7 +299,7 @@ class SyncCases:
         expected = evolve(ourselves, name="Another", last_synced_at=LATER)
         assert integrations.get(ours, ourselves.id) == expected
 
-    def test_a_run_moves_the_revision_on_for_ever(
+    def test_a_sync_run_never_reuses_a_revision(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
@@ -312,7 +312,7 @@ class SyncCases:
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 
-    def test_the_largest_values_of_a_run_come_back(
+    def test_the_largest_values_of_a_sync_run_are_stored_unchanged(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft(Esp.SALESFORCE))
@@ -326,7 +326,7 @@ class SyncCases:
         assert plan.refused == ()
         assert_holds(fields.all(ours).fields, (), plan)
 
-    def test_a_runs_fields_can_be_told_from_those_of_the_api(
+    def test_fields_of_a_sync_run_differ_from_those_of_the_api(
         self, fields: FieldRepository, ours: OrganizationId, ourselves: Integration
     ) -> None:
         stored = fields.all(ours).fields
@@ -338,7 +338,7 @@ class SyncCases:
 def assert_holds(
     after: tuple[RecipientField, ...], before: tuple[RecipientField, ...], plan: SyncPlan
 ) -> None:
-    """The fields after the run are those before, as the plan changes them, by id."""
+    """Assert that the fields after the run are those before it with the plan applied, by id."""
     updated = {each.id: each for each in plan.updated}
     removed = {each.id for each in plan.removed}
     kept = [updated.get(each.id, each) for each in before if each.id not in removed]

@@ -1,4 +1,4 @@
-"""What a storage does whose whole content can be copied to another one."""
+"""Cases for copies of a whole storage to another one."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ T = TypeVar("T")
 
 
 class StorageTransferContract:
-    """Copies from one Transferable storage to another arrive whole and unchanged, or not at all.
+    """Tests that a copy between Transferable storages is complete and unchanged, or not stored.
 
-    A subclass says by its fixtures which storages are judged. Both are empty.
+    The fixtures of a subclass return the two storages, which must be empty.
     """
 
     @pytest.fixture
     def source(self) -> Iterator[Storage]:
-        """The empty storage to copy from."""
+        """Return the empty storage to copy from."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `source`")
 
     @pytest.fixture
     def target(self) -> Iterator[Storage]:
-        """The empty storage to copy to, which is not the source."""
+        """Return the empty storage to copy to, which is not the source."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `target`")
 
-    def test_a_copy_has_everything_that_the_source_has(
+    def test_a_copy_has_the_whole_content_of_the_source(
         self, source: Storage, target: Storage
     ) -> None:
         _fill_with_everything(source)
@@ -124,7 +124,7 @@ class StorageTransferContract:
         with _transferable(source).snapshot() as snapshot:
             _assert_new_ids_are_greater(target, ours, snapshot)
 
-    def test_ids_that_only_deleted_records_had_are_not_assigned_by_the_target(
+    def test_ids_of_which_all_records_were_deleted_are_not_assigned_by_the_target(
         self, source: Storage, target: Storage
     ) -> None:
         ours = source.organizations.add("Ours", NOW).id
@@ -173,7 +173,7 @@ class StorageTransferContract:
                 assert (copied.count, copied.last_id) == (original.count, original.last_id)
                 assert sorted(map(repr, copied)) == sorted(map(repr, original))
 
-    def test_a_storage_that_has_an_organization_is_left_as_it_is(
+    def test_a_storage_that_has_an_organization_is_not_changed(
         self, source: Storage, target: Storage
     ) -> None:
         _fill(source)
@@ -192,7 +192,7 @@ class StorageTransferContract:
             _transfer(source, target)
         assert _content(target) == before
 
-    def test_of_two_copies_at_once_one_is_stored(self, source: Storage, target: Storage) -> None:
+    def test_of_two_concurrent_copies_one_is_stored(self, source: Storage, target: Storage) -> None:
         _fill(source)
         outcomes = race(*(partial(_transfer, source, target) for _ in range(2)))
         assert sorted(map(type, outcomes), key=str) == sorted(
@@ -213,7 +213,7 @@ class StorageTransferContract:
         _transfer(source, target)
         assert _content(target) == _content(source)
 
-    def test_a_snapshot_is_of_one_moment_whatever_is_stored_meanwhile(
+    def test_a_snapshot_does_not_contain_later_changes(
         self, source: Storage, target: Storage
     ) -> None:
         ours = _fill(source)
@@ -228,7 +228,7 @@ class StorageTransferContract:
             _transferable(target).store_snapshot(snapshot)
         assert _content(target) == before
 
-    def test_a_storage_is_identical_to_itself_alone(self, source: Storage, target: Storage) -> None:
+    def test_a_storage_is_identical_only_to_itself(self, source: Storage, target: Storage) -> None:
         assert _transferable(source).identity() == _transferable(source).identity()
         assert _transferable(source).identity() != _transferable(target).identity()
 
@@ -257,7 +257,7 @@ def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:
 
 
 def _held(records: Records[T]) -> Records[T]:
-    """The same records, which can be iterated over again and again."""
+    """Return the same records, which can be iterated over repeatedly."""
     return evolve(records, records=tuple(records))
 
 
@@ -309,7 +309,7 @@ def _fill_with_everything(storage: Storage) -> None:
 
 
 def _content(storage: Storage) -> list[object]:
-    """Everything in the storage, to the last detail."""
+    """Return the whole content of the storage in exact form."""
     return [
         (
             exact(organization),
@@ -322,7 +322,7 @@ def _content(storage: Storage) -> list[object]:
 
 
 def _failing(records: Records[RecipientField], error: BaseException) -> Records[RecipientField]:
-    """The records, of which the second one can't be read."""
+    """Return the records; reading the second one fails."""
 
     def read() -> Iterator[RecipientField]:
         yield next(iter(records))

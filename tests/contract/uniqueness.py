@@ -1,4 +1,4 @@
-"""Which fields an organization may have beside each other."""
+"""Cases for unique keys and the field limit."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CHANNELS = (API, ADMINISTRATOR, sync_channel(IntegrationId(1)), sync_channel(Int
 
 
 class UniquenessCases:
-    """One field a key, whatever its origin; so many fields a source."""
+    """Cases for one field per key, and a limited number of fields per source."""
 
     @pytest.mark.parametrize("holder", CHANNELS)
     @pytest.mark.parametrize("newcomer", CHANNELS)
-    def test_a_key_is_taken_whatever_the_origins(
+    def test_a_key_is_unique_across_all_origins(
         self, fields: FieldRepository, ours: OrganizationId, holder: Channel, newcomer: Channel
     ) -> None:
         field = fields.add(ours, a_definition(by=holder))
@@ -49,7 +49,7 @@ class UniquenessCases:
         fields.add(ours, a_definition("city"))
         assert fields.add(ours, a_definition("town")).name == "City"
 
-    def test_a_changed_field_still_holds_its_key(
+    def test_the_key_of_a_changed_field_is_still_taken(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
@@ -69,7 +69,7 @@ class UniquenessCases:
         assert reached.value.limit == limit
         assert fields.all(ours) == before
 
-    def test_a_limit_below_what_there_is_admits_nothing(
+    def test_a_limit_below_the_number_of_fields_rejects_every_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for key in ("city", "town"):
@@ -77,7 +77,7 @@ class UniquenessCases:
         with pytest.raises(FieldLimitReached):
             fields.add(ours, a_definition("age"), limit=1)
 
-    def test_without_a_limit_another_field_is_always_admitted(
+    def test_without_a_limit_a_field_can_always_be_added(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         fields.add(ours, a_definition("city"), limit=1)
@@ -85,7 +85,7 @@ class UniquenessCases:
         assert len(fields.all(ours).fields) == 2
 
     @pytest.mark.parametrize("channel", CHANNELS[:3])
-    def test_a_limit_counts_the_fields_of_its_source_alone(
+    def test_a_limit_counts_only_the_fields_of_its_source(
         self, fields: FieldRepository, ours: OrganizationId, channel: Channel
     ) -> None:
         for other in CHANNELS:
@@ -96,7 +96,7 @@ class UniquenessCases:
         with pytest.raises(FieldLimitReached):
             fields.add(ours, a_definition("town", by=channel), limit=1)
 
-    def test_a_limit_counts_one_organizations_fields_alone(
+    def test_a_limit_counts_only_the_fields_of_one_organization(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
         fields.add(theirs, a_definition(), limit=1)
@@ -109,7 +109,7 @@ class UniquenessCases:
         fields.delete(ours, field.id, permit)
         fields.add(ours, a_definition("town"), limit=1)
 
-    def test_a_taken_key_is_told_before_a_reached_limit(
+    def test_a_taken_key_is_reported_before_a_reached_limit(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         fields.add(ours, a_definition(), limit=1)

@@ -1,4 +1,4 @@
-"""What opening a storage does with a URL that it can't open."""
+"""Cases for storage URLs that can't be opened."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from recipient_fields.domain import StorageUnavailable
 
 
 class StorageUrlContract:
-    """A URL that can't be opened is rejected in one line that does not contain a password.
+    """Tests that such a URL is rejected with a message of one line, without the password.
 
-    The command line shows the message as it is, and the log can contain its causes.
+    The command line prints the message, and the log can contain its causes.
     """
 
     password: ClassVar[str] = "correct-horse-battery"  # noqa: S105 (it opens nothing)
@@ -29,7 +29,7 @@ class StorageUrlContract:
 
     @pytest.fixture
     def unopenable_urls(self) -> Collection[str]:
-        """Return URLs of the storage's scheme that can't be opened, each for another reason."""
+        """Return URLs of the storage's scheme that can't be opened, each for a different reason."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `unopenable_urls`")
 
     def test_a_url_that_can_not_be_opened_is_rejected(

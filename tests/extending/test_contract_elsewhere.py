@@ -78,7 +78,7 @@ def test_the_contracts_need_what_the_extra_testing_brings_and_nothing_else(
     [
         # A case, and a comparison that a case leaves to `outcomes`.
         ("test_a_changed_field_keeps_its_place", "assert () == (RecipientFie"),
-        ("test_a_use_is_recorded_and_only_ever_moves_forward", "At index 6 diff: ('last_used_at'"),
+        ("test_the_last_use_of_a_key_only_moves_forward", "At index 6 diff: ('last_used_at'"),
     ],
 )
 def test_a_failed_case_tells_what_it_compared(

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     Rejection,
     RejectionReason,
 )
-from recipient_fields.testing import EndedKey, KeyValidatorContract, ValidKey
+from recipient_fields.testing import InactiveKey, KeyValidatorContract, ValidKey
 
 from ...support.http_server import Stage
 from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens, validator_at
@@ -41,9 +41,9 @@ class TestIntrospection(KeyValidatorContract):
             yield validator
 
     @pytest.fixture
-    def ended_keys(self, tokens: Tokens) -> list[EndedKey]:
+    def inactive_keys(self, tokens: Tokens) -> list[InactiveKey]:
         tokens.active["ended-token"] = {**CLAIMS, "exp": int(NOW.timestamp())}
-        return [EndedKey("ended-token", Rejection(RejectionReason.EXPIRED, "backend"))]
+        return [InactiveKey("ended-token", Rejection(RejectionReason.EXPIRED, "backend"))]
 
 
 class TestIntrospectionThatKeeps(TestIntrospection):
@@ -67,14 +67,14 @@ class TestStoredKeys(KeyValidatorContract):
         return core.administration.issue_key(acme.id, name="Backend", access=Access.READ_ONLY)
 
     @pytest.fixture
-    def ended_keys(self, core: Core, clock: Clock) -> list[EndedKey]:
+    def inactive_keys(self, core: Core, clock: Clock) -> list[InactiveKey]:
         acme = core.administration.create_organization("Acme").id
         expired = core.administration.issue_key(acme, name="E", lifetime=timedelta(seconds=1))
         revoked = core.administration.issue_key(acme, name="R")
         core.administration.revoke_key(acme, revoked.api_key.id)
         clock.move(1)
         return [
-            EndedKey(key.plain.reveal(), Rejection(reason, key.api_key.id))
+            InactiveKey(key.plain.reveal(), Rejection(reason, key.api_key.id))
             for key, reason in (
                 (expired, RejectionReason.EXPIRED),
                 (revoked, RejectionReason.REVOKED),
@@ -170,11 +170,11 @@ CASES = KeyValidatorContract
 @pytest.mark.parametrize(
     ("fault", "case"),
     [
-        (Trims, CASES.test_what_only_resembles_a_valid_key_proves_nothing),
-        (RejectsWithNone, CASES.test_what_only_resembles_a_valid_key_proves_nothing),
-        (NamesARejectedTextAsAKey, CASES.test_what_only_resembles_a_valid_key_proves_nothing),
-        (ForgetsWhatIsReadOnly, CASES.test_a_valid_key_proves_for_whom_its_bearer_acts),
-        (Remembers, CASES.test_a_validator_shows_no_key),
+        (Trims, CASES.test_a_text_similar_to_a_valid_key_is_rejected),
+        (RejectsWithNone, CASES.test_a_text_similar_to_a_valid_key_is_rejected),
+        (NamesARejectedTextAsAKey, CASES.test_a_text_similar_to_a_valid_key_is_rejected),
+        (ForgetsWhatIsReadOnly, CASES.test_a_valid_key_returns_its_credential),
+        (Remembers, CASES.test_the_repr_of_a_validator_contains_no_key),
     ],
 )
 def test_the_contract_finds_faults(
@@ -196,8 +196,8 @@ def test_the_contract_finds_a_validator_that_forgets_why_a_key_ended(
     validator: KeyValidator, tokens: Tokens
 ) -> None:
     tokens.active[TOKEN] = {**CLAIMS, "exp": int(NOW.timestamp())}
-    ended = [EndedKey(TOKEN, Rejection(RejectionReason.EXPIRED, "backend"))]
-    case = CASES().test_a_key_that_is_no_longer_valid_is_rejected_with_its_reason_and_its_id
+    ended = [InactiveKey(TOKEN, Rejection(RejectionReason.EXPIRED, "backend"))]
+    case = CASES().test_an_inactive_key_is_rejected_with_its_reason_and_its_id
 
     case(validator, ended)
     with pytest.raises(AssertionError):
@@ -206,7 +206,7 @@ def test_the_contract_finds_a_validator_that_forgets_why_a_key_ended(
 
 def test_the_contract_finds_who_chokes_on_text(validator: KeyValidator) -> None:
     with pytest.raises(UnicodeEncodeError):
-        CASES().test_what_can_be_no_key_proves_nothing(Chokes(validator), "\ud800")
+        CASES().test_a_malformed_key_is_rejected(Chokes(validator), "\ud800")
 
 
 @pytest.mark.parametrize("fault", [RefusesWhatItCanNotTell, TellsTheKey])
@@ -219,7 +219,7 @@ def test_the_contract_finds_who_hides_or_tells_too_much_of_an_outage(
         closing(validator_at(f"http://127.0.0.1:{free_port}")) as broken,
         pytest.raises((AssertionError, pytest.fail.Exception)),
     ):
-        CASES().test_a_key_that_nobody_can_tell_is_neither_valid_nor_refused(
+        CASES().test_a_broken_validator_neither_accepts_nor_rejects_a_key(
             fault(broken), ValidKey(TOKEN, credential)
         )
 
