@@ -158,7 +158,7 @@ class OrganizationCases:
             with pytest.raises(InvalidOrganization):
                 organizations.rename(ours, name)
             with pytest.raises(InvalidOrganization):
-                organizations.rename(OrganizationId(NEVER_GIVEN[0]), name)
+                organizations.rename(OrganizationId(NEVER_ASSIGNED[0]), name)
         assert organizations.all() == before
 
     def test_deleting_an_organization_deletes_its_rows_and_no_others(

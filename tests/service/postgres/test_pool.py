@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ...support.service import Service
 from ..conftest import watched
-from ..service import Service
 
 pytestmark = pytest.mark.slow
 
