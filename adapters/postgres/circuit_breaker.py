@@ -9,8 +9,8 @@ from time import monotonic
 from psycopg import OperationalError
 
 RESPONSE_TIMEOUT = 0.7
-"""Seconds that a check may stay without any response. A check begins and its failure reaches every
-waiting request soon enough that each rejection takes at most 1.2 s."""
+"""Seconds that a check may stay without any response. With the time to start a check and to wake
+waiting requests, every rejection takes at most 1.2 s."""
 CHECK_INTERVAL = 0.05
 """Seconds between two looks of a waiting request at the breaker. Most responses take less."""
 
