@@ -2,8 +2,10 @@
 
 from .administration import AUDIT, AdministrationService, IssuedKey
 from .clock import system_clock
+from .conversion import InvalidDocument
 from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
 from .core import Core
+from .documents import FieldDocument, render_field
 from .driving_ports import RecipientFields
 from .extras import MissingExtra
 from .integrations import IntegrationService
@@ -27,9 +29,10 @@ from .ports import (
     SyncPlanner,
     Transferable,
 )
-from .publication import PublishedCatalog, field_document, published
+from .publication import PublishedCatalog, published
 from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
 from .snapshots import OrganizationRecord, Records, Snapshot
+from .strict_json import NotJson, TooManyValues
 
 __all__ = [
     "AUDIT",
@@ -44,15 +47,18 @@ __all__ = [
     "EspFieldSource",
     "FieldChange",
     "FieldCheck",
+    "FieldDocument",
     "FieldRepository",
     "IntegrationCheck",
     "IntegrationRepository",
     "IntegrationService",
+    "InvalidDocument",
     "IssuedKey",
     "KeyChange",
     "KeySuccession",
     "KeyValidator",
     "MissingExtra",
+    "NotJson",
     "OrganizationCheck",
     "OrganizationRecord",
     "OrganizationRepository",
@@ -66,9 +72,10 @@ __all__ = [
     "StorageRole",
     "StoredKeyValidator",
     "SyncPlanner",
+    "TooManyValues",
     "Transferable",
     "copy_storage",
-    "field_document",
     "published",
+    "render_field",
     "system_clock",
 ]

@@ -1,10 +1,10 @@
-"""A Recipient Fields service elsewhere, as the use cases of this process."""
+"""The use cases of recipient fields over HTTP: a client of another process's service."""
 
 from recipient_fields.application.extras import requires_extra
 
 with requires_extra("client", "urllib3"):
     from .client import RecipientFieldsClient
-    from .patience import Patience
-    from .refusals import RequestRefused
+    from .errors import RequestRefused
+    from .retries import RetryPolicy
 
-__all__ = ["Patience", "RecipientFieldsClient", "RequestRefused"]
+__all__ = ["RecipientFieldsClient", "RequestRefused", "RetryPolicy"]

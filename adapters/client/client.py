@@ -1,4 +1,4 @@
-"""The use cases of recipient fields, with a service elsewhere."""
+"""The use cases of recipient fields over HTTP."""
 
 from __future__ import annotations
 
@@ -37,11 +37,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from .answers import catalog_of, field_of, page_of
-from .connections import Answer, Connections, Request
-from .json_values import NotAsAgreed
-from .patience import Patience, answer
-from .refusals import Asked, RequestRefused, refusal
+from .connections import Connections, Request, Response
+from .errors import Context, RequestRefused, error_of
 from .requests import (
     changes_body,
     condition_headers,
@@ -49,27 +46,30 @@ from .requests import (
     list_parameters,
     replacement_body,
 )
+from .responses import InvalidResponse, catalog_of, field_of, page_of
+from .retries import RetryPolicy, send
 
 _FIELDS = "/api/v1/recipient_fields"
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-_MOST_CURSORS = 1_000
+_MAX_CURSORS = 1_000
 
-_A_FIELD = Asked(FieldNotFound)
-_AN_ORGANIZATION = Asked(OrganizationNotFound)
+_OF_A_FIELD = Context(FieldNotFound)
+_OF_AN_ORGANIZATION = Context(OrganizationNotFound)
 
 
 class RecipientFieldsClient(RecipientFields):
-    """What can be done with the fields of the organizations that there are keys for.
+    """The fields of the organizations for which you have API keys, in a remote service.
 
-    `url` is where the service is, such as https://fields.example.com, with a path where it is
-    mounted under one. `keys` are API keys by organization; they are looked up at every call, so
-    that the mapping may change, and an organization without one does not exist. ValueError where
-    the URL can't be used, or is http to another machine and `plaintext` is not said. `tls` replaces
-    the system's trusted authorities. `kept` connections stay open between calls.
+    `url` is the base URL of the service, such as https://fields.example.com, with the path below
+    which it is mounted, if any. `keys` has an API key for each organization. The client looks a key
+    up for each call, so the mapping may change; an organization without a key does not exist.
+    `tls` replaces the certificate authorities that the system trusts. `plaintext` permits http to
+    another machine. `pool_size` connections stay open between calls.
 
-    Raises what the use cases raise in-process, and InsufficientAccess, KeyRefused,
-    KeyValidationUnavailable and RequestRefused. No field tells its `version`: that is 0, while
-    `version_tag` names the state as ever.
+    In addition to the errors of RecipientFields, every method can raise RequestRefused. Fields have
+    the `version` 0, because responses do not contain it; `version_tag` is the same as in-process.
+
+    Raises: ValueError if the URL can't be used.
     """
 
     def __init__(
@@ -77,22 +77,22 @@ class RecipientFieldsClient(RecipientFields):
         url: str,
         *,
         keys: Mapping[OrganizationId, str],
-        patience: Patience | None = None,
+        retry_policy: RetryPolicy | None = None,
         tls: SSLContext | None = None,
         plaintext: bool = False,
-        kept: int = 10,
+        pool_size: int = 10,
     ) -> None:
-        self._patience = patience or Patience()
+        self._retry_policy = retry_policy or RetryPolicy()
         self._keys = keys
-        self._cursors = _Cursors(_MOST_CURSORS)
+        self._cursors = _Cursors(_MAX_CURSORS)
         self._agent = f"recipient-fields-client/{version('recipient-fields')}"
         self._connections = Connections(
             url,
             tls=tls,
             plaintext=plaintext,
-            kept=kept,
-            connect_timeout=self._patience.connect_timeout,
-            largest_answer=self._patience.largest_answer,
+            pool_size=pool_size,
+            connect_timeout=self._retry_policy.connect_timeout,
+            max_response=self._retry_policy.max_response,
         )
 
     def __enter__(self) -> Self:
@@ -107,53 +107,52 @@ class RecipientFieldsClient(RecipientFields):
         self.close()
 
     def close(self) -> None:
-        """Give back every connection, for good. Closing twice is fine."""
+        """Close all connections. Later calls fail; closing again does nothing."""
         self._connections.close()
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
-        """See RecipientFields."""
-        answered = self._ask(_AN_ORGANIZATION, organization_id, "GET", "")
-        with _as_agreed():
-            return catalog_of(answered, organization_id)
+        response = self._call(_OF_AN_ORGANIZATION, organization_id, "GET", "")
+        with _response_checks():
+            return catalog_of(response, organization_id)
 
     def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
-        """See RecipientFields."""
         return published(self.list_fields(organization_id))
 
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
-        """See RecipientFields.
+        """Return a page of the fields that match the query.
 
-        What HTTP has no words for is selected here, from all fields: an empty set of alternatives,
-        a `limit` beyond 1,000, an `after` that no page of this client led to.
+        The client selects the fields itself, from the whole list, if the API has no parameters for
+        the query: an empty set of alternatives, a `limit` above 1,000, or an `after` that is not
+        the `next` of a page that this client has returned.
         """
         cursor = self._cursors.find(organization_id, query)
         parameters = list_parameters(query, cursor)
         if parameters is None or (query.after is not None and cursor is None):
             return query.select(self.list_fields(organization_id))
         try:
-            answered = self._ask(_AN_ORGANIZATION, organization_id, "GET", f"?{parameters}")
-        except RequestRefused:  # Too large a page, too long a text, a cursor of another release.
+            response = self._call(_OF_AN_ORGANIZATION, organization_id, "GET", f"?{parameters}")
+        except (
+            RequestRefused
+        ):  # The page or a text is too large, or the cursor is of another release.
             return query.select(self.list_fields(organization_id))
-        with _as_agreed():
-            page, cursor = page_of(answered, organization_id, query)
-        self._cursors.keep(query, page, cursor)
+        with _response_checks():
+            page, cursor = page_of(response, organization_id, query)
+        self._cursors.add(query, page, cursor)
         return page
 
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
-        """See RecipientFields."""
-        answered = self._ask(_A_FIELD, organization_id, "GET", _item(reference))
-        with _as_agreed():
-            return field_of(answered, organization_id)
+        response = self._call(_OF_A_FIELD, organization_id, "GET", _item(reference))
+        with _response_checks():
+            return field_of(response, organization_id)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
-        """See RecipientFields."""
-        definition = draft.define(by=API, at=system_clock())  # judges what the JSON doesn't show
-        asked = Asked(OrganizationNotFound, draft.key)
-        answered = self._ask(asked, organization_id, "POST", "", definition_body(definition))
-        with _as_agreed():
-            return field_of(answered, organization_id)
+        definition = draft.define(by=API, at=system_clock())  # checks what JSON does not show
+        context = Context(OrganizationNotFound, draft.key)
+        response = self._call(context, organization_id, "POST", "", definition_body(definition))
+        with _response_checks():
+            return field_of(response, organization_id)
 
     def update_field(
         self,
@@ -162,16 +161,13 @@ class RecipientFieldsClient(RecipientFields):
         changes: FieldChanges,
         precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
-        """See RecipientFields.
-
-        What is wrong in the form of the changes is InvalidField before all other errors.
-        """
+        """Change a field. Violations of the form are reported before all other errors."""
         body = changes_body(changes)
-        answered = self._ask(
-            _A_FIELD, organization_id, "PATCH", _item(reference), body, precondition
+        response = self._call(
+            _OF_A_FIELD, organization_id, "PATCH", _item(reference), body, precondition
         )
-        with _as_agreed():
-            return field_of(answered, organization_id)
+        with _response_checks():
+            return field_of(response, organization_id)
 
     def replace_or_create_field(
         self,
@@ -180,12 +176,11 @@ class RecipientFieldsClient(RecipientFields):
         replacement: FieldReplacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        """See RecipientFields."""
         body = replacement_body(replacement)
-        asked = Asked(OrganizationNotFound, key)
-        answered = self._ask(asked, organization_id, "PUT", _item(key), body, precondition)
-        with _as_agreed():
-            return field_of(answered, organization_id), answered.status == 201
+        context = Context(OrganizationNotFound, key)
+        response = self._call(context, organization_id, "PUT", _item(key), body, precondition)
+        with _response_checks():
+            return field_of(response, organization_id), response.status == 201
 
     def delete_field(
         self,
@@ -193,23 +188,22 @@ class RecipientFieldsClient(RecipientFields):
         reference: FieldReference,
         precondition: Precondition = UNCONDITIONAL,
     ) -> None:
-        """See RecipientFields."""
-        self._ask(_A_FIELD, organization_id, "DELETE", _item(reference), None, precondition)
+        self._call(_OF_A_FIELD, organization_id, "DELETE", _item(reference), None, precondition)
 
-    def _ask(
+    def _call(
         self,
-        asked: Asked,
+        context: Context,
         organization_id: OrganizationId,
         method: str,
         target: str,
         body: bytes | None = None,
         precondition: Precondition = UNCONDITIONAL,
-    ) -> Answer:
-        """The answer, which is one of success; else the error that it tells of."""
+    ) -> Response:
+        """Return a successful response. Raises: the error that another response means."""
         require_ids(organization_id=organization_id)
         key = self._keys.get(organization_id)
         if key is None:
-            raise asked.absent
+            raise context.not_found
         if _BEARER.fullmatch(key) is None:
             raise KeyRefused
         headers = {
@@ -221,10 +215,10 @@ class RecipientFieldsClient(RecipientFields):
         if body is not None:
             headers["Content-Type"] = "application/json"
         request = Request(method=method, target=_FIELDS + target, headers=headers, body=body)
-        answered = answer(self._connections, request, self._patience)
-        if answered.status not in _SUCCESSES[method]:
-            raise refusal(answered, asked)
-        return answered
+        response = send(self._connections, request, self._retry_policy)
+        if response.status not in _SUCCESSES[method]:
+            raise error_of(response, context)
+        return response
 
 
 _SUCCESSES: Mapping[str, set[int]] = {
@@ -242,13 +236,13 @@ def _item(reference: FieldReference) -> str:
 
 
 @contextmanager
-def _as_agreed() -> Iterator[None]:
-    """StorageUnavailable where the block finds an answer that is not as the contract has it."""
+def _response_checks() -> Iterator[None]:
+    """Raise StorageUnavailable if the block finds an invalid response."""
     try:
         yield
-    except NotAsAgreed as otherwise:
+    except InvalidResponse as invalid:
         raise StorageUnavailable(
-            f"The service does not answer as its contract says: {otherwise}."
+            f"The service's response does not match its contract: {invalid}."
         ) from None
 
 
@@ -256,30 +250,33 @@ _Place: TypeAlias = tuple[OrganizationId, FieldQuery]
 
 
 class _Cursors:
-    """The cursors that the service's pages ended with, as many as are worth remembering."""
+    """The cursors with which pages ended, by the place where they continue. The oldest is evicted.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    Safe for threads.
+    """
+
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
         self._cursors: OrderedDict[_Place, str] = OrderedDict()
         self._lock = Lock()
 
     def find(self, organization_id: OrganizationId, query: FieldQuery) -> str | None:
-        """The cursor that leads to where the query begins; None where it is not known."""
+        """Return the cursor of the place where the query starts, if it is known."""
         with self._lock:
             return self._cursors.get(_place(organization_id, query))
 
-    def keep(self, query: FieldQuery, page: FieldPage, cursor: str | None) -> None:
-        """Remember how the service goes on behind the page."""
+    def add(self, query: FieldQuery, page: FieldPage, cursor: str | None) -> None:
+        """Store the cursor with which the page ended, if it is not the last page."""
         if cursor is None:
             return
         with self._lock:
             place = _place(page.organization_id, evolve(query, after=page.next))
             self._cursors[place] = cursor
             self._cursors.move_to_end(place)
-            if len(self._cursors) > self._most:
+            if len(self._cursors) > self._maximum:
                 self._cursors.popitem(last=False)
 
 
 def _place(organization_id: OrganizationId, query: FieldQuery) -> _Place:
-    """Cursors are good for pages of any size."""
+    """Return the key of a cursor: a cursor is valid for pages of any size."""
     return organization_id, evolve(query, limit=None)

@@ -1,4 +1,4 @@
-"""Connections to one service: every exchange ends in time and brings a bounded answer."""
+"""Connections to one service. Each request has a deadline, and each response a limit of size."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from urllib3.exceptions import (
     NewConnectionError,
     SSLError,
 )
-from urllib3.exceptions import TimeoutError as TimedOut
+from urllib3.exceptions import TimeoutError as HttpTimeout
 from urllib3.util import Url, parse_url
 
-from ..timely import body_of, connections_to, is_private
+from ..deadline_http import connection_pool, is_private, read_body
 
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 
 
 @frozen(kw_only=True)
 class Request:
-    """What is asked. The target begins behind the base URL's path."""
+    """A request. Its target follows the path of the base URL."""
 
     method: str
     target: str
@@ -34,14 +34,14 @@ class Request:
     body: bytes | None = None
 
     @property
-    def reads(self) -> bool:
-        """Is it without effect, however often it is asked?"""
+    def is_read(self) -> bool:
+        """Whether it changes nothing, so that it can be sent again."""
         return self.method == "GET"
 
 
 @frozen
-class Answer:
-    """A whole answer, whatever it says."""
+class Response:
+    """A complete response of any status."""
 
     status: int
     headers: Mapping[str, str]
@@ -49,20 +49,23 @@ class Answer:
 
 
 @frozen
-class Silence:
-    """What kept an answer away.
+class TransportFailure:
+    """Why no complete response arrived.
 
-    `unheard` where the service can't have got the request, `lasting` where it would be kept away
-    the next time, too.
+    `not_sent` is true if the service can't have received the request, `permanent` if a retry would
+    fail in the same way.
     """
 
     what: str
-    unheard: bool = False
-    lasting: bool = False
+    not_sent: bool = False
+    permanent: bool = False
 
 
 class Connections:
-    """Kept-alive connections to the service at a base URL. May be used from several threads."""
+    """A pool of keep-alive connections to the service at a base URL, safe for threads.
+
+    Raises: ValueError if the URL can't be used.
+    """
 
     def __init__(
         self,
@@ -70,21 +73,20 @@ class Connections:
         *,
         tls: SSLContext | None,
         plaintext: bool,
-        kept: int,
+        pool_size: int,
         connect_timeout: float,
-        largest_answer: int,
+        max_response: int,
     ) -> None:
         base = _base(url, plaintext=plaintext)
         self._path = (base.path or "").rstrip("/")
-        self._pool = connections_to(base, kept=kept, tls=tls)
+        self._pool = connection_pool(base, size=pool_size, tls=tls)
         self._connect_timeout = connect_timeout
-        self._largest_answer = largest_answer
+        self._max_response = max_response
 
-    def exchange(self, request: Request, *, seconds: float) -> Answer | Silence:
-        """The answer to the request, if it is whole within that time."""
+    def exchange(self, request: Request, *, seconds: float) -> Response | TransportFailure:
+        """Send the request and return the response, if all of it arrives within that time."""
         try:
-            # Repeating is not urllib3's: it would sleep past the end. A redirect would take the
-            # key along.
+            # The retries of urllib3 would sleep beyond the deadline. A redirect would get the key.
             with self._pool.urlopen(
                 request.method,
                 self._path + request.target,
@@ -96,38 +98,42 @@ class Connections:
                 preload_content=False,
                 decode_content=False,
             ) as response:
-                return self._received(response)
+                return self._read(response)
         except HTTPError as error:
-            kind = next(kind for kind in _SILENCES if isinstance(error, kind))
-            return _SILENCES[kind]
+            kind = next(kind for kind in _FAILURES if isinstance(error, kind))
+            return _FAILURES[kind]
 
     def close(self) -> None:
-        """Give back every connection, for good."""
+        """Close all connections. Later requests fail."""
         self._pool.close()
 
-    def _received(self, response: BaseHTTPResponse) -> Answer | Silence:
-        body = body_of(response, self._largest_answer)
-        if len(body) > self._largest_answer:
-            much = f"answers with more than {self._largest_answer:,} bytes"
-            return Silence(much, lasting=True)
-        return Answer(response.status, response.headers, body)
+    def _read(self, response: BaseHTTPResponse) -> Response | TransportFailure:
+        body = read_body(response, self._max_response)
+        if len(body) > self._max_response:
+            what = f"sent a response of more than {self._max_response:,} bytes"
+            return TransportFailure(what, permanent=True)
+        return Response(response.status, response.headers, body)
 
 
-_SILENCES: Mapping[type[HTTPError], Silence] = {
-    ClosedPoolError: Silence("is not asked any more: this client is closed", lasting=True),
-    SSLError: Silence(
-        "can't be reached: its TLS certificate or protocol is not accepted", lasting=True
+_FAILURES: Mapping[type[HTTPError], TransportFailure] = {
+    ClosedPoolError: TransportFailure("can't be reached: this client is closed", permanent=True),
+    SSLError: TransportFailure(
+        "can't be reached: its TLS certificate or protocol is not accepted", permanent=True
     ),
-    NewConnectionError: Silence("can't be reached: no connection can be made", unheard=True),
-    ConnectTimeoutError: Silence("can't be reached: no connection is made in time", unheard=True),
-    TimedOut: Silence("did not answer in time"),
-    HTTPError: Silence("broke off the connection"),
+    NewConnectionError: TransportFailure(
+        "can't be reached: no connection can be opened", not_sent=True
+    ),
+    ConnectTimeoutError: TransportFailure(
+        "can't be reached: the connection timed out", not_sent=True
+    ),
+    HttpTimeout: TransportFailure("did not respond in time"),
+    HTTPError: TransportFailure("closed the connection before the end of its response"),
 }
-"""What no answer means. The first kind that an error is of counts."""
+"""The failure that an error of urllib3 means. The first class that matches counts."""
 
 
 def _base(text: str, *, plaintext: bool) -> Url:
-    """The base URL; ValueError, which repeats nothing of it, where keys can't be sent there."""
+    """Return the base URL. Raises: ValueError, without the URL, if it can't be used."""
     try:
         url = parse_url(text)
     except LocationParseError:
@@ -141,11 +147,12 @@ def _base(text: str, *, plaintext: bool) -> Url:
     if url.auth or url.query is not None or url.fragment is not None:
         raise ValueError(_BASE_URL)
     if not (is_private(url) or plaintext):
-        message = "API keys would be sent in plain text. Use https, or say plaintext=True."
+        message = "API keys would be sent in plain text. Use https, or pass plaintext=True."
         raise ValueError(message)
     return url
 
 
 _BASE_URL = (
-    "The service's URL is one like https://fields.example.com or https://example.com/fields."
+    "Invalid URL of the service: use one like https://fields.example.com or"
+    " https://example.com/fields."
 )

@@ -1,6 +1,6 @@
-"""What is asked of a service, as HTTP has it.
+"""Requests to a service: bodies, headers and query strings (HTTP contract, section 4).
 
-HTTP contract, section 4. What JSON or a header can't carry is judged here as the service would.
+The client itself rejects what JSON or a header can't contain, with the violations of the service.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from recipient_fields.domain import (
 )
 
 _TAG = re.compile(r"[\x21\x23-\x7e]+")
-_LONGEST_QUERY = 4_000
-"""Proxies may take no longer ones."""
+_MAX_QUERY = 4_000
+"""Characters. Proxies may reject a longer one."""
 _WRITABLE = (
     "name",
     "allowed_values",
@@ -41,7 +41,7 @@ _WRITABLE = (
 
 
 def definition_body(definition: FieldDefinition) -> bytes:
-    """The body of a POST."""
+    """Return the body of a POST."""
     allowed = definition.allowed_values
     return _body(
         {
@@ -57,15 +57,15 @@ def definition_body(definition: FieldDefinition) -> bytes:
 
 
 def changes_body(changes: FieldChanges) -> bytes:
-    """The body of a PATCH. InvalidField."""
-    return _body({**_stated(changes.read_only_members), **_writable(changes)})
+    """Return the body of a PATCH. Raises: InvalidField if JSON can't contain a value."""
+    return _body({**_read_only(changes.read_only_members), **_writable(changes)})
 
 
 def replacement_body(replacement: FieldReplacement) -> bytes:
-    """The body of a PUT. InvalidField."""
+    """Return the body of a PUT. Raises: InvalidField if JSON can't contain a value."""
     return _body(
         {
-            **_stated(replacement.read_only_members),
+            **_read_only(replacement.read_only_members),
             **_writable(replacement),
             "data_type": replacement.data_type,
         }
@@ -73,23 +73,23 @@ def replacement_body(replacement: FieldReplacement) -> bytes:
 
 
 def condition_headers(precondition: Precondition) -> Mapping[str, str]:
-    """`If-Match` and `If-None-Match`."""
+    """Return `If-Match` and `If-None-Match`, if the precondition needs them."""
     headers = {}
     if precondition.match is not None:
-        headers["If-Match"] = _tags(precondition.match) or '""'  # which no version is called
+        headers["If-Match"] = _tags(precondition.match) or '""'  # matches no version
     if precondition.none_match is not None and (tags := _tags(precondition.none_match)):
         headers["If-None-Match"] = tags
     return headers
 
 
 def list_parameters(query: FieldQuery, cursor: str | None) -> str | None:
-    """The query string of that page; None where HTTP has no words for the query.
+    """Return the query string of that page, or None if the API has no parameters for the query.
 
-    `cursor` stands for `after`. The service may still refuse what it finds too much.
+    `cursor` replaces `after`. The service may still reject values that are too large.
     """
-    if not _sayable(query):
+    if not _has_parameters(query):
         return None
-    said = {
+    values = {
         "source": _joined(source.value for source in query.sources or ()),
         "data_type": _joined(data_type.value for data_type in query.data_types or ()),
         "key": _joined(query.keys or ()),
@@ -100,12 +100,12 @@ def list_parameters(query: FieldQuery, cursor: str | None) -> str | None:
         "limit": query.limit,
         "cursor": cursor,
     }
-    parameters = urlencode({name: value for name, value in said.items() if value is not None})
-    return parameters if len(parameters) <= _LONGEST_QUERY else None
+    parameters = urlencode({name: value for name, value in values.items() if value is not None})
+    return parameters if len(parameters) <= _MAX_QUERY else None
 
 
-def _sayable(query: FieldQuery) -> bool:
-    """Does it mean the same as parameters? Without values a filter would be none."""
+def _has_parameters(query: FieldQuery) -> bool:
+    """Return whether parameters can express the query. A filter without values would be omitted."""
     alternatives = (query.sources, query.data_types, query.keys, query.integration_ids)
     return all(each is None or each for each in alternatives) and (
         query.text is None or character_violation(query.text) is None
@@ -122,16 +122,16 @@ def _tags(versions: Versions) -> str:
     return ", ".join(f'"{tag}"' for tag in sorted(versions) if _TAG.fullmatch(tag))
 
 
-def _writable(asked: FieldChanges | FieldReplacement) -> Mapping[str, object]:
-    members = {name: getattr(asked, name) for name in _WRITABLE}
+def _writable(request: FieldChanges | FieldReplacement) -> Mapping[str, object]:
+    members = {name: getattr(request, name) for name in _WRITABLE}
     allowed = members["allowed_values"]
     if isinstance(allowed, Sequence) and not isinstance(allowed, str | bytes):
         members["allowed_values"] = list(allowed)
     return {name: value for name, value in members.items() if value is not UNCHANGED}
 
 
-def _stated(members: Mapping[str, object]) -> Mapping[str, object]:
-    """What is stated of members that can't be changed; nobody states one that can."""
+def _read_only(members: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the members. Raises: InvalidField if one of them can be changed."""
     misplaced = {name: value for name, value in members.items() if name in _WRITABLE}
     if misplaced:
         raise InvalidField(read_only_violations(misplaced, by=API))
@@ -140,7 +140,7 @@ def _stated(members: Mapping[str, object]) -> Mapping[str, object]:
 
 def _body(members: Mapping[str, object]) -> bytes:
     violations = [
-        violation for name, value in members.items() for violation in _unsayable(value, (name,))
+        violation for name, value in members.items() for violation in _not_json(value, (name,))
     ]
     if violations:
         raise InvalidField(violations)
@@ -148,12 +148,12 @@ def _body(members: Mapping[str, object]) -> bytes:
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
         return text.encode("utf-8")
-    except UnicodeEncodeError:  # Lone surrogates are the service's to refuse.
+    except UnicodeEncodeError:  # The service rejects lone surrogates.
         return json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _unsayable(value: object, path: tuple[str | int, ...]) -> list[Violation]:
-    """What JSON can't carry."""
+def _not_json(value: object, path: tuple[str | int, ...]) -> list[Violation]:
+    """Return a violation for each value that JSON can't contain."""
     match value:
         case None | bool() | str():
             return []
@@ -164,7 +164,7 @@ def _unsayable(value: object, path: tuple[str | int, ...]) -> list[Violation]:
         case int() | float():
             return [Violation(Rule.OUT_OF_RANGE, "A number must be finite, and a double.", path)]
         case list() | tuple():
-            return [v for i, each in enumerate(value) for v in _unsayable(each, (*path, i))]
+            return [v for i, each in enumerate(value) for v in _not_json(each, (*path, i))]
         case dict() if all(isinstance(name, str) for name in value):
-            return [v for name, each in value.items() for v in _unsayable(each, (*path, name))]
+            return [v for name, each in value.items() for v in _not_json(each, (*path, name))]
     return [Violation(Rule.TYPE, "JSON has no such value.", path)]

@@ -1,4 +1,4 @@
-"""What ESPs list of their fields, over HTTP: one module an ESP, and what they share."""
+"""Field sources that read the lists of ESPs over HTTP: one module per ESP, and what they share."""
 
 from collections.abc import Callable, Mapping
 
@@ -29,7 +29,7 @@ SOURCES: Mapping[Esp, Callable[..., EspFieldSource]] = {
     Esp.BREVO: BrevoFieldSource,
     Esp.ACTIVECAMPAIGN: ActiveCampaignFieldSource,
 }
-"""The ESPs that can be asked for their fields. Customer.io has no such listing."""
+"""The field source of each ESP. Customer.io has none: its API does not list fields."""
 
 __all__ = [
     "SOURCES",

@@ -10,18 +10,19 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
-from .listing import Types, Unfit, counted_pages, report
-from .run import USUAL_LIMITS, Limits, Run
+from .listing import Types, Unsupported, counted_pages, report
+from .responses import WholeNumber
+from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
     "": DataType.TEXT,
     "NULL": DataType.TEXT,
-    "checkbox": Unfit.LIST,
+    "checkbox": Unsupported.LIST,
     "date": DataType.DATE,
     "datetime": DataType.DATETIME,
     "dropdown": DataType.TEXT,
     "hidden": DataType.TEXT,
-    "listbox": Unfit.LIST,
+    "listbox": Unsupported.LIST,
     "number": DataType.NUMBER,
     "radio": DataType.TEXT,
     "text": DataType.TEXT,
@@ -29,17 +30,51 @@ _TYPES: Types = {
 }
 
 
+@frozen
+class _Option:
+    id: str
+    value: str
+
+
+@frozen
+class _Field:
+    id: WholeNumber
+    perstag: str
+    title: str
+    type: str | None = None
+    options: list[str] | None = None
+
+
+@frozen
+class _Meta:
+    total: WholeNumber
+
+
+@frozen
+class _Page:
+    meta: _Meta
+    fields: list[_Field]
+    fieldOptions: list[_Option] | None = None  # noqa: N815 (as ActiveCampaign has it)
+
+    @property
+    def total(self) -> int:
+        return self.meta.total
+
+    @property
+    def identities(self) -> list[int]:
+        return [each.id for each in self.fields]
+
+
 @frozen(kw_only=True)
 class ActiveCampaignFieldSource:
-    """The custom fields of contacts; the standard ones are not listed."""
+    """The custom fields of contacts; its API does not list the standard fields."""
 
     api_key: str = field(repr=False)
     url: str
     """The account's API URL, `https://ACCOUNT.api-us1.com`."""
-    limits: Limits = USUAL_LIMITS
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         api = Api(
             esp=Esp.ACTIVECAMPAIGN,
             url=self.url,
@@ -47,27 +82,16 @@ class ActiveCampaignFieldSource:
             scope="they need a user who may see fields",
         )
         with Run(self.limits) as run:
-            for page in counted_pages(
-                run,
-                api,
-                "/api/3/fields",
-                {"limit": 100},
-                items="fields",
-                identity="id",
-                total=lambda page: page["meta"]["total"],
-            ):
-                values = {
-                    option["id"].text(): option["value"].text()
-                    for option in page.optional_items("fieldOptions")
-                }
-                for each in page["fields"].items():
-                    ids = [option.text() for option in each.optional_items("options")]
+            for page in counted_pages(run, api, "/api/3/fields", {"limit": 100}, _Page):
+                values = {option.id: option.value for option in page.fieldOptions or ()}
+                for each in page.fields:
+                    ids = each.options or []
                     if not values.keys() >= set(ids):
-                        raise api.refused("names an option of a field that it does not list")
+                        raise api.undocumented("an option of a field is not listed")
                     yield report(
-                        each["perstag"].text(),
-                        each.optional_text("type"),
+                        each.perstag,
+                        each.type or "",
                         _TYPES,
-                        label=each["title"].text(),
+                        label=each.title,
                         options=[values[option_id] for option_id in ids],
                     )

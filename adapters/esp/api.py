@@ -1,9 +1,10 @@
-"""An ESP's HTTP interface: where it is, what proves who asks, and how its failures are told."""
+"""The HTTP API of an ESP: its URL, its credentials, and the errors that name it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TypeVar
 from urllib.parse import urlencode, urljoin
 
 from attrs import field, frozen
@@ -11,7 +12,9 @@ from urllib3.util import Url, parse_url
 
 from recipient_fields.domain.esp import DIALECTS, Esp, EspRefused, EspUnavailable
 
-from ..timely import is_private
+from ..deadline_http import is_private
+
+T = TypeVar("T")
 
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
@@ -19,68 +22,79 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 @frozen(kw_only=True)
 class Api:
-    """One origin, to which alone the headers go.
+    """The API at one origin, the only one that receives the headers.
 
-    `scope` is what the credentials need. Where `bare_403_limits_rate`, a 403 without a body is no
-    refusal: the ESP says by it that it was asked too often. EspRefused where the URL or a header
-    can't be used; no message repeats either.
+    `scope` says which permission the credentials need. `empty_403_means_rate_limit` is true for an
+    ESP that sends 403 without a body if it receives too many requests.
+
+    Raises: EspRefused if the URL or a header can't be used. The message repeats neither.
     """
 
     esp: Esp
     url: str
     headers: Mapping[str, str] = field(repr=False)
     scope: str
-    bare_403_limits_rate: bool = False
+    empty_403_means_rate_limit: bool = False
 
     def __attrs_post_init__(self) -> None:
-        # An unusual character would let a header end early, or show up in the error of a library.
+        # Other characters could end the header, or be repeated in an error of http.client.
         if not all(value.isascii() and value.isprintable() for value in self.headers.values()):
             raise self.refused(
-                "can't be asked with these credentials: they hold characters that none has"
+                "can't use these credentials: they contain characters that no credentials have"
             )
         if not _usable(self.url):
-            raise self.refused("is asked at a URL such as https://api.example.com, not at this one")
+            raise self.refused("can't use this URL: use one like https://api.example.com")
 
     @property
     def title(self) -> str:
-        """The ESP's name."""
+        """The name of the ESP."""
         return DIALECTS[self.esp].title
 
     def refused(self, what: str) -> EspRefused:
-        """That the ESP does what only somebody's hand can mend."""
+        """Return the error for a response that stays the same until a person changes something."""
         return EspRefused(f"{self.title} {what}.")
 
+    def undocumented(self, what: str) -> EspRefused:
+        """Return the error for a response that differs from the documentation of the ESP."""
+        return self.refused(f"sent a response that is not as documented: {what.rstrip('.')}")
+
     def unavailable(self, what: str) -> EspUnavailable:
-        """That the ESP does what may be over later."""
+        """Return the error for a failure that can be temporary."""
         return EspUnavailable(f"{self.title} {what}.")
 
+    def present(self, value: T | None, member: str) -> T:
+        """Return the value of a member. Raises: EspRefused if it is missing or null."""
+        if value is None:
+            raise self.undocumented(f"{member} is missing")
+        return value
+
     def at(self, path: str, query: Mapping[str, object] | None = None) -> str:
-        """The URL of that path."""
+        """Return the URL of a path."""
         return self.url.rstrip("/") + path + ("?" + urlencode(query) if query else "")
 
     def linked(self, page: str, link: str) -> str:
-        """The URL that the link of a page leads to; EspRefused unless it has the same origin."""
+        """Return the URL of a page's link. Raises: EspRefused if its origin is another one."""
         try:
             target = parse_url(urljoin(page, link))
         except ValueError:
             target = Url()
         if _origin(target) != _origin(parse_url(self.url)):
-            raise self.refused("continues its list at another address, which is not followed")
+            raise self.refused("continues its list on another host, which is not followed")
         return target._replace(auth=None, fragment=None).url
 
 
 def host_label(esp: Esp, text: str) -> str:
-    """The text as one label of a host's name, which no other host can be hidden in. EspRefused."""
+    """Return the text. Raises: EspRefused unless it is one label of a host name."""
     if _LABEL.fullmatch(text) is None:
         raise EspRefused(
-            f"{DIALECTS[esp].title}'s host can't be told from these settings: a part of its name"
-            " is letters, digits and hyphens."
+            f"The settings have no valid host name for {DIALECTS[esp].title}: a part of it"
+            " consists of letters, digits and hyphens."
         )
     return text
 
 
 def _usable(text: str) -> bool:
-    """Is this a base URL, and one at which nobody on the way can read credentials?"""
+    """Return whether this is a base URL to which credentials can be sent."""
     try:
         url = parse_url(text)
     except ValueError:

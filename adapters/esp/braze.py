@@ -11,16 +11,17 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
-from .listing import Once, Types, Unfit, report
-from .run import USUAL_LIMITS, Limits, Reply, Run
+from .listing import ListedFields, Types, Unsupported, report
+from .responses import Response
+from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
-    "array": Unfit.LIST,
+    "array": Unsupported.LIST,
     "boolean": DataType.BOOLEAN,
     "date": DataType.DATETIME,
     "number": DataType.NUMBER,
-    "object": Unfit.OBJECT,
-    "object array": Unfit.LIST,
+    "object": Unsupported.OBJECT,
+    "object array": Unsupported.LIST,
     "string": DataType.TEXT,
     "time": DataType.DATETIME,
 }
@@ -30,38 +31,48 @@ _DETECTED = " (automatically detected)"
 _NEXT = re.compile(r"""<([^<>]*)>\s*;(?:[^<]*;)?\s*rel\s*=\s*"?next\b""", re.IGNORECASE)
 
 
+@frozen
+class _Attribute:
+    name: str
+    data_type: str | None = None
+    status: str | None = None
+
+
+@frozen
+class _Page:
+    attributes: list[_Attribute]
+
+
 @frozen(kw_only=True)
 class BrazeFieldSource:
-    """The custom attributes of a workspace; Braze's standard ones are not listed.
+    """The custom attributes of a workspace; its API does not list the standard ones.
 
-    A blocklisted attribute is as good as gone: Braze collects no values of it and hides those it
-    has.
+    Blocklisted attributes are omitted: Braze stores no new values for them and hides the others.
     """
 
     api_key: str = field(repr=False)
     url: str
     """The instance's REST endpoint, `https://rest.INSTANCE.braze.com`."""
-    limits: Limits = USUAL_LIMITS
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         api = Api(
             esp=Esp.BRAZE,
             url=self.url,
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need the permission custom_attributes.get",
         )
-        once = Once(api)
+        listed = ListedFields(api)
         with Run(self.limits) as run:
-            for page in run.pages(api, "/custom_attributes", None, _next_link):
-                for each in page.json()["attributes"].items():
-                    name = each["name"].text()
-                    once.note(name)
-                    if each.optional_text("status") != _BLOCKLISTED:
-                        type_name = each["data_type"].text().lower().removesuffix(_DETECTED)
-                        yield report(name, type_name.replace("_", " "), _TYPES)
+            for page in run.pages(api, "/custom_attributes", None, _read):
+                for each in page.attributes:
+                    listed.add(each.name)
+                    if each.status != _BLOCKLISTED:
+                        type_name = api.present(each.data_type, "data_type of an attribute")
+                        type_name = type_name.lower().removesuffix(_DETECTED)
+                        yield report(each.name, type_name.replace("_", " "), _TYPES)
 
 
-def _next_link(page: Reply) -> str | None:
-    found = _NEXT.search(page.headers.get("Link", ""))
-    return None if found is None else found[1]
+def _read(response: Response) -> tuple[_Page, str | None]:
+    link = _NEXT.search(response.headers.get("Link", ""))
+    return response.read(_Page), None if link is None else link[1]

@@ -9,10 +9,10 @@ from attrs import field, frozen
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
 
-from .answers import Answer
 from .api import Api
-from .listing import Types, Unfit, report
-from .run import USUAL_LIMITS, Limits, Run
+from .listing import Types, Unsupported, report
+from .responses import WholeNumber
+from .run import DEFAULT_LIMITS, Limits, Run
 
 _CATEGORY = "category"
 _TYPES: Types = {
@@ -20,28 +20,45 @@ _TYPES: Types = {
     "date": DataType.DATE,
     "float": DataType.NUMBER,
     "id": DataType.TEXT,
-    "multiple-choice": Unfit.LIST,
+    "multiple-choice": Unsupported.LIST,
     "text": DataType.TEXT,
     "user": DataType.TEXT,
     _CATEGORY: DataType.TEXT,
 }
-_NOT_OF_A_CONTACT: Mapping[str, str] = {
-    "calculated": "Brevo calculates it and does not tell its type.",
+_UNSUPPORTED_CATEGORIES: Mapping[str, str] = {
+    "calculated": "Brevo calculates it and does not list its type.",
     "global": "It belongs to the account, not to a contact.",
     "transactional": "It belongs to a contact's transactions, of which there can be several.",
 }
 
 
+@frozen
+class _Option:
+    value: WholeNumber
+
+
+@frozen
+class _Attribute:
+    name: str
+    category: str
+    type: str | None = None
+    enumeration: list[_Option] | None = None
+
+
+@frozen
+class _List:
+    attributes: list[_Attribute]
+
+
 @frozen(kw_only=True)
 class BrevoFieldSource:
-    """The attributes of contacts. A category's values are the numbers that Brevo stores."""
+    """The attributes of contacts. The values of a category are the numbers that Brevo stores."""
 
     api_key: str = field(repr=False)
     url: str = "https://api.brevo.com"
-    limits: Limits = USUAL_LIMITS
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         api = Api(
             esp=Esp.BREVO,
             url=self.url,
@@ -49,17 +66,16 @@ class BrevoFieldSource:
             scope="they need access to contacts, from this IP address",
         )
         with Run(self.limits) as run:
-            answer = run.get(api, "/v3/contacts/attributes").json()
-            for each in answer["attributes"].items():
-                yield _reported(each)
+            response = run.get(api, "/v3/contacts/attributes")
+        for each in response.read(_List).attributes:
+            yield _reported(api, each)
 
 
-def _reported(each: Answer) -> ReportedField:
-    name = each["name"].text()
-    category = each["category"].text()
-    if category in _NOT_OF_A_CONTACT:
-        return RefusedField(name, _NOT_OF_A_CONTACT[category])
-    if category != _CATEGORY:
-        return report(name, each["type"].text(), _TYPES)
-    options = [str(option["value"].number()) for option in each["enumeration"].items()]
-    return report(name, _CATEGORY, _TYPES, options=options)
+def _reported(api: Api, each: _Attribute) -> ReportedField:
+    if each.category in _UNSUPPORTED_CATEGORIES:
+        return RefusedField(each.name, _UNSUPPORTED_CATEGORIES[each.category])
+    if each.category != _CATEGORY:
+        return report(each.name, api.present(each.type, "type of an attribute"), _TYPES)
+    options = api.present(each.enumeration, "enumeration of a category")
+    values = [str(option.value) for option in options]
+    return report(each.name, _CATEGORY, _TYPES, options=values)

@@ -9,41 +9,60 @@ from attrs import field, frozen
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
-from .answers import Answer
 from .api import Api
-from .listing import Types, Unfit, report
-from .run import USUAL_LIMITS, Limits, Run
+from .listing import Types, Unsupported, report
+from .run import DEFAULT_LIMITS, Limits, Run
 
 _ENUMERATION = "enumeration"
 _CHECKBOXES = "checkboxes"
-"""Our name of an enumeration that a form shows as several boxes: several may be ticked."""
+"""The name here for an enumeration of which several options can be selected."""
 
 _TYPES: Types = {
     "bool": DataType.BOOLEAN,
     "date": DataType.DATE,
     "datetime": DataType.DATETIME,
-    "json": Unfit.OBJECT,
+    "json": Unsupported.OBJECT,
     "number": DataType.NUMBER,
     "phone_number": DataType.TEXT,
     "string": DataType.TEXT,
-    _CHECKBOXES: Unfit.LIST,
+    _CHECKBOXES: Unsupported.LIST,
     _ENUMERATION: DataType.TEXT,
 }
 
 
+@frozen
+class _Option:
+    value: str
+
+
+@frozen
+class _Property:
+    name: str
+    label: str
+    type: str
+    fieldType: str | None = None  # noqa: N815 (as HubSpot has it)
+    options: list[_Option] | None = None
+    archived: bool | None = None
+    hidden: bool | None = None
+
+
+@frozen
+class _List:
+    results: list[_Property]
+
+
 @frozen(kw_only=True)
 class HubSpotFieldSource:
-    """The properties of contacts that HubSpot shows to people: neither archived nor hidden.
+    """The properties of contacts that are neither archived nor hidden.
 
-    An option that is hidden counts: contacts may have kept it.
+    Hidden options are allowed values: contacts can still have them.
     """
 
     access_token: str = field(repr=False)
     url: str = "https://api.hubapi.com"
-    limits: Limits = USUAL_LIMITS
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         api = Api(
             esp=Esp.HUBSPOT,
             url=self.url,
@@ -51,18 +70,17 @@ class HubSpotFieldSource:
             scope="they need the scope crm.schemas.contacts.read",
         )
         with Run(self.limits) as run:
-            answer = run.get(api, "/crm/v3/properties/contacts", {"archived": "false"}).json()
-            for each in answer["results"].items():
-                if not (each.optional_flag("archived") or each.optional_flag("hidden")):
-                    yield _reported(each)
+            response = run.get(api, "/crm/v3/properties/contacts", {"archived": "false"})
+        for each in response.read(_List).results:
+            if not (each.archived or each.hidden):
+                yield _reported(api, each)
 
 
-def _reported(each: Answer) -> ReportedField:
-    type_name = each["type"].text()
+def _reported(api: Api, each: _Property) -> ReportedField:
+    type_name = each.type
     options: list[str] = []
     if type_name == _ENUMERATION:
-        options = [option["value"].text() for option in each["options"].items()]
-        if each["fieldType"].text() == "checkbox":
+        options = [o.value for o in api.present(each.options, "options of an enumeration")]
+        if api.present(each.fieldType, "fieldType of an enumeration") == "checkbox":
             type_name = _CHECKBOXES
-    label = each["label"].text()
-    return report(each["name"].text(), type_name, _TYPES, label=label, options=options)
+    return report(each.name, type_name, _TYPES, label=each.label, options=options)

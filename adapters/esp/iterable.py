@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
@@ -10,17 +10,22 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
-from .listing import Types, Unfit, report
-from .run import USUAL_LIMITS, Limits, Run
+from .listing import Types, Unsupported, report
+from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
     "boolean": DataType.BOOLEAN,
     "date": DataType.DATETIME,
     "double": DataType.NUMBER,
     "long": DataType.NUMBER,
-    "object": Unfit.OBJECT,
+    "object": Unsupported.OBJECT,
     "string": DataType.TEXT,
 }
+
+
+@frozen
+class _List:
+    fields: Mapping[str, str]
 
 
 @frozen(kw_only=True)
@@ -30,10 +35,9 @@ class IterableFieldSource:
     api_key: str = field(repr=False)
     url: str = "https://api.iterable.com"
     """Projects in Europe: `https://api.eu.iterable.com`."""
-    limits: Limits = USUAL_LIMITS
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         api = Api(
             esp=Esp.ITERABLE,
             url=self.url,
@@ -41,6 +45,6 @@ class IterableFieldSource:
             scope="they need to be a server-side key",
         )
         with Run(self.limits) as run:
-            answer = run.get(api, "/api/users/getFields").json()
-            for name, type_name in answer["fields"].members():
-                yield report(name, type_name.text(), _TYPES)
+            response = run.get(api, "/api/users/getFields")
+        for name, type_name in response.read(_List).fields.items():
+            yield report(name, type_name, _TYPES)

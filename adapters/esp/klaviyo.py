@@ -1,4 +1,4 @@
-"""Klaviyo: GET /api/profiles. It lists no definitions of properties, so that profiles are read."""
+"""Klaviyo: GET /api/profiles. Its API does not list properties, so they are read from profiles."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, EspField, EspRefused, RefusedField, ReportedField
 
 from .api import Api
-from .listing import Unfit
-from .run import USUAL_LIMITS, Limits, Reply, Run
+from .listing import Unsupported
+from .responses import Response
+from .run import DEFAULT_LIMITS, Limits, Run
 
 _REVISION = "2026-07-15"
 _STANDARD: Mapping[str, str] = {
@@ -27,32 +28,51 @@ _STANDARD: Mapping[str, str] = {
 
 _PAGE_COUNTS = {str(pages) for pages in range(1, 101)}
 
-_Kind: TypeAlias = DataType | Unfit
+_Kind: TypeAlias = DataType | Unsupported
 
 
 def _page_count(text: int | str) -> int:
-    """The number of pages, 1 to 100."""
+    """Return the number of pages. Raises: EspRefused unless it is 1 to 100."""
     if str(text) not in _PAGE_COUNTS:
-        raise EspRefused("Of Klaviyo's profiles, 1 to 100 pages are read.")
+        raise EspRefused("Invalid number of pages for Klaviyo: use 1 to 100 pages.")
     return int(text)
+
+
+@frozen
+class _Attributes:
+    properties: Mapping[str, object] | None = None
+
+
+@frozen
+class _Profile:
+    attributes: _Attributes
+
+
+@frozen
+class _Links:
+    next: str | None = None
+
+
+@frozen
+class _Page:
+    data: list[_Profile]
+    links: _Links | None = None
 
 
 @frozen(kw_only=True)
 class KlaviyoFieldSource:
     """The standard fields, and the properties of the profiles that changed last.
 
-    A property's type is what the values of the sample have in common; text where they have nothing
-    in common.
+    The type of a property is the type of all its values in this sample, or text if they differ.
     """
 
     api_key: str = field(repr=False)
     pages: int = field(default=10, converter=_page_count)
-    """How many pages of 100 profiles are read, 100 at most."""
+    """The number of pages of 100 profiles that are read, 1 to 100."""
     url: str = "https://a.klaviyo.com"
-    limits: Limits = USUAL_LIMITS
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         api = Api(
             esp=Esp.KLAVIYO,
             url=self.url,
@@ -64,43 +84,42 @@ class KlaviyoFieldSource:
             scope="they need the scope profiles:read",
         )
         query = {"fields[profile]": "properties", "page[size]": 100, "sort": "-updated"}
-        met: dict[str, set[_Kind]] = {}
+        found: dict[str, set[_Kind]] = {}
         with Run(self.limits) as run:
-            for page in islice(run.pages(api, "/api/profiles", query, _next_link), self.pages):
-                for profile in page.json()["data"].items():
-                    properties = profile["attributes"].find("properties")
-                    for name, value in properties.members() if properties else ():
-                        kinds = met.setdefault(name, set())
-                        if value.value not in _NOTHING:
-                            kinds.add(_kind(value.value))
+            for page in islice(run.pages(api, "/api/profiles", query, _read), self.pages):
+                for profile in page.data:
+                    for name, value in (profile.attributes.properties or {}).items():
+                        kinds = found.setdefault(name, set())
+                        if value not in _NO_VALUE:
+                            kinds.add(_kind(value))
         for name, label in _STANDARD.items():
             yield EspField(name=name, data_type=DataType.TEXT, label=label, standard=True)
-        for name, kinds in met.items():
+        for name, kinds in found.items():
             yield _reported(name, kinds)
 
 
-_NOTHING: tuple[object, ...] = (None, "")
+_NO_VALUE: tuple[object, ...] = (None, "")
 _DATE_LENGTH = len("2026-11-20")
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}.*)?")
-"""Without its hyphens a date could be any number."""
+"""A date without hyphens could be any number."""
 
 
-def _next_link(page: Reply) -> str | None:
-    links = page.json().find("links")
-    return links.optional_text("next") or None if links else None
+def _read(response: Response) -> tuple[_Page, str | None]:
+    page = response.read(_Page)
+    return page, (page.links.next or None) if page.links else None
 
 
 def _kind(value: object) -> _Kind:
-    """What a value is, in itself."""
+    """Return the type of one value."""
     match value:
         case bool():
             return DataType.BOOLEAN
         case int() | float():
             return DataType.NUMBER
         case list():
-            return Unfit.LIST
+            return Unsupported.LIST
         case dict():
-            return Unfit.OBJECT
+            return Unsupported.OBJECT
         case str() if _ISO.fullmatch(value) and _exists(value):
             return DataType.DATE if len(value) == _DATE_LENGTH else DataType.DATETIME
     return DataType.TEXT
@@ -115,14 +134,12 @@ def _exists(text: str) -> bool:
 
 
 def _reported(name: str, kinds: set[_Kind]) -> ReportedField:
-    """The property whose values are of these kinds."""
-    for kind in Unfit:
+    """Return the property whose values are of these kinds."""
+    for kind in Unsupported:
         if kind in kinds:
             return RefusedField(name, kind.value)
     if not kinds:
-        return RefusedField(
-            name, "No profile that was read has a value, which would tell its type."
-        )
+        return RefusedField(name, "No profile that was read has a value, so its type is unknown.")
     types = {kind for kind in kinds if isinstance(kind, DataType)}
     if types == {DataType.DATE, DataType.DATETIME}:
         types = {DataType.DATETIME}

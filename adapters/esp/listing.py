@@ -1,31 +1,30 @@
-"""What the listings of ESPs have in common: types, options, pages by offset, no field twice."""
+"""What the field lists of ESPs have in common: types, options, duplicates, pages by offset."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import count
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import EspField, RefusedField, ReportedField
 
-from .answers import Answer
 from .api import Api
 from .run import Run
 
-_LONGEST_TYPE = 40
+_MAX_TYPE_NAME = 40
 
 
-class Unfit(Enum):
-    """Why no recipient field can stand for an ESP's; the values are sentences."""
+class Unsupported(Enum):
+    """Why a type of an ESP can't be a recipient field; the values are sentences."""
 
     LIST = "It holds a list of values; a recipient field holds one."
     OBJECT = "It holds an object; a recipient field holds one value."
 
 
-Types: TypeAlias = Mapping[str, DataType | Unfit]
-"""What becomes of an ESP's types."""
+Types: TypeAlias = Mapping[str, DataType | Unsupported]
+"""The data type for each type of an ESP."""
 
 
 def report(
@@ -36,62 +35,76 @@ def report(
     label: str | None = None,
     options: Sequence[str] = (),
 ) -> ReportedField:
-    """The ESP's custom field; refused where its type has no counterpart. No options: any value."""
-    counterpart = types.get(type_name)
-    if isinstance(counterpart, DataType):
+    """Return the custom field of an ESP, or its refusal if its type has no data type.
+
+    Without options, the field allows any value.
+    """
+    data_type = types.get(type_name)
+    if isinstance(data_type, DataType):
         return EspField(
-            name=name, data_type=counterpart, label=label, allowed_values=tuple(options) or None
+            name=name, data_type=data_type, label=label, allowed_values=tuple(options) or None
         )
-    if counterpart is None:
-        return RefusedField(name, f"Its type {type_name[:_LONGEST_TYPE]!a} is not known here.")
-    return RefusedField(name, counterpart.value)
+    if data_type is None:
+        return RefusedField(name, f"Its type {type_name[:_MAX_TYPE_NAME]!a} is unknown.")
+    return RefusedField(name, data_type.value)
 
 
-class Once:
-    """Sees to it that no field is listed twice: then pages overlap, and others were left out."""
+class ListedFields:
+    """The identities of the fields listed so far.
+
+    If one is listed twice, pages overlap because fields changed, and other fields are missing.
+    """
 
     def __init__(self, api: Api) -> None:
         self._api = api
         self._seen: set[object] = set()
 
-    def note(self, identity: object) -> None:
-        """EspUnavailable where that one was noted before."""
+    def add(self, identity: object) -> None:
+        """Add the field. Raises: EspUnavailable if it was listed before."""
         if identity in self._seen:
-            raise self._api.unavailable("lists a field twice; its fields changed meanwhile")
+            raise self._api.unavailable("listed a field twice: its fields changed during the run")
         self._seen.add(identity)
 
     def __len__(self) -> int:
         return len(self._seen)
 
 
-def counted_pages(
-    run: Run,
-    api: Api,
-    path: str,
-    page_size: Mapping[str, int],
-    *,
-    items: str,
-    identity: str,
-    total: Callable[[Answer], Answer],
-) -> Iterator[Answer]:
-    """Every page of a listing that is asked for by offset and tells its total.
+class CountedPage(Protocol):
+    """A page of a list that has the number of all fields."""
 
-    EspUnavailable unless the total stays the same, and is that of the items, of which none comes
-    twice: a field that goes meanwhile moves another one to a page that was read before.
+    @property
+    def total(self) -> int:
+        """The number of fields on all pages."""
+
+    @property
+    def identities(self) -> Sequence[int]:
+        """The ids of the fields of this page."""
+
+
+P = TypeVar("P", bound=CountedPage)
+
+
+def counted_pages(
+    run: Run, api: Api, path: str, page_size: Mapping[str, int], kind: type[P]
+) -> Iterator[P]:
+    """Yield the pages of a list that is read by offset, and that has its total on each page.
+
+    Raises: EspUnavailable if the total changes, if it is not the number of fields, or if a field is
+    listed twice: when a field is deleted, another one moves to a page that was read before.
     """
-    once = Once(api)
+    listed = ListedFields(api)
     expected = None
     for pages in count():
-        run.require_end(api, pages)
-        page = run.get(api, path, {**page_size, "offset": len(once)}).json()
-        promised = total(page).number()
-        found = page[items].items()
-        for item in found:
-            once.note(item[identity].number())
-        ends_early = not found and len(once) < promised
-        if ends_early or len(once) > promised or expected not in {None, promised}:
-            raise api.unavailable("lists not as many fields as it says; they changed meanwhile")
-        expected = promised
+        run.check_page_limit(api, pages)
+        page = run.get(api, path, {**page_size, "offset": len(listed)}).read(kind)
+        for identity in page.identities:
+            listed.add(identity)
+        ends_early = not page.identities and len(listed) < page.total
+        if ends_early or len(listed) > page.total or expected not in {None, page.total}:
+            raise api.unavailable(
+                "listed another number of fields than its total: they changed during the run"
+            )
+        expected = page.total
         yield page
-        if len(once) == promised:
+        if len(listed) == page.total:
             return

@@ -10,10 +10,10 @@ from attrs import field, frozen
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
-from .answers import Answer
 from .api import Api, host_label
 from .listing import Types, counted_pages, report
-from .run import USUAL_LIMITS, Limits, Run
+from .responses import WholeNumber
+from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
     "address": DataType.TEXT,
@@ -30,50 +30,60 @@ _TYPES: Types = {
 }
 
 
+@frozen
+class _Choices:
+    choices: list[str] | None = None
+
+
+@frozen
+class _MergeField:
+    merge_id: WholeNumber
+    tag: str
+    name: str
+    type: str
+    options: _Choices | None = None
+
+
+@frozen
+class _Page:
+    merge_fields: list[_MergeField]
+    total_items: WholeNumber
+
+    @property
+    def total(self) -> int:
+        return self.total_items
+
+    @property
+    def identities(self) -> list[int]:
+        return [each.merge_id for each in self.merge_fields]
+
+
 @frozen(kw_only=True)
 class MailchimpFieldSource:
-    """The merge fields of one audience; its EMAIL is none of them."""
+    """The merge fields of one audience; EMAIL is not one of them."""
 
     api_key: str = field(repr=False)
     list_id: str
     url: str = ""
-    """Where Mailchimp is asked; else the data centre that the API key ends in."""
-    limits: Limits = USUAL_LIMITS
+    """The URL of the API. By default, it is that of the data center with which the API key ends."""
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         api = Api(
             esp=Esp.MAILCHIMP,
-            url=self.url or f"https://{self._data_centre()}.api.mailchimp.com",
+            url=self.url or f"https://{self._data_center()}.api.mailchimp.com",
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need access to this audience",
-            bare_403_limits_rate=True,
+            empty_403_means_rate_limit=True,
         )
+        path = f"/3.0/lists/{quote(self.list_id, safe='')}/merge-fields"
         with Run(self.limits) as run:
-            for page in counted_pages(
-                run,
-                api,
-                f"/3.0/lists/{quote(self.list_id, safe='')}/merge-fields",
-                {"count": 1_000},
-                items="merge_fields",
-                identity="merge_id",
-                total=lambda page: page["total_items"],
-            ):
-                for each in page["merge_fields"].items():
-                    yield _reported(each)
+            for page in counted_pages(run, api, path, {"count": 1_000}, _Page):
+                for each in page.merge_fields:
+                    options = (each.options.choices if each.options else None) or ()
+                    yield report(each.tag, each.type, _TYPES, label=each.name, options=options)
 
-    def _data_centre(self) -> str:
-        # A key without a hyphen has none; it must not become a name that is looked up.
-        _, hyphen, centre = self.api_key.rpartition("-")
-        return host_label(Esp.MAILCHIMP, centre if hyphen else "")
-
-
-def _reported(each: Answer) -> ReportedField:
-    details = each.find("options")
-    return report(
-        each["tag"].text(),
-        each["type"].text(),
-        _TYPES,
-        label=each["name"].text(),
-        options=[choice.text() for choice in details.optional_items("choices")] if details else (),
-    )
+    def _data_center(self) -> str:
+        # A key without a hyphen has no data center, and must not become part of a host name.
+        _, hyphen, center = self.api_key.rpartition("-")
+        return host_label(Esp.MAILCHIMP, center if hyphen else "")

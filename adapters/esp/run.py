@@ -1,4 +1,4 @@
-"""Asking an ESP: patient within limits, and never trusting how much it answers."""
+"""Requests to an ESP during one sync run: with retries, deadlines, and limits of size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import SystemRandom
 from threading import Timer
 from time import monotonic, sleep
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self, TypeVar
 
 from attrs import frozen
 from urllib3 import (
@@ -22,24 +22,26 @@ from urllib3 import (
 )
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, InvalidHeader, NewConnectionError, SSLError
-from urllib3.exceptions import TimeoutError as TimedOut
+from urllib3.exceptions import TimeoutError as HttpTimeout
 
-from .answers import Answer
 from .api import Api
+from .responses import Response
 
-_RECEIVED_AT_ONCE = 65_536
-_OVERLOADED = {408, 500, 502, 503, 504}
+T = TypeVar("T")
+
+_READ_SIZE = 65_536
+_RETRIED_STATUSES = {408, 500, 502, 503, 504}
 _random = SystemRandom()
 _RETRY_AFTER = Retry(retry_after_max=2**31)
 
 
 @frozen(kw_only=True)
 class Limits:
-    """What a run may take. Times in seconds.
+    """The limits of a sync run. Times are in seconds, sizes in bytes.
 
-    A request is made `attempts` times at most. Between them passes what the ESP asks for, or else
-    `backoff`, doubled each time, and up to as much again by chance. An ESP that asks for more than
-    `longest_wait` is unavailable.
+    A request is sent at most `attempts` times. Before a retry, the run waits as long as
+    `Retry-After` says, or else `backoff`, doubled each time, plus a random time of up to as much.
+    If `Retry-After` is longer than `max_wait`, the ESP is unavailable.
     """
 
     connect_timeout: float = 10
@@ -47,77 +49,59 @@ class Limits:
     run_timeout: float = 600
     attempts: int = 5
     backoff: float = 0.5
-    longest_wait: float = 60
-    largest_answer: int = 16 * 2**20
-    most_pages: int = 1_000
+    max_wait: float = 60
+    max_response: int = 16 * 2**20
+    max_pages: int = 1_000
 
 
-USUAL_LIMITS = Limits()
-
-
-@frozen(kw_only=True)
-class Reply:
-    """A successful answer, whole, and the URL that was asked."""
-
-    api: Api
-    url: str
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> Answer:
-        """What its JSON says. EspRefused where it is none."""
-        return Answer.parse(self.api, self.body)
-
-
-NextLink: TypeAlias = Callable[[Reply], str | None]
-"""The link to the page after this one; None on the last."""
+DEFAULT_LIMITS = Limits()
 
 
 @frozen
-class _Trouble:
-    """What the ESP did that may be over soon, and how many seconds it asked to wait."""
+class _TemporaryFailure:
+    """Why an attempt failed, and the seconds to wait that the ESP requires, if any."""
 
     what: str
     wait: float | None = None
 
 
-def _connections_noting(sockets: list[socket.socket]) -> PoolManager:
-    """Connections whose sockets are noted there as soon as they are open."""
+def _pool_manager(sockets: list[socket.socket]) -> PoolManager:
+    """Return a pool that adds the socket of each new connection to the list."""
 
-    class Plain(HTTPConnection):
+    class PlainConnection(HTTPConnection):
         def connect(self) -> None:
             super().connect()
             sockets.append(self.sock)
 
-    class Secure(HTTPSConnection):
+    class SecureConnection(HTTPSConnection):
         def connect(self) -> None:
             super().connect()
             sockets.append(self.sock)
 
     class PlainPool(HTTPConnectionPool):
-        ConnectionCls = Plain
+        ConnectionCls = PlainConnection
 
     class SecurePool(HTTPSConnectionPool):
-        ConnectionCls = Secure
+        ConnectionCls = SecureConnection
 
-    connections = PoolManager()
-    connections.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
-    return connections
+    manager = PoolManager()
+    manager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+    return manager
 
 
 class Run:
-    """One run through what an ESP lists, within its limits. Holds connections until it is left."""
+    """The requests of one sync run, within its limits. On exit, all connections are closed."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._ends = monotonic() + limits.run_timeout
+        self._deadline = monotonic() + limits.run_timeout
         self._sockets: list[socket.socket] = []
-        self._connections = _connections_noting(self._sockets)
-        self._watch = Timer(limits.run_timeout, self._hang_up)
-        self._watch.daemon = True
+        self._pools = _pool_manager(self._sockets)
+        self._timer = Timer(limits.run_timeout, self._shut_down)
+        self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        self._watch.start()
+        self._timer.start()
         return self
 
     def __exit__(
@@ -126,57 +110,66 @@ class Run:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._watch.cancel()
+        self._timer.cancel()
         # `clear` would leave the sockets to the garbage collector.
-        for origin in self._connections.pools.keys():  # noqa: SIM118
-            self._connections.pools[origin].close()
+        for origin in self._pools.pools.keys():  # noqa: SIM118
+            self._pools.pools[origin].close()
 
-    def get(self, api: Api, path: str, query: Mapping[str, object] | None = None) -> Reply:
-        """What the ESP answers to a GET. EspUnavailable, EspRefused."""
-        return self._ask(api, "GET", api.at(path, query))
+    def get(self, api: Api, path: str, query: Mapping[str, object] | None = None) -> Response:
+        """Send a GET. Raises: EspUnavailable, EspRefused."""
+        return self._request(api, "GET", api.at(path, query))
 
-    def post(self, api: Api, path: str, body: bytes) -> Reply:
-        """What it answers to a POST, which must do no harm when it is repeated."""
-        return self._ask(api, "POST", api.at(path), body)
+    def post(self, api: Api, path: str, body: bytes) -> Response:
+        """Send a POST that can be repeated safely. Raises: EspUnavailable, EspRefused."""
+        return self._request(api, "POST", api.at(path), body)
 
     def pages(
-        self, api: Api, path: str, query: Mapping[str, object] | None, next_link: NextLink
-    ) -> Iterator[Reply]:
-        """Every page from that one on. EspRefused where they lead astray, in circles or too far."""
+        self,
+        api: Api,
+        path: str,
+        query: Mapping[str, object] | None,
+        read: Callable[[Response], tuple[T, str | None]],
+    ) -> Iterator[T]:
+        """Yield each page; `read` returns it with the link to the next page, if there is one.
+
+        Raises: EspRefused if a link leads to another host or to a page that was read before, or if
+        there are too many pages.
+        """
         url = api.at(path, query)
-        asked: set[str] = set()
+        requested: set[str] = set()
         while True:
-            if url in asked:
+            if url in requested:
                 raise api.refused("continues its list with a page that was read before")
-            self.require_end(api, len(asked))
-            asked.add(url)
-            reply = self._ask(api, "GET", url)
-            yield reply
-            link = next_link(reply)
+            self.check_page_limit(api, len(requested))
+            requested.add(url)
+            page, link = read(self._request(api, "GET", url))
+            yield page
             if link is None:
                 return
             url = api.linked(url, link)
 
-    def require_end(self, api: Api, pages: int) -> None:
-        """EspRefused where so many pages were read that no listing can be as long."""
-        if pages >= self._limits.most_pages:
-            raise api.refused(f"lists more than {self._limits.most_pages:,} pages of fields")
+    def check_page_limit(self, api: Api, pages: int) -> None:
+        """Raise EspRefused if so many pages were read that no list can be as long."""
+        if pages >= self._limits.max_pages:
+            raise api.refused(f"lists more than {self._limits.max_pages:,} pages of fields")
 
-    def _ask(self, api: Api, method: str, url: str, body: bytes | None = None) -> Reply:
+    def _request(self, api: Api, method: str, url: str, body: bytes | None = None) -> Response:
         attempts = 0
-        while isinstance(outcome := self._attempt(api, method, url, body), _Trouble):
+        while isinstance(outcome := self._attempt(api, method, url, body), _TemporaryFailure):
             attempts += 1
             if attempts >= self._limits.attempts:
-                raise api.unavailable(f"{outcome.what}; it was asked {attempts} times")
+                raise api.unavailable(f"{outcome.what}, {attempts} times")
             self._wait(api, outcome, attempts)
         return outcome
 
-    def _attempt(self, api: Api, method: str, url: str, body: bytes | None) -> Reply | _Trouble:
+    def _attempt(
+        self, api: Api, method: str, url: str, body: bytes | None
+    ) -> Response | _TemporaryFailure:
         left = self._time_left(api)
         try:
-            # Repeating is ours: urllib3 would sleep beyond the run's end, read a failure's body to
-            # its last byte, and not repeat what breaks off later.
-            with self._connections.request(
+            # The retries of urllib3 would sleep beyond the deadline, read all of a failure's body,
+            # and not cover a body that breaks off.
+            with self._pools.request(
                 method,
                 url,
                 body=body,
@@ -189,44 +182,47 @@ class Run:
                 redirect=False,
                 preload_content=False,
             ) as response:
-                trouble = _trouble(api, response)
-                if trouble is not None:
-                    return trouble
+                failure = _failure(api, response)
+                if failure is not None:
+                    return failure
                 content = self._read(api, response)
-                return Reply(api=api, url=url, headers=response.headers, body=content)
+                return Response(api=api, url=url, headers=response.headers, body=content)
         except HTTPError as error:
-            return _Trouble(_SILENCES[_kind(error)])
+            kind = next(kind for kind in _TRANSPORT_FAILURES if isinstance(error, kind))
+            return _TemporaryFailure(_TRANSPORT_FAILURES[kind])
 
     def _read(self, api: Api, response: BaseHTTPResponse) -> bytes:
-        """The whole body. Each piece is what arrived by then: a slow one can't outlast the run."""
+        """Return the body. It is read in parts, so that a slow body can't exceed the deadline."""
         body = bytearray()
-        while piece := response.read1(_RECEIVED_AT_ONCE):
+        while piece := response.read1(_READ_SIZE):
             body += piece
-            if len(body) > self._limits.largest_answer:
-                raise api.refused(f"answers with more than {self._limits.largest_answer:,} bytes")
+            if len(body) > self._limits.max_response:
+                raise api.refused(
+                    f"sent a response of more than {self._limits.max_response:,} bytes"
+                )
             self._time_left(api)
-        self._time_left(api)  # What we hung up on may look like the end of an answer.
+        self._time_left(api)  # After the shutdown, a body can look complete.
         return bytes(body)
 
-    def _hang_up(self) -> None:
-        """End what is still being received: an answer that drips never times out by itself."""
+    def _shut_down(self) -> None:
+        """Shut down all sockets at the deadline: a body that drips never exceeds a read timeout."""
         for each in self._sockets:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
-    def _wait(self, api: Api, trouble: _Trouble, attempts: int) -> None:
-        wait = trouble.wait
+    def _wait(self, api: Api, failure: _TemporaryFailure, attempts: int) -> None:
+        wait = failure.wait
         if wait is None:
             longest = self._limits.backoff * 2**attempts
-            wait = min(_random.uniform(longest / 2, longest), self._limits.longest_wait)
-        if wait > self._limits.longest_wait:
-            raise api.unavailable(f"{trouble.what} and asks to wait for {wait:,.0f} seconds")
+            wait = min(_random.uniform(longest / 2, longest), self._limits.max_wait)
+        if wait > self._limits.max_wait:
+            raise api.unavailable(f"{failure.what} and requires a wait of {wait:,.0f} seconds")
         if wait > self._time_left(api):
-            raise api.unavailable(f"{trouble.what}, and no time is left to ask again")
+            raise api.unavailable(f"{failure.what}, and no time is left for a retry")
         sleep(wait)
 
     def _time_left(self, api: Api) -> float:
-        left = self._ends - monotonic()
+        left = self._deadline - monotonic()
         if left <= 0:
             raise api.unavailable(
                 f"did not list its fields within {self._limits.run_timeout:,g} seconds"
@@ -234,28 +230,29 @@ class Run:
         return left
 
 
-_SILENCES: Mapping[type[HTTPError], str] = {
+_TRANSPORT_FAILURES: Mapping[type[HTTPError], str] = {
     SSLError: "can't be reached: its TLS certificate or protocol is not accepted",
-    NewConnectionError: "can't be reached: no connection can be made",
-    TimedOut: "did not answer in time",
-    HTTPError: "broke off the connection",
+    NewConnectionError: "can't be reached: no connection can be opened",
+    HttpTimeout: "did not respond in time",
+    HTTPError: "closed the connection before the end of its response",
 }
-"""What no answer means. The first kind that an error is of counts."""
+"""The failure that an error of urllib3 means. The first class that matches counts."""
 
 
-def _kind(error: HTTPError) -> type[HTTPError]:
-    return next(kind for kind in _SILENCES if isinstance(error, kind))
+def _failure(api: Api, response: BaseHTTPResponse) -> _TemporaryFailure | None:
+    """Return why the request failed for now, or None if it succeeded.
 
-
-def _trouble(api: Api, response: BaseHTTPResponse) -> _Trouble | None:
-    """What kept the ESP from answering, None where it did; EspRefused where it will not."""
+    Raises: EspRefused if a retry would fail in the same way.
+    """
     status = response.status
     if status == 200:
         return None
-    if status == 429 or (status == 403 and api.bare_403_limits_rate and not response.read1(1)):
-        return _Trouble(f"limits the rate of requests ({status})", _asked_wait(response))
-    if status in _OVERLOADED:
-        return _Trouble(f"failed ({status})", _asked_wait(response))
+    if status == 429 or (
+        status == 403 and api.empty_403_means_rate_limit and not response.read1(1)
+    ):
+        return _TemporaryFailure(f"limits the rate of requests ({status})", _retry_after(response))
+    if status in _RETRIED_STATUSES:
+        return _TemporaryFailure(f"failed ({status})", _retry_after(response))
     if 300 <= status < 400:
         raise api.refused(f"redirects to another address ({status}), which is not followed")
     if status == 401:
@@ -264,11 +261,11 @@ def _trouble(api: Api, response: BaseHTTPResponse) -> _Trouble | None:
         raise api.refused(f"does not let these credentials list fields ({status}): {api.scope}")
     if status == 404:
         raise api.refused(f"has nothing at this address ({status}): check ids and URL")
-    raise api.refused(f"does not answer this request with fields ({status})")
+    raise api.refused(f"rejects the request for its fields ({status})")
 
 
-def _asked_wait(response: BaseHTTPResponse) -> float | None:
-    """The seconds of `Retry-After`, which may name a date; None where it says nothing of use."""
+def _retry_after(response: BaseHTTPResponse) -> float | None:
+    """Return the seconds until the time in `Retry-After`, or None if it is absent or invalid."""
     try:
         return _RETRY_AFTER.get_retry_after(response)
     except (InvalidHeader, OverflowError, ValueError):

@@ -1,19 +1,19 @@
-"""Salesforce Marketing Cloud: SOAP Retrieve of DataExtensionField, with a token of OAuth 2."""
+"""Salesforce Marketing Cloud: SOAP Retrieve of DataExtensionField, with an OAuth 2 token."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import count
 
 from attrs import field, frozen
 
+from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api, host_label
-from .listing import Once, Types, report
-from .run import USUAL_LIMITS, Limits, Run
+from .listing import ListedFields, Types, report
+from .run import DEFAULT_LIMITS, Limits, Run
 from .soap import Retrieval, Retrieved
 
 _TYPES: Types = {
@@ -29,33 +29,37 @@ _TYPES: Types = {
 _MEMBERS = ("Name", "FieldType")
 
 
+@frozen
+class _Token:
+    access_token: str
+
+
 @frozen(kw_only=True)
 class SalesforceFieldSource:
-    """The fields of one data extension, which its external key names."""
+    """The fields of the data extension with this external key."""
 
     client_id: str = field(repr=False)
     client_secret: str = field(repr=False)
     subdomain: str
     data_extension: str
     account_id: str = ""
-    """The MID of the business unit; else the one that the credentials belong to."""
+    """The MID of the business unit. By default, it is that of the credentials."""
     url: str = ""
-    """Where both of its services are asked; else each at its host below the subdomain."""
-    limits: Limits = USUAL_LIMITS
+    """The URL of both services. By default, each has its own host below the subdomain."""
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         headers = {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": "Retrieve"}
         soap = self._api("soap", headers)
-        once = Once(soap)
+        listed = ListedFields(soap)
         with Run(self.limits) as run:
             for page in self._pages(run, soap):
                 for name, type_name in page.objects(*_MEMBERS):
-                    once.note(name)
+                    listed.add(name)
                     yield report(name, type_name, _TYPES)
-        if not once:
-            # No data extension is without fields; to a sync run this would mean that all are gone.
-            raise soap.refused("shows no data extension of this external key")
+        if not listed:
+            # Each data extension has fields. Without any, a sync run would delete all.
+            raise soap.refused("has no data extension with this external key")
 
     def _pages(self, run: Run, soap: Api) -> Iterator[Retrieved]:
         token = self._token(run)
@@ -67,9 +71,9 @@ class SalesforceFieldSource:
         )
         continued = ""
         for pages in count():
-            run.require_end(soap, pages)
-            reply = run.post(soap, "/Service.asmx", wanted.envelope(token, continued))
-            page = Retrieved.parse(soap, reply.body)
+            run.check_page_limit(soap, pages)
+            response = run.post(soap, "/Service.asmx", wanted.envelope(token, continued))
+            page = Retrieved.parse(soap, response.body)
             yield page
             continued = page.continues
             if not continued:
@@ -84,10 +88,9 @@ class SalesforceFieldSource:
         if self.account_id:
             wanted["account_id"] = self.account_id
         auth = self._api("auth", {"Content-Type": "application/json"})
-        reply = run.post(auth, "/v2/token", json.dumps(wanted).encode())
-        token = reply.json()["access_token"].text()
+        token = run.post(auth, "/v2/token", render_json(wanted)).read(_Token).access_token
         if not (token.isascii() and token.isprintable()):
-            raise auth.refused("answers with a token that can't be sent")
+            raise auth.refused("sent a token that a header can't contain")
         return token
 
     def _api(self, service: str, headers: Mapping[str, str]) -> Api:

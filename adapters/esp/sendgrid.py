@@ -11,21 +11,32 @@ from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
 from .listing import Types, report
-from .run import USUAL_LIMITS, Limits, Run
+from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {"Date": DataType.DATETIME, "Number": DataType.NUMBER, "Text": DataType.TEXT}
 
 
+@frozen
+class _Field:
+    name: str
+    field_type: str
+
+
+@frozen
+class _List:
+    reserved_fields: list[_Field]
+    custom_fields: list[_Field] | None = None
+
+
 @frozen(kw_only=True)
 class SendGridFieldSource:
-    """The custom and the reserved fields of contacts, which its templates write alike."""
+    """The custom and the reserved fields of contacts. Templates write both in the same way."""
 
     api_key: str = field(repr=False)
     url: str = "https://api.sendgrid.com"
-    limits: Limits = USUAL_LIMITS
+    limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        """See EspFieldSource."""
         api = Api(
             esp=Esp.SENDGRID,
             url=self.url,
@@ -33,9 +44,6 @@ class SendGridFieldSource:
             scope="they need read access to Marketing",
         )
         with Run(self.limits) as run:
-            answer = run.get(api, "/v3/marketing/field_definitions").json()
-            for each in (
-                *answer.optional_items("custom_fields"),
-                *answer["reserved_fields"].items(),
-            ):
-                yield report(each["name"].text(), each["field_type"].text(), _TYPES)
+            listed = run.get(api, "/v3/marketing/field_definitions").read(_List)
+        for each in (*(listed.custom_fields or ()), *listed.reserved_fields):
+            yield report(each.name, each.field_type, _TYPES)

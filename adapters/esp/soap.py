@@ -1,4 +1,4 @@
-"""Salesforce's SOAP: the envelope of a Retrieve request, and what its answer says."""
+"""Salesforce's SOAP API: the envelope of a Retrieve request, and its response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTNER = "{http://exacttarget.com/wsdl/partnerAPI}"
 
 @frozen(kw_only=True)
 class Retrieval:
-    """Which objects of a type are asked for: those whose `property` equals `value`."""
+    """A request for the objects of a type whose `property` equals `value`."""
 
     object_type: str
     members: tuple[str, ...]
@@ -24,7 +24,7 @@ class Retrieval:
     value: str
 
     def envelope(self, token: str, continued: str = "") -> bytes:
-        """The request; `continued` is the id of the one that it continues."""
+        """Return the request; `continued` is the id of the request that it continues, if any."""
         members = "".join(f"<Properties>{member}</Properties>" for member in self.members)
         more = f"<ContinueRequest>{escape(continued)}</ContinueRequest>" if continued else ""
         return f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -40,22 +40,22 @@ class Retrieval:
 
 @frozen
 class Retrieved:
-    """One answer to a retrieval. EspRefused where it is not one, or says that it failed."""
+    """A response to a Retrieve request. Raises: EspRefused if it is not one, or if it failed."""
 
     _api: Api
     _message: Element
 
     @classmethod
     def parse(cls, api: Api, body: bytes) -> Retrieved:
-        """What that XML says."""
+        """Return the response in that XML."""
         parser = XMLParser(target=_WithoutDoctype())  # noqa: S314  # nosec B314
         try:
             parser.feed(body)
             message = parser.close().find(f".//{_PARTNER}RetrieveResponseMsg")
-        except (ParseError, ValueError):
-            raise api.refused("answers with something that is not XML without a DTD") from None
+        except (LookupError, ParseError, ValueError):  # LookupError: an unknown encoding
+            raise api.refused("sent a response that is not XML without a DTD") from None
         if message is None:
-            raise api.refused("answers otherwise than documented: there is no RetrieveResponseMsg")
+            raise api.undocumented("RetrieveResponseMsg is missing")
         retrieved = cls(api, message)
         if retrieved.status not in {_COMPLETE, _CONTINUES}:
             raise api.refused(f"refuses to list fields: {api.scope}")
@@ -63,23 +63,23 @@ class Retrieved:
 
     @property
     def status(self) -> str:
-        """Whether this is all."""
+        """The status, which says whether there are more objects."""
         return self._text(self._message, "OverallStatus")
 
     @property
     def continues(self) -> str:
-        """The id of the request that has more answers; empty where this was the last."""
+        """The id of a request with more objects, or empty if there are none."""
         return self._text(self._message, "RequestID") if self.status == _CONTINUES else ""
 
     def objects(self, *members: str) -> Iterator[tuple[str, ...]]:
-        """The texts of these members of each object."""
+        """Yield the texts of these members of each object."""
         for found in self._message.iterfind(f"{_PARTNER}Results"):
             yield tuple(self._text(found, member) for member in members)
 
     def _text(self, element: Element, name: str) -> str:
         text = element.findtext(_PARTNER + name)
         if text is None:
-            raise self._api.refused(f"answers otherwise than documented: there is no {name}")
+            raise self._api.undocumented(f"{name} is missing")
         return text
 
 
@@ -88,7 +88,7 @@ _CONTINUES = "MoreDataAvailable"
 
 
 class _WithoutDoctype(TreeBuilder):
-    """Refuses what entities could be declared in: their expansion has no bound."""
+    """Rejects a DTD: it can declare entities, whose expansion has no limit."""
 
     def doctype(self, name: str, public_id: str | None, system: str | None) -> NoReturn:  # noqa: ARG002
         raise ValueError

@@ -1,4 +1,4 @@
-"""Access tokens of an OAuth issuer as API keys: token introspection, RFC 7662."""
+"""Access tokens of an OAuth issuer as API keys, by token introspection (RFC 7662)."""
 
 from recipient_fields.application.extras import requires_extra
 

@@ -1,13 +1,12 @@
-"""Asking an issuer what a token is worth."""
+"""Requests to the introspection endpoint of a token issuer (RFC 7662)."""
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping
 from time import monotonic
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 from urllib.parse import quote_plus, urlencode
 
 from attrs import field, frozen
@@ -20,68 +19,80 @@ from urllib3.exceptions import (
     ProtocolError,
     SSLError,
 )
-from urllib3.exceptions import TimeoutError as TimedOut
+from urllib3.exceptions import TimeoutError as HttpTimeout
 from urllib3.util import parse_url
 
+from recipient_fields.application import InvalidDocument, NotJson
+from recipient_fields.application.conversion import parse_document
+from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import KeyValidationUnavailable
 
-from ..timely import body_of, connections_to, is_private
-from .circuit import Circuit
+from ..deadline_http import connection_pool, is_private, read_body
+from .circuit_breaker import CircuitBreaker
 
-USUAL_TIMEOUT = 2.0
-LONGEST_TIMEOUT = 3.0
-_LARGEST_ANSWER = 65_536
-_KEPT_OPEN = 64
-"""As many connections as the service has threads at most."""
+DEFAULT_TIMEOUT = 2.0
+MAX_TIMEOUT = 3.0
+_MAX_RESPONSE = 65_536
+_POOL_SIZE = 64
+"""The maximum number of threads of the service."""
 _PRINTABLE = re.compile(r"[!-~]+")
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-"""What a bearer token consists of (RFC 6750, section 2.1)."""
+"""The characters of a bearer token (RFC 6750, section 2.1)."""
 
 
 def basic(client_id: str, client_secret: str) -> str:
-    """The `Authorization` of a client with a secret (RFC 6749, section 2.3.1)."""
+    """Return the `Authorization` of a client with a secret (RFC 6749, section 2.3.1)."""
     pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}"
     return f"Basic {b64encode(pair.encode('ascii')).decode('ascii')}"
 
 
 def bearer(token: str) -> str:
-    """The `Authorization` of a client with a token of its own; ValueError where it can't be one."""
+    """Return the `Authorization` of a client with a token. Raises: ValueError if it is invalid."""
     if TOKEN.fullmatch(token) is None:
-        raise ValueError("The token that proves who introspects holds characters that none has.")
+        raise ValueError(
+            "Invalid token for introspection requests: use only A-Z, a-z, 0-9 and `._~+/-`."
+        )
     return f"Bearer {token}"
 
 
 @frozen(kw_only=True)
 class Issuer:
-    """An issuer's introspection endpoint, and the `Authorization` that proves who asks.
+    """The introspection endpoint of an issuer, and the `Authorization` of this service.
 
-    The URL is https, or http on the loopback. A request takes `timeout` seconds at most, all told:
-    more than 0, and 3 at most. ValueError where the URL or the time can't be used.
+    The URL is https, or http on the loopback interface. A request takes at most `timeout` seconds
+    (up to 3) in total. Raises: ValueError if the URL or the timeout can't be used.
     """
 
     url: str
     authorization: str = field(repr=False)
-    timeout: float = USUAL_TIMEOUT
+    timeout: float = DEFAULT_TIMEOUT
 
     def __attrs_post_init__(self) -> None:
         if not _usable(self.url):
             raise ValueError(
-                "Tokens are introspected at a URL such as https://issuer.example/introspect,"
-                " without user, password or fragment; http is for the loopback."
+                "Invalid introspection URL: use one like https://issuer.example/introspect, without"
+                " user, password or fragment. http is only for this machine."
             )
-        if not 0 < self.timeout <= LONGEST_TIMEOUT:
-            raise ValueError(f"An introspection may take {LONGEST_TIMEOUT:g} seconds at most.")
+        if not 0 < self.timeout <= MAX_TIMEOUT:
+            raise ValueError(
+                f"Invalid introspection timeout: use more than 0 and up to {MAX_TIMEOUT:g} seconds."
+            )
+
+
+@frozen
+class _Introspection:
+    active: bool
 
 
 class Endpoint:
-    """The issuer's endpoint while it is asked, by several threads at once."""
+    """A connection pool to an introspection endpoint. It is safe for threads."""
 
     def __init__(self, issuer: Issuer) -> None:
         url = parse_url(issuer.url)
         self._target = url.request_uri
         self._timeout = issuer.timeout
-        self._connections = connections_to(url, kept=_KEPT_OPEN)
-        self._circuit = Circuit(issuer.timeout)
+        self._pool = connection_pool(url, size=_POOL_SIZE)
+        self._circuit_breaker = CircuitBreaker(issuer.timeout)
         self._headers = {
             "Accept": "application/json",
             "Authorization": issuer.authorization,
@@ -90,97 +101,90 @@ class Endpoint:
         }
 
     def introspect(self, token: str) -> Mapping[str, object] | None:
-        """What the issuer says of an active token; None of any other.
+        """Return the claims of an active token, or None if the token is not active.
 
-        KeyValidationUnavailable where it does not say, in time and in the form of RFC 7662.
+        Raises: KeyValidationUnavailable if no response of RFC 7662 arrives in time.
         """
-        if not self._circuit.permits():
-            _unavailable("has not answered lately, and is asked again within seconds")
+        if not self._circuit_breaker.allow():
+            _unavailable("has not responded lately; the next attempt is within seconds")
         form = urlencode([("token", token), ("token_type_hint", "access_token")])
-        claims = _read(self._ask(form))
+        claims = _read(self._request(form))
         return claims if claims["active"] else None
 
     def close(self) -> None:
-        """Give back every connection that is idle."""
-        self._connections.close()
+        """Close all idle connections. Later requests fail."""
+        self._pool.close()
 
-    def _ask(self, form: str) -> bytes:
-        ends = monotonic() + self._timeout
+    def _request(self, form: str) -> bytes:
+        deadline = monotonic() + self._timeout
         kind = None
         try:
-            status, body = self._exchange(form, ends)
+            status, body = self._exchange(form, deadline)
         except HTTPError as error:
-            kind = _kind(error)
-        if kind is TimedOut:
-            self._circuit.silent()
-        else:  # Also where the connection breaks: what ends soon keeps nobody waiting.
-            self._circuit.answered()
-        # Outside the block, so that no error is chained that could repeat what the issuer sent.
+            kind = next(kind for kind in _TRANSPORT_FAILURES if isinstance(error, kind))
+        if kind is HttpTimeout:
+            self._circuit_breaker.record_failure()
+        else:  # Other errors end soon, so callers don't wait.
+            self._circuit_breaker.record_success()
+        # Outside the block: a chained error could repeat what the issuer sent.
         if kind is not None:
-            _unavailable(_SILENCES[kind])
+            _unavailable(_TRANSPORT_FAILURES[kind])
         if status != 200:
             _unavailable(_failure(status))
-        if len(body) > _LARGEST_ANSWER:
-            _unavailable(f"answers with more than {_LARGEST_ANSWER:,} bytes")
+        if len(body) > _MAX_RESPONSE:
+            _unavailable(f"sent a response of more than {_MAX_RESPONSE:,} bytes")
         return body
 
-    def _exchange(self, form: str, ends: float) -> tuple[int, bytes]:
-        """Status and body of the answer; once more where a connection that was kept is gone."""
+    def _exchange(self, form: str, deadline: float) -> tuple[int, bytes]:
+        """Return status and body. Retry once: the issuer may have closed an idle connection."""
         try:
-            return self._attempt(form, ends)
+            return self._attempt(form, deadline)
         except ProtocolError:
-            return self._attempt(form, ends)
+            return self._attempt(form, deadline)
 
-    def _attempt(self, form: str, ends: float) -> tuple[int, bytes]:
-        with self._connections.urlopen(
+    def _attempt(self, form: str, deadline: float) -> tuple[int, bytes]:
+        with self._pool.urlopen(
             "POST",
             self._target,
             body=form,
             headers=self._headers,
-            timeout=Timeout(total=max(ends - monotonic(), 0.001)),
+            timeout=Timeout(total=max(deadline - monotonic(), 0.001)),
             retries=False,
             redirect=False,
             preload_content=False,
         ) as response:
-            body = body_of(response, _LARGEST_ANSWER) if response.status == 200 else b""
+            body = read_body(response, _MAX_RESPONSE) if response.status == 200 else b""
             return response.status, body
 
 
 def _read(body: bytes) -> Mapping[str, object]:
-    """The answer's members, of which `active` is true or false."""
+    """Return the claims in a response, which are its members."""
     try:
-        members = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        members = None
-    if not isinstance(members, dict) or not isinstance(members.get("active"), bool):
-        _unavailable("answers otherwise than RFC 7662 says")
-    return members
+        claims: Any = parse_json(body)
+        parse_document(claims, _Introspection, unknown_members=True)
+    except (InvalidDocument, NotJson):
+        claims = {}
+    if not claims:
+        _unavailable("sent a response that does not match RFC 7662")
+    return cast("Mapping[str, object]", claims)
 
 
-def _refuse_constant(_: str) -> NoReturn:
-    raise ValueError
-
-
-_SILENCES: Mapping[type[HTTPError], str] = {
-    ClosedPoolError: "is not asked any more: this validator was closed",
+_TRANSPORT_FAILURES: Mapping[type[HTTPError], str] = {
+    ClosedPoolError: "can't be reached: this validator is closed",
     SSLError: "can't be reached: its TLS certificate or protocol is not accepted",
-    NameResolutionError: "can't be reached: its host is not known",
-    NewConnectionError: "can't be reached: no connection can be made",
-    TimedOut: "did not answer in time",
-    HTTPError: "broke off the connection",
+    NameResolutionError: "can't be reached: its host name can't be resolved",
+    NewConnectionError: "can't be reached: no connection can be opened",
+    HttpTimeout: "did not respond in time",
+    HTTPError: "closed the connection before the end of its response",
 }
-"""What no answer means. The first kind that an error is of counts."""
-
-
-def _kind(error: HTTPError) -> type[HTTPError]:
-    return next(kind for kind in _SILENCES if isinstance(error, kind))
+"""The failure that an error of urllib3 means. The first class that matches counts."""
 
 
 def _failure(status: int) -> str:
     if status == 401:
-        return "does not accept our own credentials (401)"
+        return "does not accept this service's own credentials (401)"
     if status == 403:
-        return "does not let our own credentials introspect (403)"
+        return "does not let this service's own credentials introspect (403)"
     if status == 404:
         return "has nothing at this URL (404)"
     if status == 429:
@@ -191,11 +195,11 @@ def _failure(status: int) -> str:
 
 
 def _unavailable(what: str) -> NoReturn:
-    raise KeyValidationUnavailable(f"The issuer of tokens {what}.")
+    raise KeyValidationUnavailable(f"The token issuer {what}.")
 
 
 def _usable(text: str) -> bool:
-    """Is this the URL of an endpoint, at which nobody on the way can read tokens?"""
+    """Return whether tokens can be sent to this URL."""
     try:
         url = parse_url(text)
     except ValueError:

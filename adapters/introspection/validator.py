@@ -1,4 +1,4 @@
-"""The KeyValidator over an issuer's tokens."""
+"""The KeyValidator for the tokens of an issuer."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from recipient_fields.domain import Credential, PlainKey, Rejection, RejectionRe
 from .issuer import TOKEN, Endpoint, Issuer
 from .rules import Proven, TokenRules, Unproven
 
-LONGEST_CACHE_SECONDS = 300
-USUAL_CACHE_TOKENS = 10_000
-LONGEST_TOKEN = 8_192
+MAX_CACHE_SECONDS = 300
+DEFAULT_CACHE_TOKENS = 10_000
+MAX_TOKEN = 8_192
 
 Outcome = TypeVar("Outcome", Credential, Rejection)
 
@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 
 
 class IntrospectionKeyValidator:
-    """The KeyValidator that asks an issuer of tokens about each one that is presented.
+    """The KeyValidator that sends each presented token to its issuer.
 
-    What a valid token proves is kept for `cache_seconds` (0 to 300, and never beyond the token's
-    end) under the token's SHA-256, for `cache_tokens` tokens: so late a revocation is noticed. What
-    is no valid key is never kept. ValueError where a number is out of range.
+    The outcome for a valid token is cached by its SHA-256 for `cache_seconds` (0 to 300), at most
+    until the token expires, for the last `cache_tokens` tokens. A revocation applies when the entry
+    expires. Rejections are not cached. Raises: ValueError if a number is out of range.
     """
 
     def __init__(
@@ -41,40 +41,40 @@ class IntrospectionKeyValidator:
         *,
         clock: Clock = system_clock,
         cache_seconds: float = 0,
-        cache_tokens: int = USUAL_CACHE_TOKENS,
+        cache_tokens: int = DEFAULT_CACHE_TOKENS,
     ) -> None:
-        if not 0 <= cache_seconds <= LONGEST_CACHE_SECONDS or cache_tokens < 1:
+        if not 0 <= cache_seconds <= MAX_CACHE_SECONDS or cache_tokens < 1:
             raise ValueError(
-                f"What a token proves is kept for 0 to {LONGEST_CACHE_SECONDS} seconds,"
-                " for 1 token or more."
+                f"Invalid cache settings: use 0 to {MAX_CACHE_SECONDS} seconds and 1 token or more."
             )
         self._endpoint = Endpoint(issuer)
         self._rules = rules or TokenRules()
         self._clock = clock
-        self._kept = _Kept(cache_seconds, cache_tokens) if cache_seconds else None
+        self._cache = _Cache(cache_seconds, cache_tokens) if cache_seconds else None
 
     def validate(self, presented: str, /) -> Credential | Rejection:
-        """Ask the issuer, unless the text can't be one of its tokens."""
-        if len(presented) > LONGEST_TOKEN or TOKEN.fullmatch(presented) is None:
+        """Return the outcome of the issuer, or reject a text that can't be one of its tokens."""
+        if len(presented) > MAX_TOKEN or TOKEN.fullmatch(presented) is None:
             return Rejection(RejectionReason.MALFORMED)
-        if PlainKey.parse(presented) is not None:  # The issuer must not see a key of ours.
+        # The issuer must not receive an API key of this service.
+        if PlainKey.parse(presented) is not None:
             return Rejection(RejectionReason.UNKNOWN)
-        if self._kept is None:
+        if self._cache is None:
             proven = self._introspect(presented)
             return proven if isinstance(proven, Rejection) else proven.credential
         digest = sha256(presented.encode("ascii")).digest()
-        kept = self._kept.find(digest, self._clock().timestamp())
-        if kept is not None:
-            return kept
-        asked_at = monotonic()
+        cached = self._cache.find(digest, self._clock().timestamp())
+        if cached is not None:
+            return cached
+        requested_at = monotonic()
         proven = self._introspect(presented)
         if isinstance(proven, Rejection):
             return proven
-        self._kept.keep(digest, proven, asked_at)
+        self._cache.add(digest, proven, requested_at)
         return proven.credential
 
     def close(self) -> None:
-        """Give back the connections, for good: no token can be told any more."""
+        """Close all connections. Later calls raise KeyValidationUnavailable."""
         self._endpoint.close()
 
     def _introspect(self, token: str) -> Proven | Rejection:
@@ -83,7 +83,7 @@ class IntrospectionKeyValidator:
             return Rejection(RejectionReason.UNKNOWN)
         verdict = self._rules.judge(claims, self._clock())
         if isinstance(verdict, Unproven):
-            _log.info("an active token was refused: %s", verdict.reason)
+            _log.info("an active token was rejected: %s", verdict.reason)
             return _without(token, verdict.rejection)
         return evolve(verdict, credential=_without(token, verdict.credential))
 
@@ -102,29 +102,29 @@ class _Entry:
     expires_at: float | None
 
 
-class _Kept:
-    """What was proven lately, by the SHA-256 of the token. The oldest goes first."""
+class _Cache:
+    """Outcomes by the SHA-256 of their token. The oldest entry is evicted. Safe for threads."""
 
-    def __init__(self, seconds: float, most: int) -> None:
+    def __init__(self, seconds: float, max_entries: int) -> None:
         self._seconds = seconds
-        self._most = most
+        self._max_entries = max_entries
         self._lock = Lock()
         self._entries: OrderedDict[bytes, _Entry] = OrderedDict()
 
     def find(self, digest: bytes, now: float) -> Credential | None:
-        """What the token has proven; None where that is too long ago or over at `now`."""
+        """Return the credential, or None if the entry or, at `now`, the token has expired."""
         with self._lock:
             entry = self._entries.get(digest)
         if entry is None or monotonic() >= entry.until:
             return None
-        over = entry.expires_at is not None and now >= entry.expires_at
-        return None if over else entry.credential
+        expired = entry.expires_at is not None and now >= entry.expires_at
+        return None if expired else entry.credential
 
-    def keep(self, digest: bytes, proven: Proven, asked_at: float) -> None:
-        """Keep what a token has proven, counted from when the issuer was asked."""
-        entry = _Entry(proven.credential, asked_at + self._seconds, proven.expires_at)
+    def add(self, digest: bytes, proven: Proven, requested_at: float) -> None:
+        """Cache the outcome for a token, from the time of the request to the issuer."""
+        entry = _Entry(proven.credential, requested_at + self._seconds, proven.expires_at)
         with self._lock:
             self._entries[digest] = entry
             self._entries.move_to_end(digest)
-            while len(self._entries) > self._most:
+            while len(self._entries) > self._max_entries:
                 self._entries.popitem(last=False)

@@ -10,7 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
 from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.application import Core, field_document
+from recipient_fields.application import Core, render_field
 from recipient_fields.domain import (
     Access,
     Credential,
@@ -87,7 +87,7 @@ def ask_in_survey(
 ) -> dict[str, object]:
     """Make the field that the answers go to."""
     draft = FieldDraft(name=question.text, data_type=question.answer)
-    return dict(field_document(core.fields.create_field(user.organization_id, draft)))
+    return dict(render_field(core.fields.create_field(user.organization_id, draft)))
 
 
 STATUSES: dict[type[Exception], int] = {

@@ -7,7 +7,7 @@ from flask import Flask, abort, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from recipient_fields.adapters.memory import MemoryStorage
-from recipient_fields.application import Core, field_document
+from recipient_fields.application import Core, render_field
 from recipient_fields.domain import (
     Access,
     Credential,
@@ -102,7 +102,7 @@ def create_app() -> Flask:
     def ask_in_survey() -> tuple[dict[str, object], int]:
         draft = FieldDraft(name=request.form["question"], data_type=DataType.TEXT)
         field = core.fields.create_field(current_editor().organization_id, draft)
-        return dict(field_document(field)), 201
+        return dict(render_field(field)), 201
 
     def refuse(error: RecipientFieldsError) -> tuple[dict[str, str], int]:
         return {"message": str(error)}, STATUSES[type(error)]

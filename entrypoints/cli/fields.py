@@ -10,7 +10,9 @@ from typing import Any
 
 import click
 
-from recipient_fields.application import field_document
+from recipient_fields.application.documents import render_field, render_fields
+from recipient_fields.application.references import parse_reference
+from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
     ADMINISTRATOR,
     UNCHANGED,
@@ -26,8 +28,6 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import SnippetWarning, field_warnings
 
-from ..references import parse_reference
-from ..rendering import render_fields, to_json
 from .groups import CommandGroup
 from .options import (
     ValueList,
@@ -100,11 +100,11 @@ def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> N
     with opened_for(storage, organization) as (core, tenant):
         field = core.fields.get_field(tenant.id, parse_reference(id_or_key))
     if as_json:
-        print_json({"recipient_field": field_document(field)})
+        print_json({"recipient_field": render_field(field)})
     else:
         print_table(
             ("MEMBER", "VALUE"),
-            [(member, _shown(value)) for member, value in field_document(field).items()],
+            [(member, _shown(value)) for member, value in render_field(field).items()],
         )
 
 
@@ -269,7 +269,7 @@ def _shortened(allowed: AllowedValues | None) -> str | None:
 
 
 def _shown(value: object) -> str | None:
-    return value if isinstance(value, str | None) else to_json(value).decode("utf-8")
+    return value if isinstance(value, str | None) else render_json(value).decode("utf-8")
 
 
 def _render_doubt(field: RecipientField, warning: SnippetWarning) -> dict[str, object]:
@@ -302,7 +302,7 @@ def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:
 
 def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:
     if as_json:
-        print_json({"recipient_field": field_document(field)})
+        print_json({"recipient_field": render_field(field)})
     else:
         note(f"{verb} field {field.id}, {field.name}, with the key {field.key}.")
     for warning in field_warnings(field):

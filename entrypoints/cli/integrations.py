@@ -9,19 +9,20 @@ from typing import BinaryIO
 
 import click
 
+from recipient_fields.application import InvalidDocument
+from recipient_fields.application.documents import parse_report, render_integration, render_sync
+from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import Esp, EspRefused, Integration, ReportedField, SyncPlan
 
 from ..composition import Core, given_variables, open_esp_source
-from ..esp_reports import parse_report
-from ..rendering import render_integration, render_sync
-from ..strict_json import parse_json
 from .groups import CommandGroup
 from .options import Identifier, esp_option, json_option, option
 from .output import counted, note, print_json, print_table
 from .prompts import confirm, yes_option
 from .tenants import opened_for, organization_option
 
+_REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
 _PROGRESS_SECONDS = 2.0
 
 
@@ -121,9 +122,7 @@ def sync(
     """
     with opened_for(storage, organization) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
-        reported = (
-            _asked(integration.esp) if report is None else parse_report(parse_json(report.read()))
-        )
+        reported = _asked(integration.esp) if report is None else _read_report(report)
         plan = core.integrations.sync_fields(
             tenant.id, integration.id, _counted(reported), dry_run=dry_run
         )
@@ -157,6 +156,14 @@ def _asked(esp: Esp) -> Iterator[ReportedField]:
     except EspRefused as refusal:
         given = ", ".join(given_variables(esp, os.environ))
         raise EspRefused(f"{refusal} It was asked with {given}.") from refusal
+
+
+def _read_report(file: BinaryIO) -> Iterable[ReportedField]:
+    document = parse_json(file.read())
+    try:
+        return parse_report(document)
+    except InvalidDocument as invalid:
+        raise click.ClickException(f"{invalid} A report looks like {_REPORT}.") from invalid
 
 
 def _counted(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:

@@ -13,11 +13,11 @@ from typing import Any, Protocol, TypeVar, cast
 
 import click
 
+from recipient_fields.application.references import is_id
 from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, Unchanged
 from recipient_fields.domain.esp import Esp
 
 from ..composition import VARIABLE_PREFIX, Core, existing_storage, open_core
-from ..references import is_id
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from ..rendering import to_json
+from recipient_fields.application.strict_json import render_json
 
 _STEERING = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters except a line feed, line and paragraph separators, and bidi controls."""
@@ -15,7 +15,7 @@ _STEERING = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 def print_json(document: object) -> None:
     """One JSON document on standard output."""
-    _print(to_json(document))
+    _print(render_json(document))
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

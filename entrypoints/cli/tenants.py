@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 
 import click
 
+from recipient_fields.application.references import is_id
 from recipient_fields.domain import (
     InvalidOrganization,
     Organization,
@@ -16,7 +17,6 @@ from recipient_fields.domain import (
 )
 
 from ..composition import Core
-from ..references import is_id
 from .options import Option, existing, option
 from .output import one_line, printable
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import falcon
 
+from recipient_fields.application.strict_json import NotJson, TooManyValues, parse_json
 from recipient_fields.domain import MAX_ALLOWED_VALUES, Rule, Violation
 
-from ..strict_json import NotJson, TooManyValues, parse_json
 from .problems import RequestRejected
 
 LARGEST_BODY = 1024 * 1024
 
-MOST_VALUES = 10_000
+MAX_VALUES = 10_000
 """Member names and values of one body, ten times as many as a valid one can have."""
 
 
 def read_json(req: falcon.Request) -> object:
-    """Return the value of the request's JSON document: at most 1 MiB and `MOST_VALUES` values."""
+    """Return the value of the request's JSON document: at most 1 MiB and `MAX_VALUES` values."""
     body = req.bounded_stream.read(LARGEST_BODY + 1)
     if len(body) > LARGEST_BODY:
         raise RequestRejected("payload_too_large")
     try:
-        return parse_json(body, most_values=MOST_VALUES)
+        return parse_json(body, max_values=MAX_VALUES)
     except TooManyValues:
         message = (
-            f"The body has more than {MOST_VALUES:,} names and values. "
+            f"The body has more than {MAX_VALUES:,} names and values. "
             f"Send one field, with at most {MAX_ALLOWED_VALUES:,} allowed values."
         )
         violation = Violation(Rule.TOO_MANY_ITEMS, message)

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from attrs import evolve, frozen
 
+from recipient_fields.application.references import is_id
 from recipient_fields.domain import (
     DataType,
     FieldId,
@@ -31,7 +32,6 @@ from recipient_fields.domain import (
     from_epoch_milliseconds,
 )
 
-from ..references import is_id
 from .parameters import invalid_value
 
 LARGEST_PAGE = 1_000

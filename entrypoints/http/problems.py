@@ -7,6 +7,9 @@ from http import HTTPStatus
 
 from attrs import frozen
 
+from recipient_fields.application import InvalidDocument
+from recipient_fields.application.conversion import MAX_VIOLATIONS
+from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
     FieldLimitReached,
     FieldNotFound,
@@ -21,11 +24,6 @@ from recipient_fields.domain import (
     VersionConflict,
     Violation,
 )
-
-from ..rendering import to_json
-
-MAX_DETAILS = 1_000
-"""Violations in one response. It limits what a small request can make the service send."""
 
 STATUSES: Mapping[str, HTTPStatus] = {
     "invalid_json": HTTPStatus.BAD_REQUEST,
@@ -53,6 +51,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
 }
 
 CODES: Mapping[type[RecipientFieldsError], str] = {
+    InvalidDocument: "validation_failed",
     InvalidField: "validation_failed",
     FieldNotFound: "not_found",
     OrganizationNotFound: "not_found",
@@ -167,7 +166,7 @@ def render_error(problem: Problem, request_id: str) -> bytes:
         "message": problem.message,
         **_common_members(problem, request_id),
     }
-    return to_json({"error": error})
+    return render_json({"error": error})
 
 
 def render_problem(problem: Problem, request_id: str) -> bytes:
@@ -180,7 +179,7 @@ def render_problem(problem: Problem, request_id: str) -> bytes:
         "code": problem.code,
         **_common_members(problem, request_id),
     }
-    return to_json(document)
+    return render_json(document)
 
 
 def entity_tag(version_tag: str) -> str:
@@ -200,6 +199,8 @@ def _common_members(problem: Problem, request_id: str) -> dict[str, object]:
 
 def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]:
     match error:
+        case InvalidDocument():
+            return _details(error.violations)
         case InvalidField():
             return _details([v.prefixed("recipient_field") for v in error.violations])
         case KeyTaken():
@@ -222,7 +223,7 @@ def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:
 
 
 def _details(violations: Sequence[Violation]) -> tuple[Mapping[str, object], ...]:
-    return tuple(_detail(violation) for violation in violations[:MAX_DETAILS])
+    return tuple(_detail(violation) for violation in violations[:MAX_VIOLATIONS])
 
 
 def _detail(violation: Violation) -> Mapping[str, object]:

@@ -9,12 +9,12 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import RecipientFieldService
+from recipient_fields.application.documents import parse_changes, parse_draft, parse_replacement
+from recipient_fields.application.references import is_key, parse_reference
+from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import FieldKey
 
-from ..references import is_key, parse_reference
-from ..rendering import to_json
 from .bodies import read_json
-from .documents import parse_changes, parse_draft, parse_replacement
 from .list_parameters import NAMES, REPEATABLE, parse_query
 from .request_guard import credential, parameters, precondition
 from .resource import Resource
@@ -126,7 +126,7 @@ class Liveness(Resource):
 
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
         """Send 200."""
-        resp.data = to_json({"status": "ok"})
+        resp.data = render_json({"status": "ok"})
 
     on_head = on_get
 
@@ -140,6 +140,6 @@ class Readiness(Resource):
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
         """Send 200, or 503 `service_unavailable`."""
         self.check()
-        resp.data = to_json({"status": "ready"})
+        resp.data = render_json({"status": "ready"})
 
     on_head = on_get

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import falcon
 from attrs import Factory, frozen
 
-from recipient_fields.application import PublishedCatalog, field_document
+from recipient_fields.application import PublishedCatalog
+from recipient_fields.application.documents import render_field, render_fields
+from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
 
-from ..rendering import render_fields, to_json
 from .list_parameters import next_page
 from .mount_path import mount_path
 from .problems import entity_tag
@@ -29,7 +30,7 @@ class ReadResponse:
 
 def field_response(field: RecipientField) -> ReadResponse:
     """Return the response with this field."""
-    return ReadResponse(field.version_tag, to_json({"recipient_field": field_document(field)}))
+    return ReadResponse(field.version_tag, render_json({"recipient_field": render_field(field)}))
 
 
 def catalog_response(catalog: PublishedCatalog) -> ReadResponse:
@@ -44,7 +45,7 @@ def page_response(req: falcon.Request, query: FieldQuery, page: FieldPage) -> Re
     next_query = next_page(parameters(req), query, page)
     if next_query is not None:
         headers["Link"] = f'<{mount_path(req)}{req.path}?{next_query}>; rel="next"'
-    return ReadResponse(page.version_tag, to_json(render_fields(page.fields)), headers)
+    return ReadResponse(page.version_tag, render_json(render_fields(page.fields)), headers)
 
 
 def send(req: falcon.Request, resp: falcon.Response, response: ReadResponse) -> None:

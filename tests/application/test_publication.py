@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import field_document, published
+from recipient_fields.application import published, render_field
 from recipient_fields.domain import (
     API,
     AllowedValues,
@@ -39,7 +39,7 @@ def size():
 
 
 def test_a_document_has_the_13_members(size):
-    assert list(field_document(size).items()) == [
+    assert list(render_field(size).items()) == [
         ("id", 5),
         ("name", "Größe"),
         ("key", "grosse"),
@@ -58,7 +58,7 @@ def test_a_document_has_the_13_members(size):
 
 def test_a_document_has_the_origin_of_a_synced_field(size):
     origin = sync_channel(IntegrationId(7)).origin("SIZE")
-    document = field_document(evolve(size, origin=origin, allowed_values=None))
+    document = render_field(evolve(size, origin=origin, allowed_values=None))
     assert (document["source"], document["allowed_values"]) == ("integration", None)
     assert (document["integration_id"], document["esp_field_name"]) == (7, "SIZE")
 
@@ -72,7 +72,7 @@ def test_a_published_catalog_is_compact_json_of_its_documents(size):
         2,
     )
     assert catalog_as_json.version_tag == catalog.version_tag
-    documents = [{**field_document(f), "allowed_values": [1, 2.5]} for f in catalog.fields]
+    documents = [{**render_field(f), "allowed_values": [1, 2.5]} for f in catalog.fields]
     assert json.loads(catalog_as_json.documents) == documents
     assert catalog_as_json.documents == json.dumps(
         documents, ensure_ascii=False, separators=(",", ":")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.application import field_document
+from recipient_fields.application import render_field
+from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Denied,
@@ -17,7 +18,6 @@ from recipient_fields.domain import (
     decide,
 )
 from recipient_fields.entrypoints.composition import Core
-from recipient_fields.entrypoints.rendering import to_json
 
 from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 
@@ -29,7 +29,7 @@ def stored(core: Core, organization: OrganizationId) -> list[dict[str, Any]]:
 
 
 def rendered(field: RecipientField) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(to_json(field_document(field)))
+    document: dict[str, Any] = json.loads(render_json(render_field(field)))
     return document
 
 

@@ -54,8 +54,11 @@ def _distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("STORED:", "There is no validator of keys STORED:."),
         ("memory", "What validates keys is a URL"),
         ("stored:s3cret", "What validates keys is a URL: stored: and nothing else"),
-        ("introspection+http://issuer.example/", "Tokens are introspected at a URL such as"),
-        (f"{ISSUER}?secret=s3cret", "The URL has an unknown setting. There are access_claim,"),
+        ("introspection+http://issuer.example/", "Invalid introspection URL: use one like"),
+        (
+            f"{ISSUER}?secret=s3cret",
+            "The URL has an unknown setting. The settings are access_claim,",
+        ),
     ],
 )
 def test_a_url_that_names_no_validator_is_one_clear_line(

@@ -17,7 +17,10 @@ from recipient_fields.domain import esp
 MAY_IMPORT = {
     domain: {"attrs"},
     esp: {"attrs"},
-    application: {"attrs", "recipient_fields.domain", "recipient_fields.domain.esp"},
+    application: {
+        *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
+        *("recipient_fields.domain", "recipient_fields.domain.esp"),
+    },
 }
 CORE = pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.__name__)
 

@@ -12,7 +12,12 @@ import pytest
 
 from recipient_fields.adapters.client import RequestRefused
 from recipient_fields.adapters.sqlite import BackupFailed
-from recipient_fields.application import CopyFailed, MissingExtra
+from recipient_fields.application import (
+    CopyFailed,
+    MissingExtra,
+    NotJson,
+    TooManyValues,
+)
 from recipient_fields.domain import (
     ApiKeyNotActive,
     ApiKeyNotFound,
@@ -47,10 +52,8 @@ from recipient_fields.entrypoints.composition import (
     UnusableCredentials,
     UnusableSettings,
 )
-from recipient_fields.entrypoints.esp_reports import InvalidReport
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.server.log import AuditNotWritten
-from recipient_fields.entrypoints.strict_json import NotJson, TooManyValues
 
 from ..support.postgres import execute
 from .api import FIELDS, Api, enveloped
@@ -99,7 +102,6 @@ ADMINISTRATORS_ONLY = {
     IntegrationChanged,
     IntegrationNotFound,
     InvalidIntegration,
-    InvalidReport,
     KeyRefused,
     MissingCredentials,
     MissingExtra,

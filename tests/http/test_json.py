@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.entrypoints.http.bodies import MOST_VALUES
-from recipient_fields.entrypoints.strict_json import parse_json
+from recipient_fields.application.strict_json import parse_json
+from recipient_fields.entrypoints.http.bodies import MAX_VALUES
 
 from .api import FIELDS, MEGABYTE, Api, enveloped
 from .hostile_bodies import HOSTILE
@@ -196,10 +196,10 @@ def of_size(unit: bytes, count: int, size: int) -> bytes:
     ],
 )
 def test_a_body_has_at_most_10_000_names_and_values(api: Api, unit: bytes, count: int):
-    most = api.send("POST", FIELDS, of_size(unit, count, MOST_VALUES))
+    most = api.send("POST", FIELDS, of_size(unit, count, MAX_VALUES))
     assert most.violations == ["/recipient_field/other: unknown_field"]
 
-    more = api.send("POST", FIELDS, of_size(unit, count, MOST_VALUES + 1))
+    more = api.send("POST", FIELDS, of_size(unit, count, MAX_VALUES + 1))
     assert more.violations == [": too_many_items"]
     assert more.error["details"][0]["message"] == (
         "The body has more than 10,000 names and values."

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
-from recipient_fields.application import RecipientFieldService, field_document
+from recipient_fields.application import RecipientFieldService, render_field
 from recipient_fields.domain import (
     ANY_VERSION,
     Catalog,
@@ -213,7 +213,7 @@ class Client:
 
 
 def _stored(field: RecipientField, result: Result = Result.SHOWN) -> Outcome:
-    return _shown(field.version_tag, field_document(field), result)
+    return _shown(field.version_tag, render_field(field), result)
 
 
 def _shown(tag: str, document: Members, result: Result = Result.SHOWN) -> Outcome:
@@ -223,7 +223,7 @@ def _shown(tag: str, document: Members, result: Result = Result.SHOWN) -> Outcom
 def _cataloged(catalog: Catalog | FieldPage) -> Outcome:
     shown = {
         str(field.key): {
-            **_members(field_document(field)),
+            **_members(render_field(field)),
             "version": parse_tag(field.version_tag)[1],
         }
         for field in catalog.fields

@@ -29,7 +29,7 @@ from recipient_fields.application import (
     RecipientFieldService,
     Storage,
     StoredKeyValidator,
-    field_document,
+    render_field,
     system_clock,
 )
 from recipient_fields.domain import (
@@ -228,7 +228,7 @@ def manage_fields(organization_id: OrganizationId, service: RecipientFields) -> 
     assert [field.key for field in page.fields] == ["loyalty_tier"]
     assert page.total == 2
     catalog: Catalog = service.list_fields(organization_id)
-    documents: list[dict[str, object]] = [field_document(field) for field in catalog.fields]
+    documents: list[dict[str, object]] = [render_field(field) for field in catalog.fields]
     assert [document["id"] for document in documents] == [tier.id, again.id]
     service.delete_field(organization_id, again.key)
 

@@ -118,7 +118,7 @@ def test_whatever_is_no_valid_token_is_refused_alike(
         (401, answers[0].body, 'Bearer realm="recipient-fields", error="invalid_token"')
     }
     assert tokens.asked == ["unknown", "odd", TOKEN[:-1]]
-    service.tells("an active token was refused: organization_id is no organization's id")
+    service.tells("an active token was rejected: organization_id is no organization's id")
 
 
 def test_the_request_after_a_revocation_is_refused(introspecting: Start, tokens: Tokens) -> None:
@@ -157,11 +157,11 @@ def test_the_log_knows_the_token_by_its_client(introspecting: Start, acme: Organ
 @pytest.mark.parametrize(
     ("act", "told"),
     [
-        (Played(500), "The issuer of tokens failed (500)."),
-        (Played(401), "The issuer of tokens does not accept our own credentials (401)."),
-        (Played(200, b"<html>"), "The issuer of tokens answers otherwise than RFC 7662 says."),
-        (RESET, "The issuer of tokens broke off the connection."),
-        (HANG, "The issuer of tokens did not answer in time."),
+        (Played(500), "The token issuer failed (500)."),
+        (Played(401), "The token issuer does not accept this service's own credentials (401)."),
+        (Played(200, b"<html>"), "The token issuer sent a response that does not match RFC 7662."),
+        (RESET, "The token issuer closed the connection before the end of its response."),
+        (HANG, "The token issuer did not respond in time."),
     ],
 )
 def test_a_request_is_503_while_the_issuer_can_not_tell_and_the_log_says_why(

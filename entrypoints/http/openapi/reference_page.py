@@ -14,7 +14,8 @@ from typing import ClassVar
 
 import falcon
 
-from ...rendering import to_json
+from recipient_fields.application.strict_json import render_json
+
 from ..media_types import HTML, JSON, admits_html
 from ..mount_path import mount_path
 from ..problems import RequestRejected, entity_tag
@@ -139,7 +140,7 @@ def _send_file(req: falcon.Request, resp: falcon.Response, content: bytes, media
 
 @lru_cache(maxsize=16)  # A host may mount it at several paths, for example one per customer.
 def _document(mount_path: str) -> bytes:
-    return to_json(document(mount_path))
+    return render_json(document(mount_path))
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from recipient_fields.application.conversion import MAX_VIOLATIONS
 from recipient_fields.domain import (
     MAX_ALLOWED_VALUES,
     MAX_ESP_FIELD_NAME_LENGTH,
@@ -20,7 +21,7 @@ from recipient_fields.domain import (
     Source,
 )
 
-from ..problems import MAX_DETAILS, STATUSES
+from ..problems import STATUSES
 
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -257,9 +258,9 @@ _ERROR_PARTS: Schema = {
     "ErrorDetails": {
         "type": "array",
         "minItems": 1,
-        "maxItems": MAX_DETAILS,
+        "maxItems": MAX_VIOLATIONS,
         "items": ref("ErrorDetail"),
-        "description": f"All violations, up to {MAX_DETAILS:,}.",
+        "description": f"All violations, up to {MAX_VIOLATIONS:,}.",
     },
     "ErrorDetail": _DETAIL,
 }

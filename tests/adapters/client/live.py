@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any, TypeAlias
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from recipient_fields.adapters.client import Patience, RecipientFieldsClient
+from recipient_fields.adapters.client import RecipientFieldsClient, RetryPolicy
 from recipient_fields.application import (
     AdministrationService,
     KeyValidator,
@@ -106,4 +106,4 @@ def client_of(
         yield client
 
 
-ONCE = Patience(attempts=1, deadline=5)
+ONCE = RetryPolicy(attempts=1, deadline=5)

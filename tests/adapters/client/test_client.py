@@ -65,7 +65,7 @@ def ours(storage: Storage) -> OrganizationId:
 
 
 def client_at(url: str, keys, **options) -> RecipientFieldsClient:
-    return RecipientFieldsClient(url, keys=keys, patience=ONCE, **options)
+    return RecipientFieldsClient(url, keys=keys, retry_policy=ONCE, **options)
 
 
 @each_call

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from recipient_fields.adapters.client import Patience, RecipientFieldsClient
-from recipient_fields.application import RecipientFields, field_document
+from recipient_fields.adapters.client import RecipientFieldsClient, RetryPolicy
+from recipient_fields.application import RecipientFields, render_field
 from recipient_fields.domain import (
     API,
     DataType,
@@ -38,12 +38,12 @@ from ..postgres.examples import NOW
 OURS = OrganizationId(1)
 KEY = "rfk_secret"
 CITY = FieldKey("city")
-HASTY = Patience(deadline=2, connect_timeout=1, backoff=0.001)
+HASTY = RetryPolicy(deadline=2, connect_timeout=1, backoff=0.001)
 CERTIFICATE = Path(__file__).parent.parent / "esp" / "self_signed.pem"
 
 DRAFT = FieldDraft(name="City", key="city", data_type=DataType.TEXT)
 FIELD = evolve(DRAFT.define(by=API, at=NOW).with_id(FieldId(7), OURS), version=0)
-DOCUMENT = field_document(FIELD)
+DOCUMENT = render_field(FIELD)
 TAG = f'"7-{epoch_milliseconds(NOW):x}"'
 
 READS: Mapping[str, Callable[[RecipientFields], object]] = {
@@ -87,10 +87,10 @@ def unavailable(code: str = "service_unavailable", after: str = "0") -> Played:
 
 
 @contextmanager
-def playing(play: Play, patience: Patience = HASTY) -> Iterator[tuple[Stage, RecipientFields]]:
+def playing(play: Play, policy: RetryPolicy = HASTY) -> Iterator[tuple[Stage, RecipientFields]]:
     with (
         staged(play) as stage,
-        RecipientFieldsClient(stage.url, keys={OURS: KEY}, patience=patience) as client,
+        RecipientFieldsClient(stage.url, keys={OURS: KEY}, retry_policy=policy) as client,
     ):
         yield stage, client
 
@@ -172,10 +172,12 @@ def test_a_service_that_nobody_runs_is_asked_several_times(call, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     waits: list[float] = []
-    monkeypatch.setattr("recipient_fields.adapters.client.patience.sleep", waits.append)
-    client = RecipientFieldsClient(f"http://127.0.0.1:{port}", keys={OURS: KEY}, patience=HASTY)
+    monkeypatch.setattr("recipient_fields.adapters.client.retries.sleep", waits.append)
+    client = RecipientFieldsClient(f"http://127.0.0.1:{port}", keys={OURS: KEY}, retry_policy=HASTY)
     with client:
-        assert failing(call, client) == ("The service can't be reached: no connection can be made.")
+        assert failing(call, client) == (
+            "The service can't be reached: no connection can be opened."
+        )
     assert len(waits) == HASTY.attempts - 1
     assert 0 < waits[0] <= 0.001 < waits[2] <= 0.004
 
@@ -221,7 +223,7 @@ def test_keys_that_can_not_be_checked_are_told_apart():
 def test_a_silent_service_is_given_up_in_time(call):
     with playing(always(HANG), evolve(HASTY, deadline=0.3)) as (stage, client):
         begun = monotonic()
-        assert failing(call, client) == "The service did not answer in time."
+        assert failing(call, client) == "The service did not respond in time."
         assert 0.25 < monotonic() - begun < 1
     assert len(stage.heard) == 1
 
@@ -249,7 +251,7 @@ def dripping(begun: bytes) -> Iterator[bytes]:
 def test_a_call_ends_in_time_wherever_an_answer_drips(begun):
     with playing(lambda _: dripping(begun), evolve(HASTY, deadline=0.3)) as (_, client):
         begun_at = monotonic()
-        assert failing(READS["get"], client) == "The service did not answer in time."
+        assert failing(READS["get"], client) == "The service did not respond in time."
         assert 0.25 < monotonic() - begun_at < 1
 
 
@@ -261,7 +263,7 @@ def test_an_answer_that_stops_late_is_not_waited_for_anew():
 
     with playing(lambda _: stopping(), evolve(HASTY, deadline=1)) as (_, client):
         begun = monotonic()
-        assert failing(READS["get"], client) == "The service did not answer in time."
+        assert failing(READS["get"], client) == "The service did not respond in time."
         assert monotonic() - begun < 1.5
 
 
@@ -279,7 +281,7 @@ def test_an_answer_may_drip_while_there_is_time():
 
 
 def test_an_answer_that_is_too_large_is_not_read_to_its_end():
-    with playing(well, evolve(HASTY, largest_answer=100)) as (stage, client):
+    with playing(well, evolve(HASTY, max_response=100)) as (stage, client):
         assert "more than 100 bytes" in failing(READS["list"], client)
     assert len(stage.heard) == 1
 
@@ -356,7 +358,7 @@ NOT_A_FIELD = {
 @pytest.mark.parametrize("answer", NOT_A_FIELD.values(), ids=NOT_A_FIELD)
 def test_what_is_no_field_is_not_taken_for_one(answer):
     with playing(always(answer)) as (stage, client):
-        assert "as its contract says" in failing(READS["get"], client)
+        assert "does not match its contract" in failing(READS["get"], client)
     assert len(stage.heard) == 1
 
 
@@ -416,7 +418,7 @@ NOT_A_PAGE = {
 )
 def test_what_is_no_list_is_not_taken_for_one(call, answer):
     with playing(always(answer)) as (_, client):
-        assert "as its contract says" in failing(call, client)
+        assert "does not match its contract" in failing(call, client)
 
 
 def test_members_and_headers_of_later_services_are_passed_over():
@@ -464,7 +466,7 @@ def test_a_query_that_is_too_long_for_a_url_is_not_sent():
 
 def test_a_certificate_that_nobody_vouches_for_is_refused():
     with staged(well, certificate=CERTIFICATE) as stage:
-        client = RecipientFieldsClient(stage.url, keys={OURS: KEY}, patience=HASTY)
+        client = RecipientFieldsClient(stage.url, keys={OURS: KEY}, retry_policy=HASTY)
         with client:
             assert "certificate" in failing(READS["get"], client)
     assert stage.heard == []
@@ -494,15 +496,13 @@ def test_a_closed_client_says_that_it_is(call):
     with playing(well) as (stage, client):
         client.close()
         client.close()
-        assert failing(call, client) == (
-            "The service is not asked any more: this client is closed."
-        )
+        assert failing(call, client) == ("The service can't be reached: this client is closed.")
     assert stage.heard == []
 
 
 @pytest.mark.parametrize(
-    "limit", ["deadline", "connect_timeout", "attempts", "backoff", "largest_answer"]
+    "limit", ["deadline", "connect_timeout", "attempts", "backoff", "max_response"]
 )
-def test_patience_without_a_request_is_none(limit):
+def test_a_retry_policy_rejects_a_negative_number(limit):
     with pytest.raises(ValueError, match=limit):
-        Patience(**{limit: -1})
+        RetryPolicy(**{limit: -1})

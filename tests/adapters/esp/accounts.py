@@ -22,7 +22,7 @@ from ...support.http_server import Act, Heard, Play, Played
 SECRET = "s3cret-Key-us7"
 LIST = "It holds a list of values; a recipient field holds one."
 OBJECT = "It holds an object; a recipient field holds one value."
-QUICK = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, longest_wait=2)
+QUICK = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, max_wait=2)
 
 UNAUTHORIZED = Played(401, b'{"error": "who?"}')
 UNKNOWN = Played(404, b'{"error": "what?"}')
@@ -61,7 +61,7 @@ def field(
 
 
 def unknown_type(name: str, type_name: str) -> RefusedField:
-    return RefusedField(name, f"Its type {type_name!r} is not known here.")
+    return RefusedField(name, f"Its type {type_name!r} is unknown.")
 
 
 def _guarded(path: str, header: str, credential: str, act: Callable[[Heard], Act]) -> Play:
@@ -259,7 +259,7 @@ KLAVIYO = Account(
         field("points", "number"),
         field("vip", "boolean"),
         field("$source", "number"),
-        RefusedField("empty", "No profile that was read has a value, which would tell its type."),
+        RefusedField("empty", "No profile that was read has a value, so its type is unknown."),
         field("born", "date"),
         RefusedField("colors", LIST),
         field("mixed"),
@@ -456,7 +456,7 @@ BREVO = Account(
         RefusedField(
             "ORDER_ID", "It belongs to a contact's transactions, of which there can be several."
         ),
-        RefusedField("ORDERS", "Brevo calculates it and does not tell its type."),
+        RefusedField("ORDERS", "Brevo calculates it and does not list its type."),
         RefusedField("BLACKLIST", "It belongs to the account, not to a contact."),
     ),
 )

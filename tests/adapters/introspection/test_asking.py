@@ -129,7 +129,7 @@ def test_a_token_revoked_between_two_requests_is_refused_at_the_second(
 def test_our_own_credentials_refused_leave_it_untold(asking: Make, tokens: Tokens) -> None:
     told = unavailable(asking(secret="wrong"))
 
-    assert told == "The issuer of tokens does not accept our own credentials (401)."
+    assert told == "The token issuer does not accept this service's own credentials (401)."
     assert tokens.asked == []
 
 
@@ -139,28 +139,34 @@ ANSWERS: dict[str, tuple[Act, str]] = {
     "503": (Played(503), "failed (503)"),
     "429": (Played(429, headers={"Retry-After": "60"}), "limits the rate of requests (429)"),
     "400": (Played(400, b'{"active": true}'), "failed (400)"),
-    "403": (Played(403), "does not let our own credentials introspect (403)"),
+    "403": (Played(403), "does not let this service's own credentials introspect (403)"),
     "404": (Played(404), "has nothing at this URL (404)"),
     "201": (Played(201, GOOD.body), "failed (201)"),
-    "HTML": (HTML, "answers otherwise"),
-    "nothing": (Played(), "answers otherwise"),
-    "no object": (Played.json([True]), "answers otherwise"),
-    "no active": (Played.json(CLAIMS), "answers otherwise"),
-    "active as text": (Played.json({**CLAIMS, "active": "true"}), "answers otherwise"),
-    "active as number": (Played.json({**CLAIMS, "active": 1}), "answers otherwise"),
-    "active and NaN": (Played(200, b'{"active": true, "x": NaN}'), "answers otherwise"),
-    "nested too deep": (Played(200, b"[" * 60_000), "answers otherwise"),
-    "another encoding": (Played(200, '{"active": true}'.encode("utf-16")), "answers otherwise"),
-    "compressed": (Played(200, b"\x1f\x8b", {"Content-Encoding": "gzip"}), "answers otherwise"),
+    "HTML": (HTML, "not match RFC 7662"),
+    "nothing": (Played(), "not match RFC 7662"),
+    "no object": (Played.json([True]), "not match RFC 7662"),
+    "no active": (Played.json(CLAIMS), "not match RFC 7662"),
+    "active as text": (Played.json({**CLAIMS, "active": "true"}), "not match RFC 7662"),
+    "active as number": (Played.json({**CLAIMS, "active": 1}), "not match RFC 7662"),
+    "active and NaN": (Played(200, b'{"active": true, "x": NaN}'), "not match RFC 7662"),
+    "nested too deep": (Played(200, b"[" * 60_000), "not match RFC 7662"),
+    "another encoding": (
+        Played(200, '{"active": true}'.encode("utf-16")),
+        "not match RFC 7662",
+    ),
+    "compressed": (
+        Played(200, b"\x1f\x8b", {"Content-Encoding": "gzip"}),
+        "not match RFC 7662",
+    ),
     "a huge body": (Played.json({"active": True, "x": "a" * 70_000}), "more than 65,536 bytes"),
     "an endless body": (
         chain([HEAD + b"\r\n"], repeat(b" " * 65_536, 10_000)),
         "more than 65,536 bytes",
     ),
     "a redirect": (Played(307, headers={"Location": "/elsewhere"}), "redirects to another"),
-    "a reset": (RESET, "broke off the connection"),
-    "half a body": (Played(200, GOOD.body[:20], promised=500), "broke off the connection"),
-    "no HTTP": ([b"SSH-2.0-OpenSSH_9.2\r\n"], "broke off the connection"),
+    "a reset": (RESET, "closed the connection"),
+    "half a body": (Played(200, GOOD.body[:20], promised=500), "closed the connection"),
+    "no HTTP": ([b"SSH-2.0-OpenSSH_9.2\r\n"], "closed the connection"),
 }
 
 
@@ -195,7 +201,7 @@ def test_whoever_is_slow_is_given_up_in_time(
     began = time.monotonic()
     told = unavailable(validator)
 
-    assert told == "The issuer of tokens did not answer in time."
+    assert told == "The token issuer did not respond in time."
     assert 0.35 < time.monotonic() - began < 1
 
 
@@ -213,7 +219,7 @@ def test_an_answer_that_begins_late_and_stops_gets_no_second_deadline(
     began = time.monotonic()
     told = unavailable(validator)
 
-    assert told == "The issuer of tokens did not answer in time."
+    assert told == "The token issuer did not respond in time."
     assert 0.9 < time.monotonic() - began < 1.5
 
 
@@ -241,7 +247,7 @@ def test_a_name_that_is_looked_up_for_ever_is_given_up_in_time(
         told = unavailable(validator)
 
     over.set()
-    assert told == "The issuer of tokens did not answer in time."
+    assert told == "The token issuer did not respond in time."
     assert time.monotonic() - began < 1
 
 
@@ -255,7 +261,7 @@ def test_an_unknown_host_can_not_be_reached(host: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
     with closing(validator_at(f"https://{host}")) as validator:
-        assert unavailable(validator).endswith("can't be reached: its host is not known.")
+        assert unavailable(validator).endswith("can't be reached: its host name can't be resolved.")
 
 
 def test_an_address_that_answers_is_found_behind_one_that_does_not(
@@ -297,7 +303,7 @@ def test_nobody_at_the_address_is_told(free_port: int) -> None:
     with closing(validator_at(f"http://127.0.0.1:{free_port}")) as validator:
         told = unavailable(validator)
 
-    assert told == "The issuer of tokens can't be reached: no connection can be made."
+    assert told == "The token issuer can't be reached: no connection can be opened."
 
 
 class TestEncryption:
@@ -328,7 +334,7 @@ class TestEncryption:
             url = f"https://127.0.0.1:{mute.getsockname()[1]}"
             with closing(validator_at(url, timeout=0.3)) as validator:
                 began = time.monotonic()
-                assert unavailable(validator).endswith("did not answer in time.")
+                assert unavailable(validator).endswith("did not respond in time.")
                 assert time.monotonic() - began < 1
 
     def test_and_an_answer_that_drips_are_given_up_in_time(
@@ -344,7 +350,7 @@ class TestEncryption:
             closing(validator_at(stage.url, timeout=0.4)) as validator,
         ):
             began = time.monotonic()
-            assert unavailable(validator).endswith("did not answer in time.")
+            assert unavailable(validator).endswith("did not respond in time.")
             assert time.monotonic() - began < 1
 
 
@@ -389,7 +395,7 @@ class TestAnIssuerThatHasStoppedAnswering:
         began = time.monotonic()
 
         for _ in range(50):
-            assert "has not answered lately" in unavailable(validator)
+            assert "has not responded lately" in unavailable(validator)
 
         assert time.monotonic() - began < 0.2
         assert issuer.heard == []

@@ -96,7 +96,7 @@ def test_a_token_whose_claims_are_missing_or_odd_is_no_key_and_the_log_says_why(
         else Rejection(RejectionReason.UNKNOWN)
     )
     (line,) = [r.getMessage() for r in caplog.records if r.name.startswith("recipient_fields")]
-    assert line.startswith("an active token was refused: ")
+    assert line.startswith("an active token was rejected: ")
     assert TOKEN not in line
     assert ("expired" in line) is expired
 

@@ -14,7 +14,7 @@ from urllib3 import HTTPConnectionPool
 from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.util import Timeout, parse_url
 
-from recipient_fields.adapters import timely
+from recipient_fields.adapters import deadline_http
 
 TIMEOUT = 10
 EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
@@ -46,7 +46,7 @@ def serving(*answers: bytes) -> Iterator[HTTPConnectionPool]:
 
         Thread(target=accept, daemon=True).start()
         url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}")
-        pool = timely.connections_to(url, kept=4)
+        pool = deadline_http.connection_pool(url, size=4)
         yield pool
         pool.close()
         listening.shutdown(socket.SHUT_RDWR)
@@ -99,7 +99,7 @@ def test_a_forked_process_has_connections_of_its_own() -> None:
 
         Thread(target=accept, daemon=True).start()
         url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}")
-        pool = timely.connections_to(url, kept=4)
+        pool = deadline_http.connection_pool(url, size=4)
         ours = ask(pool)
         reading, writing = os.pipe()
         child = os.fork()
@@ -138,11 +138,11 @@ def test_look_ups_that_hang_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> N
         raise socket.gaierror
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    pool = timely.connections_to(parse_url("http://hangs.example"), kept=1)
+    pool = deadline_http.connection_pool(parse_url("http://hangs.example"), size=1)
     try:
-        for _ in range(timely._MOST_LOOK_UPS + 3):
+        for _ in range(deadline_http._MAX_LOOKUPS + 3):
             with pytest.raises(HTTPError):
                 ask(pool, seconds=0.02)
-        assert len(begun) == timely._MOST_LOOK_UPS
+        assert len(begun) == deadline_http._MAX_LOOKUPS
     finally:
         released.set()

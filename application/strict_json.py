@@ -1,4 +1,4 @@
-"""From bytes to plain JSON values, and nothing else."""
+"""JSON text to plain values, and back."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import NoReturn
 
 from recipient_fields.domain import RecipientFieldsError
 
-DEEPEST_NESTING = 32
+MAX_DEPTH = 32
 
-_LONGEST_NUMBER = 400
-"""Digits; a double has at most 309 before the point."""
+_MAX_DIGITS = 400
+"""A double has at most 309 digits before the point."""
 
 _TOKEN = re.compile(
     rb"""
@@ -34,22 +34,23 @@ position, and take quadratic time.
 
 
 class NotJson(RecipientFieldsError):
-    """The bytes are no JSON document that we read; the message says why, and repeats none of it."""
+    """The bytes are not a JSON document that is accepted. The message does not repeat them."""
 
 
 class TooManyValues(RecipientFieldsError):
     """The document has more member names and values than its reader accepts."""
 
 
-def parse_json(document: bytes, *, most_values: float = math.inf) -> object:
-    """Return the document's value.
+def parse_json(document: bytes, *, max_values: int | None = None) -> object:
+    """Return the value of a JSON document (RFC 8259) in UTF-8.
 
-    Beyond the grammar (RFC 8259): no duplicate members, no NaN or Infinity, no number beyond a
-    double, no byte order mark, UTF-8 only, and at most 32 levels. Raises NotJson if the document
-    breaks one of these rules, and TooManyValues if it has more than `most_values` member names and
-    values, at all levels together.
+    Duplicate members, NaN, Infinity, numbers that a double can't hold and a byte order mark are
+    rejected. Pass `max_values` for a document of a client that is not trusted: it limits the member
+    names and values at all levels together, and the depth to 32 levels.
+    Raises: NotJson if the document breaks one of these rules; TooManyValues if it has more values.
     """
-    _check_limits(document, most_values)
+    if max_values is not None:
+        _check_limits(document, max_values)
     try:
         text = document.decode("utf-8")
     except UnicodeDecodeError:
@@ -61,13 +62,20 @@ def parse_json(document: bytes, *, most_values: float = math.inf) -> object:
     except json.JSONDecodeError as error:
         message = f"The document is not JSON: line {error.lineno}, column {error.colno}."
         raise NotJson(message) from None
+    except RecursionError:
+        raise NotJson("The JSON document is nested too deeply.") from None
 
 
-def _check_limits(document: bytes, most_values: float) -> None:
+def render_json(document: object) -> bytes:
+    """Return the document as compact JSON in UTF-8."""
+    return _encode(document).encode("utf-8")
+
+
+def _check_limits(document: bytes, max_values: int) -> None:
     """Check depth and number of values in one pass, which ends when either limit is exceeded.
 
     The parser recurses, and a value costs it a hundred times as much as a byte of a text. The pass
-    may misread what follows an error of the grammar: the parser stops at that error.
+    may misread what follows a syntax error: the parser stops at that error.
     """
     depth = values = 0
     for token in _TOKEN.finditer(document):
@@ -78,10 +86,10 @@ def _check_limits(document: bytes, most_values: float) -> None:
                 return
         elif kind is not None:
             depth += kind == "opening"
-            if depth > DEEPEST_NESTING:
-                raise NotJson(f"The JSON document is nested deeper than {DEEPEST_NESTING} levels.")
+            if depth > MAX_DEPTH:
+                raise NotJson(f"The JSON document is nested deeper than {MAX_DEPTH} levels.")
             values += 1
-            if values > most_values:
+            if values > max_values:
                 raise TooManyValues
 
 
@@ -104,13 +112,14 @@ def _float(digits: str) -> float:
 
 
 def _int(digits: str) -> int:
-    if len(digits) > _LONGEST_NUMBER:
+    if len(digits) > _MAX_DIGITS:
         raise NotJson("A number in the JSON document is too large for a double.")
     _float(digits)
     return int(digits)
 
 
-# `loads` would make a decoder for each document.
+# `loads` would create a decoder for each document, and `dumps` an encoder.
 _decoder = json.JSONDecoder(
     object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
 )
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

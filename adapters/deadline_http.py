@@ -1,8 +1,8 @@
-"""Connections on which a request takes its time and no more, however slow the other side is.
+"""HTTP connections with one deadline for a whole request.
 
-urllib3 limits each step by itself. A name that is looked up for long, a host of many addresses and
-an answer that drips would outlast it; so here the timeout that it gives a connection, which is what
-is left for the request, holds for all steps together.
+The timeouts of urllib3 apply to each step on its own: each address, each read from the socket. A
+slow name resolution, a host with many addresses or a response that drips can therefore exceed them.
+Here, the timeout that urllib3 passes to a connection limits all steps together.
 """
 
 from __future__ import annotations
@@ -23,54 +23,56 @@ from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConn
 from urllib3.util import Url
 
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
-_AT_ONCE = 65_536
-_SWITCHED = 101
-_MOST_LOOK_UPS = 16
-"""At a time. A resolver that hangs keeps a thread for each, and nobody can end it."""
+_READ_SIZE = 65_536
+_SWITCHING_PROTOCOLS = 101
+_MAX_LOOKUPS = 16
+"""At the same time. A resolver that hangs blocks one thread each, which can't be stopped."""
 
-_look_ups = BoundedSemaphore(_MOST_LOOK_UPS)
+_lookups = BoundedSemaphore(_MAX_LOOKUPS)
 
 _Addresses: TypeAlias = list[tuple[Any, ...]]
 
 
-def connections_to(url: Url, *, kept: int, tls: ssl.SSLContext | None = None) -> HTTPConnectionPool:
-    """The connections to that URL's host, none of them open yet; `kept` stay open between requests.
+def connection_pool(
+    url: Url, *, size: int, tls: ssl.SSLContext | None = None
+) -> HTTPConnectionPool:
+    """Return a pool of connections to the URL's host, of which `size` stay open between requests.
 
-    `tls` replaces the authorities that the system trusts.
+    `tls` replaces the certificate authorities that the system trusts.
     """
     host = url.host or ""
     if url.scheme == "https":
-        # Made once: a context reads all certificates that the system trusts.
+        # Created once: it reads all certificates that the system trusts.
         context = tls or ssl.create_default_context()
-        return _SecurePool(host, url.port, maxsize=kept, ssl_context=context)
-    return _PlainPool(host, url.port, maxsize=kept)
+        return _SecurePool(host, url.port, maxsize=size, ssl_context=context)
+    return _PlainPool(host, url.port, maxsize=size)
 
 
 def is_private(url: Url) -> bool:
-    """Can nobody on the way read what is sent there?"""
+    """Return whether requests to the URL are encrypted, or stay on this machine."""
     return url.scheme == "https" or (url.scheme == "http" and url.host in _LOOPBACK)
 
 
-def body_of(response: BaseHTTPResponse, most: int) -> bytes:
-    """The body as it was sent, or the beginning of one of more than `most` bytes."""
+def read_body(response: BaseHTTPResponse, max_bytes: int) -> bytes:
+    """Return the body as it was sent, or more than `max_bytes` of its start if it is longer."""
     body = bytearray()
-    while len(body) <= most and (piece := response.read1(_AT_ONCE, decode_content=False)):
+    while len(body) <= max_bytes and (piece := response.read1(_READ_SIZE, decode_content=False)):
         body += piece
     return bytes(body)
 
 
-class _TimelyResponse(http.client.HTTPResponse):
-    """An answer that is read no longer than the socket's timeout was when it began."""
+class _DeadlineResponse(http.client.HTTPResponse):
+    """A response whose reading takes at most the timeout that the socket has at its start."""
 
     def __init__(self, sock: socket.socket, *args: Any, **settings: Any) -> None:
         super().__init__(sock, *args, **settings)
-        self.fp = BufferedReader(_Timely(sock, self.fp.detach()))
+        self.fp = BufferedReader(_DeadlineReader(sock, self.fp.detach()))
 
     def begin(self) -> None:
-        """Read the head. HTTPException where it is malformed: urllib3 would log what it is."""
+        """Read the head. Raises: HTTPException if it is malformed, which urllib3 would log."""
         super().begin()
-        while 100 <= self.status < 200:  # Not the answer yet, which http.client takes it for.
-            if self.status == _SWITCHED:
+        while 100 <= self.status < 200:  # http.client takes it for the final response.
+            if self.status == _SWITCHING_PROTOCOLS:
                 raise http.client.HTTPException
             self.headers = self.msg = None  # type: ignore[assignment]
             super().begin()
@@ -78,20 +80,20 @@ class _TimelyResponse(http.client.HTTPResponse):
             raise http.client.HTTPException
 
 
-class _Timely(RawIOBase):
-    """What a socket receives until a moment."""
+class _DeadlineReader(RawIOBase):
+    """The bytes that a socket receives before a deadline."""
 
     def __init__(self, sock: socket.socket, received: RawIOBase) -> None:
         super().__init__()
         self._sock = sock
         self._received = received
-        self._ends = monotonic() + cast("float", sock.gettimeout())
+        self._deadline = monotonic() + cast("float", sock.gettimeout())
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int | None:
-        left = self._ends - monotonic()
+        left = self._deadline - monotonic()
         if left <= 0:
             raise TimeoutError
         self._sock.settimeout(left)
@@ -102,8 +104,8 @@ class _Timely(RawIOBase):
         super().close()
 
 
-class _Plain(HTTPConnection):
-    response_class = _TimelyResponse
+class _PlainConnection(HTTPConnection):
+    response_class = _DeadlineResponse
     process = 0
 
     def _new_conn(self) -> socket.socket:
@@ -111,8 +113,8 @@ class _Plain(HTTPConnection):
         return _connected(self)
 
 
-class _Secure(HTTPSConnection):
-    response_class = _TimelyResponse
+class _SecureConnection(HTTPSConnection):
+    response_class = _DeadlineResponse
     process = 0
 
     def _new_conn(self) -> socket.socket:
@@ -121,40 +123,40 @@ class _Secure(HTTPSConnection):
 
 
 class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _Plain
+    ConnectionCls = _PlainConnection
 
     def _get_conn(self, timeout: float | None = None) -> Any:
         return _of_this_process(super()._get_conn(timeout))
 
 
 class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _Secure
+    ConnectionCls = _SecureConnection
 
     def _get_conn(self, timeout: float | None = None) -> Any:
         return _of_this_process(super()._get_conn(timeout))
 
 
 def _of_this_process(connection: Any) -> Any:
-    """The connection, which a forked process must not share: answers would go to either."""
+    """Return the connection. Close it first if a forked process would share it."""
     if connection.sock is not None and connection.process != os.getpid():
         connection.close()
     return connection
 
 
 def _connected(connection: HTTPConnection) -> socket.socket:
-    """A socket to the first address that answers; each is given an equal share of the time."""
-    ends = monotonic() + cast("float", connection.timeout)
-    addresses = _addresses(connection, ends)
+    """Return a socket to the first address that accepts. Each gets an equal share of the time."""
+    deadline = monotonic() + cast("float", connection.timeout)
+    addresses = _addresses(connection, deadline)
     for tried, (family, kind, protocol, _, address) in enumerate(addresses):
         try:
             sock = socket.socket(family, kind, protocol)
-        except OSError:  # The system has no such family of addresses.
+        except OSError:  # The system does not support this address family.
             continue
         try:
-            sock.settimeout(_left(connection, ends) / (len(addresses) - tried))
+            sock.settimeout(_left(connection, deadline) / (len(addresses) - tried))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.connect(address)
-            sock.settimeout(_left(connection, ends))
+            sock.settimeout(_left(connection, deadline))
         except TimeoutError:
             sock.close()
         except OSError:
@@ -164,37 +166,37 @@ def _connected(connection: HTTPConnection) -> socket.socket:
             raise
         else:
             return sock
-    _left(connection, ends)
+    _left(connection, deadline)
     raise NewConnectionError(connection, "no address accepts a connection")
 
 
-def _addresses(connection: HTTPConnection, ends: float) -> _Addresses:
-    """The host's addresses. The system's own look-up can't be told when to end."""
+def _addresses(connection: HTTPConnection, deadline: float) -> _Addresses:
+    """Return the host's addresses. A thread resolves the name: getaddrinfo has no timeout."""
     found: SimpleQueue[_Addresses | socket.gaierror] = SimpleQueue()
     host, port = connection.host.strip("[]"), connection.port
 
-    def look_up() -> None:
+    def resolve() -> None:
         try:
             found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as error:
             found.put(error if isinstance(error, socket.gaierror) else socket.gaierror(str(error)))
         finally:
-            _look_ups.release()
+            _lookups.release()
 
-    if not _look_ups.acquire(timeout=_left(connection, ends)):
-        raise ConnectTimeoutError(connection, "too many names are being looked up")
-    Thread(target=look_up, name="recipient-fields-look-up", daemon=True).start()
+    if not _lookups.acquire(timeout=_left(connection, deadline)):
+        raise ConnectTimeoutError(connection, "too many names are being resolved")
+    Thread(target=resolve, name="recipient-fields-resolver", daemon=True).start()
     try:
-        result = found.get(timeout=_left(connection, ends))
+        result = found.get(timeout=_left(connection, deadline))
     except Empty:
-        raise ConnectTimeoutError(connection, "the host's name was not looked up in time") from None
+        raise ConnectTimeoutError(connection, "the host's name was not resolved in time") from None
     if isinstance(result, socket.gaierror):
         raise NameResolutionError(host, connection, result)
     return result
 
 
-def _left(connection: HTTPConnection, ends: float) -> float:
-    left = ends - monotonic()
+def _left(connection: HTTPConnection, deadline: float) -> float:
+    left = deadline - monotonic()
     if left <= 0:
-        raise ConnectTimeoutError(connection, "no connection was made in time")
+        raise ConnectTimeoutError(connection, "no connection was opened in time")
     return left

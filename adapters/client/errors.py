@@ -1,0 +1,171 @@
+"""Error responses as errors of the core: the inverse of the service's table.
+
+HTTP contract, section 6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from recipient_fields.application import InvalidDocument
+from recipient_fields.application.conversion import parse_document
+from recipient_fields.domain import (
+    FieldId,
+    FieldKey,
+    FieldLimitReached,
+    FieldNotFound,
+    InsufficientAccess,
+    InvalidField,
+    KeyRefused,
+    KeyTaken,
+    KeyValidationUnavailable,
+    OperationForbidden,
+    OrganizationNotFound,
+    RecipientFieldsError,
+    Rule,
+    StorageUnavailable,
+    VersionConflict,
+    Violation,
+)
+
+from .connections import Response
+from .responses import InvalidResponse, read_document, version_of
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_LIMIT = re.compile(r"limit of ([0-9][0-9,]{0,19}) fields")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
+_MAX_MESSAGE = 1_000
+
+
+class RequestRefused(RecipientFieldsError):
+    """The service rejects the request for a reason that no use case has. `code` names it.
+
+    Nothing has changed. An example is a field that is larger, as JSON, than the service accepts.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code: str = code
+        super().__init__(message)
+
+
+@frozen
+class Context:
+    """What an error response does not repeat: the error that 404 means, and the requested key."""
+
+    not_found: type[FieldNotFound | OrganizationNotFound]
+    key: FieldKey | None = None
+
+
+@frozen
+class _Error:
+    code: str
+    message: str
+    reason: object = None
+    request_id: object = None
+    details: object = None
+
+
+@frozen
+class _ErrorDocument:
+    error: _Error
+
+
+@frozen
+class _Detail:
+    pointer: str
+    code: str
+    message: str
+    suggestion: str | None = None
+
+
+@frozen
+class _Conflict:
+    existing_id: FieldId
+
+
+def code_of(response: Response) -> str | None:
+    """Return the code of an error response, or None if it does not match the contract."""
+    try:
+        return read_document(response, _ErrorDocument).error.code
+    except InvalidResponse:
+        return None
+
+
+def error_of(response: Response, context: Context) -> RecipientFieldsError:
+    """Return the error that the response means, with the id of the request as a note."""
+    try:
+        error = read_document(response, _ErrorDocument).error
+        rebuilt = _rebuilt(response, error, context)
+    except (InvalidDocument, InvalidResponse):
+        return StorageUnavailable(
+            f"The service, or a proxy before it, responds with status {response.status} and without"
+            " an error of the service's contract."
+        )
+    if isinstance(error.request_id, str) and _REQUEST_ID.fullmatch(error.request_id):
+        rebuilt.add_note(f"Request id: {error.request_id}")
+    return rebuilt
+
+
+def _rebuilt(response: Response, error: _Error, context: Context) -> RecipientFieldsError:
+    code, message = error.code, error.message[:_MAX_MESSAGE]
+    if code in _FAILURES:
+        return _FAILURES[code](message)
+    match code:
+        case "validation_failed":
+            details = parse_document(error.details, list[_Detail], unknown_members=True)
+            return InvalidField([_violation(detail) for detail in details])
+        case "not_found":
+            return context.not_found()
+        case "forbidden":
+            return _forbidden(error, message)
+        case "key_already_exists" if context.key is not None:
+            conflicts = parse_document(error.details, list[_Conflict], unknown_members=True)
+            if not conflicts:
+                raise InvalidResponse("its details are empty")
+            return KeyTaken(context.key, conflicts[0].existing_id)
+        case "field_limit_reached":
+            limit = _LIMIT.search(message)
+            return FieldLimitReached(0 if limit is None else int(limit[1].replace(",", "")))
+        case "precondition_failed":
+            return VersionConflict(version_of(response), message)
+        case "unauthorized":
+            return KeyRefused()
+    if response.status < 500 or response.status == 501:
+        return RequestRefused(code, message)
+    return StorageUnavailable(message)
+
+
+_FAILURES: Mapping[str, Callable[[str], RecipientFieldsError]] = {
+    "internal_error": StorageUnavailable,
+    "service_unavailable": StorageUnavailable,
+    "overloaded": StorageUnavailable,
+    "request_timeout": StorageUnavailable,
+    "api_key_validation_unavailable": KeyValidationUnavailable,
+}
+"""Errors that a later attempt may not meet."""
+
+
+def _forbidden(error: _Error, message: str) -> RecipientFieldsError:
+    if not isinstance(error.reason, str):
+        raise InvalidResponse("it has no reason")
+    if error.reason == "insufficient_scope":
+        return InsufficientAccess()
+    return OperationForbidden(message)
+
+
+def _violation(detail: _Detail) -> Violation:
+    # `format` replaces the codes that later versions of the service add.
+    rule = Rule(detail.code) if detail.code in Rule._value2member_map_ else Rule.FORMAT
+    return Violation(rule, detail.message, _path(detail.pointer), detail.suggestion)
+
+
+def _path(pointer: str) -> tuple[str | int, ...]:
+    """Return the path from the field in a JSON pointer. Below a member, digits are an index."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[2:]]
+    path: list[Any] = steps[:1]
+    path += [int(step) if _INDEX.fullmatch(step) else step for step in steps[1:]]
+    return tuple(path)

@@ -1,0 +1,148 @@
+"""Fields, catalogs and pages in the responses of a service (HTTP contract, sections 2 and 4).
+
+Members that later versions of the service add are ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+from attrs import frozen
+
+from recipient_fields.application import FieldDocument, NotJson
+from recipient_fields.application.conversion import parse_document
+from recipient_fields.application.strict_json import parse_json
+from recipient_fields.domain import (
+    Catalog,
+    FieldPage,
+    FieldQuery,
+    InvalidInput,
+    OrganizationId,
+    RecipientField,
+)
+
+from .connections import Response
+
+T = TypeVar("T")
+
+_MEDIA_TYPE = "application/json"
+_TAG = re.compile(r'(?:W/)?"([\x21\x23-\x7e]+)"')
+_CATALOG_TAG = re.compile(r"([0-9]{1,16})-([0-9a-f]{1,16})")
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_LINK = re.compile(r'<([^<>]*)>; *rel="next"')
+
+
+class InvalidResponse(Exception):
+    """A response does not match the HTTP contract. The message says how, without its content."""
+
+
+@frozen
+class _Item:
+    recipient_field: FieldDocument
+
+
+@frozen
+class _List:
+    recipient_fields: list[FieldDocument]
+
+
+def field_of(response: Response, organization_id: OrganizationId) -> RecipientField:
+    """Return the field. Raises: InvalidResponse if it is not that of the `ETag`."""
+    field = _field(read_document(response, _Item).recipient_field, organization_id)
+    if version_of(response) != field.version_tag:
+        raise InvalidResponse("its ETag is not that of this version of the field")
+    return field
+
+
+def catalog_of(response: Response, organization_id: OrganizationId) -> Catalog:
+    """Return all fields. Raises: InvalidResponse if some are missing or not sorted by id."""
+    fields = _fields(response, organization_id)
+    ids = [field.id for field in fields]
+    if ids != sorted(set(ids)):
+        raise InvalidResponse("its fields are not sorted by id")
+    if _total(response) != len(fields):
+        raise InvalidResponse("it has another number of fields than Total-Count")
+    return Catalog(organization_id, _revision(response, organization_id), fields)
+
+
+def page_of(
+    response: Response, organization_id: OrganizationId, query: FieldQuery
+) -> tuple[FieldPage, str | None]:
+    """Return the page, and the cursor of the next page if there is one. Raises: InvalidResponse."""
+    fields = _fields(response, organization_id)
+    cursor = _cursor(response)
+    if cursor is not None and not fields:
+        raise InvalidResponse("an empty page has a next page")
+    page = FieldPage(
+        organization_id,
+        _revision(response, organization_id),
+        fields,
+        _total(response),
+        None if cursor is None else query.position_of(fields[-1]),
+    )
+    return page, cursor
+
+
+def read_document(response: Response, kind: type[T]) -> T:
+    """Return the response's JSON as a value of this class. Raises: InvalidResponse if it is not."""
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if media_type != _MEDIA_TYPE:
+        raise InvalidResponse(f"it is not {_MEDIA_TYPE}")
+    try:
+        return parse_document(parse_json(response.body), kind, unknown_members=True)
+    except NotJson:
+        raise InvalidResponse("it is not JSON") from None
+    except InvalidInput as invalid:
+        raise _invalid(invalid) from None
+
+
+def version_of(response: Response) -> str | None:
+    """Return the version in `ETag`, if it is an entity tag."""
+    tag = _TAG.fullmatch(response.headers.get("ETag", ""))
+    return None if tag is None else tag[1]
+
+
+def _field(document: FieldDocument, organization_id: OrganizationId) -> RecipientField:
+    try:
+        return document.to_field(organization_id)
+    except InvalidInput as invalid:
+        raise _invalid(invalid) from None
+
+
+def _fields(response: Response, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
+    documents = read_document(response, _List).recipient_fields
+    return tuple(_field(document, organization_id) for document in documents)
+
+
+def _invalid(invalid: InvalidInput) -> InvalidResponse:
+    """Return the error with the first violation, without its suggestion: that can repeat a text."""
+    return InvalidResponse(str(InvalidInput(invalid.violations[:1])).rstrip("."))
+
+
+def _revision(response: Response, organization_id: OrganizationId) -> int:
+    tag = _CATALOG_TAG.fullmatch(version_of(response) or "")
+    if tag is None:
+        raise InvalidResponse("its ETag is not that of a catalog")
+    if int(tag[1]) != organization_id:
+        raise InvalidResponse("it is about another organization: check whose API key you pass")
+    return int(tag[2], 16)
+
+
+def _total(response: Response) -> int:
+    total = response.headers.get("Total-Count", "")
+    if _NUMBER.fullmatch(total) is None:
+        raise InvalidResponse("it has no valid Total-Count")
+    return int(total)
+
+
+def _cursor(response: Response) -> str | None:
+    link = response.headers.get("Link")
+    if link is None:
+        return None
+    target = _LINK.fullmatch(link)
+    cursors = [] if target is None else parse_qs(urlsplit(target[1]).query).get("cursor", [])
+    if len(cursors) != 1:
+        raise InvalidResponse("its Link has no cursor of a next page")
+    return cursors[0]

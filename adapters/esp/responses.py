@@ -1,0 +1,61 @@
+"""Responses of an ESP: JSON as values of attrs classes, one per object of its documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias, TypeVar
+
+from attrs import field, frozen
+from cattrs.gen import override
+
+from recipient_fields.application import InvalidDocument, NotJson
+from recipient_fields.application.conversion import parse_document
+from recipient_fields.application.strict_json import parse_json
+from recipient_fields.domain import InvalidInput, Rule, Violation
+
+from .api import Api
+
+T = TypeVar("T")
+
+_MAX_PATH = 100
+_NUMBER = re.compile("[0-9]{1,15}")
+
+
+@frozen(kw_only=True)
+class Response:
+    """A complete, successful response, and the URL of its request."""
+
+    api: Api
+    url: str
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    def read(self, kind: type[T]) -> T:
+        """Return the JSON as a value of this class; other members are ignored.
+
+        Raises: EspRefused if it is not JSON, or not as this class.
+        """
+        # A chained error would repeat the body, which may contain the credentials.
+        try:
+            return parse_document(parse_json(self.body), kind, unknown_members=True)
+        except NotJson:
+            raise self.api.refused("sent a response that is not JSON") from None
+        except InvalidDocument as invalid:
+            raise self.api.undocumented(_first(invalid)) from None
+
+
+def _first(invalid: InvalidDocument) -> str:
+    violation = invalid.violations[0]
+    path = ascii(".".join(str(step) for step in violation.path))[1:-1]
+    return f"{path[:_MAX_PATH]}: {violation.message}" if path else violation.message
+
+
+def _whole_number(value: object, _kind: object) -> int:
+    if type(value) not in {int, str} or _NUMBER.fullmatch(str(value)) is None:
+        raise InvalidInput([Violation(Rule.TYPE, "This must be a whole number.")])
+    return int(str(value))
+
+
+WholeNumber: TypeAlias = Annotated[int, override(struct_hook=_whole_number)]
+"""A number from 0, which some ESPs write as a string."""

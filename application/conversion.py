@@ -1,0 +1,224 @@
+"""JSON values to typed values, with exact types: `"false"` is not a boolean and 5 is not a string.
+
+One cattrs converter reads every document: request bodies, reports, and the responses of services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+from attrs import evolve, fields_dict, has
+from cattrs import (
+    BaseValidationError,
+    ClassValidationError,
+    Converter,
+    ForbiddenExtraKeysError,
+    IterableValidationError,
+)
+from cattrs.cols import list_structure_factory, mapping_structure_factory
+from cattrs.gen import make_dict_structure_fn
+
+from recipient_fields.domain import (
+    MAX_SAFE_INTEGER,
+    DataType,
+    FieldId,
+    FieldKey,
+    FieldName,
+    InsertionCode,
+    IntegrationId,
+    InvalidInput,
+    Rule,
+    Source,
+    Unchanged,
+    ValueExpression,
+    Violation,
+    character_violation,
+    closest_match,
+    format_instant,
+    parse_instant,
+    require_boolean,
+    require_string,
+)
+
+MAX_VIOLATIONS = 1_000
+"""Violations that one InvalidDocument lists: a small document must not cause a large response."""
+_MOST_SHOWN = 10
+"""Violations in its message."""
+
+T = TypeVar("T")
+
+converter = Converter(forbid_extra_keys=True)
+"""Reads the members that a class has, and rejects others. No type is coerced."""
+
+
+class InvalidDocument(InvalidInput):
+    """A JSON document breaks rules. The paths of the violations start at its root."""
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        super().__init__(islice(violations, MAX_VIOLATIONS))
+
+    def __str__(self) -> str:
+        shown = [_with_suggestion(each) for each in self.violations[:_MOST_SHOWN]]
+        return str(InvalidInput(shown))
+
+
+def parse_document(document: object, kind: type[T], *, unknown_members: bool = False) -> T:
+    """Return the document as a value of that attrs class.
+
+    `unknown_members` ignores the members that the class does not have: services may add members.
+    Raises: InvalidDocument with all violations if the document breaks a rule.
+    """
+    try:
+        return (_tolerant if unknown_members else converter).structure(document, kind)
+    except (BaseValidationError, InvalidInput) as error:
+        raise InvalidDocument(violations_of(error)) from None
+
+
+def violations_of(error: Exception) -> Iterator[Violation]:
+    """Yield the violations in an error of `converter`, with their paths."""
+    match error:
+        case ClassValidationError():
+            members, others = error.group_exceptions()
+            for inner, member in members:
+                yield from (violation.prefixed(member.name) for violation in violations_of(inner))
+            for inner in others:
+                yield from violations_of(inner)
+        case IterableValidationError():
+            for inner, item in error.group_exceptions()[0]:
+                yield from (violation.prefixed(item.index) for violation in violations_of(inner))
+        case InvalidInput():
+            yield from error.violations
+        case KeyError():
+            yield Violation(Rule.REQUIRED, "Send this member.")
+        case ForbiddenExtraKeysError():
+            yield from unknown_members(sorted(error.extra_fields), fields_dict(error.cl).keys())
+        case _:
+            raise error
+
+
+def unknown_members(names: Iterable[str], known: Collection[str], *path: str) -> list[Violation]:
+    """Return a violation for each name that is not known, with a similar name as suggestion."""
+    unknown = [name for name in names if name not in known and character_violation(name) is None]
+    few = len(unknown) <= len(known)  # A search for similar names takes time.
+    return [
+        Violation(
+            Rule.UNKNOWN_FIELD,
+            "There is no such member.",
+            (*path, name),
+            suggestion=closest_match(name, known) if few else None,
+        )
+        for name in unknown
+    ]
+
+
+def _with_suggestion(violation: Violation) -> Violation:
+    if violation.suggestion is None:
+        return violation
+    return evolve(violation, message=f"{violation.message} Did you mean {violation.suggestion}?")
+
+
+def _invalid(rule: Rule, message: str) -> InvalidInput:
+    return InvalidInput([Violation(rule, message)])
+
+
+def _integer(value: object) -> int:
+    if type(value) is not int:
+        raise _invalid(Rule.TYPE, "This must be an integer.")
+    return value
+
+
+def _id(value: object) -> int:
+    number = _integer(value)
+    if not 1 <= number <= MAX_SAFE_INTEGER:
+        raise _invalid(Rule.OUT_OF_RANGE, f"An id is between 1 and {MAX_SAFE_INTEGER}.")
+    return number
+
+
+def _instant(value: object) -> datetime:
+    text = require_string(value)
+    try:
+        instant = parse_instant(text)
+        if format_instant(instant) == text:
+            return instant
+    except (ValueError, OverflowError):
+        pass
+    raise _invalid(Rule.FORMAT, "Write an instant in UTC like 2026-11-20T09:15:00.123Z.")
+
+
+def _source(value: object) -> Source:
+    names = {source.value: source for source in Source}
+    if require_string(value) not in names:
+        raise _invalid(Rule.UNKNOWN_VALUE, f"Use one of {', '.join(names)}.")
+    return names[require_string(value)]
+
+
+def _constructed(value: object, kind: Callable[[str], T]) -> T:
+    return kind(require_string(value))
+
+
+_HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
+    bool: lambda value, _: require_boolean(value),
+    int: lambda value, _: _integer(value),
+    str: lambda value, _: require_string(value),
+    datetime: lambda value, _: _instant(value),
+    DataType: lambda value, _: DataType.parse(value),
+    FieldId: lambda value, _: _id(value),
+    FieldKey: _constructed,
+    FieldName: _constructed,
+    InsertionCode: _constructed,
+    IntegrationId: lambda value, _: _id(value),
+    Source: lambda value, _: _source(value),
+    ValueExpression: _constructed,
+}
+"""How a JSON value becomes a value of each type."""
+
+_ARRAYS: Collection[object] = {list, Sequence}
+_OBJECTS: Collection[object] = {dict, Mapping}
+
+
+def _shaped(
+    shape: type, message: str, make: Callable[[Any, Converter], Callable[[Any, Any], Any]]
+) -> Callable[[Any, Converter], Callable[[object, Any], object]]:
+    """Return a factory of hooks that reject other JSON values than this: cattrs reads any."""
+
+    def factory(kind: Any, converter: Converter) -> Callable[[object, Any], object]:
+        structure = make(kind, converter)
+
+        def hook(value: object, _kind: Any) -> object:
+            if type(value) is not shape:
+                raise _invalid(Rule.TYPE, message)
+            return structure(value, kind)
+
+        return hook
+
+    return factory
+
+
+def _without_unchanged(kind: Any, converter: Converter) -> Callable[[object, Any], object]:
+    """Return the hook of a member that may be omitted: no JSON value means UNCHANGED."""
+    sent: Any = Union[tuple(arg for arg in get_args(kind) if arg is not Unchanged)]  # noqa: UP007
+    structure = converter.get_structure_hook(sent)
+    return lambda value, _kind: structure(value, sent)
+
+
+for _kind, _hook in _HOOKS.items():
+    converter.register_structure_hook(_kind, _hook)
+converter.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
+for _predicate, _factory in (
+    (has, _shaped(dict, "This must be an object.", make_dict_structure_fn)),
+    (
+        lambda kind: get_origin(kind) in _ARRAYS,
+        _shaped(list, "This must be an array.", list_structure_factory),
+    ),
+    (
+        lambda kind: get_origin(kind) in _OBJECTS,
+        _shaped(dict, "This must be an object.", mapping_structure_factory),
+    ),
+    (lambda kind: Unchanged in get_args(kind), _without_unchanged),
+):
+    converter.register_structure_hook_factory(_predicate, _factory)
+
+_tolerant = converter.copy(forbid_extra_keys=False)

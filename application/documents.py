@@ -1,0 +1,351 @@
+"""The documents of the API: request bodies to what the domain requests, and fields to JSON.
+
+HTTP contract, sections 2 and 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from typing import Any, TypeVar
+
+from attrs import NOTHING, evolve, fields_dict, frozen
+from cattrs import BaseValidationError, Converter
+from cattrs.gen import make_dict_structure_fn, override
+
+from recipient_fields.domain import (
+    API,
+    AllowedValues,
+    DataType,
+    FieldChanges,
+    FieldDraft,
+    FieldId,
+    FieldKey,
+    FieldName,
+    FieldReplacement,
+    InsertionCode,
+    IntegrationId,
+    InvalidField,
+    OrganizationId,
+    Origin,
+    RecipientField,
+    Rule,
+    Source,
+    ValueExpression,
+    Violation,
+    Violations,
+    character_violation,
+    format_instant,
+    item_count_violation,
+    read_only_violations,
+)
+from recipient_fields.domain.esp import EspField, Integration, SyncPlan
+
+from .conversion import (
+    MAX_VIOLATIONS,
+    InvalidDocument,
+    converter,
+    parse_document,
+    unknown_members,
+    violations_of,
+)
+
+T = TypeVar("T")
+
+_ENVELOPE = "recipient_field"
+_WRITABLE = (
+    *("name", "allowed_values", "insertable", "custom_insertion_code", "custom_value_expression"),
+    *("key", "data_type"),
+)
+"""The members that a request can set, in the order in which a response lists their violations."""
+
+
+@frozen(kw_only=True)
+class FieldDocument:
+    """The 13 members of a field in a response."""
+
+    id: FieldId
+    name: FieldName
+    key: FieldKey
+    data_type: DataType
+    allowed_values: list[object] | None
+    insertable: bool
+    source: Source
+    integration_id: IntegrationId | None
+    esp_field_name: str | None
+    custom_insertion_code: InsertionCode | None
+    custom_value_expression: ValueExpression | None
+    created_at: datetime
+    updated_at: datetime
+
+    def to_field(self, organization_id: OrganizationId) -> RecipientField:
+        """Return the field. Its `version` is 0: responses do not contain it.
+
+        Raises: InvalidField if members contradict each other.
+        """
+        allowed = self.allowed_values
+        return RecipientField(
+            id=self.id,
+            organization_id=organization_id,
+            name=self.name,
+            key=self.key,
+            data_type=self.data_type,
+            allowed_values=None if allowed is None else AllowedValues(self.data_type, allowed),
+            insertable=self.insertable,
+            origin=Origin(self.source, self.integration_id, self.esp_field_name),
+            custom_insertion_code=self.custom_insertion_code,
+            custom_value_expression=self.custom_value_expression,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            version=0,
+        )
+
+
+_MEMBERS = fields_dict(FieldDocument).keys()
+
+
+@frozen
+class _Report:
+    fields: list[EspField]
+
+
+def parse_draft(document: object) -> FieldDraft:
+    """Return the field that a POST requests. Raises: InvalidDocument."""
+    body = _Body(document, FieldDraft)
+    draft = body.structure(FieldDraft)
+    allowed_values = body.allowed_values()
+    if draft is None and "key" not in body.members and body.has_valid("name"):
+        with body.violations.collect(_ENVELOPE, "key"):
+            FieldKey.derived_from(FieldName(body.members["name"]))
+    violations = read_only_violations(body.read_only_members, by=API)
+    body.violations += [violation.prefixed(_ENVELOPE) for violation in violations]
+    draft = body.require_valid(draft)
+    return draft if allowed_values is None else evolve(draft, allowed_values=allowed_values)
+
+
+def parse_changes(document: object) -> FieldChanges:
+    """Return the changes that a PATCH requests. Raises: InvalidDocument."""
+    body = _Body(document, FieldChanges)
+    return body.require_valid(body.structure(FieldChanges))
+
+
+def parse_replacement(document: object, key: str | None) -> FieldReplacement:
+    """Return the field that a PUT requests, by this key or, if it is None, by id.
+
+    If all else is valid, the stored field judges the data type: it can't be changed.
+    Raises: InvalidDocument.
+    """
+    body = _Body(document, FieldReplacement)
+    if key is not None:
+        body.check_path_key(key)
+    replacement = body.structure(FieldReplacement)
+    if body.violations and body.has_valid("data_type"):
+        with body.violations.collect(_ENVELOPE, "data_type"):
+            DataType.parse(body.members["data_type"])
+        body.allowed_values()
+    return body.require_valid(replacement)
+
+
+def parse_report(document: object) -> tuple[EspField, ...]:
+    """Return the fields of `{"fields": [{"name", "data_type", "label", …}]}`.
+
+    The members are those of EspField. Raises: InvalidDocument.
+    """
+    return tuple(parse_document(document, _Report).fields)
+
+
+def render_field(field: RecipientField) -> dict[str, object]:
+    """Return the 13 members of a field."""
+    return {
+        "id": field.id,
+        "name": field.name,
+        "key": field.key,
+        "data_type": field.data_type.value,
+        "allowed_values": None if field.allowed_values is None else field.allowed_values.values,
+        "insertable": field.insertable,
+        "source": field.origin.source.value,
+        "integration_id": field.origin.integration_id,
+        "esp_field_name": field.origin.esp_field_name,
+        "custom_insertion_code": field.custom_insertion_code,
+        "custom_value_expression": field.custom_value_expression,
+        "created_at": format_instant(field.created_at),
+        "updated_at": format_instant(field.updated_at),
+    }
+
+
+def render_fields(fields: Iterable[RecipientField]) -> dict[str, object]:
+    """Return the document of a list, in the given order."""
+    return {"recipient_fields": [render_field(field) for field in fields]}
+
+
+def render_integration(integration: Integration) -> dict[str, object]:
+    """Return the six members of an integration."""
+    synced = integration.last_synced_at
+    return {
+        "id": integration.id,
+        "organization_id": integration.organization_id,
+        "esp": integration.esp.value,
+        "name": integration.name,
+        "created_at": format_instant(integration.created_at),
+        "last_synced_at": None if synced is None else format_instant(synced),
+    }
+
+
+def render_sync(plan: SyncPlan) -> dict[str, object]:
+    """Return the keys of the fields that a sync run changes, and the ESP names it refuses."""
+    return {
+        "created": [field.key for field in plan.created],
+        "updated": [field.key for field in plan.updated],
+        "removed": [field.key for field in plan.removed],
+        "unchanged": plan.unchanged,
+        "refused": [{"name": field.name, "reason": field.reason} for field in plan.refused],
+    }
+
+
+class _Body:
+    """A request body: the members of its `recipient_field` envelope, and all its violations."""
+
+    def __init__(self, document: object, kind: type) -> None:
+        bad_characters = islice(_bad_characters(document, ()), MAX_VIOLATIONS)
+        self.violations = Violations(bad_characters)
+        self._bad_texts = {violation.path for violation in self.violations}
+        self._settable = _settable(kind)
+        self.members = self._open(document, kind)
+
+    @property
+    def read_only_members(self) -> dict[str, object]:
+        """The members that this request can't set, as they were sent."""
+        return {
+            name: value
+            for name, value in self.members.items()
+            if name in _MEMBERS and name not in self._settable
+        }
+
+    def structure(self, kind: type[T]) -> T | None:
+        """Return the members that can be set as this class, or None if they break a rule."""
+        members = {name: self.members[name] for name in self._settable if name in self.members}
+        if kind is not FieldDraft:
+            members["read_only_members"] = self.read_only_members
+        try:
+            return converter.structure(members, kind)
+        except BaseValidationError as error:
+            violations = [v.prefixed(_ENVELOPE) for v in violations_of(error)]
+            violations.sort(key=lambda violation: _WRITABLE.index(str(violation.path[1])))
+            self.violations += [
+                violation
+                for violation in violations
+                if violation.path[1] in self.members and violation.path not in self._bad_texts
+            ]
+            return None
+
+    def allowed_values(self) -> AllowedValues | None:
+        """Return the allowed values, if they and the data type are well-formed and they fit."""
+        if not self.has_valid("data_type", "allowed_values"):
+            return None
+        if self.members["allowed_values"] is None:
+            return None
+        with self.violations.collect(_ENVELOPE, "allowed_values"):
+            data_type = DataType.parse(self.members["data_type"])
+            return AllowedValues(data_type, self.members["allowed_values"])
+        return None
+
+    def has_valid(self, *names: str) -> bool:
+        """Return whether the body has these members, without a violation so far."""
+        invalid = {violation.path for violation in self.violations}
+        return all(name in self.members and (_ENVELOPE, name) not in invalid for name in names)
+
+    def check_path_key(self, key: str) -> None:
+        """Check the key of the path, and that the body has no other one."""
+        with self.violations.collect(_ENVELOPE, "key"):
+            FieldKey(key)
+        if self.members.pop("key", key) != key:
+            message = "This key differs from the one in the path. Leave it out."
+            self.violations.append(Violation(Rule.MISMATCH, message, (_ENVELOPE, "key")))
+
+    def require_valid(self, value: T | None) -> T:
+        """Return the value. Raises: InvalidDocument if there is any violation."""
+        if value is not None and not self.violations:
+            return value
+        unique = {(violation.path, violation.rule): violation for violation in self.violations}
+        # Unknown members come last: a response has room for a limited number of violations.
+        raise InvalidDocument(sorted(unique.values(), key=lambda v: v.rule is Rule.UNKNOWN_FIELD))
+
+    def _open(self, document: object, kind: type) -> dict[str, Any]:
+        if not isinstance(document, dict):
+            self.violations.append(Violation(Rule.TYPE, "Send a JSON object."))
+            return {}
+        self.violations += unknown_members(document, {_ENVELOPE})
+        if _ENVELOPE not in document:
+            message = "Send the field's members in this object."
+            self.violations.append(Violation(Rule.REQUIRED, message, (_ENVELOPE,)))
+            return {}
+        members = document[_ENVELOPE]
+        if not isinstance(members, dict):
+            self.violations.append(Violation(Rule.TYPE, "This must be an object.", (_ENVELOPE,)))
+            return {}
+        self.violations += unknown_members(members, _MEMBERS, _ENVELOPE)
+        self.violations += [
+            Violation(Rule.REQUIRED, "Send this member.", (_ENVELOPE, name))
+            for name in _required(kind)
+            if name not in members
+        ]
+        return dict(members)
+
+
+def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Violation]:
+    """Yield a violation for each text that can't be stored, one for all names of an object."""
+    if isinstance(value, str):
+        violation = character_violation(value)
+        if violation is not None:
+            yield violation.prefixed(*path)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _bad_characters(item, (*path, index))
+    elif isinstance(value, dict):
+        violations = {name: character_violation(name) for name in value}
+        bad = next(filter(None, violations.values()), None)
+        if bad is not None:
+            yield bad.prefixed(*path)
+        for name, member in value.items():
+            if violations[name] is None:
+                yield from _bad_characters(member, (*path, name))
+
+
+def _allowed_values(value: object, _kind: object) -> list[object] | None:
+    """Return the values of a request, which may not fit the data type."""
+    if value is None:
+        return None
+    if type(value) is not list:
+        raise InvalidField([Violation(Rule.TYPE, "This must be an array or null.")])
+    violation = item_count_violation(value)
+    if violation is not None:
+        raise InvalidField([violation])
+    return value
+
+
+@cache
+def _settable(kind: type) -> Collection[str]:
+    """Return the members of this class that a request can set."""
+    return [name for name in _WRITABLE if name in fields_dict(kind)]
+
+
+@cache
+def _required(kind: type) -> Collection[str]:
+    """Return the members of this class that a request must set."""
+    return [name for name, each in fields_dict(kind).items() if each.default is NOTHING]
+
+
+def _request_hook(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
+    overrides: dict[str, Any] = {
+        "allowed_values": override(struct_hook=_allowed_values),
+        "esp_field_name": override(omit=True),
+        "read_only_members": override(struct_hook=lambda members, _kind: members),
+    }
+    return make_dict_structure_fn(kind, converter, **overrides)
+
+
+converter.register_structure_hook_factory(
+    lambda kind: kind in (FieldDraft, FieldChanges, FieldReplacement), _request_hook
+)
