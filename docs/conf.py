@@ -1,4 +1,4 @@
-"""How the documentation is built: `sphinx-build -W --keep-going --fresh-env docs build/docs`."""
+"""Sphinx configuration. Run `sphinx-build -W --keep-going --fresh-env docs build/docs`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PACKAGES = (
 
 
 def _aliases() -> Iterator[tuple[str, str]]:
-    """The names that stand for a type, which a signature shows instead of what they stand for."""
+    """Yield the type aliases and their full names, so that signatures show the aliases."""
     for package in map(import_module, PACKAGES):
         for name in package.__all__:
             if typing.get_origin(getattr(package, name)) is not None:
@@ -40,7 +40,7 @@ project_copyright = "the authors of Recipient Fields"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["examples"]
 nitpicky = True
-# What is not ours is described elsewhere, and building asks no other site.
+# The build requires no network, so names of other packages have no links.
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!recipient_fields\b).*"),
     (r"py:class", r"recipient_fields\.adapters\.row_mapping\.(Row|T)"),  # type variables
@@ -55,7 +55,7 @@ autodoc_default_options = {"member-order": "bysource"}
 autodoc_preserve_defaults = True
 autodoc_type_aliases = dict(_aliases())
 autodoc_typehints_format = "short"
-python_maximum_signature_line_length = 160  # Written out, with the packages of types
+python_maximum_signature_line_length = 160  # Counted with the full names of types
 python_use_unqualified_type_names = True
 
 html_theme = "furo"
@@ -68,13 +68,14 @@ html_show_sphinx = False
 toc_object_entries_show_parents = "hide"
 
 _log = logging.getLogger(__name__)
-_ALIAS = re.compile(r"TypeAliasForwardRef\('([^']+)'\)")  # How autodoc writes one inside a type.
-_FILE_NAME = re.compile(r"(?<=\w/)(?=\w+\.\w)")  # Where it begins, in a path with folders.
+# The form in which autodoc writes an alias inside a type.
+_ALIAS = re.compile(r"TypeAliasForwardRef\('([^']+)'\)")
+_FILE_NAME = re.compile(r"(?<=\w/)(?=\w+\.\w)")  # The start of the file name in a path.
 _ATTRS_DEFAULT = re.compile(r"attr_dict\['(\w+)'\]\.default")
 
 
 def setup(app: Sphinx) -> None:
-    """What autodoc can't be told by a setting."""
+    """Connect the customizations of autodoc that have no setting."""
     app.connect("autodoc-process-docstring", _own_words)
     app.connect("autodoc-process-signature", _readable_signature)
     app.connect("missing-reference", _by_public_name)
@@ -85,7 +86,7 @@ def setup(app: Sphinx) -> None:
 def _own_words(
     _app: Sphinx, what: str, name: str, _described: object, _options: object, lines: list[str]
 ) -> None:
-    """A constant is described by what stands below it, never by the class of its value."""
+    """Describe a constant by the docstring below it, not by the class of its value."""
     if what == "data":
         package, _, constant = name.rpartition(".")
         lines[:] = _attribute_docs(package).get(constant, [])
@@ -100,7 +101,7 @@ def _readable_signature(
     signature: str | None,
     returned: str | None,
 ) -> tuple[str, str | None] | None:
-    """Defaults as one writes them; nothing where the class is not called to make one."""
+    """Show defaults as in the source, and no signature for classes without a public constructor."""
     if signature is None:
         return None
     signature = _ALIAS.sub(r"~\1", signature)
@@ -121,7 +122,7 @@ def _readable_signature(
 def _by_public_name(
     app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, shown: nodes.TextElement
 ) -> nodes.reference | None:
-    """A type is described under its package, whichever of its files defines it."""
+    """Resolve a reference to a type by its public name in the package."""
     objects = env.domains.python_domain.objects
     module, _, name = (node.get("reftarget") or "").rpartition(".")
     while module.startswith("recipient_fields."):
@@ -133,14 +134,14 @@ def _by_public_name(
 
 
 def _require_descriptions(_app: Sphinx, doctree: nodes.document) -> None:
-    """A name without a word about it is a warning; attributes are told of with their class."""
+    """Log a warning for each name without a description, except attributes."""
     for described in doctree.findall(addnodes.desc):
         if described["objtype"] != "attribute" and not described[-1].children:
             _log.warning("%s is not described", described[0]["fullname"], location=described)
 
 
 def _fit_cells(_app: Sphinx, doctree: nodes.document) -> None:
-    """Mark the table cells that contain sentences, and let paths break before the file's name."""
+    """Mark table cells that contain sentences, and let paths break before the file name."""
     for cell in doctree.findall(nodes.entry):
         if len(cell.astext().split()) >= 5:
             cell["classes"].append("sentence")
@@ -154,7 +155,7 @@ def _fit_cells(_app: Sphinx, doctree: nodes.document) -> None:
 
 @cache
 def _attribute_docs(package: str) -> dict[str, list[str]]:
-    """What stands below the constants of a package's files."""
+    """Return the docstrings below the constants of a package."""
     inside = import_module(package)
     files = [f"{package}.{file.name}" for file in iter_modules(getattr(inside, "__path__", ()))]
     return {
@@ -165,7 +166,7 @@ def _attribute_docs(package: str) -> dict[str, list[str]]:
 
 
 def _written(default: object) -> str:
-    """The default by its public name; as Python writes it where it has none."""
+    """Return the public name of a default, or its `repr` if it has none."""
     if type(default) in {bool, int, str}:
         return repr(default)
     names = (

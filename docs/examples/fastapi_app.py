@@ -28,14 +28,14 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.http import create_app as create_fields_api
 
-core = Core.over(MemoryStorage())  # SqliteStorage("fields.db") keeps them.
+core = Core.over(MemoryStorage())  # Use SqliteStorage("fields.db") for a file.
 bakery = core.administration.create_organization("Bakery").id
 app = FastAPI(title="Surveys")
 
 
 @frozen
 class User:
-    """One of our users. Each customer of ours is an organization of the library's."""
+    """A user of the application. Each customer is an organization of the library."""
 
     id: int
     organization_id: OrganizationId
@@ -46,13 +46,13 @@ USERS = {
     "token-of-ada": User(1, bakery, is_editor=True),
     "token-of-bob": User(2, bakery, is_editor=False),
 }
-"""Stands for our own table of users, and for however they log in."""
+"""A placeholder for the application's users and authentication."""
 
 
 def current_user(
     bearer: Annotated[HTTPAuthorizationCredentials, Depends(HTTPBearer())],
 ) -> User:
-    """Who is asking."""
+    """Return the authenticated user."""
     user = USERS.get(bearer.credentials)
     if user is None:
         raise HTTPException(401, "Log in first.", {"WWW-Authenticate": "Bearer"})
@@ -60,23 +60,23 @@ def current_user(
 
 
 def current_editor(user: Annotated[User, Depends(current_user)]) -> User:
-    """Who is asking, and may write."""
+    """Return the authenticated user if it can write."""
     if not user.is_editor:
         raise HTTPException(403, "Ask an editor.")
     return user
 
 
 class Question(BaseModel):
-    """A question whose answers become a recipient field."""
+    """A question. A recipient field stores the answers."""
 
     text: str
     answer: DataType = DataType.TEXT
 
 
-# Routes that are not `async` run in threads, as they should: the storage may have to wait.
+# FastAPI runs routes without `async` in threads, because storages block.
 @app.get("/merge-tags")
 def list_merge_tags(user: Annotated[User, Depends(current_user)]) -> dict[str, str]:
-    """What can be inserted into content, by its name."""
+    """Return the fields that content can contain, by key."""
     fields = core.fields.list_fields(user.organization_id).fields
     return {field.key: field.name for field in fields if field.insertable}
 
@@ -85,7 +85,7 @@ def list_merge_tags(user: Annotated[User, Depends(current_user)]) -> dict[str, s
 def ask_in_survey(
     question: Question, user: Annotated[User, Depends(current_editor)]
 ) -> dict[str, object]:
-    """Make the field that the answers go to."""
+    """Create the field for the answers."""
     draft = FieldDraft(name=question.text, data_type=question.answer)
     return dict(render_field(core.fields.create_field(user.organization_id, draft)))
 
@@ -100,7 +100,7 @@ STATUSES: dict[type[Exception], int] = {
 
 
 def refuse(_request: Request, error: Exception) -> JSONResponse:
-    """The library's refusals, as our own."""
+    """Convert an error of the library to a response."""
     return JSONResponse({"detail": str(error)}, STATUSES[type(error)])
 
 
@@ -110,15 +110,15 @@ for kind in STATUSES:
 
 @app.exception_handler(StorageUnavailable)
 def fail(_request: Request, _error: StorageUnavailable) -> JSONResponse:
-    """The storage does not answer."""
+    """Respond if the storage is unavailable."""
     return JSONResponse({"detail": "Try again shortly."}, 503)
 
 
 class UserValidator:
-    """The library's KeyValidator: lets our users in with the tokens that they have."""
+    """A KeyValidator that accepts the tokens of the application's users."""
 
     def validate(self, presented: str, /) -> Credential | Rejection:
-        """Return the organization of the token's user, and whether they may write."""
+        """Return the organization and the access of the token's user."""
         user = USERS.get(presented)
         if user is None:
             return Rejection(RejectionReason.UNKNOWN)

@@ -29,7 +29,7 @@ from recipient_fields.entrypoints.http import create_app as create_fields_api
 
 @frozen
 class User:
-    """One of our users. Each customer of ours is an organization of the library's."""
+    """A user of the application. Each customer is an organization of the library."""
 
     id: int
     organization_id: OrganizationId
@@ -37,24 +37,24 @@ class User:
 
 
 class Users:
-    """Stands for our own table of users, and for however they log in."""
+    """A placeholder for the application's users and authentication."""
 
     def __init__(self, by_token: dict[str, User]) -> None:
         self._by_token = by_token
 
     def find(self, token: str | None) -> User | None:
-        """Whose token it is."""
+        """Return the user with this token, or None."""
         return self._by_token.get(token or "")
 
 
 @frozen
 class UserValidator:
-    """The library's KeyValidator: lets our users in with the tokens that they have."""
+    """A KeyValidator that accepts the tokens of the application's users."""
 
     users: Users
 
     def validate(self, presented: str, /) -> Credential | Rejection:
-        """Return the organization of the token's user, and whether they may write."""
+        """Return the organization and the access of the token's user."""
         user = self.users.find(presented)
         if user is None:
             return Rejection(RejectionReason.UNKNOWN)
@@ -72,8 +72,8 @@ STATUSES: dict[type[RecipientFieldsError], int] = {
 
 
 def create_app() -> Flask:
-    """Our application, with the library's API at /fields and in one of our own views."""
-    core = Core.over(MemoryStorage())  # SqliteStorage("fields.db") keeps them.
+    """Create the application, with the library's API at /fields and a view that calls the core."""
+    core = Core.over(MemoryStorage())  # Use SqliteStorage("fields.db") for a file.
     bakery = core.administration.create_organization("Bakery").id
     users = Users(
         {

@@ -1,4 +1,4 @@
-"""A storage to start from: its fields are in a key/value store, all else is still in memory."""
+"""A skeleton of a storage: fields are in a key/value store, everything else is in memory."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
-Store: TypeAlias = MutableMapping[str, str]  # Your driver's client.
-translated = partial(unavailable_on, OSError, technology="Key/value store")  # Its errors.
+Store: TypeAlias = MutableMapping[str, str]  # The client of your driver.
+# The errors of your driver.
+translated = partial(unavailable_on, OSError, technology="Key/value store")
 
 
 class KeyValueStorage(MemoryStorage):
-    """Replace the other repositories one by one, until nothing of MemoryStorage is left."""
+    """Replace the other repositories one by one, until nothing of MemoryStorage is used."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -43,7 +44,7 @@ class KeyValueStorage(MemoryStorage):
 
 
 class KeyValueFieldRepository:
-    """A FieldRepository. One document holds a catalog, so one write is one transaction."""
+    """A FieldRepository. One document contains a catalog, so one write is one transaction."""
 
     def __init__(self, store: Store, organizations: OrganizationRepository) -> None:
         self._store, self._organizations, self._lock = store, organizations, RLock()

@@ -1,4 +1,4 @@
-"""The service under a path of another WSGI application: `waitress-serve --call mounted:host`."""
+"""Mount the API below a path of another WSGI application: `waitress-serve --call mounted:host`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recipient_fields.entrypoints.http import create_app
 
 
 def host() -> WSGIApplication:
-    """An application of which the paths below /fields are the service's."""
+    """Return an application that serves the API below /fields."""
     core = Core.over(SqliteStorage("fields.db"))
     fields = create_app(core.fields, core.validator, core.storage.check)
     return DispatcherMiddleware(_ours, {"/fields": fields})

@@ -1,4 +1,4 @@
-"""The contract of the fields, for the storage to start from."""
+"""Run the contract suite for fields on the skeleton."""
 
 import pytest
 from key_value_storage import KeyValueStorage
@@ -8,9 +8,9 @@ from recipient_fields.testing import FieldRepositoryContract
 
 
 class TestKeyValueStorage(FieldRepositoryContract):
-    """Replace the contract by StorageContract when all ports are written."""
+    """Replace this contract by StorageContract when all ports are implemented."""
 
     @pytest.fixture
     def storage(self) -> Storage:
-        """Return the storage that every case judges."""
+        """Return the storage to test."""
         return KeyValueStorage({})

@@ -1,4 +1,4 @@
-"""Django's command line for this project."""
+"""The command line of this project."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A Django project whose campaigns make recipient fields, in one database."""
+"""The settings of a Django project whose campaigns create recipient fields in the same database."""
 
 import os
 
@@ -7,7 +7,8 @@ ALLOWED_HOSTS = ["127.0.0.1", "localhost", "testserver"]
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": os.environ.get("PGDATABASE", "campaigns"),  # The rest as libpq finds it.
+        # libpq reads the other parameters from the environment.
+        "NAME": os.environ.get("PGDATABASE", "campaigns"),
         "CONN_MAX_AGE": 60,
     }
 }

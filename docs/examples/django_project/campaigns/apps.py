@@ -1,4 +1,4 @@
-"""The app. `manage.py migrate` makes the library's tables after its own."""
+"""The app configuration. `manage.py migrate` also creates the tables of the library."""
 
 from django.apps import AppConfig
 from django.db import DEFAULT_DB_ALIAS
@@ -6,12 +6,12 @@ from django.db.models.signals import post_migrate
 
 
 class CampaignsConfig(AppConfig):
-    """Campaigns, and the recipient fields that they ask for."""
+    """The app for campaigns and their recipient fields."""
 
     name = "campaigns"
 
     def ready(self):
-        """Have the library's schema made, and brought up to date, whenever Django's is."""
+        """Migrate the library's schema after each `migrate` of Django."""
         post_migrate.connect(self._migrate_fields, sender=self)
 
     def _migrate_fields(self, using, **_):

@@ -1,4 +1,4 @@
-"""The recipient fields, in this project's database and its transactions."""
+"""The recipient fields in the database and the transactions of this project."""
 
 from django.db import connection
 
@@ -7,7 +7,7 @@ from recipient_fields.application import Core
 
 
 def _connect():
-    """Django's connection of this thread; a new one where the server has ended it meanwhile."""
+    """Return Django's connection of this thread, after replacing it if the server has closed it."""
     ended = connection.connection is not None and connection.connection.closed
     if ended and not connection.in_atomic_block:
         connection.close()

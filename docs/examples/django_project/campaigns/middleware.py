@@ -1,4 +1,4 @@
-"""The library's refusals, as answers of this project."""
+"""Convert errors of the library to responses."""
 
 from django.http import JsonResponse
 
@@ -21,17 +21,17 @@ STATUSES = {
 
 
 class FieldErrors:
-    """Answers for a view that lets one of the library's errors pass."""
+    """Middleware that responds if a view raises an error of the library."""
 
     def __init__(self, get_response):
         self._get_response = get_response
 
     def __call__(self, request):
-        """The view's own answer."""
+        """Return the response of the view."""
         return self._get_response(request)
 
     def process_exception(self, _request, error):
-        """An answer to what the library refuses; any other error is not ours."""
+        """Return the response for an error of the library, or None for other errors."""
         if isinstance(error, StorageUnavailable):
             return JsonResponse({"message": "Try again shortly."}, status=503)
         status = STATUSES.get(type(error))

@@ -1,11 +1,11 @@
-"""What this project keeps itself."""
+"""The models of this project."""
 
 from django.conf import settings
 from django.db import models
 
 
 class Team(models.Model):
-    """A customer of ours, which is an organization of the library's."""
+    """A customer, with its organization in the library."""
 
     name = models.CharField(max_length=255)
     organization_id = models.BigIntegerField(unique=True)
@@ -13,7 +13,7 @@ class Team(models.Model):
 
 
 class Campaign(models.Model):
-    """An email campaign with a question, whose answers go to a recipient field."""
+    """An email campaign with a question. A recipient field stores the answers."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE)
     title = models.CharField(max_length=255, unique=True)

@@ -1,4 +1,4 @@
-"""The project's tests: what belongs together is stored together."""
+"""Test that campaigns and fields are stored in one transaction."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +13,7 @@ from .models import Campaign, Team
 
 
 def a_team():
-    """A team with a member."""
+    """Create a team with a member."""
     organization = core.administration.create_organization("Bakery")
     team = Team.objects.create(name="Bakery", organization_id=organization.id)
     team.members.add(get_user_model().objects.create_user("ada"))
@@ -21,12 +21,12 @@ def a_team():
 
 
 def keys(team):
-    """The keys of the team's fields, as this thread's connection sees them."""
+    """Return the keys of the team's fields, read with the connection of this thread."""
     return [field.key for field in core.fields.list_fields(team.organization_id).fields]
 
 
 def elsewhere(look, *arguments):
-    """What another thread sees, which has a connection of its own."""
+    """Return the keys that another thread reads with its own connection."""
 
     def see():
         try:
@@ -39,25 +39,25 @@ def elsewhere(look, *arguments):
 
 
 def create(team, name):
-    """A field."""
+    """Create a field."""
     draft = FieldDraft(name=name, data_type=DataType.TEXT)
     return core.fields.create_field(team.organization_id, draft)
 
 
 class ViewTests(TestCase):
-    """In a TestCase everything is rolled back, the library's rows as well."""
+    """A TestCase also rolls back changes to the library's tables."""
 
     @classmethod
     def setUpTestData(cls):
-        """Ada's team."""
+        """Create a team."""
         cls.team = a_team()
 
     def setUp(self):
-        """Ada is logged in."""
+        """Log in as a member of the team."""
         self.client.force_login(self.team.members.get())
 
     def start(self, title, question):
-        """The answer to a new campaign."""
+        """Create a campaign and return the response."""
         return self.client.post("/campaigns", {"title": title, "question": question})
 
     def test_a_campaign_has_its_field(self):
@@ -68,14 +68,14 @@ class ViewTests(TestCase):
         self.assertEqual(Campaign.objects.get().field_key, "shoe_size")
 
     def test_what_the_library_refuses_leaves_no_campaign(self):
-        """A key that is taken, and a question that names nothing."""
+        """A key is taken, and a name has no letters."""
         self.start("Spring", "Shoe size")
         for question, status in (("Shoe size!", 409), ("?", 422)):
             self.assertEqual(self.start("Summer", question).status_code, status)
         self.assertEqual(Campaign.objects.count(), 1)
 
     def test_what_the_project_refuses_leaves_no_field(self):
-        """Two campaigns of one title."""
+        """Two campaigns have the same title."""
         self.start("Spring", "Shoe size")
         with self.assertRaises(IntegrityError), transaction.atomic():
             self.start("Spring", "Favourite color")
@@ -83,14 +83,14 @@ class ViewTests(TestCase):
 
 
 class TransactionTests(TransactionTestCase):
-    """What another connection sees."""
+    """Tests that read with another connection."""
 
     def setUp(self):
-        """A team."""
+        """Create a team."""
         self.team = a_team()
 
     def test_nobody_sees_a_field_before_the_transaction_ends(self):
-        """Not even where the field is the first thing in it."""
+        """Also if the field is the first change in the transaction."""
         with transaction.atomic():
             create(self.team, "Shoe size")
             Campaign.objects.create(team=self.team, title="Spring", field_key="shoe_size")
@@ -100,7 +100,7 @@ class TransactionTests(TransactionTestCase):
         self.assertEqual(elsewhere(Campaign.objects.count), 1)
 
     def test_a_rollback_takes_both(self):
-        """Whichever came first."""
+        """Also if the field is created first."""
         for first, second in ((create, Team.objects.create), (Team.objects.create, create)):
             with self.assertRaises(ZeroDivisionError), transaction.atomic():
                 for make in (first, second):
@@ -113,7 +113,7 @@ class TransactionTests(TransactionTestCase):
             self.assertEqual(Team.objects.count(), 1)
 
     def test_an_inner_rollback_takes_what_was_made_inside(self):
-        """As with any row of the project's."""
+        """The outer transaction can continue."""
         with transaction.atomic():
             create(self.team, "City")
             with self.assertRaises(ZeroDivisionError), transaction.atomic():
@@ -127,13 +127,13 @@ class TransactionTests(TransactionTestCase):
         self.assertEqual(Team.objects.count(), 2)
 
     def test_without_a_transaction_a_field_is_stored_at_once(self):
-        """In autocommit."""
+        """In autocommit mode."""
         create(self.team, "City")
         self.assertEqual(elsewhere(keys, self.team), ["city"])
         self.assertFalse(connection.in_atomic_block)
 
     def test_after_the_server_ended_the_connection_there_is_a_new_one(self):
-        """The first use finds out; inside a transaction there is none to be had."""
+        """The first use opens a new connection, but not inside a transaction."""
         for in_transaction in (False, True):
             if in_transaction:
                 with self.assertRaises(StorageUnavailable), transaction.atomic():
@@ -145,7 +145,7 @@ class TransactionTests(TransactionTestCase):
             self.assertEqual(keys(self.team), [])
 
     def end_connection(self):
-        """Have the server end this thread's connection."""
+        """Let the server close the connection of this thread."""
         pid = connection.connection.info.backend_pid
 
         def end():

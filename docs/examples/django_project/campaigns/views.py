@@ -1,4 +1,4 @@
-"""Campaigns, for the members of a team."""
+"""The views for members of a team."""
 
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
@@ -15,7 +15,7 @@ from .models import Campaign
 @login_required
 @transaction.atomic
 def start_campaign(request):
-    """Store a campaign and the field that it asks for: both, or neither."""
+    """Create a campaign and its field in one transaction."""
     team = request.user.team_set.get()
     draft = FieldDraft(name=request.POST["question"], data_type=DataType.TEXT)
     field = core.fields.create_field(team.organization_id, draft)
@@ -25,7 +25,7 @@ def start_campaign(request):
 
 @login_required
 def list_fields(request):
-    """The keys that the team's campaigns can use."""
+    """Return the keys of the team's fields."""
     team = request.user.team_set.get()
     fields = core.fields.list_fields(team.organization_id).fields
     return JsonResponse({"fields": [field.key for field in fields]})

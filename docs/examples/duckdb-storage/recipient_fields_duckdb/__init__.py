@@ -1,4 +1,4 @@
-"""The storage of recipient fields in one DuckDB file, which one process at a time may open."""
+"""A storage in a DuckDB file. Only one process at a time can open the file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ __all__ = ["DuckdbStorage", "open_storage"]
 
 
 class DuckdbStorage:
-    """The repositories of one DuckDB file, which is made where there is none.
+    """A storage in one DuckDB file, which is created if it does not exist.
 
-    StorageUnavailable where it can't be opened, as where another process has it open.
+    Raises: StorageUnavailable if the file can't be opened, for example because another process
+    has opened it.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -36,7 +37,7 @@ class DuckdbStorage:
 
 
 def open_storage(url: str) -> DuckdbStorage:
-    """The storage of a URL `duckdb:PATH`, as the entry point `recipient_fields.storage` asks."""
+    """Open the storage of a URL `duckdb:PATH`. The entry point refers to this function."""
     path = url.removeprefix("duckdb:")
     if not path or path.startswith(":"):
         raise StorageUnavailable("Write duckdb:PATH; for a storage without a file, memory:.")

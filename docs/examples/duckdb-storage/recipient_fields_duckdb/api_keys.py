@@ -1,4 +1,4 @@
-"""The API keys in DuckDB."""
+"""Store API keys in DuckDB."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from recipient_fields.domain import (
 from .database import Connection, Database, insert, instant, milliseconds, next_id, update
 from .organizations import current_revision
 
-# In the order of `stored_key`.
+# The columns have the order that `stored_key` expects.
 _SELECT = """
     SELECT id, organization_id, name, access, digest, display, created_at,
         expires_at, last_used_at, revoked_at
     FROM api_keys
 """
-# In the order of `found_key`.
+# The columns have the order that `found_key` expects.
 _FIND = """
     SELECT api_keys.id, organization_id, access, revision, expires_at, revoked_at, last_used_at
     FROM api_keys JOIN organizations ON organizations.id = organization_id WHERE digest = ?
@@ -38,7 +38,7 @@ _FIND = """
 
 @frozen
 class DuckdbApiKeyRepository:
-    """See ApiKeyRepository."""
+    """The ApiKeyRepository of DuckDB."""
 
     _database: Database
 
@@ -84,7 +84,7 @@ class DuckdbApiKeyRepository:
         self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime, /
     ) -> None:
         with self._database.writing() as connection:
-            # `greatest` takes no notice of NULL.
+            # `greatest` ignores NULL.
             connection.execute(
                 "UPDATE api_keys SET last_used_at = greatest(last_used_at, ?)"
                 " WHERE id = ? AND organization_id = ?",

@@ -19,25 +19,25 @@ from recipient_fields.domain import StorageUnavailable, epoch_milliseconds, from
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 _WRITERS: defaultdict[Path, Lock] = defaultdict(Lock)
-"""Who may write each file. DuckDB gives a file to one process, so a lock of this process will do;
-without it, of two transactions that change one row, DuckDB would refuse the later."""
+"""The write lock of each file. A lock of the process is enough, because only one process can open a
+DuckDB file. Without it, DuckDB would reject the later of two transactions that change one row."""
 
 _PATIENCE_SECONDS = 30.0
 
 
 class Database:
-    """One DuckDB file, which is made where there is none.
+    """One DuckDB file, which is created if it does not exist.
 
-    What the driver raises becomes StorageUnavailable here, and nowhere else.
+    All errors of the driver are translated to StorageUnavailable in this class.
     """
 
     def __init__(self, path: Path) -> None:
-        path = path.resolve()  # Also keeps DuckDB from taking `md:` or `s3:` for more than names.
+        path = path.resolve()  # Otherwise, DuckDB would treat `md:` and `s3:` as URLs.
         self._writers = _WRITERS[path]
         with _translated_errors():
             self._root = duckdb.connect(str(path))
         try:
-            self._root.execute("SET threads = 1")  # So small a statement is not worth sharing.
+            self._root.execute("SET threads = 1")  # The statements are small.
             with self.writing() as connection:
                 connection.execute((files(__package__) / "schema.sql").read_text("utf-8"))
         except BaseException:
@@ -46,9 +46,9 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection whose statements see one state of the file."""
-        # A DuckDB connection serves one thread at a time, and a cursor is a connection of its own.
-        # One that is closed before it commits rolls back, whatever was raised.
+        """Yield a connection with a read transaction on one snapshot."""
+        # A DuckDB connection is not thread-safe, and a cursor is a separate connection.
+        # Closing it without a commit rolls back.
         with _translated_errors(), closing(self._root.cursor()) as connection:
             connection.begin()
             yield connection
@@ -56,7 +56,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A connection that alone may write; what it wrote is undone where the block raises."""
+        """Yield a connection with the only write transaction, and roll back if the block raises."""
         if not self._writers.acquire(timeout=_PATIENCE_SECONDS):
             raise StorageUnavailable("DuckDB: other writers did not finish in time.")
         try:
@@ -66,7 +66,7 @@ class Database:
             self._writers.release()
 
     def check(self) -> None:
-        """StorageUnavailable unless the file can be read and has every table."""
+        """Raise StorageUnavailable unless the file is readable and has all tables."""
         with self.reading() as connection:
             for table in ("organizations", "recipient_fields", "integrations", "api_keys"):
                 connection.execute(f"SELECT 1 FROM {table} LIMIT 0")
@@ -87,19 +87,19 @@ def _translated_errors() -> AbstractContextManager[None]:
 
 
 def next_id(connection: Connection, sequence: str) -> int:
-    """An id greater than any that the sequence has given before."""
+    """Return an id that is greater than all earlier ids of the sequence."""
     (new_id,) = connection.execute("SELECT nextval(?)", [sequence]).fetchone() or ()
     return int(new_id)
 
 
 def insert(connection: Connection, table: str, row: Mapping[str, object]) -> None:
-    """Store a row, given by its columns."""
+    """Insert a row."""
     columns, values = ", ".join(row), ", ".join(f"${column}" for column in row)
     connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({values})", dict(row))
 
 
 def update(connection: Connection, table: str, row_id: int, changes: Mapping[str, object]) -> None:
-    """Change those columns of the row with that id."""
+    """Update columns of the row with this id."""
     assignments = ", ".join(f"{column} = ${column}" for column in changes)
     connection.execute(
         f"UPDATE {table} SET {assignments} WHERE id = $id", {**changes, "id": row_id}
@@ -107,7 +107,7 @@ def update(connection: Connection, table: str, row_id: int, changes: Mapping[str
 
 
 def milliseconds(at: datetime | None) -> int | None:
-    """How a column holds an instant."""
+    """Return the representation of a time in a column."""
     return None if at is None else epoch_milliseconds(at)
 
 

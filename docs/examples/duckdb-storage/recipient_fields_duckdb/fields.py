@@ -1,4 +1,4 @@
-"""The recipient fields in DuckDB."""
+"""Store recipient fields in DuckDB."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 from .database import Connection, Database, insert, next_id, update
 from .organizations import current_revision, move_revision
 
-# In the order of `field_values`; `read_field` returns the field.
+# The columns have the order of `field_values`, which `read_field` expects.
 _SELECT = """
     SELECT id, organization_id, name, key, data_type, insertable, source, integration_id,
         esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,
@@ -37,7 +37,7 @@ _COUNT = "SELECT count(*) FROM recipient_fields WHERE organization_id = ? AND so
 
 @frozen
 class DuckdbFieldRepository:
-    """See FieldRepository. Whatever writes does so alone, so what it has read still holds."""
+    """The FieldRepository of DuckDB. Only one writer runs at a time."""
 
     _database: Database
 
@@ -49,7 +49,7 @@ class DuckdbFieldRepository:
         return published(self.all(organization_id))
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
-        # By the domain: a catalog has a thousand fields or so. A query language may say the same.
+        # A catalog has about 1,000 fields. For more, write the query in SQL.
         return query.select(self.all(organization_id))
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
@@ -98,7 +98,10 @@ class DuckdbFieldRepository:
 
 
 def catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
-    """The organization's fields by ascending id, with their revision; OrganizationNotFound."""
+    """Return the organization's fields, ordered by id, with the revision.
+
+    Raises: OrganizationNotFound if the organization does not exist.
+    """
     revision = current_revision(connection, organization_id)
     rows = connection.execute(f"{_SELECT} ORDER BY id", [organization_id]).fetchall()
     return Catalog(organization_id, revision, tuple(map(read_field, rows)))
@@ -112,7 +115,7 @@ def replace_fields(
     updated: Iterable[RecipientField] = (),
     created: Iterable[FieldDefinition] = (),
 ) -> None:
-    """Remove first, because what is created may take the keys; all three may be empty."""
+    """Remove, update and create fields, in this order: created fields can take removed keys."""
     for field in removed:
         connection.execute("DELETE FROM recipient_fields WHERE id = ?", [field.id])
     for field in updated:

@@ -1,4 +1,4 @@
-"""The integrations in DuckDB."""
+"""Store integrations in DuckDB."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .database import Connection, Database, insert, instant, milliseconds, next_
 from .fields import catalog, replace_fields
 from .organizations import current_revision
 
-# In the order of `stored_integration`.
+# The columns have the order that `stored_integration` expects.
 _SELECT = "SELECT id, organization_id, esp, name, created_at, last_synced_at FROM integrations"
 
 
 @frozen
 class DuckdbIntegrationRepository:
-    """See IntegrationRepository."""
+    """The IntegrationRepository of DuckDB."""
 
     _database: Database
 

@@ -1,4 +1,4 @@
-"""The organizations in DuckDB, and the revisions of their catalogs."""
+"""Store organizations and the revisions of their catalogs in DuckDB."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SELECT = "SELECT id, name, created_at FROM organizations"
 
 @frozen
 class DuckdbOrganizationRepository:
-    """See OrganizationRepository."""
+    """The OrganizationRepository of DuckDB."""
 
     _database: Database
 
@@ -77,7 +77,10 @@ class DuckdbOrganizationRepository:
 
 
 def current_revision(connection: Connection, organization_id: OrganizationId) -> int:
-    """The revision of the organization's catalog; OrganizationNotFound where there is none."""
+    """Return the revision of the organization's catalog.
+
+    Raises: OrganizationNotFound if the organization does not exist.
+    """
     row = connection.execute(
         "SELECT revision FROM organizations WHERE id = ?", [organization_id]
     ).fetchone()
@@ -87,9 +90,10 @@ def current_revision(connection: Connection, organization_id: OrganizationId) ->
 
 
 def move_revision(connection: Connection, organization_id: OrganizationId) -> None:
-    """Note that the organization's catalog changes.
+    """Increase the revision of the organization's catalog.
 
-    To the present, not by one alone: what a restored backup has lost must not be given again.
+    The new revision is at least the current time in milliseconds, so that a restored backup
+    does not reuse revisions.
     """
     connection.execute(
         "UPDATE organizations SET revision = greatest(revision + 1, ?) WHERE id = ?",
@@ -105,7 +109,7 @@ def _get(connection: Connection, organization_id: OrganizationId) -> Organizatio
 
 
 def _delete_from(connection: Connection, table: str, organization_id: OrganizationId) -> int:
-    """Delete the organization's rows of this table, and return how many there were."""
+    """Delete the organization's rows of this table, and return their number."""
     ours = f"DELETE FROM {table} WHERE organization_id = ?"
     (deleted,) = connection.execute(ours, [organization_id]).fetchone() or (0,)
     return int(deleted)

@@ -1,4 +1,4 @@
-"""The contracts of recipient_fields, kept in DuckDB."""
+"""Run the contract suite of recipient_fields on DuckDB."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -26,27 +26,27 @@ from recipient_fields.testing import (
 
 @contextmanager
 def new_storage() -> Iterator[DuckdbStorage]:
-    """A storage of a new file."""
+    """Yield a storage with a new file."""
     with TemporaryDirectory() as folder, closing(DuckdbStorage(f"{folder}/fields")) as storage:
         yield storage
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A file that stays open, so that DuckDB opens it again at once."""
+    """Yield a file that stays open, so that DuckDB can open it again quickly."""
     file = tmp_path_factory.mktemp("duckdb") / "fields"
     with closing(DuckdbStorage(file)):
         yield file
 
 
 class TestDuckdbStorage(StorageContract):
-    """What the ports promise."""
+    """Test the specification of the ports."""
 
-    rounds = 30  # Each is a commit, and DuckDB writes each to the disk.
+    rounds = 30  # Each round is a commit, which DuckDB flushes to disk.
 
     @pytest.fixture
     def storage(self, file: Path) -> Iterator[Storage]:
-        """The storage that every case judges."""
+        """Yield the storage to test."""
         with closing(DuckdbStorage(file)) as storage:
             yield storage
 
@@ -58,43 +58,43 @@ TestDuckdbMachine.settings = settings(max_examples=6, stateful_step_count=25, de
 @settings(max_examples=10, deadline=None)
 @given(port_calls())
 def test_duckdb_agrees_with_memory(calls: list[Call]) -> None:
-    """Every answer is that of the storage in memory."""
+    """Every call returns the same as the memory storage."""
     with closing(MemoryStorage()) as memory, new_storage() as storage:
         assert_storages_agree(memory, storage, calls)
 
 
 class TestDuckdbDurability(StorageDurabilityContract):
-    """What outlives the storage that stored it."""
+    """Test that data survives closing the storage."""
 
     rounds = 20
 
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Callable[[], AbstractContextManager[Storage]]:
-        """The same file each time."""
+        """Return a function that opens the same file."""
         return lambda: closing(DuckdbStorage(tmp_path / "fields"))
 
 
 class TestDuckdbUrls(StorageUrlContract):
-    """What is reported for URLs that can't be opened."""
+    """Test the errors for URLs that can't be opened."""
 
     @pytest.fixture
     def open_storage(self) -> Callable[[str], Storage]:
-        """The function that the entry point names."""
+        """Return the function of the entry point."""
         return open_storage
 
     @pytest.fixture
     def unopenable_urls(self, tmp_path: Path) -> Collection[str]:
-        """No path, a missing folder, and a file of another kind."""
+        """Return URLs without a path, with a missing folder, and with a file of another format."""
         (tmp_path / "text").write_text("This is no database.")
         return ["duckdb:", f"duckdb:{tmp_path}/missing/fields", f"duckdb:{tmp_path}/text"]
 
 
 class TestDuckdbOutage(StorageOutageContract):
-    """What is told when DuckDB fails."""
+    """Test the errors if DuckDB fails."""
 
     @pytest.fixture
     def broken_storage(self, tmp_path: Path) -> Iterator[Storage]:
-        """Its tables are gone."""
+        """Yield a storage whose tables are dropped."""
         file = tmp_path / "fields"
         with closing(DuckdbStorage(file)) as storage:
             with closing(duckdb.connect(str(file))) as connection:

@@ -1,4 +1,4 @@
-"""The project's own tables."""
+"""Create the tables of the project."""
 
 import django.db.models.deletion
 from django.conf import settings
@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Teams and their campaigns."""
+    """The first migration: teams and campaigns."""
 
     initial = True
 
