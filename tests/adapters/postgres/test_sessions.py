@@ -26,7 +26,7 @@ from recipient_fields.domain import (
 )
 
 from .examples import NOW, a_definition, a_grant
-from ...support.postgres import eventually
+from ...support.waiting import eventually
 
 POOL_SIZE = 3
 _TURNS = 12
