@@ -25,8 +25,8 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
-from .examples import NOW, a_definition, a_grant
 from ...support.waiting import eventually
+from .examples import NOW, a_definition, a_grant
 
 POOL_SIZE = 3
 _TURNS = 12
