@@ -35,7 +35,6 @@ from recipient_fields.domain import (
     Unchanged,
     ValueExpression,
     Violation,
-    character_violation,
     closest_match,
     format_instant,
     parse_instant,
@@ -45,13 +44,13 @@ from recipient_fields.domain import (
 
 MAX_VIOLATIONS = 1_000
 """Violations that one InvalidDocument lists: a small document must not cause a large response."""
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 """Violations in its message."""
 
 T = TypeVar("T")
 
 converter = Converter(forbid_extra_keys=True)
-"""Reads the members that a class has, and rejects others. No type is coerced."""
+"""Rejects members that a class does not have, and values of another type."""
 
 
 class InvalidDocument(InvalidInput):
@@ -61,14 +60,14 @@ class InvalidDocument(InvalidInput):
         super().__init__(islice(violations, MAX_VIOLATIONS))
 
     def __str__(self) -> str:
-        shown = [_with_suggestion(each) for each in self.violations[:_MOST_SHOWN]]
+        shown = [_with_suggestion(each) for each in self.violations[:_MAX_SHOWN]]
         return str(InvalidInput(shown))
 
 
 def parse_document(document: object, kind: type[T], *, unknown_members: bool = False) -> T:
-    """Return the document as a value of that attrs class.
+    """Return the document as a value of this class.
 
-    `unknown_members` ignores the members that the class does not have: services may add members.
+    With `unknown_members`, members that the class does not have are ignored.
     Raises: InvalidDocument with all violations if the document breaks a rule.
     """
     try:
@@ -101,7 +100,7 @@ def violations_of(error: Exception) -> Iterator[Violation]:
 
 def unknown_members(names: Iterable[str], known: Collection[str], *path: str) -> list[Violation]:
     """Return a violation for each name that is not known, with a similar name as suggestion."""
-    unknown = [name for name in names if name not in known and character_violation(name) is None]
+    unknown = [name for name in names if name not in known]
     few = len(unknown) <= len(known)  # A search for similar names takes time.
     return [
         Violation(
@@ -173,7 +172,7 @@ _HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
     Source: lambda value, _: _source(value),
     ValueExpression: _constructed,
 }
-"""How a JSON value becomes a value of each type."""
+"""How a JSON value is converted to each type."""
 
 _ARRAYS: Collection[object] = {list, Sequence}
 _OBJECTS: Collection[object] = {dict, Mapping}
@@ -182,7 +181,7 @@ _OBJECTS: Collection[object] = {dict, Mapping}
 def _shaped(
     shape: type, message: str, make: Callable[[Any, Converter], Callable[[Any, Any], Any]]
 ) -> Callable[[Any, Converter], Callable[[object, Any], object]]:
-    """Return a factory of hooks that reject other JSON values than this: cattrs reads any."""
+    """Return a factory of hooks that require this JSON type: those of cattrs do not."""
 
     def factory(kind: Any, converter: Converter) -> Callable[[object, Any], object]:
         structure = make(kind, converter)

@@ -276,7 +276,7 @@ class _Body:
         if not isinstance(document, dict):
             self.violations.append(Violation(Rule.TYPE, "Send a JSON object."))
             return {}
-        self.violations += unknown_members(document, {_ENVELOPE})
+        self.violations += unknown_members(_storable(document), {_ENVELOPE})
         if _ENVELOPE not in document:
             message = "Send the field's members in this object."
             self.violations.append(Violation(Rule.REQUIRED, message, (_ENVELOPE,)))
@@ -285,7 +285,7 @@ class _Body:
         if not isinstance(members, dict):
             self.violations.append(Violation(Rule.TYPE, "This must be an object.", (_ENVELOPE,)))
             return {}
-        self.violations += unknown_members(members, _MEMBERS, _ENVELOPE)
+        self.violations += unknown_members(_storable(members), _MEMBERS, _ENVELOPE)
         self.violations += [
             Violation(Rule.REQUIRED, "Send this member.", (_ENVELOPE, name))
             for name in _required(kind)
@@ -311,6 +311,11 @@ def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Viol
         for name, member in value.items():
             if violations[name] is None:
                 yield from _bad_characters(member, (*path, name))
+
+
+def _storable(names: Iterable[str]) -> list[str]:
+    """Return the names without bad characters, whose violations are at the object itself."""
+    return [name for name in names if character_violation(name) is None]
 
 
 def _allowed_values(value: object, _kind: object) -> list[object] | None:

@@ -1,4 +1,4 @@
-"""The last part of a field's path: an id or a key."""
+"""References to a field, in a URL or on the command line: an id or a key."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from recipient_fields.domain import (
 
 _ID = re.compile(r"[1-9][0-9]{0,15}")
 _NUMBER = re.compile(r"\s*[+-]?\d[\d_]*\s*")
-"""What a lenient reader takes for a number."""
+"""A number in any notation that Python accepts."""
 
 
 def parse_reference(text: str) -> FieldReference:
-    """The id or key that a path names; FieldNotFound where no field can have it.
+    """Return the id or key. Raises: FieldNotFound if no field can have it.
 
-    `+1`, `01` and `1_0` are ids that no field has, never other names of one.
+    `+1`, `01` and `1_0` are not other notations of an id: no field has them.
     """
     if is_id(text):
         return FieldId(int(text))
@@ -31,10 +31,10 @@ def parse_reference(text: str) -> FieldReference:
 
 
 def is_id(text: str) -> bool:
-    """Is this how an id is written: ASCII digits, no sign, no leading zero, at most 16?"""
+    """Return whether this is an id: at most 16 ASCII digits without sign or leading zero."""
     return _ID.fullmatch(text) is not None
 
 
 def is_key(text: str) -> bool:
-    """Does the path mean a key, well-formed or not?"""
+    """Return whether this is meant as a key, even if it is malformed."""
     return _NUMBER.fullmatch(text) is None

@@ -250,7 +250,7 @@ _Place: TypeAlias = tuple[OrganizationId, FieldQuery]
 
 
 class _Cursors:
-    """The cursors with which pages ended, by the place where they continue. The oldest is evicted.
+    """The cursors of next pages, by their position. The oldest entry is evicted.
 
     Safe for threads.
     """
@@ -261,7 +261,7 @@ class _Cursors:
         self._lock = Lock()
 
     def find(self, organization_id: OrganizationId, query: FieldQuery) -> str | None:
-        """Return the cursor of the place where the query starts, if it is known."""
+        """Return the cursor of the position at which the query starts, if it is known."""
         with self._lock:
             return self._cursors.get(_place(organization_id, query))
 

@@ -79,7 +79,7 @@ class ActiveCampaignFieldSource:
             esp=Esp.ACTIVECAMPAIGN,
             url=self.url,
             headers={"Api-Token": self.api_key},
-            scope="they need a user who may see fields",
+            scope="they need a user with access to fields",
         )
         with Run(self.limits) as run:
             for page in counted_pages(run, api, "/api/3/fields", {"limit": 100}, _Page):

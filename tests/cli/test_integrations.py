@@ -166,6 +166,7 @@ class TestSync:
             ("{}", "fields: Send this member. A report looks like "),
             ('{"fields": [], "next": 2}', "next: There is no such member. A report looks like "),
             ('{"fields": {}}', "fields: This must be an array. A report looks like "),
+            (r'{"fields": [], "\u0000": 1}', "There is no such member."),
             (report(FNAME, "TIER"), "fields.1: This must be an object."),
             (
                 report({**FNAME, "nmae": 1}),

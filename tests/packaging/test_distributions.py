@@ -142,10 +142,13 @@ def test_the_metadata_shows_the_readme(metadata: Message) -> None:
     assert metadata.get_payload() == (ROOT / "README.md").read_text("utf-8")
 
 
-def test_only_attrs_is_needed_without_an_extra(metadata: Message) -> None:
+def test_only_attrs_and_cattrs_are_required_without_an_extra(metadata: Message) -> None:
     requirements = map(Requirement, metadata.get_all("Requires-Dist", []))
 
-    assert [needed.name for needed in requirements if needed.marker is None] == ["attrs"]
+    assert [needed.name for needed in requirements if needed.marker is None] == [
+        "attrs",
+        "cattrs",
+    ]
 
 
 def test_the_metadata_has_every_extra_with_its_requirements(

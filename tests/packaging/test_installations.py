@@ -76,8 +76,8 @@ def new_key(environment: Environment, storage: str) -> str:
     return command(environment, storage, "keys", "create", "--organization", "1", "--name", "Test")
 
 
-def test_the_core_alone_brings_attrs_and_nothing_else(bare: Environment) -> None:
-    assert bare.installed() == {"attrs", "recipient-fields"}
+def test_the_core_installs_attrs_cattrs_and_what_cattrs_requires(bare: Environment) -> None:
+    assert bare.installed() == {"attrs", "cattrs", "recipient-fields", "typing_extensions"}
 
 
 def test_what_is_imported_is_what_was_installed(bare: Environment) -> None:
@@ -94,7 +94,10 @@ def test_the_example_of_embedding_runs_on_the_core_alone(bare: Environment) -> N
 
 
 @pytest.mark.parametrize("module", CORE)
-def test_the_core_imports_the_standard_library_and_attrs(bare: Environment, module: str) -> None:
+def test_the_domain_imports_only_attrs_and_the_core_also_cattrs(
+    bare: Environment, module: str
+) -> None:
+    cattrs = set() if module.startswith("domain") else {"cattrs", "typing_extensions"}
     program = f"""if True:
         import sys
         before = {{*sys.modules}}
@@ -103,7 +106,8 @@ def test_the_core_imports_the_standard_library_and_attrs(bare: Environment, modu
         print(*sorted(new - sys.stdlib_module_names))
     """
 
-    assert output(bare.python(program)).split() == ["attr", "attrs", "recipient_fields"]
+    imported = output(bare.python(program)).split()
+    assert set(imported) == {"attr", "attrs", "recipient_fields", *cattrs}
 
 
 def test_the_storage_in_a_file_finds_its_migrations(bare: Environment) -> None:
