@@ -49,7 +49,7 @@ _MAX_SHOWN = 10
 
 T = TypeVar("T")
 
-converter = Converter(forbid_extra_keys=True)
+converter: Converter = Converter(forbid_extra_keys=True)
 """Rejects members that a class does not have, and values of another type."""
 
 
