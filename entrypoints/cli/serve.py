@@ -27,8 +27,9 @@ from ..http.openapi.reference_page import REFERENCE_PATH
 from ..http.readiness import CheckWithDeadline, PeriodicCheck
 from ..http.request_log import RequestLog
 from ..server.addresses import authority
+from ..server.limits import MOST_CONNECTIONS
 from ..server.log import FORMATS, LEVELS, Batches, is_readable, start_log
-from ..server.server import MOST_CONNECTIONS, Server, TooFewFiles
+from ..server.server import Server, TooFewFiles
 from .demo import create_demonstration, curl_commands
 from .options import opened, option
 from .output import note

@@ -7,7 +7,8 @@ from typing import Any
 
 from waitress.task import ThreadedTaskDispatcher
 
-from .connections import LONGEST_WAIT, Connection
+from . import limits
+from .connections import Connection
 from .request_queue import RequestQueue
 
 
@@ -39,7 +40,7 @@ class Dispatcher(ThreadedTaskDispatcher):
     def take_overdue(self) -> list[Connection]:
         """Remove and return the connections that have waited for too long."""
         with self.lock:
-            overdue: list[Connection] = self.queue.take_older(monotonic() - LONGEST_WAIT)
+            overdue: list[Connection] = self.queue.take_older(monotonic() - limits.QUEUE_TIMEOUT)
         return overdue
 
     def end_write(self) -> None:

@@ -1,7 +1,7 @@
-"""HTTP requests as they are framed on a connection, read strictly (RFC 9112).
+"""The framing of HTTP requests on a connection, parsed strictly (RFC 9112).
 
-Whoever stands before the service may read the same bytes in another way, and so see another
-request. Nothing is therefore repaired, skipped or guessed: what has two readings is refused.
+A proxy in front of the service may read the same bytes differently, and so see other requests. This
+parser therefore repairs and guesses nothing: it rejects each request that has two readings.
 """
 
 from __future__ import annotations
@@ -16,13 +16,8 @@ from waitress.adjustments import Adjustments
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser
 from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
-from waitress.utilities import Error
 
-LARGEST_HEADERS = 16 * 1024
-"""The request line and the headers, to the empty line that ends them."""
-LONGEST_REQUEST_LINE = 8 * 1024
-LARGEST_TRAILERS = 4 * 1024
-LONGEST_CHUNK_LINE = 256
+from . import limits
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _TEXT = rb"[\t\x20-\x7e\x80-\xff]*"
@@ -35,37 +30,30 @@ _TARGET = re.compile(
 )
 _FIELD = re.compile(rb"(" + _TOKEN + rb"):(" + _TEXT + rb")")
 _HOST = re.compile(_AUTHORITY.decode())
-_UNTEXTUAL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n|\Z)")
-"""Control characters, and a CR or LF that is no line's end."""
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n|\Z)")
+"""A control character, or a CR or LF that ends no line."""
 _CHUNK_LINE = re.compile(
     rb"([0-9A-Fa-f]{1,16})(?:;" + _TOKEN + rb"(?:=(?:" + _TOKEN + rb"|"
     rb'"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*'
 )
 _ONCE = frozenset({"HOST", "CONTENT_LENGTH", "TRANSFER_ENCODING"})
-_OF_REFUSALS = frozenset({b"x-request-id", b"accept", b"authorization"})
-"""The headers that a refusal goes by."""
+_OF_REJECTIONS = frozenset({b"x-request-id", b"accept", b"authorization"})
+"""The headers on which the response to a malformed request depends."""
 _LINE_END = b"\r\n"
 _HEAD_END = b"\r\n\r\n"
 
 
-class Unreadable(Exception):
-    """A request that is refused for how it is sent, by a code of the contract."""
+class Rejection(Exception):
+    """The error of a request that the application does not receive."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
-
-
-class Refusal(Error):
-    """Why a request is not passed on, in the place where waitress looks for it."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.problem_code = code
+        """An error code of the HTTP contract."""
 
 
 class ChunkedBody(ChunkedReceiver):
-    """A chunked body. Extensions and trailers are checked, bounded and dropped."""
+    """A chunked body. Extensions and trailers are checked, limited and dropped."""
 
     chunk_remainder: int
     control_line: bytes
@@ -82,7 +70,10 @@ class ChunkedBody(ChunkedReceiver):
         self._largest = largest
 
     def received(self, s: bytes) -> int:
-        """Take bytes up to the body's end; how many. Unreadable where they are no chunks."""
+        """Take bytes up to the end of the body, and return their number.
+
+        Raises: Rejection if they are not chunks, or too many.
+        """
         given = len(s)
         while s and not self.completed:
             s = self._take_content(s) if self.chunk_remainder else self._take_line(s)
@@ -100,16 +91,16 @@ class ChunkedBody(ChunkedReceiver):
         self.control_line += line + newline
         self._framing += len(line) + len(newline)
         if self._framing > self._largest:
-            raise Unreadable("payload_too_large")
+            raise Rejection("payload_too_large")
         if self.all_chunks_received:
             self._trailers += len(line) + len(newline)
-            if self._trailers > LARGEST_TRAILERS:
-                raise Unreadable("headers_too_large")
-        elif len(self.control_line) > LONGEST_CHUNK_LINE:
-            _refuse_malformed()
+            if self._trailers > limits.LARGEST_TRAILERS:
+                raise Rejection("headers_too_large")
+        elif len(self.control_line) > limits.LONGEST_CHUNK_LINE:
+            _reject_malformed()
         if newline:
             if not self.control_line.endswith(_LINE_END):
-                _refuse_malformed()
+                _reject_malformed()
             line, self.control_line = self.control_line[:-2], b""
             self._read_line(line)
         return rest
@@ -117,11 +108,11 @@ class ChunkedBody(ChunkedReceiver):
     def _read_line(self, line: bytes) -> None:
         if self.validate_chunk_end:
             if line:
-                _refuse_malformed()
+                _reject_malformed()
             self.validate_chunk_end = False
         elif self.all_chunks_received:
             if line and not _FIELD.fullmatch(line):
-                _refuse_malformed()
+                _reject_malformed()
             self.completed = not line
         else:
             self._begin_chunk(_match(_CHUNK_LINE, line)[1])
@@ -130,11 +121,11 @@ class ChunkedBody(ChunkedReceiver):
         self.chunk_remainder = int(size, 16)
         self.all_chunks_received = self.chunk_remainder == 0
         if len(self.buf) + self.chunk_remainder > self._largest:
-            raise Unreadable("payload_too_large")
+            raise Rejection("payload_too_large")
 
 
 class FramedRequest(HTTPRequestParser):
-    """One request, as far as it was received. One that is refused has an `error`."""
+    """One request, as far as it was received. A rejected one has an `error`."""
 
     headers: dict[str, str]
     error: Any
@@ -156,23 +147,26 @@ class FramedRequest(HTTPRequestParser):
     def __init__(self, adj: Adjustments) -> None:
         super().__init__(adj)
         self.began: float = monotonic()
-        """When its first byte came."""
+        """The time of its first byte."""
 
     def received(self, data: bytes) -> int:
-        """Take bytes up to the request's end; how many. A refused request takes them all."""
+        """Take bytes up to the end of the request, and return their number.
+
+        A rejected request takes all of them.
+        """
         try:
             if self.headers_finished:
                 return self._receive_body(data)
             return self._receive_head(data)
-        except Unreadable as unreadable:
-            self.refuse(unreadable.code)
+        except Rejection as rejection:
+            self.reject(rejection.code)
             return len(data)
 
-    def refuse(self, code: str) -> None:
-        """Make this a request that is answered with that problem."""
+    def reject(self, code: str) -> None:
+        """Complete this request as one to be rejected with that error code."""
         if not self.headers:
             self._keep_what_can_be_read()
-        self.error = Refusal(code)
+        self.error = Rejection(code)
         self.connection_close = True
         self.expect_continue = False
         self.completed = True
@@ -182,12 +176,12 @@ class FramedRequest(HTTPRequestParser):
         head = self.header_plus.removeprefix(_LINE_END)  # RFC 9112, section 2.2: one empty line.
         end = head.find(_HEAD_END)
         size = len(head) + 1 if end < 0 else end + len(_HEAD_END)
-        if _UNTEXTUAL.search(head, max(len(head) - len(data) - 1, 0), size):
-            _refuse_malformed()
-        if not self.command and (_LINE_END in head or len(head) > LONGEST_REQUEST_LINE):
+        if _NO_TEXT.search(head, max(len(head) - len(data) - 1, 0), size):
+            _reject_malformed()
+        if not self.command and (_LINE_END in head or len(head) > limits.LONGEST_REQUEST_LINE):
             self._read_request_line(head.partition(_LINE_END)[0])
-        if size > LARGEST_HEADERS:
-            raise Unreadable("headers_too_large")
+        if size > limits.LARGEST_HEAD:
+            raise Rejection("headers_too_large")
         if end < 0:
             return len(data)
         self.parse_header(head[:end])
@@ -195,23 +189,23 @@ class FramedRequest(HTTPRequestParser):
         return len(data) - (len(head) - size)
 
     def _keep_what_can_be_read(self) -> None:
-        """Note what the answer depends on: a HEAD, and some headers that come before the fault."""
+        """Read what the response depends on: a HEAD, and some headers before the fault."""
         first, *lines = self.header_plus.removeprefix(_LINE_END).split(_LINE_END)
         if first.startswith(b"HEAD "):
             self.command = "HEAD"
         sound = takewhile(_FIELD.fullmatch, lines[:-1] if first else [])  # The last one may go on.
         self.headers = _fields(
-            [line for line in sound if line.partition(b":")[0].lower() in _OF_REFUSALS]
+            [line for line in sound if line.partition(b":")[0].lower() in _OF_REJECTIONS]
         )
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the whole head, and find out how the body is framed."""
+        """Parse the whole head, and derive the framing of the body."""
         self.headers_finished = True
         _, *fields = header_plus.split(_LINE_END)
         self.headers = _fields(fields)
         host = self.headers.get("HOST", None if self.version == "1.1" else "")
         if host is None or not _HOST.fullmatch(host):
-            _refuse_malformed()
+            _reject_malformed()
         self._read_connection()
         self.body_rcv = self._expected_body()
         self.completed = self.body_rcv is None
@@ -219,8 +213,8 @@ class FramedRequest(HTTPRequestParser):
         self.expect_continue = expectation == "100-continue" and not self.completed
 
     def _read_request_line(self, line: bytes) -> None:
-        if len(line) > LONGEST_REQUEST_LINE:
-            raise Unreadable("uri_too_long")
+        if len(line) > limits.LONGEST_REQUEST_LINE:
+            raise Rejection("uri_too_long")
         method, target, version = _match(_REQUEST_LINE, line).groups()
         parts = _match(_TARGET, target)
         path = parts["absolute"] or parts["origin"] or parts["asterisk"] or b"/"
@@ -241,17 +235,17 @@ class FramedRequest(HTTPRequestParser):
         largest: int = self.adj.max_request_body_size
         if coding is not None:
             if self.version != "1.1" or length is not None or not coding:
-                _refuse_malformed()
+                _reject_malformed()
             if coding.lower() != "chunked":
-                raise Unreadable("not_implemented")
+                raise Rejection("not_implemented")
             return ChunkedBody(OverflowableBuffer(self.adj.inbuf_overflow), largest)
         if length is None:
             return None
         if not (length.isascii() and length.isdigit()):
-            _refuse_malformed()
+            _reject_malformed()
         digits = length.lstrip("0") or "0"
         if len(digits) > len(str(largest)) or int(digits) > largest:
-            raise Unreadable("payload_too_large")
+            raise Rejection("payload_too_large")
         self.content_length = int(digits)
         buffer = OverflowableBuffer(self.adj.inbuf_overflow)
         return FixedStreamReceiver(self.content_length, buffer) if self.content_length else None
@@ -265,16 +259,16 @@ class FramedRequest(HTTPRequestParser):
 
 
 def _fields(lines: list[bytes]) -> dict[str, str]:
-    """The headers by the names that WSGI has for them."""
+    """Return the headers by their WSGI names."""
     headers: dict[str, str] = {}
     for line in lines:
         name, value = (part.decode("latin-1") for part in _match(_FIELD, line).groups())
-        if "_" in name:  # In WSGI it would be another spelling of a name with hyphens.
+        if "_" in name:  # In WSGI, it would be another spelling of a name with hyphens.
             continue
         name, value = name.upper().replace("-", "_"), value.strip(" \t")
         if name in headers:
             if name in _ONCE:
-                _refuse_malformed()
+                _reject_malformed()
             value = f"{headers[name]}, {value}"
         headers[name] = value
     return headers
@@ -283,9 +277,9 @@ def _fields(lines: list[bytes]) -> dict[str, str]:
 def _match(pattern: re.Pattern[bytes], text: bytes) -> re.Match[bytes]:
     match = pattern.fullmatch(text)
     if match is None:
-        _refuse_malformed()
+        _reject_malformed()
     return match
 
 
-def _refuse_malformed() -> NoReturn:
-    raise Unreadable("malformed_request")
+def _reject_malformed() -> NoReturn:
+    raise Rejection("malformed_request")

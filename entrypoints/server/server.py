@@ -1,4 +1,4 @@
-"""The host of the service: Waitress, made strict, bounded, and patient at its end."""
+"""The server of the service: Waitress with strict parsing, limits and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from recipient_fields.application.extras import requires_extra
 
 from ..rejections import RejectionHandler
 from .addresses import authority, listen
+from .limits import MOST_CONNECTIONS, SPARE_CONNECTIONS
 
 with requires_extra("http", "waitress"):
-    from .listener import SPARE_CONNECTIONS, Listener
-
-MOST_CONNECTIONS = 500
+    from .listener import Listener
 
 _FILES_PER_CONNECTION = 3
-"""Its socket, and where they are large the body and the answer on disk."""
+"""The socket and, if they are large, the request body and the response."""
 _OTHER_FILES = 350
-"""The storage's, at most 66, and those of the admin listener."""
+"""At most 66 of the storage, and those of the admin listener."""
 
 
 class TooFewFiles(Exception):
@@ -29,10 +28,10 @@ class TooFewFiles(Exception):
 
 
 class Server:
-    """A server that is bound to its address, and answers once `run` is called.
+    """A server that is bound to its address, and responds while `run` is running.
 
-    It belongs to the main thread: from when it is made, SIGINT and SIGTERM end `run`, the first by
-    answering what was received, the second at once. The numbers may be read from any thread.
+    Create it in the main thread: it handles SIGINT and SIGTERM. The first one drains the server,
+    the second one ends the process. Any thread may read the numbers.
     """
 
     def __init__(
@@ -63,43 +62,37 @@ class Server:
         self._listener = Listener(
             app,
             listening,
-            threads=threads,
-            connections=connections,
-            shared=shared,
             reject=reject,
             largest_body=largest_body,
+            threads=threads,
+            connections=connections,
         )
         for ending in (signal.SIGINT, signal.SIGTERM):  # A shell's background job ignores SIGINT.
             signal.signal(ending, self._end)
         self.url: str = f"http://{authority(*listening.getsockname()[:2])}"
 
     @property
-    def draining(self) -> bool:
-        """Does the server only answer what it has received, and then end?"""
-        return self._listener.draining
-
-    @property
     def connections(self) -> int:
-        """Connections that are open."""
+        """Open connections."""
         return len(self._listener.active_channels)
 
     @property
     def in_flight(self) -> int:
-        """Requests that were received and are not yet answered."""
+        """Requests that were received and have no response yet."""
         return self._listener.task_dispatcher.in_flight
 
     @property
     def shed(self) -> int:
-        """Requests refused as `overloaded` so far, and connections for which there was no room."""
+        """Requests and connections rejected as `overloaded` so far."""
         return self._listener.shed
 
     @property
     def refused(self) -> int:
-        """Requests refused so far for how they were sent: malformed, too large or too slow."""
+        """Requests rejected so far because they were malformed, too large or too slow."""
         return self._listener.refused
 
     def run(self) -> None:
-        """Answer requests until SIGTERM or SIGINT, and then those that were received."""
+        """Respond until SIGTERM or SIGINT, and then to what was received."""
         self._listener.run()
 
     def _end(self, by: int, _frame: FrameType | None) -> None:

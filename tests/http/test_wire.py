@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.entrypoints.server.framing import LARGEST_HEADERS
+from recipient_fields.entrypoints.server.limits import LARGEST_HEAD
 
 from ..support.postgres import new_database
 from ..support.redaction import log_lines_with_keys
@@ -327,7 +327,7 @@ def test_what_the_server_refuses_is_told_in_the_same_shape(wire: Wire, head: str
 
 
 def test_headers_of_more_than_16_kib_are_refused(wire: Wire):
-    begun = (GET.replace("\n", "\r\n") + "X: ").ljust(LARGEST_HEADERS, "x")
+    begun = (GET.replace("\n", "\r\n") + "X: ").ljust(LARGEST_HEAD, "x")
     answer = wire.exchange_bytes(begun.encode())
     hold_to_the_contract(answer)
     assert answer.outcome == (431, "headers_too_large")

@@ -95,7 +95,6 @@ class Host:
             largest_body=LARGEST_BODY,
             threads=threads,
             connections=connections,
-            shared=False,
         )
         self._peers: list[Peer] = []
         self._thread = Thread(target=self.listener.run)

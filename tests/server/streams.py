@@ -53,10 +53,10 @@ def as_read(stream: bytes, sizes: Iterable[int] = ()) -> Reading:
             assert 0 < taken <= len(rest)
             at, rest = at + taken, rest[taken:]
             if request.error:
-                assert request.error.problem_code in STATUSES
+                assert request.error.code in STATUSES
                 assert request.completed
                 assert not rest
-                return Reading(tuple(accepted), request.error.problem_code)
+                return Reading(tuple(accepted), request.error.code)
             if request.completed:
                 body = request.get_body_stream().read()
                 assert len(body) == int(request.headers.get("CONTENT_LENGTH", 0))

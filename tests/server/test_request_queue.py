@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 from attrs import Factory, define
 
-from recipient_fields.entrypoints.server import connections, dispatcher
+from recipient_fields.entrypoints.server import limits
 from recipient_fields.entrypoints.server.request_queue import RequestQueue, may_write
 
 from .hosts import Host, eventually, host
@@ -102,8 +102,7 @@ def test_requests_sent_ahead_wait_for_the_write_before_them_and_keep_their_order
 def test_a_write_that_waited_for_too_long_is_rejected_and_takes_no_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in (connections, dispatcher):
-        monkeypatch.setattr(module, "LONGEST_WAIT", 0.3)
+    monkeypatch.setattr(limits, "QUEUE_TIMEOUT", 0.3)
     with host(threads=2) as it:
         working = it.connect()
         working.ask("/wait", "POST")

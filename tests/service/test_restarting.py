@@ -41,7 +41,6 @@ def test_a_rolling_restart_under_load_fails_no_request(
         figures = load.result(TIMEOUT * RESTARTS)
 
     assert set(figures.statuses) == {"200"}, figures
-    # A connection that is begun just as a process stops listening is begun again a second later.
     assert figures.slowest("200") < 2.5
 
 

@@ -81,7 +81,6 @@ def served(app: Application, *, threads: int = 8) -> Iterator[str]:
         largest_body=LARGEST_BODY,
         threads=threads,
         connections=100,
-        shared=False,
     )
     thread = Thread(target=listener.run)
     thread.start()
