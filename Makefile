@@ -5,7 +5,7 @@ SOURCES := domain application adapters entrypoints tests/contract
 
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
-# The tools permit fewer versions than the package: its own lowest versions override theirs.
+# Some tools require newer versions than the package does: the versions of the package override them.
 UV := build/lowest/bin/uv
 LOWEST := --quiet --resolution lowest-direct
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
@@ -29,7 +29,7 @@ test-all: install ## run the whole test suite, as continuous integration does
 
 test-lowest:    ## run the tests of `make test` with the lowest versions that pyproject.toml permits
 	$(PYTHON) -m venv --clear build/lowest && build/lowest/bin/pip install --quiet uv
-	$(UV) pip compile $(LOWEST) --extra all --output-file build/lowest/package.txt pyproject.toml
+	$(UV) pip compile $(LOWEST) --no-strip-extras --extra all --output-file build/lowest/package.txt pyproject.toml
 	$(UV) pip install $(LOWEST) --python build/lowest --override build/lowest/package.txt '.[dev]'
 	build/lowest/bin/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
 

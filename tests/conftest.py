@@ -1,4 +1,4 @@
-"""The PostgreSQL that the suite starts itself, a watch that no log ever shows a key, and waits."""
+"""The PostgreSQL server of the tests, and the check that no log contains a key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _keys = KeyDetector()
 
 
 def pytest_sessionstart() -> None:
-    """Check what every test of PostgreSQL needs, and log everything that could show a key."""
+    """Check the requirements of PostgreSQL, and enable all log records that could contain a key."""
     require_reachable_temporary_folder()
     logging.getLogger().addHandler(_keys)
     for name in ("recipient_fields", "waitress"):
@@ -31,14 +31,14 @@ def pytest_sessionstart() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Fail whatever test has made a log show a key."""
+    """Fail the test if a log record contains a key."""
     found, _keys.found = _keys.found, []
     assert found == []
 
 
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
-    """A server to make databases on."""
+    """Run a PostgreSQL server for new databases."""
     server = PostgresServer.create()
     try:
         yield server.url()
@@ -48,7 +48,7 @@ def server_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def shared_database(server_url: str) -> Iterator[str]:
-    """A migrated database for one test after the other."""
+    """Create a migrated database, which the tests share one after the other."""
     with new_database(server_url) as url:
         migrate(url)
         yield url
@@ -56,6 +56,6 @@ def shared_database(server_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def emptied_database(shared_database: str) -> str:
-    """The migrated database without a row."""
+    """Return the URL of the migrated database, without rows."""
     execute(shared_database, EMPTY)
     return shared_database

@@ -1,4 +1,4 @@
-"""What `docs/operating.md` tells operators to look for is there."""
+"""The log lines, metrics and rules in `docs/operating.md` exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METRIC = re.compile(r"^\| `(recipient_fields_\w+)` \|([^|]*)\|", re.MULTILINE)
 
 
 class Anything:
-    """A server and a pool, as far as metrics ask."""
+    """The attributes of a server and a pool that the metrics read."""
 
     connections = in_flight = shed = refused = 0
 
@@ -29,7 +29,7 @@ class Anything:
 
 @pytest.fixture(scope="module")
 def rule() -> re.Pattern[str]:
-    """What gitleaks is told to look for."""
+    """Return the pattern of the rule for gitleaks."""
     (block,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)
     (rule,) = tomllib.loads(block)["rules"]
     assert rule["keywords"] == ["rfk_"]
@@ -47,7 +47,7 @@ def test_the_rule_for_gitleaks_finds_keys(rule: re.Pattern[str], text: str) -> N
         assert rule.findall(text.format(key)) == [key]
 
 
-def test_the_rule_for_gitleaks_finds_nothing_that_may_be_shown(rule: re.Pattern[str]) -> None:
+def test_the_rule_for_gitleaks_ignores_permitted_prefixes(rule: re.Pattern[str]) -> None:
     plain = PlainKey.generate()
 
     for text in (plain.display, plain.digest.hex(), f"x{plain.reveal()}", f"{plain.reveal()}x"):
@@ -64,7 +64,7 @@ def test_each_process_of_the_example_for_systemd_serves_metrics_at_its_own_addre
     ]
 
 
-def test_the_line_of_a_request_is_one() -> None:
+def test_the_log_line_on_the_page_has_the_members_of_a_real_one() -> None:
     (line,) = re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
 
     shown = json.loads(line)
@@ -72,7 +72,7 @@ def test_the_line_of_a_request_is_one() -> None:
     assert shown["logger"] == "recipient_fields.requests"
 
 
-def test_every_metric_is_told_with_its_labels() -> None:
+def test_every_metric_is_on_the_page_with_its_labels() -> None:
     metrics = Metrics()
     metrics.watch_server(Anything())
     metrics.watch_pool(Anything())

@@ -1,4 +1,4 @@
-"""The README's example runs, and prints what it says."""
+"""The example in the README runs and prints the output in its comment."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 README = Path(__file__).parent.parent / "README.md"
 
 
-def test_the_embedding_example_runs_and_prints_what_its_comment_says() -> None:
+def test_the_embedding_example_prints_the_output_in_its_comment() -> None:
     (example,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     (promised,) = re.findall(r"print\(.*\)  # (.*)", example)
 

@@ -1,15 +1,15 @@
-"""The pages, and the blocks on them.
+"""The pages of the documentation, and their code blocks.
 
-What a block is, its language says:
+The language of a block determines its use:
 
-- `sh`, `python` and `js` are run as they are written, in order: all of a page in one empty folder,
-  its shell blocks in one bash with `set -euo pipefail`, its Python blocks in one process. Each
-  block of JavaScript is an ES module.
-- `text`, `json` and `http` directly behind such a block show all that it printed: see `printed.py`.
+- `sh`, `python` and `js` are run in order: all blocks of a page in one empty folder, the
+  shell blocks in one bash with `set -euo pipefail`, the Python blocks in one process. Each block of
+  JavaScript is an ES module.
+- `text`, `json` and `http` directly after such a block show its complete output (`printed.py`).
   Elsewhere `json` and `http` are examples.
-- Any other language is configuration or another program's; none at all, a drawing.
-- `<!-- not run: REASON -->` before a block keeps it from being run. It is still read: its syntax
-  must be right, and the commands of ours that it names must exist.
+- Other languages are configuration or for other programs. A block without a language is a drawing.
+- `<!-- not run: REASON -->` before a block prevents its execution. Its syntax must still be
+  valid, and its `recipient-fields` commands must exist.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
 
 @frozen(kw_only=True)
 class Block:
-    """A fenced block of a page. `shows`: the block behind it that says what it prints."""
+    """A fenced block of a page; `shows` is the following block with its output."""
 
     page: str
     line: int
@@ -47,7 +47,7 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        """Is it run by the suite?"""
+        """Return whether the tests run this block."""
         return self.language in RUN and self.not_run is None
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Block:
 
 
 def blocks_of(page: str, text: str) -> tuple[Block, ...]:
-    """The page's blocks in their order, without the directives of Sphinx."""
+    """Return the blocks of a page in order, without the directives of Sphinx."""
     blocks: list[Block] = []
     for token, before in reversed([*_fences(text)]):
         assert token.map is not None
@@ -73,13 +73,13 @@ def blocks_of(page: str, text: str) -> tuple[Block, ...]:
 
 
 def inline_code(text: str) -> Iterator[str]:
-    """What stands between backticks on a page."""
+    """Return the texts between backticks on a page."""
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         yield from (each.content for each in token.children or () if each.type == "code_inline")
 
 
 def _fences(text: str) -> Iterator[tuple[Token, str]]:
-    """Each fence and the comment that stands directly before it."""
+    """Yield each fence with the comment directly before it."""
     before = ""
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         if token.type == "fence" and not token.info.startswith("{"):

@@ -1,4 +1,4 @@
-"""What pages take for granted."""
+"""Fixtures that the pages require."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..support.redaction import log_lines_with_keys
 
 @pytest.fixture
 def demonstration() -> Iterator[dict[str, str]]:
-    """The address of a service with demonstration data, and its key."""
+    """Run a service with demonstration data; return its address and key."""
     with subprocess.Popen(
         [
             *(Path(sys.executable).parent / "recipient-fields", "--storage", "memory:"),

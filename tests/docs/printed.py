@@ -1,8 +1,7 @@
-"""What a page shows against what was printed.
+"""Comparison of the output on a page with the real output.
 
-On a page `…` stands for anything within a line; a time, an entity tag and a request id stand for
-any other. `json` is compared as JSON. Of `http`, status and body are all there is, and of the
-headers those that matter.
+On a page, `…` matches any text within a line. A time, an entity tag and a request id match any
+other. `json` is compared as JSON. `http` shows the complete status and body, and some headers.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _VARYING = (
 
 
 def assert_shown(output: str, shown: Block) -> None:
-    """The block shows that output."""
+    """Assert that the block shows this output."""
     _ASSERT[shown.language](_steady(output), _steady(shown.text), str(shown))
 
 
@@ -49,7 +48,7 @@ def _assert_http(output: str, shown: str, where: str) -> None:
 
 
 def _canonical(document: object) -> str:
-    """One text for one document; for Python, 1 would be True."""
+    """Return the same text for equal documents. In Python, 1 equals True."""
     return json.dumps(document, sort_keys=True, ensure_ascii=False, indent=2)
 
 

@@ -1,7 +1,7 @@
-"""What `docs/cli.md` and `docs/settings.md` say of commands, options and variables.
+"""The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
-Each part stands on its page between `<!-- written: PART -->` and `<!-- end -->`, and is written
-there by `python tests/docs/reference.py`.
+`python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
+`<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _PART = re.compile(r"(<!-- written: ([a-zA-Z ]+) -->\n)(?:.*?)(<!-- end -->\n)",
 
 
 def written(page: str) -> str:
-    """The page with the parts that are written for it as they are now."""
+    """Return the page with its generated parts up to date."""
     return _PART.sub(lambda part: f"{part[1]}\n{_PARTS[part[2]]()}\n\n{part[3]}", page)
 
 
 def commands() -> dict[str, click.Command]:
-    """Every command and every group of them, by what is typed behind `recipient-fields`."""
+    """Return every command and group by its name after `recipient-fields`."""
     return dict(_below("", main))
 
 
 def options(command: click.Command) -> list[click.Option]:
-    """The command's own options: not `--help`, and not `--storage`, which every command has."""
+    """Return the options of the command, without `--help` and `--storage`."""
     every = () if command is main else (STORAGE,)
     return [
         each
@@ -124,7 +124,7 @@ def _default(option: click.Option) -> str:
 
 
 def _code(text: str) -> str:
-    """Code in a table's cell, which breaks at spaces only: the choices are therefore spaced."""
+    """Return code for a table cell, with spaces between choices, where lines can break."""
     return "`{}`".format(text.replace("|", r" \| "))
 
 

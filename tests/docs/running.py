@@ -1,4 +1,4 @@
-"""Runs the blocks of a page as a reader would who copies them one by one."""
+"""Execution of the blocks of a page, one after the other."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class BlockFailed(AssertionError):
 def run_blocks(
     blocks: Iterable[Block], folder: Path, environment: Mapping[str, str]
 ) -> Iterator[tuple[Block, str]]:
-    """Run those of a page's blocks that run, and tell what each printed.
+    """Run the blocks of a page and return the output of each.
 
-    Where a page names a port of this machine, a free one is meant. A block that ends with `&` is
-    over when what it started answers.
+    Each port of 127.0.0.1 on the page is replaced by a free one. A block that ends with `&` is
+    complete when the started process accepts connections.
     """
     ports: dict[str, int] = {}
     with ExitStack() as stack:
@@ -85,7 +85,7 @@ def run_blocks(
 
 
 def with_free_ports(text: str, ports: dict[str, int]) -> str:
-    """The text with a free port for each that it names; `ports` remembers which."""
+    """Replace each port in the text by a free one, and store both in `ports`."""
 
     def free(address: re.Match[str]) -> str:
         return f"127.0.0.1:{ports.setdefault(address[1], free_port())}"
@@ -100,7 +100,7 @@ def _with_written_ports(text: str, ports: Mapping[str, int]) -> str:
 
 
 class _Session:
-    """An interpreter that is given one block after the other."""
+    """An interpreter that runs one block after the other."""
 
     def __init__(self, process: subprocess.Popen[bytes], blocks: Path) -> None:
         self._process = process
@@ -151,7 +151,7 @@ def _session(
         try:
             yield _Session(process, blocks)
         finally:
-            with suppress(ProcessLookupError):  # Whatever the page has started goes with it.
+            with suppress(ProcessLookupError):  # End all processes that the page has started.
                 os.killpg(process.pid, signal.SIGTERM)
 
 

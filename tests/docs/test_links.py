@@ -1,4 +1,4 @@
-"""What a page leads to is there: on GitHub, in Sphinx and in the tree."""
+"""The targets of all links exist on GitHub, in Sphinx and in the tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.re
 
 
 @every_page
-def test_every_link_leads_to_a_heading_or_a_file_that_is_there(page: Path) -> None:
+def test_the_target_of_every_link_exists(page: Path) -> None:
     broken = [
         link
         for link in _links(page.read_text("utf-8"))
@@ -27,7 +27,7 @@ def test_every_link_leads_to_a_heading_or_a_file_that_is_there(page: Path) -> No
 
 
 @every_page
-def test_every_path_of_the_tree_that_is_named_is_there(page: Path) -> None:
+def test_every_path_on_a_page_exists(page: Path) -> None:
     named = [path for path in inline_code(page.read_text("utf-8")) if _OURS.fullmatch(path)]
 
     assert [path for path in named if not (ROOT / path).exists()] == []
@@ -49,6 +49,6 @@ def _links(text: str) -> Iterator[str]:
 
 
 def _anchors(text: str) -> Iterator[str]:
-    """The anchors of the page's headings, as GitHub and MyST make them."""
+    """Return the anchors of the page's headings, as in GitHub and MyST."""
     for heading in re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

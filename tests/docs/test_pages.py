@@ -1,4 +1,4 @@
-"""Every page does what it shows."""
+"""The blocks of every page run and print the output on the page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PREPARED = {"docs/calling-the-api.md": "demonstration", "docs/http-api.md": "dem
 
 
 @pytest.mark.parametrize("page", PAGES_THAT_RUN)
-def test_every_block_of_a_page_prints_what_is_shown(
+def test_every_block_of_a_page_prints_the_shown_output(
     page: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     environment = request.getfixturevalue(PREPARED[page]) if page in PREPARED else {}
@@ -46,26 +46,26 @@ def test_every_block_of_a_page_prints_what_is_shown(
 
 
 @pytest.mark.parametrize("block", EVERY_BLOCK, ids=str)
-def test_a_block_is_run_or_says_what_it_is(block: Block) -> None:
+def test_every_block_has_a_language_that_is_run_or_known(block: Block) -> None:
     assert block.language in RUN | SHOWN | CONFIGURATION
 
 
 @pytest.mark.parametrize(
     "block", [block for block in EVERY_BLOCK if block.language == "text"], ids=str
 )
-def test_a_block_of_text_shows_what_the_block_before_printed(block: Block) -> None:
+def test_a_text_block_shows_the_output_of_the_block_before(block: Block) -> None:
     assert any(block is other.shows and other.runs for other in BLOCKS[block.page])
 
 
 @pytest.mark.parametrize(
     "block", [block for block in EVERY_BLOCK if block.language in {"json", "toml"}], ids=str
 )
-def test_an_example_can_be_read(block: Block) -> None:
+def test_an_example_can_be_parsed(block: Block) -> None:
     {"json": json.loads, "toml": tomllib.loads}[block.language](block.text)
 
 
 @pytest.mark.parametrize("block", [block for block in EVERY_BLOCK if block.not_run], ids=str)
-def test_what_is_not_run_could_be(block: Block) -> None:
+def test_a_block_that_is_not_run_is_valid(block: Block) -> None:
     if block.language == "python":
         compile(block.text, str(block), "exec")
     else:

@@ -37,7 +37,7 @@ WORDS = {
 }
 
 
-def test_the_table_is_the_rule() -> None:
+def test_the_table_equals_the_rule() -> None:
     page = (ROOT / "docs/permissions.md").read_text("utf-8")
 
     assert _rows(page.partition("## The table")[2]) == [
@@ -49,7 +49,7 @@ def test_the_table_is_the_rule() -> None:
     ]
 
 
-def test_the_table_of_the_readme_is_the_same() -> None:
+def test_the_table_in_the_readme_equals_the_rule() -> None:
     page = (ROOT / "README.md").read_text("utf-8")
     readme = {"read": "read", "all": "read and change"}
 
@@ -65,7 +65,7 @@ def _word(channel: Channel, origin: Origin) -> str:
 
 
 def _rows(text: str) -> list[list[str]]:
-    """The cells of the first table."""
+    """Return the cells of the first table."""
     table = re.split(r"\n\n(?=\|)", text, maxsplit=1)[1].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
     return [rows[0], *rows[2:]]

@@ -1,4 +1,4 @@
-"""The reference pages have every command, option, variable and public name; no page has others."""
+"""The reference pages have all commands, options, variables and public names, and no others."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.re
 
 
 @pytest.mark.parametrize("page", WRITTEN_PAGES, ids=lambda path: path.name)
-def test_the_page_tells_of_options_as_they_are(page: Path) -> None:
+def test_the_generated_parts_of_a_page_are_up_to_date(page: Path) -> None:
     text = page.read_text("utf-8")
 
     assert text == written(text), "Run `.venv/bin/python tests/docs/reference.py`."
@@ -63,7 +63,7 @@ def test_the_command_line_page_has_every_command() -> None:
     assert [re.sub(r" [A-Z\[].*", "", heading) for heading in headings] == list(COMMANDS)[1:]
 
 
-def test_the_settings_page_has_every_variable_that_is_read() -> None:
+def test_the_settings_page_has_every_variable() -> None:
     lasting = {o.envvar for typed in ("", "serve", "keys") for o in options(COMMANDS[typed])}
     told = {*_VARIABLE.findall((ROOT / "docs/settings.md").read_text("utf-8"))}
 
@@ -78,7 +78,7 @@ def test_the_library_page_has_every_public_name_once() -> None:
 
 
 @every_page
-def test_a_page_names_commands_and_options_that_exist(page: Path) -> None:
+def test_commands_and_options_on_a_page_exist(page: Path) -> None:
     text = page.read_text("utf-8")
     shell = [b.text.replace("\\\n", "") for b in blocks_of(page.name, text) if b.language in RUN]
     lines = [line for each in (*shell, *inline_code(text)) for line in each.splitlines()]
@@ -89,7 +89,7 @@ def test_a_page_names_commands_and_options_that_exist(page: Path) -> None:
 
 
 @every_page
-def test_a_page_names_variables_that_are_read(page: Path) -> None:
+def test_variables_on_a_page_are_read(page: Path) -> None:
     of_commands = {option.envvar for each in COMMANDS.values() for option in options(each)}
     suite = (ROOT / "Makefile", *(ROOT / "tests").rglob("*.py"))
     of_suite = {name for path in suite for name in _VARIABLE.findall(path.read_text("utf-8"))}
@@ -111,12 +111,12 @@ def test_a_page_names_variables_that_are_read(page: Path) -> None:
         ("serve --prot 8080", False),
     ],
 )
-def test_a_command_that_does_not_exist_is_noticed(call: str, exists: bool) -> None:
+def test_an_unknown_command_is_detected(call: str, exists: bool) -> None:
     assert _exists(call) is exists
 
 
 def _described() -> Iterator[str]:
-    """What `docs/library.md` describes, by its full name."""
+    """Return the full names that `docs/library.md` describes."""
     module = ""
     for directive, target in _DIRECTIVE.findall((ROOT / "docs/library.md").read_text("utf-8")):
         if directive == "currentmodule":
@@ -126,7 +126,7 @@ def _described() -> Iterator[str]:
 
 
 def _exists(call: str) -> bool:
-    """Is there a command that is typed so, and has it these options?"""
+    """Return whether the command and its options exist."""
     typed, before, known = "", "", _names(COMMANDS[""])
     for word in takewhile(lambda word: not set(word) & set("|&;<>)#"), call.split()):
         longer = f"{typed} {word}".strip()
@@ -143,7 +143,7 @@ def _exists(call: str) -> bool:
 
 
 def _is_command(word: str, before: str) -> bool:
-    """Is a command meant: no `ID`, no `…`, and no value of the option before?"""
+    """Return whether a word is a command: no `ID`, no `…`, and no value of an option."""
     return bool(_WORD.fullmatch(word)) and not _OPTION.match(before)
 
 
@@ -153,7 +153,7 @@ def _names(command: click.Command) -> set[str]:
 
 
 class _Asked(Mapping[str, str]):
-    """An environment without variables, which notes those that are asked for."""
+    """An empty environment that records which variables are read."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -170,7 +170,7 @@ class _Asked(Mapping[str, str]):
 
 
 def _secrets() -> set[str]:
-    """The variables that are read beside those of options."""
+    """Return the variables that are read in addition to those of options."""
     asked = _Asked()
     for esp in Esp:
         with suppress(RecipientFieldsError):

@@ -1,4 +1,4 @@
-"""The runner notices what a page gets wrong."""
+"""The runner of blocks reports the errors of a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .running import BlockFailed, run_blocks
 
 
 def run(page: str, folder: Path) -> list[str]:
-    """Run a page and compare what it shows; what each block printed."""
+    """Run a page, compare the output with the page, and return the output of each block."""
     folder.mkdir(exist_ok=True)
     outputs = []
     for block, output in run_blocks(blocks_of("page.md", page), folder, {}):
@@ -41,7 +41,7 @@ def test_blocks_of_a_page_share_a_folder_a_shell_and_a_process(tmp_path: Path) -
     assert run(page, tmp_path / "page") == ["", "", "Ada\n", "Ada\n"]
 
 
-def test_a_block_of_javascript_is_a_module_of_its_own(tmp_path: Path) -> None:
+def test_each_block_of_javascript_is_a_module(tmp_path: Path) -> None:
     page = (
         fenced("js", "import { cwd } from 'node:process';\nconsole.log(cwd());")
         + fenced("js", "const cwd = await Promise.resolve('own');\nconsole.log(cwd);")
@@ -60,12 +60,12 @@ def test_a_missing_interpreter_fails_the_page(
         run(fenced("js", "console.log(1);"), tmp_path / "page")
 
 
-def test_another_output_than_the_one_shown_is_noticed(tmp_path: Path) -> None:
+def test_a_different_output_is_detected(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="line 8"):
         run(fenced("sh", "echo one") + fenced("text", "two"), tmp_path / "page")
 
 
-def test_more_output_than_is_shown_is_noticed(tmp_path: Path) -> None:
+def test_additional_output_is_detected(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         run(fenced("sh", "echo one; echo two") + fenced("text", "one"), tmp_path / "page")
 
@@ -84,7 +84,7 @@ def test_more_output_than_is_shown_is_noticed(tmp_path: Path) -> None:
         fenced("js", "console.log('told');\nprocess.exit();"),
     ],
 )
-def test_a_block_that_fails_or_ends_the_session_fails_the_page(block: str, tmp_path: Path) -> None:
+def test_a_block_that_fails_or_exits_fails_the_page(block: str, tmp_path: Path) -> None:
     with pytest.raises(BlockFailed, match=r"page.md, line 3 failed:\ntold\n"):
         run(block, tmp_path / "page")
 
@@ -97,7 +97,7 @@ def test_a_block_that_does_not_end_fails_the_page(
         run(fenced("sh", "sleep 60"), tmp_path / "page")
 
 
-def test_a_port_on_a_page_is_another_free_one(tmp_path: Path) -> None:
+def test_a_port_on_a_page_is_replaced_by_a_free_one(tmp_path: Path) -> None:
     page = (
         fenced(
             "sh", "python -m http.server --bind 127.0.0.1 $(echo 127.0.0.1:8080 | cut -d: -f2) &"
@@ -109,14 +109,14 @@ def test_a_port_on_a_page_is_another_free_one(tmp_path: Path) -> None:
     assert len(run(page, tmp_path / "page")) == 3
 
 
-def test_what_is_marked_is_not_run(tmp_path: Path) -> None:
+def test_a_marked_block_is_not_run(tmp_path: Path) -> None:
     page = fenced("sh", "false", comment="<!-- not run: it fails -->")
 
     assert run(page, tmp_path / "page") == []
     assert [block.not_run for block in blocks_of("page.md", page)] == ["it fails"]
 
 
-def test_a_mark_counts_for_the_next_block_only() -> None:
+def test_a_mark_applies_only_to_the_next_block() -> None:
     page = fenced("sh", "false", comment="<!-- not run: it fails -->") + fenced("sh", "true")
 
     assert [block.runs for block in blocks_of("page.md", page)] == [False, True]
@@ -131,7 +131,7 @@ def test_a_mark_counts_for_the_next_block_only() -> None:
         ("HTTP/1.1 204 No\r\nA: 1\r\nB: 2\r\n\r\n", shown("http", "HTTP/1.1 204 No\nb: 2\n")),
     ],
 )
-def test_what_varies_may_differ(output: str, block: Block) -> None:
+def test_variable_parts_can_differ(output: str, block: Block) -> None:
     assert_shown(output, block)
 
 
@@ -146,6 +146,6 @@ def test_what_varies_may_differ(output: str, block: Block) -> None:
         ("HTTP/1.1 200 OK\r\n\r\n[1]", shown("http", "HTTP/1.1 200 OK\n\n[2]")),
     ],
 )
-def test_whatever_else_differs_is_noticed(output: str, block: Block) -> None:
+def test_every_other_difference_is_detected(output: str, block: Block) -> None:
     with pytest.raises(AssertionError):
         assert_shown(output, block)

@@ -1,4 +1,4 @@
-"""The examples that the documentation shows, and servers and clients to try them with."""
+"""The examples of the documentation, with servers and clients for them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ TIMEOUT = 20
 
 
 def example(name: str) -> ModuleType:
-    """A module of the examples, made anew."""
+    """Import a new copy of an example."""
     spec = spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    sys.modules[name] = module  # Where pydantic looks for what annotations name.
+    sys.modules[name] = module  # pydantic resolves annotations in this module.
     spec.loader.exec_module(module)
     return module
 
 
 @frozen
 class Answer:
-    """What a server said."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -49,13 +49,13 @@ class Answer:
 
 @frozen
 class Site:
-    """A server that listens, and whoever asks it with a token."""
+    """A client with a token, for the server on a port."""
 
     port: int
     token: str | None = None
 
     def ask(self, method: str, path: str, body: Any = None, *, form: str | None = None) -> Answer:
-        """The answer to one request over a connection of its own."""
+        """Send one request over a new connection and return the response."""
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
         content = form
         if form is not None:
@@ -81,7 +81,7 @@ def served(
     ready: str,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Site]:
-    """What Python's module, run like that, serves at `{port}`, once it answers at `ready`."""
+    """Run a Python module that serves at `{port}`, and wait until the path `ready` responds."""
     site = Site(free_port())
     arguments = (part.format(port=site.port) for part in command)
     with subprocess.Popen(

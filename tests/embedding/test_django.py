@@ -1,4 +1,4 @@
-"""The Django example over a real PostgreSQL: its own tests, and its server."""
+"""The Django example with PostgreSQL: its own tests, and its server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def database(server_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def environment(database: str) -> Mapping[str, str]:
-    """Where libpq finds the database."""
+    """Return the environment variables with which libpq finds the database."""
     url = urlsplit(database)
     return {
         **os.environ,
@@ -62,7 +62,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def manage(project: Path, environment: Mapping[str, str], *arguments: str) -> str:
-    """What `manage.py` says to standard output and error."""
+    """Run `manage.py` and return its output."""
     done = subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=project,
@@ -77,18 +77,20 @@ def manage(project: Path, environment: Mapping[str, str], *arguments: str) -> st
     return done.stdout
 
 
-def test_its_own_tests_pass(project: Path, environment: Mapping[str, str]) -> None:
+def test_the_tests_of_the_example_pass(project: Path, environment: Mapping[str, str]) -> None:
     said = manage(project, environment, "test", "--noinput")
     assert "Ran 8 tests" in said
     assert "\nOK\n" in said
 
 
-def test_its_models_have_their_migration(project: Path, environment: Mapping[str, str]) -> None:
+def test_the_models_of_the_example_have_a_migration(
+    project: Path, environment: Mapping[str, str]
+) -> None:
     manage(project, environment, "makemigrations", "--check")
     manage(project, environment, "check", "--fail-level", "WARNING")
 
 
-def test_migrating_twice_makes_the_tables_once_and_apart(
+def test_repeated_migration_creates_the_tables_once_in_their_schema(
     project: Path, environment: Mapping[str, str], database: str
 ) -> None:
     for _ in range(2):
@@ -107,7 +109,7 @@ def test_migrating_twice_makes_the_tables_once_and_apart(
     ]
 
 
-def test_over_a_socket_a_member_starts_a_campaign(
+def test_a_member_starts_a_campaign_over_http(
     project: Path, environment: Mapping[str, str], database: str
 ) -> None:
     manage(project, environment, "migrate")
@@ -129,7 +131,7 @@ def test_over_a_socket_a_member_starts_a_campaign(
 
 
 def start(site: Site, session: str, form: str) -> int:
-    """The status of the answer to a form that the session's user sends."""
+    """Submit a form as the session's user, and return the status."""
     connection = HTTPConnection("127.0.0.1", site.port, timeout=TIMEOUT)
     try:
         headers = {

@@ -1,4 +1,4 @@
-"""The FastAPI example: the core in its routes, and the service below a path of it."""
+"""The FastAPI example: the core in its routes, and the service mounted below a path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOB = {"Authorization": "Bearer token-of-bob"}
 
 @frozen
 class Client:
-    """Asks the application in this process."""
+    """A client for the application in this process."""
 
     app: Any
 
@@ -52,7 +52,7 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def test_over_a_socket_the_host_s_users_use_the_host_s_routes_and_the_service(site: Site) -> None:
+def test_users_of_the_host_use_its_routes_and_the_service_over_http(site: Site) -> None:
     ada = evolve(site, token="token-of-ada")
 
     made = ada.ask("POST", FIELDS, CITY)
@@ -72,7 +72,7 @@ def test_over_a_socket_the_host_s_users_use_the_host_s_routes_and_the_service(si
         assert site.ask("GET", path).status == 401
 
 
-def test_a_user_who_may_only_read_may_only_read(client: Client) -> None:
+def test_a_user_with_read_access_can_only_read(client: Client) -> None:
     assert client.get(FIELDS, headers=BOB).status_code == 200
     assert client.post(FIELDS, headers=BOB, json=CITY).status_code == 403
     assert client.post("/survey-questions", headers=BOB, json={"text": "City"}).status_code == 403
@@ -83,7 +83,7 @@ def test_a_user_who_may_only_read_may_only_read(client: Client) -> None:
     ("question", "status", "message"),
     [("City", 409, "already exists"), (" ", 422, "name: "), ("日本", 422, "key: ")],
 )
-def test_what_the_core_refuses_the_host_answers(
+def test_the_host_returns_the_errors_of_the_core(
     client: Client, question: str, status: int, message: str
 ) -> None:
     client.post(FIELDS, headers=ADA, json=CITY)
@@ -94,7 +94,7 @@ def test_what_the_core_refuses_the_host_answers(
     assert message in refused.json()["detail"]
 
 
-def test_what_the_host_s_model_refuses_never_reaches_the_core(client: Client) -> None:
+def test_a_body_that_the_model_of_the_host_rejects_never_reaches_the_core(client: Client) -> None:
     refused = client.post(
         "/survey-questions", headers=ADA, json={"text": "City", "answer": "picture"}
     )
@@ -102,7 +102,7 @@ def test_what_the_host_s_model_refuses_never_reaches_the_core(client: Client) ->
     assert client.get("/merge-tags", headers=ADA).json() == {}
 
 
-def test_a_storage_that_fails_is_no_secret_s_leak(
+def test_the_response_to_a_storage_failure_contains_no_secret(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:

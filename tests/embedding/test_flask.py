@@ -1,4 +1,4 @@
-"""The Flask example: the service below a path of it, and the core in its views."""
+"""The Flask example: the service mounted below a path, and the core in its views."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def test_over_a_socket_the_host_s_users_use_the_service_and_the_host_s_views(site: Site) -> None:
+def test_users_of_the_host_use_the_service_and_its_views_over_http(site: Site) -> None:
     ada = evolve(site, token="token-of-ada")
 
     made = ada.ask("POST", FIELDS, CITY)
@@ -47,7 +47,7 @@ def test_over_a_socket_the_host_s_users_use_the_service_and_the_host_s_views(sit
         assert site.ask("GET", path).status == 401
 
 
-def test_a_user_who_may_only_read_may_only_read(client: FlaskClient) -> None:
+def test_a_user_with_read_access_can_only_read(client: FlaskClient) -> None:
     assert client.get(FIELDS, headers=BOB).status_code == 200
     refused = client.post(FIELDS, headers=BOB, json=CITY)
     assert refused.status_code == 403
@@ -59,7 +59,7 @@ def test_a_user_who_may_only_read_may_only_read(client: FlaskClient) -> None:
     ("question", "status", "message"),
     [("City", 409, "already exists"), (" ", 422, "name: "), ("日本", 422, "key: ")],
 )
-def test_what_the_core_refuses_the_host_answers(
+def test_the_host_returns_the_errors_of_the_core(
     client: FlaskClient, question: str, status: int, message: str
 ) -> None:
     client.post(FIELDS, headers=ADA, json=CITY)
@@ -71,7 +71,7 @@ def test_what_the_core_refuses_the_host_answers(
     assert message in refused.json["message"]
 
 
-def test_whoever_may_only_read_makes_nothing_in_the_hosts_own_view_either(
+def test_a_user_with_read_access_creates_nothing_in_the_view_of_the_host(
     client: FlaskClient,
 ) -> None:
     refused = client.post("/survey-questions", headers=BOB, data={"question": "City"})
@@ -80,7 +80,7 @@ def test_whoever_may_only_read_makes_nothing_in_the_hosts_own_view_either(
     assert client.get("/merge-tags", headers=BOB).json == {}
 
 
-def test_a_storage_that_fails_is_no_secret_s_leak(
+def test_the_response_to_a_storage_failure_contains_no_secret(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:

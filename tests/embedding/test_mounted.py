@@ -1,4 +1,4 @@
-"""The service below a path of another WSGI application."""
+"""The service mounted below a path of another WSGI application."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def core() -> Core:
 
 @pytest.fixture
 def bearer(core: Core) -> dict[str, str]:
-    """The headers of who may write to an organization with three fields."""
+    """Return the headers of a key that can write to an organization with three fields."""
     organization = core.administration.create_organization("Bakery")
     for name in ("One", "Two", "Three"):
         core.fields.create_field(organization.id, FieldDraft(name=name, data_type=DataType.TEXT))
@@ -57,7 +57,7 @@ def nowhere(_environ: WSGIEnvironment, _start: StartResponse) -> Iterable[bytes]
     raise AssertionError("The host is asked.")
 
 
-def test_over_a_socket_the_example_serves_the_host_and_the_fields(tmp_path: Path) -> None:
+def test_the_example_serves_the_host_and_the_fields_over_http(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "mounted.py", tmp_path)
     with closing(SqliteStorage(str(tmp_path / "fields.db"))) as storage:
         core = Core.over(storage)
@@ -74,7 +74,7 @@ def test_over_a_socket_the_example_serves_the_host_and_the_fields(tmp_path: Path
 
 
 @pytest.mark.parametrize("path", ["/fields", "/our/fields", "/größe & mehr"])
-def test_what_the_service_refers_to_is_below_the_path(
+def test_all_urls_of_the_service_are_below_the_path(
     core: Core, bearer: dict[str, str], path: str
 ) -> None:
     client = mounted(core, path)
@@ -97,13 +97,13 @@ def test_what_the_service_refers_to_is_below_the_path(
     assert client.get(operation, headers=bearer).status_code == 200
 
 
-def test_at_the_root_the_contract_says_so(core: Core) -> None:
+def test_the_openapi_document_has_the_root_as_server(core: Core) -> None:
     contract = Client(service(core)).get("/openapi.json").json
     assert contract
     assert contract["servers"] == [{"url": "/"}]
 
 
-def test_two_paths_of_one_host_have_each_its_own_contract(core: Core) -> None:
+def test_each_mount_path_has_its_own_openapi_document(core: Core) -> None:
     app = service(core)
     client = Client(DispatcherMiddleware(app, {"/one": app, "/two": app}))
     for path in ("/one", "/two", "", "/one"):
@@ -112,7 +112,7 @@ def test_two_paths_of_one_host_have_each_its_own_contract(core: Core) -> None:
         assert contract["servers"] == [{"url": path or "/"}]
 
 
-def test_the_reference_loads_everything_from_below_the_path(core: Core) -> None:
+def test_the_reference_loads_all_files_from_below_the_path(core: Core) -> None:
     client = mounted(core, "/fields")
     page = client.get("/fields/docs").text
     links = [urljoin("/fields/docs", link) for link in re.findall(r'(?:href|src)="([^"]+)"', page)]
@@ -135,7 +135,7 @@ def test_a_browser_is_redirected_to_the_reference_below_the_path(core: Core, pat
         assert page.status_code == 200
 
 
-def test_a_stranger_learns_nothing_below_the_path_either(core: Core) -> None:
+def test_a_request_without_a_key_below_the_path_is_rejected(core: Core) -> None:
     client = mounted(core, "/fields")
     for path in (FIELDS, "/fields/api/v1/nothing"):
         assert client.get(path).status_code == 401
@@ -143,8 +143,8 @@ def test_a_stranger_learns_nothing_below_the_path_either(core: Core) -> None:
         assert client.get(path).status_code == 404
 
 
-def test_the_host_s_logging_is_left_alone() -> None:
-    """Records go to the loggers below `recipient_fields`; who hears them is the host's to say."""
+def test_the_logging_configuration_of_the_host_is_not_changed() -> None:
+    """The service uses the loggers below `recipient_fields`; the host configures them."""
     program = """
 import logging
 from recipient_fields.adapters.memory import MemoryStorage
@@ -160,7 +160,7 @@ assert logging.root.level == logging.WARNING
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_the_host_s_log_has_the_requests(
+def test_the_log_of_the_host_contains_the_requests(
     core: Core, bearer: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "recipient_fields"):

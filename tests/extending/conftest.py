@@ -1,4 +1,4 @@
-"""Distributions of others, built and installed beside this package."""
+"""Third-party distributions, built and installed next to this package."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _MADE = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info
 
 @frozen
 class Installation:
-    """A folder that distributions are installed into, and the sources of the example."""
+    """A folder with installed distributions, and the sources of the example."""
 
     packages: Path
     source: Path
 
     def environment(self) -> dict[str, str]:
-        """That of a process which finds the packages before any others."""
+        """Return the environment variables of a process that finds these packages first."""
         paths = filter(None, (str(self.packages), os.environ.get("PYTHONPATH")))
         return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
     def run(self, *command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-        """A process that ran there, however it ended."""
+        """Run a process in the folder and return it."""
         return subprocess.run(
             command,
             cwd=cwd,
@@ -45,16 +45,16 @@ class Installation:
         )
 
     def tests(self, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-        """A run of pytest that leaves nothing behind but its report."""
+        """Run pytest without a cache and return the process."""
         command = (sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", *arguments)
         return self.run(*command, cwd=cwd)
 
 
 @pytest.fixture(scope="session")
 def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Installation]:
-    """Build the wheel of a distribution, from a copy of it, and install it where nothing else is.
+    """Return a function that builds the wheel of a distribution and installs it in an empty folder.
 
-    Without any index, and without what it depends on.
+    It uses no package index and installs no dependencies.
     """
     offline = ("--quiet", "--no-index", "--no-deps", "--disable-pip-version-check")
 
@@ -77,11 +77,11 @@ def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Instal
 
 @pytest.fixture(scope="session")
 def duckdb(install: Callable[[Path], Installation]) -> Installation:
-    """The example of a storage in DuckDB."""
+    """Install the example of a storage in DuckDB."""
     return install(EXAMPLE)
 
 
 @pytest.fixture(scope="session")
 def ourselves(install: Callable[[Path], Installation]) -> Installation:
-    """This package, as whoever extends it has it."""
+    """Install this package."""
     return install(ROOT)

@@ -1,4 +1,4 @@
-"""The contracts as others have them: from a wheel, with the extra `testing` and nothing else."""
+"""The contract suite, installed from a wheel with only the extra `testing`."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ os.environ["HYPOTHESIS_NO_PLUGINS"] = "1"  # Others here extend Hypothesis.
 from recipient_fields.testing import *
 print(StorageContract.__module__)
 """
-"""Imports everything where only what the extra brings can be imported."""
+"""A program that imports the suite and can import only the modules of the extra."""
 
 
-def test_the_contracts_need_what_the_extra_testing_brings_and_nothing_else(
+def test_the_contract_suite_requires_only_the_extra_testing(
     ourselves: Installation, tmp_path: Path
 ) -> None:
     run = ourselves.run(sys.executable, "-c", ALONE, cwd=tmp_path)
@@ -76,12 +76,12 @@ def test_the_contracts_need_what_the_extra_testing_brings_and_nothing_else(
 @pytest.mark.parametrize(
     ("case", "told"),
     [
-        # A case, and a comparison that a case leaves to `outcomes`.
+        # A comparison in a case, and one in `assertions`.
         ("test_a_changed_field_keeps_its_place", "assert () == (RecipientFie"),
         ("test_the_last_use_of_a_key_only_moves_forward", "At index 6 diff: ('last_used_at'"),
     ],
 )
-def test_a_failed_case_tells_what_it_compared(
+def test_a_failed_case_shows_the_compared_values(
     ourselves: Installation, tmp_path: Path, case: str, told: str
 ) -> None:
     (tmp_path / "test_forgetful.py").write_text(FORGETFUL)

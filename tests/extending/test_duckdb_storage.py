@@ -1,4 +1,4 @@
-"""The example of a storage is a distribution of its own, and passes every case of the contracts."""
+"""The example of a storage is a separate distribution and passes every case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .conftest import TIMEOUT, Installation
 pytestmark = pytest.mark.slow
 
 SCRIPT = "import sys; from recipient_fields.entrypoints.cli import main; sys.exit(main())"
-"""The command, by the interpreter that runs the suite."""
+"""The command, run by the interpreter of the tests."""
 
 CONTRACTS = """
 from recipient_fields.testing import (
@@ -34,7 +34,7 @@ class TestDuckdbDurability(StorageDurabilityContract): ...
 class TestDuckdbOutage(StorageOutageContract): ...
 class TestDuckdbUrls(StorageUrlContract): ...
 """
-"""What the contracts consist of, whoever keeps them."""
+"""The contracts without a storage, to list their cases."""
 
 
 def test_the_adapter_passes_every_case_of_every_contract(
@@ -65,17 +65,17 @@ def test_the_adapter_passes_every_case_of_every_contract(
     assert cases <= ran
 
 
-def test_the_tests_run_against_the_wheel_that_was_built(duckdb: Installation) -> None:
+def test_the_tests_use_the_built_wheel(duckdb: Installation) -> None:
     where = "import recipient_fields_duckdb as module; print(module.__file__)"
     run = duckdb.run(sys.executable, "-c", where, cwd=duckdb.packages.parent)
     assert Path(run.stdout.strip()).is_relative_to(duckdb.packages)
     assert (duckdb.packages / "recipient_fields_duckdb" / "py.typed").is_file()
 
 
-def test_the_command_line_and_the_service_use_it_by_its_url(
+def test_the_command_line_and_the_service_open_it_by_its_url(
     duckdb: Installation, tmp_path: Path
 ) -> None:
-    """One process after the other: DuckDB gives a file to one at a time."""
+    """DuckDB permits one process at a time per file."""
 
     def command(*arguments: str) -> tuple[str | Path, ...]:
         return (sys.executable, "-c", SCRIPT, "--storage", "duckdb:fields.duckdb", *arguments)
@@ -109,7 +109,7 @@ def test_the_command_line_and_the_service_use_it_by_its_url(
     assert "Acme" in told("organizations", "list")
 
 
-def test_a_url_without_a_path_is_one_clear_line(duckdb: Installation, tmp_path: Path) -> None:
+def test_a_url_without_a_path_is_rejected_in_one_line(duckdb: Installation, tmp_path: Path) -> None:
     for url in ("duckdb:", "duckdb::memory:"):
         command = (sys.executable, "-c", SCRIPT, "--storage", url, "organizations", "list")
         run = duckdb.run(*command, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The storage to start from is short, passes the cases of the fields, and uses public names."""
+"""The skeleton of a storage is short, passes the cases of fields, and uses public names."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_skeleton_has_at_most_60_lines_of_code() -> None:
     assert len(lines) <= MOST_LINES
 
 
-def test_the_skeleton_imports_public_names_only() -> None:
+def test_the_skeleton_imports_only_public_names() -> None:
     imports = [
         node
         for file in (SKELETON, ITS_TEST)
@@ -107,7 +107,7 @@ class Store(dict[str, str]):
 @pytest.mark.parametrize(
     "call", [each for name, each in {**READS, **WRITES}.items() if name.startswith("fields.")]
 )
-def test_a_failing_store_is_an_unavailable_storage(call: Callable[[Storage], object]) -> None:
+def test_a_failing_store_raises_storage_unavailable(call: Callable[[Storage], object]) -> None:
     skeleton = runpy.run_path(str(SKELETON))
     store = Store()
     storage: Storage = skeleton["KeyValueStorage"](store)

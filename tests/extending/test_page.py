@@ -1,4 +1,4 @@
-"""What docs/extending.md says of the contracts is so."""
+"""The page docs/extending.md agrees with the contracts."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ CONTRACTS = (
 )
 
 
-def test_every_case_that_the_page_names_is_one_of_a_contract() -> None:
+def test_every_case_on_the_page_exists() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE))
     assert len(named) > 10
     assert [name for name in named if not any(hasattr(each, name) for each in CONTRACTS)] == []
 
 
-def test_every_number_that_a_case_can_be_tried_with_is_one_of_the_contract() -> None:
+def test_every_number_on_the_page_is_an_attribute_of_the_contract() -> None:
     for name in ("threads", "rounds", "crowd", "moment"):
         assert f"`{name}`" in PAGE
         assert isinstance(getattr(StorageContract, name), int | float)
 
 
-def test_every_file_that_the_page_includes_has_what_is_included() -> None:
+def test_every_included_part_of_a_file_exists() -> None:
     included = re.findall(
         r"\{literalinclude\} (\S+)\n:language: \w+\n(?::(pyobject|start-at): \"?(.*?)\"?\n)?", PAGE
     )

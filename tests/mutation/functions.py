@@ -1,8 +1,7 @@
-"""Mutants of the bodies of plain functions and methods: mutmut makes them, we try them.
+"""Mutants of the bodies of plain functions and methods, which mutmut creates.
 
-mutmut starts pytest anew for each mutant, and names the tests one by one: most of a second for
-mutants that a test notices within milliseconds. Here the tests are collected once, and each mutant
-is tried in a fork of that process.
+mutmut starts pytest again for each mutant, which takes most of a second. Here, pytest collects the
+tests once, and tests each mutant in a fork of that process.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from mutmut.workers.isolation import run_in_fork, run_in_fork_with_result
 NONE, NOTICED, SURVIVED, ENDLESS = "no test", "noticed", "survived", "endless"
 
 MOST_TESTS = 1_200
-"""A function that more tests reach is tried by so many, those first that reach few others."""
+"""Maximum number of tests per function; tests that reach few other functions come first."""
 LONGEST = 10
-"""Seconds of CPU until a test that doesn't end counts as failed."""
+"""CPU seconds after which a test counts as failed."""
 
 
 def outcomes(
     files: Sequence[Path], tests: Sequence[str], *, workers: int
 ) -> dict[Path, dict[str, str]]:
-    """What became of each mutant of each file, in the folder that mutmut is configured in."""
+    """Return the result for each mutant of each file in the folder of the mutmut configuration."""
     set_mutant_under_test("mutant_generation")
     copy_src_dir()
     copy_also_copy_files()
@@ -76,11 +75,11 @@ class Trials:
     _failed: bool = False
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note that a test has failed."""
+        """Record that a test has failed."""
         self._failed = self._failed or report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Find out who tests what, and then try the mutants."""
+        """Find the tests of each function, and then test the mutants."""
         session.config.pluginmanager.unregister(name="terminalreporter")
         tests = self._tests(session.items)
 
@@ -96,7 +95,7 @@ class Trials:
         return True
 
     def _tests(self, items: Sequence[pytest.Item]) -> Mapping[str, Sequence[int]]:
-        """The tests of each function by their place in `items`, those of few functions first."""
+        """Return the indexes in `items` of the tests of each function, the most specific first."""
 
         def reached() -> dict[str, list[tuple[int, int]]]:
             set_mutant_under_test("stats")
@@ -117,7 +116,9 @@ class Trials:
             return NONE
 
         def fails() -> int:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # Else it would go on as a worker of ours.
+            signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            )  # Otherwise, the fork would continue after an interrupt.
             _be_quiet()
             set_mutant_under_test(mutant)
             return int(any(self._failed for _ in self._run([items[i] for i in tests])))

@@ -1,4 +1,4 @@
-"""The root conftest of a mutation run: few examples, always the same, and memory alone."""
+"""The root conftest of a mutation run: few examples, always the same, and only memory storage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 collect_ignore = ["tests/domain/test_architecture.py"]
-"""It judges which packages the files import, and mutated ones import mutmut."""
+"""It checks which packages the files import, and mutated files import mutmut."""
 
 settings.register_profile(
     "mutation",
@@ -23,9 +23,8 @@ settings.load_profile("mutation")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give each test the same id in every run of one process.
 
-    mutmut calls pytest several times. From the second time on, pytest escapes what a function given
-    as `ids` has returned, which it kept, once more; and a mutant whose tests have other ids by then
-    would count as killed.
+    mutmut calls pytest several times. From the second call on, pytest escapes the stored results of
+    an `ids` function again, and a mutant whose tests have other ids would count as killed.
     """
     for mark in metafunc.definition.iter_markers("parametrize"):
         if callable(mark.kwargs.get("ids")) and mark._param_ids_from is not None:
@@ -34,7 +33,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests over storages that write to a disk or ask a server."""
+    """Deselect the tests of storages that write to a disk or connect to a server."""
     left_out = {item for item in items if _storage_of(item) not in {None, "memory"}}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]

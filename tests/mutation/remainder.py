@@ -1,7 +1,7 @@
-"""Mutants of what mutmut leaves alone: tables, class bodies, `__new__` and decorated functions.
+"""Mutants of code that mutmut skips: tables, class bodies, `__new__` and decorated functions.
 
-mutmut mutates the bodies of plain functions and methods. Its operators serve here for the rest of a
-file, and two more for tables: a row is missing, and two values have changed places.
+mutmut mutates only the bodies of plain functions and methods. This module applies its operators to
+the rest of a file, and two operators for tables: remove a row, and swap two values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper, PositionP
 from mutmut.mutation.mutators import mutation_operators
 
 LONGEST = 120
-"""Seconds until a mutant that doesn't end counts as noticed."""
+"""Seconds after which a mutant counts as detected."""
 
 _NOT_MUTATED = (cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom, cst.Param)
 _NAMES_OF_NO_EFFECT = {"__all__", "__slots__", "_audit", "_log"}
@@ -44,14 +44,14 @@ class Mutant:
 
 @frozen
 class Trial:
-    """A mutant, and the tests that should notice it: each set is run if those before pass."""
+    """A mutant, and sets of tests that should detect it: each runs if the previous ones pass."""
 
     mutant: Mutant
     tests: tuple[Sequence[str], ...]
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """Every mutant of the file that mutmut does not make, by its place in the file."""
+    """Yield the mutants of the file that mutmut does not create, in the order of the file."""
     code = path.read_text(encoding="utf-8")
     wrapper = MetadataWrapper(cst.parse_module(code), unsafe_skip_copy=True)
     finder = _Finder()
@@ -66,7 +66,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def tried(trials: Iterable[Trial], *, workers: int) -> Iterator[tuple[Mutant, bool]]:
-    """Each mutant, and whether all its tests pass. Each is tried in a process of its own."""
+    """Test each mutant in its own process; yield it, and whether all its tests pass."""
     with get_context("fork").Pool(workers, maxtasksperchild=1) as pool:
         yield from pool.imap(_try, trials)
 
@@ -100,7 +100,7 @@ def _is_mutated_by_mutmut(function: cst.FunctionDef) -> bool:
 
 
 def _has_no_effect(node: cst.CSTNode) -> bool:
-    """Is it a docstring, an alias of a type, or the like?"""
+    """Return whether a change of the node has no effect, as in a docstring or a type alias."""
     match node:
         case cst.Expr(value=cst.SimpleString()):
             return True
@@ -147,7 +147,7 @@ def _try(trial: Trial) -> tuple[Mutant, bool]:
 
 @frozen
 class _MutatedFile(MetaPathFinder):
-    """Has one module imported as its mutant."""
+    """An importer that replaces one module by its mutant."""
 
     mutant: Mutant
 

@@ -1,8 +1,7 @@
-"""Change the core's code in thousands of ways, each of which a test must notice.
+"""Change the core's code in thousands of ways, each of which a test must detect.
 
-See docs/mutation.md. mutmut derives modules' names from paths, and ours are mapped, so the run is
-made in `build/mutation`, where the folders stand in a package `recipient_fields` as they do when
-they are installed.
+docs/mutation.md describes the run. mutmut derives the names of modules from paths, so the run uses
+a copy in `build/mutation`, in which the folders are in a package `recipient_fields`.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "application": ("application/*.py",),
     "esp": ("domain/esp/*.py",),
 }
-"""What is mutated. A file belongs to the first area that names it."""
+"""The mutated files. A file belongs to the first area that matches it."""
 
 # fmt: off
 HTTP_TESTS = tuple(f"tests/http/test_{topic}.py" for topic in (
@@ -58,7 +57,7 @@ TESTS = ("tests/domain", "tests/application", *SQLSTATE_TESTS, *HTTP_TESTS)
 
 @frozen
 class Result:
-    """What became of one mutant."""
+    """The result for one mutant."""
 
     area: str
     noticed: bool
@@ -67,10 +66,10 @@ class Result:
 
 
 def main() -> None:
-    """Make the run and print the score and the survivors; fail where the score is too low.
+    """Run, print the score and the survivors, and fail if the score is too low.
 
-    A run that is interrupted fails. It tells of the functions once all of them are tried, and of
-    the remainder as far as it came.
+    An interrupted run fails. It reports functions if all of them were tested, and the part of the
+    remainder that was tested.
     """
     options = _options()
     _arrange(options.areas)
@@ -100,7 +99,7 @@ def _options() -> argparse.Namespace:
 
 
 def _files(area: str) -> list[Path]:
-    """The files of an area, as they are called in the run."""
+    """Return the files of an area, by their paths in the run."""
     claimed: set[Path] = set()
     for each, patterns in AREAS.items():
         found = {PACKAGE / path.relative_to(ROOT) for p in patterns for path in ROOT.glob(p)}
@@ -165,7 +164,7 @@ def _of_the_remainder(options: argparse.Namespace) -> Iterator[Result]:
 
 
 def _import_what_is_never_mutated() -> None:
-    """So that each trial, which is a fork of this process, starts sooner."""
+    """Import modules once, so that each fork of this process starts faster."""
     with TemporaryDirectory(dir=WORK) as empty:
         pytest.main(["--rootdir=.", "-qq", "-p", "no:cacheprovider", empty])
     for name in ("falcon", "psycopg", "psycopg_pool", "structlog", "waitress"):
@@ -173,7 +172,7 @@ def _import_what_is_never_mutated() -> None:
 
 
 def _tests_of(path: Path) -> tuple[tuple[str, ...], ...]:
-    """The tests that should notice a mutant of the file, the nearest first."""
+    """Return the tests that should detect a mutant of the file, the most specific first."""
     sets: tuple[tuple[str, ...], ...]
     match path.parts[1:-1]:
         case ("domain", "esp"):

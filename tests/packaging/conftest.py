@@ -1,4 +1,4 @@
-"""One build for all: the source distribution, and the wheel that is built of it."""
+"""A source distribution and the wheel built from it, shared by all tests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LEFTOVERS = (
     "recipient-fields.db",
     "secrets.env",
 )
-"""What must not get into a distribution."""
+"""Files that a distribution must not contain."""
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a release is made of, built where somebody has left things behind."""
+    """Build the distributions from a tree that contains leftover files."""
     source = copy_tree(tmp_path_factory.mktemp("build") / "checkout")
     for leftover in LEFTOVERS:
         path = source / leftover

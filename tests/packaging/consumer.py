@@ -1,4 +1,4 @@
-"""What somebody else's application and adapter look like, for type checkers and to be run."""
+"""An application and an adapter that use the package, for type checkers and to be run."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ from recipient_fields.domain.esp import (
 
 
 class WatchedFields:
-    """A FieldRepository that counts what goes through it to another one."""
+    """A FieldRepository that counts the calls of another one."""
 
     def __init__(self, fields: FieldRepository) -> None:
         self._fields = fields
@@ -127,7 +127,7 @@ class WatchedFields:
 
 
 class WatchedStorage:
-    """A Storage in front of another one."""
+    """A Storage that wraps another one."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -154,7 +154,7 @@ class WatchedStorage:
 
 @frozen
 class StaffKeys:
-    """A KeyValidator over a table of the application's own."""
+    """A KeyValidator for keys in a table of the application."""
 
     organizations: Mapping[str, OrganizationId]
     reachable: bool = True
@@ -170,7 +170,7 @@ class StaffKeys:
 
 @frozen
 class Warehouse:
-    """An EspFieldSource that is no ESP."""
+    """An EspFieldSource that reads a data warehouse."""
 
     names: tuple[str, ...]
 
@@ -186,7 +186,7 @@ def storages(folder: Path) -> Iterator[Storage]:
 
 
 def production(url: str) -> Storage:
-    """PostgreSQL, where its extra is installed."""
+    """Open a PostgreSQL storage, if its extra is installed."""
     try:
         from recipient_fields.adapters.postgres import PostgresStorage, migrate
     except MissingExtra as missing:
@@ -234,7 +234,7 @@ def manage_fields(organization_id: OrganizationId, service: RecipientFields) -> 
 
 
 def errors(organization_id: OrganizationId, service: RecipientFieldService) -> Iterator[str]:
-    """What the errors say, and what they know."""
+    """Read the messages and the attributes of the errors."""
     try:
         FieldDraft(name=" ", data_type=DataType.DATE)
     except InvalidField as error:

@@ -1,4 +1,4 @@
-"""Building the source distribution and the wheel from a copy of the tree."""
+"""The source distribution and the wheel, built from a copy of the tree."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ PACKAGES = {
 }
 """The folders of the packages in `recipient_fields`."""
 
-# What git ignores: all of it is made, not written. Hidden files are git's and CI's.
+# Generated files, which git ignores, and hidden files, which belong to git and CI.
 _MADE = shutil.ignore_patterns(
     *(".*", "build", "dist", "mutants", "*.egg-info", "__pycache__", "*.db*")
 )
 
 
 def copy_tree(to: Path) -> Path:
-    """A fresh checkout, as far as it matters to a build."""
+    """Copy the files of the tree that a build uses."""
     shutil.copytree(ROOT, to, ignore=_MADE)
     return to
 
 
 def files_in(folder: Path) -> set[str]:
-    """The files below the folder, by their paths from there."""
+    """Return the relative paths of all files in the folder."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def build(source: Path, *what: str) -> Path:
-    """The folder of what was built of the source; without `what`, an sdist and a wheel of that."""
+    """Build the source and return the folder of the distributions; by default sdist and wheel."""
     made = source.with_name(f"{source.name}-dist")
     run = subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", *what, "--outdir", made, source],
@@ -52,24 +52,24 @@ def build(source: Path, *what: str) -> Path:
 
 
 def wheel_in(made: Path) -> Path:
-    """The wheel that was built."""
+    """Return the wheel in the folder."""
     (wheel,) = made.glob("*.whl")
     return wheel
 
 
 def sdist_in(made: Path) -> Path:
-    """The source distribution that was built."""
+    """Return the source distribution in the folder."""
     (sdist,) = made.glob("*.tar.gz")
     return sdist
 
 
 def files_of_wheel(wheel: Path) -> set[str]:
-    """The files that a wheel installs."""
+    """Return the files that a wheel installs."""
     with ZipFile(wheel) as archive:
         return {name for name in archive.namelist() if not name.endswith("/")}
 
 
 def files_of_sdist(sdist: Path) -> set[str]:
-    """The files of a source distribution, by their paths from its one folder."""
+    """Return the paths of the files in a source distribution, relative to its folder."""
     with tarfile.open(sdist) as archive:
         return {member.name.partition("/")[2] for member in archive if member.isfile()}

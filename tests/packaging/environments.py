@@ -1,4 +1,4 @@
-"""Virtual environments that begin empty, and what runs in them: never this project's own tree."""
+"""New virtual environments, in which processes do not find the tree of the project."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ _PIN = re.compile(r"^[a-z0-9._-]+==[^\\\n]+", re.MULTILINE)
 
 @frozen
 class Environment:
-    """A virtual environment, and an empty folder that its processes start in."""
+    """A virtual environment, and an empty working directory for its processes."""
 
     folder: Path
     workplace: Path
 
     @classmethod
     def create(cls, folder: Path) -> Environment:
-        """A new one without any package, not even pip."""
+        """Create an environment without any package, including pip."""
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         workplace = folder.with_name(f"{folder.name}-workplace")
         workplace.mkdir()
         return cls(folder, workplace)
 
     def install(self, requirement: str) -> None:
-        """What a user's `pip install` does, in the versions that requirements.txt has."""
+        """Run `pip install` with the versions in requirements.txt."""
         pins = self.folder / "constraints.txt"
         pins.write_text("\n".join(_PIN.findall((ROOT / "requirements.txt").read_text("utf-8"))))
         self._pip("install", "--quiet", "--constraint", str(pins), requirement)
         self._pip("check")
 
     def installed(self) -> set[str]:
-        """The names of all packages."""
+        """Return the names of all installed packages."""
         packages = json.loads(self._pip("list", "--format", "json"))
         return {package["name"] for package in packages}
 
     def script(self, name: str) -> Path:
-        """The command of that name."""
+        """Return the path of the command with this name."""
         return self.folder / "bin" / name
 
     def run(self, *command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-        """A process that ran in the workplace, however it ended."""
+        """Run a process in the working directory and return it."""
         return subprocess.run(
             command,
             cwd=self.workplace,
@@ -63,11 +63,11 @@ class Environment:
         )
 
     def python(self, program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        """A program that ran with warnings as errors."""
+        """Run a Python program with warnings as errors."""
         return self.run(self.script("python"), "-W", "error", "-c", program, *arguments)
 
     def variables(self, **ours: str) -> dict[str, str]:
-        """The environment of a process, without whatever leads to other packages or settings."""
+        """Return environment variables without those of Python and of this project."""
         kept = {
             name: value
             for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The source distribution and the wheel hold what they should, and nothing else."""
+"""The source distribution and the wheel contain the right files and metadata."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_each_package_is_marked_as_typed(wheel: Path) -> None:
     assert marks == {f"recipient_fields/{package}/py.typed" for package in PACKAGES}
 
 
-def test_the_wheel_holds_the_migrations(wheel: Path) -> None:
+def test_the_wheel_contains_the_migrations(wheel: Path) -> None:
     folders = {file.rpartition("/")[0] for file in files_of_wheel(wheel) if file.endswith(".sql")}
 
     assert folders == {
@@ -82,7 +82,7 @@ def test_the_wheel_holds_the_migrations(wheel: Path) -> None:
     }
 
 
-def test_the_wheel_tells_of_itself_in_the_usual_files(wheel: Path) -> None:
+def test_the_wheel_contains_the_standard_metadata_files(wheel: Path) -> None:
     files = files_of_wheel(wheel)
 
     assert {file.partition(".dist-info/")[2] for file in files - without_metadata(files)} == {
@@ -95,7 +95,7 @@ def test_the_wheel_tells_of_itself_in_the_usual_files(wheel: Path) -> None:
     }
 
 
-def test_the_source_distribution_holds_what_it_takes_to_build_and_test(
+def test_the_source_distribution_contains_everything_for_building_and_testing(
     made: Path, checkout: Path
 ) -> None:
     made_on_the_way = {"PKG-INFO", "setup.cfg"}
@@ -108,7 +108,7 @@ def test_the_source_distribution_holds_what_it_takes_to_build_and_test(
     assert files == files_in(checkout) - made_on_the_way
 
 
-def test_the_wheel_of_the_source_distribution_is_that_of_the_tree_to_the_byte(
+def test_the_tree_and_the_source_distribution_build_identical_wheels(
     wheel: Path, checkout: Path
 ) -> None:
     again = wheel_in(build(checkout, "--wheel"))
@@ -129,7 +129,7 @@ def test_an_unpacked_source_distribution_builds_the_same_source_distribution(
     assert files_of_sdist(again) == files_of_sdist(sdist_in(made))
 
 
-def test_an_index_would_take_the_metadata(metadata_text: str) -> None:
+def test_the_metadata_is_valid(metadata_text: str) -> None:
     read = Metadata.from_email(metadata_text, validate=True)
 
     assert read.name == "recipient-fields"
@@ -137,7 +137,7 @@ def test_an_index_would_take_the_metadata(metadata_text: str) -> None:
     assert read.license_files == ["LICENSE"]
 
 
-def test_the_metadata_shows_the_readme(metadata: Message) -> None:
+def test_the_metadata_contains_the_readme(metadata: Message) -> None:
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert metadata.get_payload() == (ROOT / "README.md").read_text("utf-8")
 
@@ -170,7 +170,7 @@ def test_the_metadata_has_every_extra_with_its_requirements(
         }
 
 
-def test_the_extra_for_all_has_every_extra_that_users_install(project: dict[str, Any]) -> None:
+def test_the_extra_all_includes_every_extra_for_users(project: dict[str, Any]) -> None:
     extras = project["optional-dependencies"]
     (everything,) = map(Requirement, extras["all"])
 

@@ -1,4 +1,4 @@
-"""What is told where a module is missing that an extra brings."""
+"""The error message if the module of an extra is not installed."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ BROUGHT = {
     ("testing", "hypothesis"): "import recipient_fields.testing",
     ("testing", "pytest"): "import recipient_fields.testing",
 }
-"""What an extra brings, and what of ours can't be done without it."""
+"""Each module of an extra, and a statement that requires it."""
 
 FILES_ALONE = {("docs", "swagger_ui_py")}
-"""What is never imported: its static files are served where they are found."""
+"""Modules that are never imported: the service uses only their static files."""
 
 
 def declared() -> Iterator[tuple[str, str]]:
-    """The extras that bring something themselves, each with the module of what it brings."""
+    """Yield each extra with each module that it installs itself."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     for name in extras.keys() - {"all", "dev"}:
@@ -49,7 +49,7 @@ def declared() -> Iterator[tuple[str, str]]:
                 yield name, distribution.replace("-", "_")
 
 
-def test_whatever_an_extra_brings_is_asked_for_by_name() -> None:
+def test_every_module_of_an_extra_has_a_case() -> None:
     assert set(declared()) - FILES_ALONE == BROUGHT.keys()
 
 
@@ -68,7 +68,7 @@ exec(sys.argv[2])
 
 
 @pytest.mark.parametrize(("name", "module"), BROUGHT)
-def test_an_import_tells_the_extra_and_the_module_that_it_misses(name: str, module: str) -> None:
+def test_a_failed_import_names_the_extra_and_the_module(name: str, module: str) -> None:
     run = subprocess.run(
         [
             sys.executable,
@@ -88,7 +88,7 @@ def test_an_import_tells_the_extra_and_the_module_that_it_misses(name: str, modu
     )
 
 
-def test_a_storage_that_misses_its_extra_is_an_error_of_ours(
+def test_opening_a_storage_without_its_extra_raises_a_recipient_fields_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in [name for name in sys.modules if ".adapters.postgres" in name]:

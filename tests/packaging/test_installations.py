@@ -1,4 +1,4 @@
-"""What a user has after `pip install`, extra by extra, in environments that were empty."""
+"""Installations with pip in empty environments, for each extra."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ NEEDS = {
     "entrypoints.wsgi": "cli",
     "testing": "testing",
 }
-"""The importable modules that need an extra, and which."""
+"""The importable modules that require an extra, with the extra."""
 
 
 @pytest.fixture(scope="module")
 def new_environment(
     tmp_path_factory: pytest.TempPathFactory, wheel: Path
 ) -> Callable[[str], Environment]:
-    """Makes environments with the wheel and these extras of it."""
+    """Return a function that creates an environment with the wheel and the extras."""
 
     def make(extras: str = "") -> Environment:
         environment = Environment.create(tmp_path_factory.mktemp("environments") / "venv")
@@ -60,13 +60,13 @@ def in_production(new_environment: Callable[[str], Environment]) -> Environment:
 
 
 def output(run: subprocess.CompletedProcess[str]) -> str:
-    """What a process that succeeded has printed."""
+    """Return the standard output of a process, which must have succeeded."""
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
 
 
 def command(environment: Environment, storage: str, *arguments: str) -> str:
-    """What `recipient-fields` prints there."""
+    """Run `recipient-fields` in the environment and return its output."""
     script = environment.script("recipient-fields")
     return output(environment.run(script, *arguments, RECIPIENT_FIELDS_STORAGE=storage))
 
@@ -80,13 +80,13 @@ def test_the_core_installs_attrs_cattrs_and_what_cattrs_requires(bare: Environme
     assert bare.installed() == {"attrs", "cattrs", "recipient-fields", "typing_extensions"}
 
 
-def test_what_is_imported_is_what_was_installed(bare: Environment) -> None:
+def test_the_installed_package_is_imported(bare: Environment) -> None:
     found = output(bare.python("import recipient_fields.domain as d; print(d.__file__)"))
 
     assert Path(found).is_relative_to(bare.folder)
 
 
-def test_the_example_of_embedding_runs_on_the_core_alone(bare: Environment) -> None:
+def test_the_embedding_example_runs_with_only_the_core(bare: Environment) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
     (promised,) = re.findall(r"print\(.*\)  # (.*)", example)
 
@@ -110,14 +110,14 @@ def test_the_domain_imports_only_attrs_and_the_core_also_cattrs(
     assert set(imported) == {"attr", "attrs", "recipient_fields", *cattrs}
 
 
-def test_the_storage_in_a_file_finds_its_migrations(bare: Environment) -> None:
+def test_the_sqlite_storage_finds_its_migrations(bare: Environment) -> None:
     program = "from recipient_fields.adapters.sqlite import SqliteStorage as S; S('f.db').check()"
 
     assert output(bare.python(program)) == ""
 
 
 @pytest.mark.parametrize("module", NEEDS)
-def test_an_import_says_which_extra_it_misses(bare: Environment, module: str) -> None:
+def test_a_failed_import_names_the_missing_extra(bare: Environment, module: str) -> None:
     run = bare.python(f"import recipient_fields.{module}")
 
     last_line = run.stderr.splitlines()[-1]
@@ -125,7 +125,7 @@ def test_an_import_says_which_extra_it_misses(bare: Environment, module: str) ->
 
 
 @pytest.mark.parametrize("module", NEEDS)
-def test_a_missing_extra_is_an_import_error_like_any_other(bare: Environment, module: str) -> None:
+def test_a_missing_extra_raises_module_not_found_error(bare: Environment, module: str) -> None:
     program = (
         f"try:\n    import recipient_fields.{module}\n"
         "except ModuleNotFoundError as error:\n    print(error.name)"
@@ -134,7 +134,7 @@ def test_a_missing_extra_is_an_import_error_like_any_other(bare: Environment, mo
     assert output(bare.python(program))
 
 
-def test_the_command_says_in_one_line_that_its_extra_is_missing(bare: Environment) -> None:
+def test_the_command_reports_its_missing_extra_in_one_line(bare: Environment) -> None:
     run = bare.run(bare.script("recipient-fields"), "--help")
 
     assert (run.returncode, run.stdout) == (1, "")
@@ -144,7 +144,7 @@ def test_the_command_says_in_one_line_that_its_extra_is_missing(bare: Environmen
 
 @pytest.fixture
 def service(serving: Environment) -> Iterator[str]:
-    """The URL of a service that runs there, over one file."""
+    """Run a service with a SQLite file in the environment, and return its URL."""
     process = subprocess.Popen(
         [serving.script("recipient-fields"), "serve", "--listen", "127.0.0.1:0"],
         cwd=serving.workplace,
@@ -165,18 +165,20 @@ def service(serving: Environment) -> Iterator[str]:
             process.communicate(timeout=TIMEOUT)
 
 
-def test_the_installed_service_answers(serving: Environment, service: str) -> None:
+def test_the_installed_service_responds(serving: Environment, service: str) -> None:
     key = new_key(serving, "sqlite:recipient-fields.db")
 
     assert Client(service)("GET", "/healthz").status == 200
     assert Client(service, key).fields() == []
 
 
-def test_the_installed_service_has_its_reference(service: str) -> None:
+def test_the_installed_service_serves_the_api_reference(service: str) -> None:
     assert Client(service)("GET", "/docs/swagger-ui-bundle.js").status == 200
 
 
-def test_the_command_says_in_one_line_which_extra_a_storage_misses(serving: Environment) -> None:
+def test_the_command_reports_the_missing_extra_of_a_storage_in_one_line(
+    serving: Environment,
+) -> None:
     script = serving.script("recipient-fields")
 
     run = serving.run(script, "--storage", "postgresql://localhost/x", "migrate")
@@ -186,7 +188,7 @@ def test_the_command_says_in_one_line_which_extra_a_storage_misses(serving: Envi
     assert line.startswith("Error: Install recipient-fields[postgres]")
 
 
-def test_migrations_run_where_the_storage_was_installed(
+def test_migrations_run_with_the_installed_package(
     in_production: Environment, server_url: str
 ) -> None:
     with new_database(server_url) as url:

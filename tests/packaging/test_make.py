@@ -1,4 +1,4 @@
-"""What the Makefile's targets install and run."""
+"""The commands of the Makefile's targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .distributions import ROOT, copy_tree
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project in which nothing is installed."""
+    """Copy the project, without any installation."""
     return copy_tree(tmp_path_factory.mktemp("make") / "clone")
 
 
@@ -37,18 +37,18 @@ def test_serve_and_the_tutorial_install_no_development_tools(clone: Path) -> Non
     assert "requirements-dev.txt" in commands(clone, "test")
 
 
-def test_what_serve_installs_is_exactly_what_the_service_requires() -> None:
+def test_serve_installs_exactly_the_requirements_of_the_service() -> None:
     locked = {canonicalize_name(each.name) for each in _lines(ROOT / "requirements.txt")}
     assert locked == _closure("recipient-fields", {"cli", "postgres"})
 
 
-def test_only_test_leaves_the_slow_tests_out(clone: Path) -> None:
+def test_only_make_test_skips_slow_tests(clone: Path) -> None:
     assert 'pytest --numprocesses auto --dist loadfile -m "not slow"' in commands(clone, "test")
     assert "-m" not in commands(clone, "test-all").split("python -m pytest")[1]
 
 
 def _lines(lock: Path) -> Iterator[Requirement]:
-    """The requirements of a lock file that apply to this machine."""
+    """Yield the requirements of a lock file that apply to this machine."""
     for line in lock.read_text().splitlines():
         if line[:1].isalnum():
             requirement = Requirement(line.rstrip(" \\"))
@@ -57,7 +57,7 @@ def _lines(lock: Path) -> Iterator[Requirement]:
 
 
 def _closure(name: str, extras: set[str]) -> set[str]:
-    """The names of all distributions that this one requires with these extras."""
+    """Return the names of all distributions that this one requires with these extras."""
     seen: set[tuple[str, str]] = set()
     waiting = [(name, extra) for extra in ("", *extras)]
     while waiting:

@@ -1,4 +1,4 @@
-"""What type checkers see of the installed package, as its users' checkers do."""
+"""The types of the installed package, as the type checkers of its users find them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOOLS = Path(sys.executable).parent
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Environment:
-    """The wheel in an environment of its own, with the packages of this one behind it."""
+    """Install the wheel in a new environment that also finds the packages of this one."""
     environment = Environment.create(tmp_path_factory.mktemp("types") / "venv")
     (packages,) = (environment.folder / "lib").glob("python*/site-packages")
     subprocess.run(
@@ -40,13 +40,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Environm
 
 @pytest.fixture(scope="module")
 def consumer(installed: Environment) -> Path:
-    """Somebody else's module, which sees only what is installed."""
+    """Copy the module to a folder where only installed packages are found."""
     return Path(shutil.copy(CONSUMER, installed.workplace))
 
 
 def verified(installed: Environment, package: str) -> dict[str, Any]:
-    """What pyright's checker says of the package's public types."""
-    # It takes the interpreter from the path, whatever --pythonpath says.
+    """Return pyright's report on the public types of the package."""
+    # It uses the interpreter in PATH and ignores --pythonpath.
     path = f"{installed.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     run = installed.run(
         *(TOOLS / "basedpyright", "--outputjson", "--ignoreexternal"),
@@ -58,9 +58,7 @@ def verified(installed: Environment, package: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_symbol_has_a_type_that_all_checkers_agree_on(
-    installed: Environment, package: str
-) -> None:
+def test_every_public_symbol_has_a_complete_type(installed: Environment, package: str) -> None:
     report = verified(installed, package)
 
     assert Path(report["pyTypedPath"]).is_relative_to(installed.folder)

@@ -1,4 +1,4 @@
-"""Running `recipient-fields`, and what a run must look like."""
+"""The command `recipient-fields`, in this process or in its own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_CONFIRMED = (
 
 @frozen
 class Run:
-    """What a command left behind: no key on standard error."""
+    """The result of a command. Standard error must not contain a key."""
 
     status: int
     out: str
@@ -40,30 +40,30 @@ class Run:
         assert API_KEY.search(self.err) is None
 
     def document(self) -> Any:
-        """The one JSON document on standard output of a command that succeeded."""
+        """Return the JSON document on standard output; the command must have succeeded."""
         assert self.status == 0, self.err
         (line,) = self.out.splitlines()
         return json.loads(line)
 
     def table(self) -> list[str]:
-        """The lines on standard output of a command that succeeded."""
+        """Return the lines on standard output; the command must have succeeded."""
         assert self.status == 0, self.err
         return self.out.splitlines()
 
     def told(self) -> str:
-        """What a command that succeeded told the person at the terminal."""
+        """Return standard error; the command must have succeeded."""
         assert self.status == 0, self.err
         return self.err
 
     def failure(self) -> str:
-        """The one clear line of a command that failed."""
+        """Return the error message of one line; the command must have failed."""
         assert (self.status, self.out) == (1, "")
         (line,) = self.err.splitlines()
         assert line.startswith("Error: ")
         return line.removeprefix("Error: ")
 
     def misuse(self) -> str:
-        """What was wrong with the way the command was called."""
+        """Return the error message about the arguments; the command must have rejected them."""
         assert (self.status, self.out) == (2, "")
         assert self.err.startswith("Usage: ")
         wrong = self.err.partition("\nError: ")[2]
@@ -73,7 +73,7 @@ class Run:
 
 @frozen
 class CommandLine:
-    """The commands over one storage, in this process."""
+    """Runs commands with one storage in this process."""
 
     storage: str
 
@@ -84,7 +84,7 @@ class CommandLine:
         answer: str | None = None,
         **environment: str,
     ) -> Run:
-        """Run a command. `typed` is a file at its standard input, `answer` a person at it."""
+        """Run a command, with `typed` on standard input, or with `answer` typed at a terminal."""
         variables = {"RECIPIENT_FIELDS_STORAGE": self.storage, **environment}
         result = CliRunner().invoke(
             main,
@@ -97,7 +97,7 @@ class CommandLine:
 
 
 class _Terminal(BytesIO):
-    """Standard input at which a person answers."""
+    """Standard input that reports to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -105,7 +105,7 @@ class _Terminal(BytesIO):
 
 @frozen
 class Script:
-    """The installed script over one storage, in a process of its own."""
+    """Runs the installed script with one storage in a new process."""
 
     storage: str
 
@@ -116,7 +116,7 @@ class Script:
         return Run(process.returncode, (out or b"").decode("utf-8"), err.decode(errors="replace"))
 
     def at_a_terminal(self, *arguments: str | int, answer: str) -> tuple[int, str]:
-        """Run the command at a real terminal; return its status and all that it shows there."""
+        """Run the command at a pseudoterminal; return its exit status and its output."""
         ours, theirs = pty.openpty()
         try:
             process = self.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
@@ -140,7 +140,7 @@ class Script:
         environment: dict[str, str] | None = None,
         **settings: Any,
     ) -> subprocess.Popen[bytes]:
-        """The process, still running."""
+        """Start the process and return it."""
         return subprocess.Popen(
             [SCRIPT, *(a if isinstance(a, bytes) else str(a) for a in arguments)],
             env=environment_with({"RECIPIENT_FIELDS_STORAGE": self.storage, **(environment or {})}),
@@ -154,6 +154,6 @@ class Script:
 
 
 def environment_with(variables: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment with these variables of ours, and no others."""
+    """Return the environment of this process with only these RECIPIENT_FIELDS_ variables."""
     others = {k: v for k, v in os.environ.items() if not k.startswith("RECIPIENT_FIELDS_")}
     return {**others, **variables}

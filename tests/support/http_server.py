@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback that plays an ESP, faults included."""
+"""An HTTP server on the loopback address that simulates an external service and its faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attrs import field, frozen
 
 @frozen
 class Heard:
-    """A request, as it came in; `origin` is the server's."""
+    """A request that the server has received; `origin` is the URL of the server."""
 
     origin: str
     method: str
@@ -38,7 +38,7 @@ class Heard:
 
 @frozen
 class Played:
-    """An answer; `promised` is the length it claims to have, where that is not the truth."""
+    """A response; `promised` replaces its `Content-Length` if it is not None."""
 
     status: int = 200
     body: bytes = b""
@@ -51,20 +51,20 @@ class Played:
 
 
 HANG = "hang"
-"""No answer at all until the server is closed."""
+"""Send no response until the server is closed."""
 
 RESET = "reset"
-"""The connection is reset instead of an answer."""
+"""Reset the connection instead of sending a response."""
 
 Drip: TypeAlias = Iterable[bytes]
-"""What is sent piece by piece, head and all."""
+"""Send these pieces, which include the headers, one after the other."""
 
 Act: TypeAlias = Played | Drip | str
 Play: TypeAlias = Callable[[Heard], Act]
 
 
 class Stage:
-    """The server: what it plays, and what it has heard."""
+    """The state of the server: its behavior, and the requests that it has received."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
@@ -75,7 +75,7 @@ class Stage:
         self.url = ""
 
     def act(self, heard: Heard) -> Act:
-        """What is played now; what goes wrong here is the test's to know."""
+        """Record the request and return the act for it. An exception is a defect of the test."""
         self.heard.append(heard)
         try:
             return self.play(heard)
@@ -86,7 +86,7 @@ class Stage:
 
 @contextmanager
 def staged(play: Play, *, certificate: Path | None = None) -> Iterator[Stage]:
-    """A server that plays, on a free port; over TLS where there is a certificate with its key."""
+    """Run a server on a free port, over TLS if there is a certificate with its key."""
     stage = Stage(play)
     server = _Server(("127.0.0.1", 0), _handler(stage))
     server.daemon_threads = False  # so that closing waits for every connection to be closed
@@ -111,7 +111,7 @@ def staged(play: Play, *, certificate: Path | None = None) -> Iterator[Stage]:
 
 
 def in_turn(acts: Iterable[Act], then: Play) -> Play:
-    """Plays these acts, one a request, and then the play."""
+    """Return a behavior: one of these acts per request, and then `then`."""
     remaining = iter(acts)
 
     def play(heard: Heard) -> Act:
@@ -123,7 +123,7 @@ def in_turn(acts: Iterable[Act], then: Play) -> Play:
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """A client may break off: that is what some tests are about."""
+        """Ignore clients that close the connection: some tests do so."""
 
 
 def _handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
@@ -176,6 +176,6 @@ def _handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
                 pass  # nobody listens any more
 
         def log_message(self, *_: object) -> None:
-            """Nothing is logged."""
+            """Log nothing."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""Running services, and clients that speak to them over sockets."""
+"""Processes of the service, and HTTP clients for them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .waiting import TIMEOUT, eventually
 FIELDS = "/api/v1/recipient_fields"
 
 BOUND = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()
-"""Runs a command for which the permissions of files hold, as they do not for root."""
+"""The command prefix that makes file permissions effective for root."""
 
 T = TypeVar("T")
 
 
 @frozen
 class Answer:
-    """What a service answered."""
+    """The response of a service."""
 
     status: int
     headers: HTTPMessage
@@ -38,13 +38,13 @@ class Answer:
 
     @property
     def document(self) -> Any:
-        """The JSON document that is the body."""
+        """The body as JSON."""
         assert self.headers["Content-Type"] == "application/json"
         return json.loads(self.body)
 
     @property
     def code(self) -> str:
-        """The code of the error object."""
+        """The error code."""
         error = self.document["error"]
         assert error["message"]
         assert error["request_id"] == self.headers["X-Request-Id"]
@@ -54,13 +54,16 @@ class Answer:
 
 @frozen
 class Client:
-    """Sends each request over a connection of its own."""
+    """An HTTP client that opens a new connection for each request."""
 
     url: str
     key: str | None = None
 
     def __call__(self, method: str, path: str, document: object = None, **headers: str) -> Answer:
-        """The answer; OSError or HTTPException where there is none."""
+        """Send a request with a JSON document and return the response.
+
+        Raises: OSError or HTTPException if there is no response.
+        """
         body = None
         if document is not None:
             body = json.dumps(document).encode()
@@ -72,7 +75,7 @@ class Client:
     def send(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
-        """The answer to exactly this."""
+        """Send exactly this request and return the response."""
         host = urlsplit(self.url)
         connection = HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)
         try:
@@ -83,7 +86,7 @@ class Client:
             connection.close()
 
     def create(self, **members: object) -> Answer:
-        """Ask for a field; of data type text unless it is said."""
+        """Create a field, by default of data type text."""
         return self("POST", FIELDS, {"recipient_field": {"data_type": "text", **members}})
 
     def change(self, reference: object, **members: object) -> Answer:
@@ -91,14 +94,14 @@ class Client:
         return self("PATCH", f"{FIELDS}/{reference}", {"recipient_field": members})
 
     def fields(self) -> list[dict[str, Any]]:
-        """Every field of the organization."""
+        """Return every field of the organization."""
         answer = self("GET", FIELDS)
         assert answer.status == 200, answer.body
         fields: list[dict[str, Any]] = answer.document["recipient_fields"]
         return fields
 
     def refused(self, request: bytes) -> Answer:
-        """The answer to these bytes, after which the service hangs up."""
+        """Send these bytes and return the response; the service must then close the connection."""
         host = urlsplit(self.url)
         with socket.create_connection((host.hostname, host.port), timeout=TIMEOUT) as connection:
             connection.sendall(request)
@@ -111,12 +114,12 @@ class Client:
 
 
 class Service:
-    """A `recipient-fields serve` that runs, or is about to."""
+    """A process of `recipient-fields serve`."""
 
     def __init__(
         self, storage: str, *options: str, by: tuple[str, ...] = (), **environment: str
     ) -> None:
-        """`by`: the command that runs it, where it is not run directly."""
+        """Start the process, with the command `by` in front if it is not empty."""
         listen = () if "RECIPIENT_FIELDS_LISTEN" in environment else ("--listen", "127.0.0.1:0")
         self._process = subprocess.Popen(
             [*by, SCRIPT, "--storage", storage, "serve", *listen, *options],
@@ -132,17 +135,17 @@ class Service:
 
     @property
     def process_id(self) -> int:
-        """The id that the system knows it by."""
+        """The process id."""
         return self._process.pid
 
     @property
     def printed(self) -> str:
-        """What the service has written to standard output so far."""
+        """The standard output so far."""
         return self._printed.text
 
     @property
     def told(self) -> str:
-        """What the service has written to standard error so far."""
+        """The standard error so far."""
         return self._told.text
 
     @property
@@ -157,11 +160,11 @@ class Service:
 
     @property
     def notes(self) -> list[str]:
-        """What the service has told the person who started it."""
+        """The lines on standard error that are not log lines."""
         return [line for line in self.told.splitlines() if not line.startswith("{")]
 
     def tells(self, pattern: str) -> re.Match[str]:
-        """The first place where standard error matches, as soon as it does."""
+        """Wait until standard error matches the pattern, and return the match."""
 
         def match() -> re.Match[str] | None:
             ended = not self._told.is_alive()
@@ -173,7 +176,7 @@ class Service:
 
     @property
     def url(self) -> str:
-        """Where the service answers, as soon as it says so."""
+        """The URL of the service, once the log contains it."""
         return self.tells(r'answers at (http://[^\s"]+)')[1]
 
     @property
@@ -182,7 +185,7 @@ class Service:
         return Client(self.url)
 
     def client(self, key: str) -> Client:
-        """A client with that key."""
+        """Return a client with this key."""
         return Client(self.url, key)
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
@@ -191,12 +194,12 @@ class Service:
         return self.ended()
 
     def kill(self) -> None:
-        """End it without notice; nothing where it has ended."""
+        """Kill the process, unless it has ended."""
         self._process.kill()
         self.ended()
 
     def ended(self) -> int:
-        """Wait for the exit status."""
+        """Wait for the end of the process and return its exit status."""
         status = self._process.wait(timeout=TIMEOUT)
         self._printed.join()
         self._told.join()
@@ -204,7 +207,7 @@ class Service:
 
 
 class Transcript(Thread):
-    """Reads a stream to its end, as fast as it is written."""
+    """A thread that reads a stream to its end."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(daemon=True)
