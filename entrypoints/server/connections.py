@@ -202,9 +202,6 @@ class Connection(HTTPChannel):
             super().write_soon(data)
         return size
 
-    def _flush_outbufs_below_high_watermark(self) -> None:
-        """Return at once: no thread waits for a client. See `Listener.add_task`."""
-
     def reject(self, code: str) -> None:
         """Reject the unfinished request, and close the connection."""
         request: FramedRequest = self.request or self.parser_class(self.adj)
@@ -250,7 +247,7 @@ class Connection(HTTPChannel):
             super().handle_read()
             return
         try:
-            data = self.socket.recv(self.sendbuf_len)
+            data = self.socket.recv(limits.LARGEST_BUFFER)
         except OSError:
             data = b""
         self._lingered += len(data)

@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 from waitress.adjustments import Adjustments
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser
-from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
+from waitress.receiver import FixedStreamReceiver
 
 from . import limits
 
@@ -52,22 +52,31 @@ class Rejection(Exception):
         """An error code of the HTTP contract."""
 
 
-class ChunkedBody(ChunkedReceiver):
+class ChunkedBody:
     """A chunked body. Extensions and trailers are checked, limited and dropped."""
-
-    chunk_remainder: int
-    control_line: bytes
-    validate_chunk_end: bool
-    all_chunks_received: bool
-    completed: bool
-
-    _framing = 0
-    _trailers = 0
 
     def __init__(self, buffer: OverflowableBuffer, largest: int) -> None:
         """Limit the content to `largest` bytes, and the lines around it to as many again."""
-        super().__init__(buffer)
+        self.completed: bool = False
+        self._buffer = buffer
         self._largest = largest
+        self._chunk_rest = 0
+        self._line = b""
+        self._chunk_ends = False
+        self._last_chunk_read = False
+        self._framing = 0
+        self._trailers = 0
+
+    def __len__(self) -> int:
+        return len(self._buffer)
+
+    def getbuf(self) -> OverflowableBuffer:
+        """Return the buffer of the content. Waitress closes it."""
+        return self._buffer
+
+    def getfile(self) -> Any:
+        """Return the content as a file."""
+        return self._buffer.getfile()
 
     def received(self, s: bytes) -> int:
         """Take bytes up to the end of the body, and return their number.
@@ -76,41 +85,41 @@ class ChunkedBody(ChunkedReceiver):
         """
         given = len(s)
         while s and not self.completed:
-            s = self._take_content(s) if self.chunk_remainder else self._take_line(s)
+            s = self._take_content(s) if self._chunk_rest else self._take_line(s)
         return given - len(s)
 
     def _take_content(self, data: bytes) -> bytes:
-        content, rest = data[: self.chunk_remainder], data[self.chunk_remainder :]
-        self.buf.append(content)
-        self.chunk_remainder -= len(content)
-        self.validate_chunk_end = not self.chunk_remainder
+        content, rest = data[: self._chunk_rest], data[self._chunk_rest :]
+        self._buffer.append(content)
+        self._chunk_rest -= len(content)
+        self._chunk_ends = not self._chunk_rest
         return rest
 
     def _take_line(self, data: bytes) -> bytes:
         line, newline, rest = data.partition(b"\n")
-        self.control_line += line + newline
+        self._line += line + newline
         self._framing += len(line) + len(newline)
         if self._framing > self._largest:
             raise Rejection("payload_too_large")
-        if self.all_chunks_received:
+        if self._last_chunk_read:
             self._trailers += len(line) + len(newline)
             if self._trailers > limits.LARGEST_TRAILERS:
                 raise Rejection("headers_too_large")
-        elif len(self.control_line) > limits.LONGEST_CHUNK_LINE:
+        elif len(self._line) > limits.LONGEST_CHUNK_LINE:
             _reject_malformed()
         if newline:
-            if not self.control_line.endswith(_LINE_END):
+            if not self._line.endswith(_LINE_END):
                 _reject_malformed()
-            line, self.control_line = self.control_line[:-2], b""
+            line, self._line = self._line[:-2], b""
             self._read_line(line)
         return rest
 
     def _read_line(self, line: bytes) -> None:
-        if self.validate_chunk_end:
+        if self._chunk_ends:
             if line:
                 _reject_malformed()
-            self.validate_chunk_end = False
-        elif self.all_chunks_received:
+            self._chunk_ends = False
+        elif self._last_chunk_read:
             if line and not _FIELD.fullmatch(line):
                 _reject_malformed()
             self.completed = not line
@@ -118,9 +127,9 @@ class ChunkedBody(ChunkedReceiver):
             self._begin_chunk(_match(_CHUNK_LINE, line)[1])
 
     def _begin_chunk(self, size: bytes) -> None:
-        self.chunk_remainder = int(size, 16)
-        self.all_chunks_received = self.chunk_remainder == 0
-        if len(self.buf) + self.chunk_remainder > self._largest:
+        self._chunk_rest = int(size, 16)
+        self._last_chunk_read = self._chunk_rest == 0
+        if len(self._buffer) + self._chunk_rest > self._largest:
             raise Rejection("payload_too_large")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from operator import attrgetter
 from time import monotonic, time
 from typing import Any
@@ -68,6 +69,7 @@ class Listener(TcpWSGIServer):
                 max_request_body_size=largest_body,
                 inbuf_overflow=limits.LARGEST_BUFFER,
                 outbuf_overflow=limits.LARGEST_BUFFER,
+                outbuf_high_watermark=sys.maxsize,  # No thread waits for a client: see `add_task`.
             ),
             bind_socket=False,
             sockinfo=(listening.family, listening.type, listening.proto, listening.getsockname()),
@@ -123,7 +125,7 @@ class Listener(TcpWSGIServer):
     def readable(self) -> bool:
         """Return whether to accept connections."""
         room = len(self.active_channels) < self._most_connections + limits.SPARE_CONNECTIONS
-        return self.accepting and room and monotonic() >= self._accepts_from
+        return room and monotonic() >= self._accepts_from
 
     def handle_accept(self) -> None:
         """Accept the connections that wait."""

@@ -185,7 +185,7 @@ def test_a_client_that_takes_no_answer_is_hung_up_on(hurried: Callable[..., None
 def test_a_client_that_takes_a_large_answer_slowly_gets_all_of_it(
     hurried: Callable[..., None],
 ) -> None:
-    hurried(RESPONSE_TIMEOUT=0.1, SLOWEST_RATE=10_000_000)
+    hurried(RESPONSE_TIMEOUT=0.1, SLOWEST_RATE=1_000_000)
     with host() as it:
         peer = it.connect(receives=2**16)
         peer.ask("/large/20000000")
