@@ -113,6 +113,8 @@ class DeadlineConnection(Connection[TupleRow]):
 class LongRunningConnection(DeadlineConnection):
     """A connection for long work, such as a copy: each round trip may take 30 s."""
 
+    deadline: float | None
+
     def wait(
         self, gen: PQGen[T], interval: float = CHECK_INTERVAL, timeout: float | None = None
     ) -> T:

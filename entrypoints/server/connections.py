@@ -27,6 +27,8 @@ class _ResponseTask(Task):
 
     channel: Any
     request: Any
+    wrote_header: bool
+    content_bytes_written: int
 
     def build_response_header(self) -> bytes:
         """Decide about the connection; Waitress compares the header, which can be a list."""

@@ -118,7 +118,7 @@ def test_whatever_is_no_valid_token_is_refused_alike(
         (401, answers[0].body, 'Bearer realm="recipient-fields", error="invalid_token"')
     }
     assert tokens.asked == ["unknown", "odd", TOKEN[:-1]]
-    service.tells("an active token was rejected: organization_id is no organization's id")
+    service.tells("an active token was rejected: organization_id is not the id of an organization")
 
 
 def test_the_request_after_a_revocation_is_refused(introspecting: Start, tokens: Tokens) -> None:
