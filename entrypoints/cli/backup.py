@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..composition import back_up_storage
+from ..selection import back_up_storage
 from .output import note
 
 

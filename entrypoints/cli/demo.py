@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
+from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     AllowedValues,
@@ -13,14 +14,12 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, EspField
 
-from ..composition import Core
-
 ORGANIZATION = "Demonstration"
 MANUAL_KEY = "preferred_shop"
 
 
 def create_demonstration(core: Core) -> PlainKey | None:
-    """Fill an empty storage and return the key to it; None where there is data already."""
+    """Add data to an empty storage and return an API key, or None if the storage has data."""
     if core.administration.list_organizations():
         return None
     organization = core.administration.create_organization(ORGANIZATION)
@@ -34,7 +33,7 @@ def create_demonstration(core: Core) -> PlainKey | None:
 
 
 def curl_commands(url: str, key: PlainKey) -> tuple[str, str, str]:
-    """Three commands to paste: one is answered 200, one 201, one 403."""
+    """Return three commands. The statuses of their responses are 200, 201 and 403."""
     curl = f"curl -i -H 'Authorization: Bearer {key.reveal()}'"
     fields = f"{url}/api/v1/recipient_fields"
     birthday = _body('{"name": "Birthday", "data_type": "date"}')

@@ -9,15 +9,15 @@ import click
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import DIALECTS, Dialect, Esp, derive_snippet
 
-from ..composition import esp_variables
-from .groups import CommandGroup
+from ..selection import esp_variables
+from .command_group import CommandGroup
 from .options import data_type_option, esp_option, json_option, option
 from .output import print_json, print_table
 
 
 @click.group(cls=CommandGroup)
 def esp() -> None:
-    """List the email service providers whose dialects are known, and write in them."""
+    """List the supported email service providers, and derive snippets for them."""
 
 
 @esp.command("list")
@@ -32,7 +32,7 @@ def list_(*, as_json: bool) -> None:
             (each["id"], each["name"], " ".join(each["required_variables"]) or None)
             for each in known
         ]
-        print_table(("ID", "NAME", "A SYNC NEEDS"), rows)
+        print_table(("ID", "NAME", "REQUIRED VARIABLES"), rows)
 
 
 def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
@@ -40,8 +40,8 @@ def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
     return {
         "id": esp.value,
         "name": dialect.title,
-        "required_variables": list(required.values()),
-        "optional_variables": list(optional.values()),
+        "required_variables": list(required),
+        "optional_variables": list(optional),
     }
 
 
@@ -50,7 +50,7 @@ def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
 @click.argument("name")
 @data_type_option(default="text", show_default=True)
 @option("--standard", is_flag=True, help="The field is one of the ESP's own.")
-@option("--default", help="What stands in for a missing value.")
+@option("--default", help="The text that replaces a missing value.")
 @json_option
 def snippet(
     esp: Esp,
@@ -61,7 +61,7 @@ def snippet(
     standard: bool,
     as_json: bool,
 ) -> None:
-    """Derive what inserts and tests the ESP's field NAME."""
+    """Derive the insertion code and the value expression of the ESP's field NAME."""
     derived = derive_snippet(esp, name, data_type=data_type, standard=standard, default=default)
     parts = {
         "insertion_code": derived.insertion_code,

@@ -18,8 +18,8 @@ from recipient_fields.domain.esp import (
 )
 
 from .options import Identifier, option
+from .organization_option import open_for_organization, organization_option
 from .output import counted, note, print_bytes
-from .tenants import opened_for, organization_option
 
 _MARK = "\ufeff"
 _MOST_LINES = 100
@@ -31,28 +31,28 @@ _MOST_LINES = 100
     "--integration",
     type=Identifier(),
     metavar="ID",
-    help="The integration whose fields may be inserted beside API and manual ones.",
+    help="The integration whose fields can be inserted, besides API and manual fields.",
 )
 @click.argument("content", type=click.File("rb"), default="-")
 @click.pass_obj
 def export(storage: str, organization: str, integration: int | None, content: BinaryIO) -> None:
     """Replace {{recipient.KEY}} in CONTENT by each field's insertion code.
 
-    CONTENT is a file in UTF-8, standard input unless given. The result goes to standard output;
-    where a placeholder can't be replaced, nothing does, and all of them are told.
+    CONTENT is a UTF-8 file, by default standard input. The command writes the result to standard
+    output. If any placeholder can't be replaced, it writes nothing and reports all of them.
     """
     mark, text = _decoded(content.read())
     integration_id = None if integration is None else IntegrationId(integration)
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         if integration_id is not None:
             core.integrations.get_integration(tenant.id, integration_id)
         catalog = core.fields.list_fields(tenant.id).fields
     for missed in find_malformed_placeholders(text):
-        note(f"Warning: {_place(missed)}: this is no placeholder, and stays as it is.")
+        note(f"Warning: {_place(missed)}: this is not a placeholder, so it is not replaced.")
     try:
         exported = export_content(text, exportable_fields(catalog, integration_id))
     except ContentNotExportable as refusal:
-        _tell(
+        _report(
             refusal,
             {str(field.key): field for field in catalog},
             chosen=integration_id is not None,
@@ -63,7 +63,7 @@ def export(storage: str, organization: str, integration: int | None, content: Bi
 
 
 def _decoded(content: bytes) -> tuple[str, str]:
-    """The byte order mark, where there is one, and the text."""
+    """Return the byte order mark, if there is one, and the text."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -71,7 +71,7 @@ def _decoded(content: bytes) -> tuple[str, str]:
     return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
 
 
-def _tell(
+def _report(
     refusal: ContentNotExportable, fields: Mapping[str, RecipientField], *, chosen: bool
 ) -> None:
     for refused in refusal.refused[:_MOST_LINES]:
@@ -80,7 +80,7 @@ def _tell(
         if refused.obstacle is Obstacle.UNKNOWN_FIELD and other is not None:
             line += f"This field is of integration {other.origin.integration_id}."
             if not chosen:
-                line += f" Give --integration {other.origin.integration_id}."
+                line += f" Add --integration {other.origin.integration_id}."
         else:
             line += refused.obstacle.value
             if refused.suggestion is not None:

@@ -1,4 +1,4 @@
-"""`recipient-fields fields`: what administrators do with fields."""
+"""`recipient-fields fields`: the fields of an organization."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import SnippetWarning, field_warnings
 
-from .groups import CommandGroup
+from .command_group import CommandGroup
 from .options import (
     ValueList,
     data_type_option,
     json_option,
     option,
 )
+from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_table
 from .prompts import confirm, yes_option
-from .tenants import opened_for, organization_option
 
 _CLEARABLE = {
     "allowed-values": "allowed_values",
     "insertion-code": "custom_insertion_code",
     "value-expression": "custom_value_expression",
 }
-"""What can be emptied, by the names of the options that fill it."""
+"""The members that can be null, by the names of their options."""
 
-_ALLOWED_VALUES = "The values it permits: red,green or a JSON array; null permits all."
+_ALLOWED_VALUES = "The allowed values: red,green or a JSON array. null allows every value."
 _LONGEST_CELL = 40
-"""Of the allowed values, a list shows this many characters: most lists fit into 100 columns."""
+"""Characters of the allowed values in a list, so that most lists fit into 100 columns."""
 
 _insertion_code_option = option(
     "--insertion-code", help="The whole snippet that replaces the field in exported content."
@@ -68,8 +68,8 @@ def fields() -> None:
 @json_option
 @click.pass_obj
 def list_(storage: str, organization: str, *, as_json: bool) -> None:
-    """List every field, whatever its source."""
-    with opened_for(storage, organization) as (core, tenant):
+    """List the fields of all sources."""
+    with open_for_organization(storage, organization) as (core, tenant):
         catalog = core.fields.list_fields(tenant.id)
     if as_json:
         print_json(render_fields(catalog.fields))
@@ -97,7 +97,7 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 @click.pass_obj
 def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
     """Show all members of a field."""
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         field = core.fields.get_field(tenant.id, parse_reference(id_or_key))
     if as_json:
         print_json({"recipient_field": render_field(field)})
@@ -110,9 +110,11 @@ def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> N
 
 @fields.command()
 @organization_option
-@option("--name", required=True, help="What people call the field.")
+@option("--name", required=True, help="The field's display name.")
 @data_type_option(required=True)
-@option("--key", help="What machines call it; it never changes. Derived from the name by default.")
+@option(
+    "--key", help="The field's key, which never changes. By default, it is derived from the name."
+)
 @option("--allowed-values", type=ValueList(), help=_ALLOWED_VALUES)
 @option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
 @_insertion_code_option
@@ -148,7 +150,7 @@ def create(
         custom_insertion_code=insertion_code,
         custom_value_expression=value_expression,
     )
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         if key is None:
             _show_derived_key(draft.key, prompt=not yes)
         field = core.fields.through(ADMINISTRATOR).create_field(tenant.id, draft)
@@ -158,16 +160,20 @@ def create(
 @fields.command()
 @click.argument("id_or_key")
 @organization_option
-@option("--name", help="What people call the field.")
+@option("--name", help="The field's display name.")
 @option("--allowed-values", type=ValueList(), default=UNCHANGED, help=_ALLOWED_VALUES)
-@option("--insertable/--not-insertable", default=None, help="Can it be inserted into content?")
+@option(
+    "--insertable/--not-insertable",
+    default=None,
+    help="Whether the field can be inserted into content.",
+)
 @_insertion_code_option
 @_value_expression_option
 @option(
     "--clear",
     type=click.Choice(list(_CLEARABLE)),
     multiple=True,
-    help="Empty this; can be given more than once.",
+    help="Set this to null. The option can be repeated.",
 )
 @json_option
 @click.pass_obj
@@ -184,7 +190,7 @@ def update(
     insertable: bool | None,
     as_json: bool,
 ) -> None:
-    """Change a manual field. What is not given stays."""
+    """Change a manual field. Members without an option stay the same."""
     given = {
         "name": name,
         "insertable": insertable,
@@ -196,10 +202,10 @@ def update(
         changes["allowed_values"] = allowed_values
     for emptied in clear:
         if changes.setdefault(_CLEARABLE[emptied], None) is not None:
-            raise click.UsageError(f"Give --{emptied} or --clear {emptied}, not both.")
+            raise click.UsageError(f"Use either --{emptied} or --clear {emptied}.")
     if not changes:
-        raise click.UsageError("Say what to change: give at least one option.")
-    with opened_for(storage, organization) as (core, tenant):
+        raise click.UsageError("Nothing to change: use at least one of the options.")
+    with open_for_organization(storage, organization) as (core, tenant):
         manual = core.fields.through(ADMINISTRATOR)
         reference = parse_reference(id_or_key)
         if isinstance(allowed_values, str):
@@ -218,7 +224,7 @@ def update(
 def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> None:
     """Delete a manual field."""
     reference = parse_reference(id_or_key)
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         manual = core.fields.through(ADMINISTRATOR)
         field = manual.get_field(tenant.id, reference)
         field.require_deletable(by=ADMINISTRATOR)
@@ -236,16 +242,16 @@ def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> Non
 @json_option
 @click.pass_obj
 def check(storage: str, organization: str, *, as_json: bool) -> None:
-    """Point out insertion codes that look wrong. Nothing is changed or refused."""
-    with opened_for(storage, organization) as (core, tenant):
+    """List insertion codes that look wrong. The command changes nothing."""
+    with open_for_organization(storage, organization) as (core, tenant):
         catalog = core.fields.list_fields(tenant.id)
-    doubts = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
+    warnings = [(field, warning) for field in catalog.fields for warning in field_warnings(field)]
     if as_json:
-        print_json({"warnings": [_render_doubt(field, warning) for field, warning in doubts]})
+        print_json({"warnings": [_render_warning(field, warning) for field, warning in warnings]})
     else:
         print_table(
             ("ID", "KEY", "WARNING"),
-            [(field.id, field.key, warning.value) for field, warning in doubts],
+            [(field.id, field.key, warning.value) for field, warning in warnings],
         )
 
 
@@ -272,7 +278,7 @@ def _shown(value: object) -> str | None:
     return value if isinstance(value, str | None) else render_json(value).decode("utf-8")
 
 
-def _render_doubt(field: RecipientField, warning: SnippetWarning) -> dict[str, object]:
+def _render_warning(field: RecipientField, warning: SnippetWarning) -> dict[str, object]:
     return {
         "id": field.id,
         "key": field.key,

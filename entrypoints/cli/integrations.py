@@ -9,21 +9,21 @@ from typing import BinaryIO
 
 import click
 
-from recipient_fields.application import InvalidDocument
+from recipient_fields.application import Core, InvalidDocument
 from recipient_fields.application.documents import parse_report, render_integration, render_sync
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import Esp, EspRefused, Integration, ReportedField, SyncPlan
 
-from ..composition import Core, given_variables, open_esp_source
-from .groups import CommandGroup
+from ..selection import esp_variables, open_field_source
+from .command_group import CommandGroup
 from .options import Identifier, esp_option, json_option, option
+from .organization_option import open_for_organization, organization_option
 from .output import counted, note, print_json, print_table
 from .prompts import confirm, yes_option
-from .tenants import opened_for, organization_option
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
-_PROGRESS_SECONDS = 2.0
+_PROGRESS_INTERVAL = 2.0
 
 
 @click.group(cls=CommandGroup)
@@ -34,12 +34,12 @@ def integrations() -> None:
 @integrations.command()
 @organization_option
 @esp_option
-@option("--name", required=True, help="What people call the integration.")
+@option("--name", required=True, help="The integration's display name.")
 @json_option
 @click.pass_obj
 def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: bool) -> None:
     """Create an integration, which has no fields until it is synced."""
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         integration = core.integrations.create_integration(tenant.id, esp=esp, name=name)
     _show(integration, "Created", as_json=as_json)
 
@@ -50,9 +50,9 @@ def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: boo
 @click.pass_obj
 def list_(storage: str, organization: str, *, as_json: bool) -> None:
     """List an organization's integrations."""
-    with opened_for(storage, organization) as (core, tenant):
-        everyone = core.integrations.list_integrations(tenant.id)
-    rendered = [render_integration(integration) for integration in everyone]
+    with open_for_organization(storage, organization) as (core, tenant):
+        listed = core.integrations.list_integrations(tenant.id)
+    rendered = [render_integration(integration) for integration in listed]
     if as_json:
         print_json({"integrations": rendered})
     else:
@@ -72,7 +72,7 @@ def rename(
     storage: str, integration_id: int, organization: str, name: str, *, as_json: bool
 ) -> None:
     """Rename an integration."""
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         renamed = core.integrations.rename_integration(
             tenant.id, IntegrationId(integration_id), name
         )
@@ -86,7 +86,7 @@ def rename(
 @click.pass_obj
 def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -> None:
     """Delete an integration and the fields that it synced."""
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
         expected = None if yes else _confirm_deletion(core, tenant, integration)
         deleted = core.integrations.delete_integration(tenant.id, integration.id, expected=expected)
@@ -102,9 +102,9 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
     "report",
     type=click.File("rb"),
     metavar="FILE|-",
-    help="Read what the ESP reports from a JSON file; otherwise ask the ESP itself.",
+    help="A JSON file with the ESP's fields. The default is to read them from the ESP's API.",
 )
-@option("--dry-run", is_flag=True, help="Tell what would change, and change nothing.")
+@option("--dry-run", is_flag=True, help="Print the changes without storing them.")
 @json_option
 @click.pass_obj
 def sync(
@@ -118,15 +118,15 @@ def sync(
 ) -> None:
     """Make an integration's fields equal to what its ESP reports.
 
-    The ESP's credentials are read from the environment; `esp list` names the variables.
+    The ESP's credentials are read from the environment. `esp list` shows the variables.
     """
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
-        reported = _asked(integration.esp) if report is None else _read_report(report)
+        reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
         plan = core.integrations.sync_fields(
-            tenant.id, integration.id, _counted(reported), dry_run=dry_run
+            tenant.id, integration.id, _with_progress(reported), dry_run=dry_run
         )
-    # Told first: where the report can't be printed, the run has been stored all the same.
+    # This comes first because the run is stored even if the report can't be printed.
     verb = "Would sync" if dry_run else "Synced"
     note(f"{verb} integration {integration.id}, {integration.name}: {_summary(plan)}.")
     if as_json:
@@ -149,13 +149,14 @@ def _confirm_deletion(
     return [field.id for field in fields]
 
 
-def _asked(esp: Esp) -> Iterator[ReportedField]:
-    """What the ESP reports; where it refuses, the error names the variables it was asked with."""
+def _read_from_esp(esp: Esp) -> Iterator[ReportedField]:
+    """Yield the fields that the ESP lists. If it refuses, the error names the variables in use."""
     try:
-        yield from open_esp_source(esp, os.environ).fields()
-    except EspRefused as refusal:
-        given = ", ".join(given_variables(esp, os.environ))
-        raise EspRefused(f"{refusal} It was asked with {given}.") from refusal
+        yield from open_field_source(esp, os.environ).fields()
+    except EspRefused as error:
+        variables = [name for names in esp_variables(esp) for name in names]
+        used = ", ".join(name for name in variables if os.environ.get(name, "").strip())
+        raise EspRefused(f"{error} The credentials are in {used}.") from error
 
 
 def _read_report(file: BinaryIO) -> Iterable[ReportedField]:
@@ -166,13 +167,13 @@ def _read_report(file: BinaryIO) -> Iterable[ReportedField]:
         raise click.ClickException(f"{invalid} A report looks like {_REPORT}.") from invalid
 
 
-def _counted(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:
-    """The same, telling from time to time how many it were."""
-    told_at = monotonic()
+def _with_progress(reported: Iterable[ReportedField]) -> Iterator[ReportedField]:
+    """Yield the same fields, and print their number every two seconds."""
+    printed_at = monotonic()
     for count, field in enumerate(reported, start=1):
         yield field
-        if monotonic() - told_at >= _PROGRESS_SECONDS:
-            told_at = monotonic()
+        if monotonic() - printed_at >= _PROGRESS_INTERVAL:
+            printed_at = monotonic()
             note(f"Read {counted(count, 'field')} so far.")
 
 

@@ -9,12 +9,12 @@ import click
 from recipient_fields.application import IssuedKey, system_clock
 from recipient_fields.domain import Access, ApiKey, ApiKeyId, Organization, format_instant
 
-from .audit import audit_log_option
-from .groups import CommandGroup
+from .audit_log import audit_log_option
+from .command_group import CommandGroup
 from .options import Duration, Identifier, Lifetime, json_option, option
+from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_line, print_table
 from .prompts import confirm, yes_option
-from .tenants import opened_for, organization_option
 
 
 @click.group(cls=CommandGroup)
@@ -42,7 +42,7 @@ def create(
     as_json: bool,
 ) -> None:
     """Create an API key. The full key is shown this once."""
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         issued = core.administration.issue_key(
             tenant.id,
             name=name,
@@ -62,9 +62,9 @@ def create(
 def list_(storage: str, organization: str, *, as_json: bool) -> None:
     """List an organization's API keys, without the keys themselves.
 
-    STATE tells which have expired or were revoked, LAST USED AT which were never used.
+    STATE is active, expired or revoked. LAST USED AT is never for an unused key.
     """
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         rows = [_render(key) for key in core.administration.list_keys(tenant.id)]
     if as_json:
         print_json({"api_keys": rows})
@@ -82,7 +82,7 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 @click.pass_obj
 def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
     """Revoke an API key: its next request is rejected."""
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
         if not yes:
             confirm(f"Revoke {_described(key, tenant)}?")
@@ -101,7 +101,7 @@ def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: 
     type=Duration(),
     default="24h",
     show_default=True,
-    help="How long the old key lives on: 0s to 7d.",
+    help="How long the old key stays valid: 0s to 7d.",
 )
 @yes_option
 @json_option
@@ -111,10 +111,10 @@ def rotate(
 ) -> None:
     """Replace an API key. The full new key is shown this once.
 
-    The new key is given the lifetime that the old one has by now, which an earlier rotation has
-    shortened: rotate the newest key.
+    The new key has the same lifetime as the old one. A rotation shortens the lifetime of the old
+    key, so always rotate the newest key.
     """
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
         if not yes:
             latest = format_instant(system_clock() + grace)

@@ -8,15 +8,17 @@ import os
 import click
 from setproctitle import setproctitle
 
+from recipient_fields.application.environment import VARIABLE_PREFIX
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound, closest_match
 
-from ..composition import VARIABLE_PREFIX, credential_variables, migrate_storage
+from ..selection import credential_variables, migrate_storage
+from ..settings import variable_of
 from .backup import backup
-from .copying import copy
+from .command_group import STORAGE, CommandGroup
+from .copy import copy
 from .esp import esp
 from .export import export
 from .fields import fields
-from .groups import STORAGE, CommandGroup
 from .integrations import integrations
 from .keys import keys
 from .openapi import openapi
@@ -25,9 +27,8 @@ from .organizations import organizations
 from .output import note, printable
 from .serve import serve
 
-_TESTS = f"{VARIABLE_PREFIX}TEST_"
-"""What the suite reads begins so."""
-
+_TEST_PREFIX = f"{VARIABLE_PREFIX}TEST_"
+"""The prefix of the variables of the test suite."""
 
 _FIRST_STEPS = (
     "Check the path, or create the file with `recipient-fields organizations create NAME`"
@@ -55,23 +56,23 @@ class _Commands(CommandGroup):
 @click.version_option(package_name="recipient-fields")
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Keep the recipient fields of many organizations.
+    """Manage and serve the recipient fields of organizations.
 
-    Every option can also be set in the environment, as RECIPIENT_FIELDS_ and its name:
-    RECIPIENT_FIELDS_STORAGE, RECIPIENT_FIELDS_LISTEN.
+    Each option has an environment variable: RECIPIENT_FIELDS_ and the option's name, such as
+    RECIPIENT_FIELDS_STORAGE.
     """
     # A storage URL on the command line can hold a password; the process list must not show it.
     setproctitle(f"recipient-fields {ctx.invoked_subcommand}")
     # A command reports its errors itself. Without any handler, Python would print what the driver
     # logs; `serve` has a log that shows it.
     logging.getLogger("psycopg").addHandler(logging.NullHandler())
-    _tell_misspelt_variables()
+    _warn_of_unknown_variables()
 
 
 @main.command()
 @click.pass_obj
 def migrate(storage: str) -> None:
-    """Bring the storage's schema up to date."""
+    """Update the storage's schema."""
     migrate_storage(storage)
     click.echo("The storage is up to date.", err=True)
 
@@ -88,21 +89,19 @@ main.add_command(copy)
 main.add_command(backup)
 
 
-def _tell_misspelt_variables() -> None:
-    """Name each variable that nobody reads though it looks like ours, and never its value."""
-    known = {
-        name.removeprefix(VARIABLE_PREFIX)
-        for name in (*option_variables(main), *credential_variables())
-    }
-    settings = [name.lower() for name in sorted(known)]
-    for variable in sorted(os.environ):
-        name = variable.removeprefix(VARIABLE_PREFIX)
-        if (
-            variable.startswith(VARIABLE_PREFIX)
-            and not variable.startswith(_TESTS)
-            and name not in known
-        ):
-            # Some put the command before the option: SERVE_LISTEN.
-            meant = closest_match(name, settings) or closest_match(name.partition("_")[2], settings)
-            hint = "" if meant is None else f" Did you mean {VARIABLE_PREFIX}{meant.upper()}?"
-            note(f"Warning: {variable} names no setting.{hint}")
+def _warn_of_unknown_variables() -> None:
+    """Print the name of each variable with our prefix that no setting has, without its value."""
+    ours = sorted(variable for variable in os.environ if variable.startswith(VARIABLE_PREFIX))
+    options = {*option_variables(main)}
+    candidates = [v for v in ours if v not in options and not v.startswith(_TEST_PREFIX)]
+    if not candidates:
+        return
+    known = options | credential_variables()
+    names = [variable.removeprefix(VARIABLE_PREFIX).lower() for variable in sorted(known)]
+    for variable in candidates:
+        if variable not in known:
+            name = variable.removeprefix(VARIABLE_PREFIX)
+            # Some users put the command before the option: SERVE_LISTEN.
+            similar = closest_match(name, names) or closest_match(name.partition("_")[2], names)
+            hint = "" if similar is None else f" Did you mean {variable_of(similar)}?"
+            note(f"Warning: {variable} is not a setting.{hint}")

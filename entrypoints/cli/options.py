@@ -1,4 +1,4 @@
-"""What the commands' options have in common."""
+"""Options of several commands, and the types of their values."""
 
 from __future__ import annotations
 
@@ -9,24 +9,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, get_args
 
 import click
+from attrs import Attribute, fields_dict
+from click.types import BoolParamType
 
+from recipient_fields.application import Core
 from recipient_fields.application.references import is_id
 from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, Unchanged
 from recipient_fields.domain.esp import Esp
 
-from ..composition import VARIABLE_PREFIX, Core, existing_storage, open_core
+from ..composition import open_core
+from ..selection import existing_storage
+from ..settings import Settings, parse_setting, variable_of
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 class Option(Protocol):
-    """Gives a command an option."""
+    """A decorator that adds options to a command."""
 
     def __call__(self, command: F, /) -> F:
-        """The command with the option."""
+        """Return the command with the options."""
 
 
 _DURATION = re.compile(r"([0-9]{1,9})([smhd])")
@@ -34,23 +39,25 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 class EnvironmentOption(click.Option):
-    """An option that can also be set as RECIPIENT_FIELDS_ and its name."""
+    """An option that can also be set by the environment variable RECIPIENT_FIELDS_ and its name."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.is_flag:
+            self.type = _Boolean()
         self.envvar: str | Sequence[str] | None = _variable(self.opts)
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
-        """What the environment says, under the option's name or that of its opposite."""
+        """Return the value of the option's variable, or the opposite of its opposite's."""
         value = super().value_from_envvar(ctx)
         if value is None and self.secondary_opts:
             opposite = os.environ.get(_variable(self.secondary_opts))
-            return not click.BOOL(opposite, self, ctx) if opposite else None
+            return not self.type(opposite, self, ctx) if opposite else None
         return value
 
 
 def option_variables(command: click.Command) -> Iterator[str]:
-    """Every variable that sets an option of the command or of one below it."""
+    """Yield the variables of the options of the command and of its subcommands."""
     for parameter in command.params:
         if isinstance(parameter, EnvironmentOption):
             yield _variable(parameter.opts)
@@ -62,8 +69,35 @@ def option_variables(command: click.Command) -> Iterator[str]:
 
 
 def _variable(names: Sequence[str]) -> str:
-    longest = max(names, key=len).lstrip("-")
-    return f"{VARIABLE_PREFIX}{longest.replace('-', '_').upper()}"
+    return variable_of(max(names, key=len).lstrip("-"))
+
+
+class _Boolean(BoolParamType):
+    """The value of a flag's variable."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
+        """Return the value. Another text than `true`, `false` and click's aliases is an error."""
+        converted = self.str_to_bool(value)
+        if converted is None:
+            self.fail("use `true` or `false`.", param, ctx)
+        return converted
+
+
+class _SettingValue(click.ParamType[Any]):
+    """The value of a setting."""
+
+    def __init__(self, setting: Attribute[Any]) -> None:
+        self.name: str = setting.metadata.get("metavar") or f"[{'|'.join(get_args(setting.type))}]"
+        self._setting = setting
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value. An invalid text is a usage error."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return parse_setting(self._setting, value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Identifier(click.ParamType[int]):
@@ -78,7 +112,7 @@ class Identifier(click.ParamType[int]):
         if isinstance(value, int):
             return value
         if not is_id(value) or int(value) > MAX_SAFE_INTEGER:
-            self.fail("Use an id, which is a whole number like 1.", param, ctx)
+            self.fail("use an id, for example 1.", param, ctx)
         return int(value)
 
 
@@ -90,12 +124,12 @@ class Duration(click.ParamType[timedelta]):
     def convert(
         self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """The duration; a usage error where the text names none."""
+        """Return the duration. Another text is a usage error."""
         if isinstance(value, timedelta):
             return value
         match = _DURATION.fullmatch(value)
         if match is None:
-            self.fail("Write a duration like 30s, 15m, 12h or 90d.", param, ctx)
+            self.fail("use a duration such as 30s, 15m, 12h or 90d.", param, ctx)
         return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
@@ -107,7 +141,7 @@ class Lifetime(Duration):
     def convert(  # type: ignore[override]
         self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta | None:
-        """The duration; None for `never`."""
+        """Return the duration, or None for `never`."""
         return None if value == "never" else super().convert(value, param, ctx)
 
 
@@ -121,7 +155,7 @@ class OneOf(click.Choice[str]):
     def convert(  # type: ignore[override]
         self, value: str | Enum, param: click.Parameter | None, ctx: click.Context | None
     ) -> Enum:
-        """The member; a usage error that lists the values where there is no such one."""
+        """Return the member. Another text is a usage error."""
         return value if isinstance(value, Enum) else self._kind(super().convert(value, param, ctx))
 
 
@@ -146,13 +180,28 @@ class ValueList(click.ParamType[list[object] | str | Unchanged | None]):
         try:
             array: list[object] = json.loads(value)
         except (ValueError, RecursionError):
-            self.fail("""Use red,green or a JSON array like '["red", "green"]'.""", param, ctx)
+            self.fail("""use red,green or a JSON array such as '["red", "green"]'.""", param, ctx)
         return array
 
 
-def option(*names: str, **settings: Any) -> Option:
-    """A click option that the environment can set, too."""
-    return click.option(*names, cls=EnvironmentOption, **settings)
+def option(*names: str, **attributes: Any) -> Option:
+    """Return a click option that an environment variable can also set."""
+    return click.option(*names, cls=EnvironmentOption, **attributes)
+
+
+def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
+    """Return the option of a setting. Without a default, its value is None unless it is given."""
+    setting = fields_dict(Settings)[name]
+    if setting.type is bool:
+        attributes["is_flag"] = True
+    else:
+        attributes["type"] = _SettingValue(setting)
+        attributes["metavar"] = attributes["type"].name
+        if setting.default:
+            attributes |= {"default": str(setting.default), "show_default": True}
+    return EnvironmentOption(
+        [f"--{name.replace('_', '-')}"], help=setting.metadata["help"], **attributes
+    )
 
 
 esp_option: Option = option(
@@ -160,13 +209,15 @@ esp_option: Option = option(
     type=OneOf(Esp),
     required=True,
     metavar="ESP",
-    help="The email service provider: an id that `esp list` shows.",
+    help="The email service provider: an id from `esp list`.",
 )
 
 
 def data_type_option(**settings: Any) -> Option:
-    """The option that says what a field holds."""
-    return option("--data-type", type=OneOf(DataType), help="What it holds.", **settings)
+    """Return the option for the type of a field's values."""
+    return option(
+        "--data-type", type=OneOf(DataType), help="The type of the field's values.", **settings
+    )
 
 
 json_option: Option = option(
@@ -175,8 +226,8 @@ json_option: Option = option(
 
 
 @contextmanager
-def opened(storage: str, **settings: Any) -> Iterator[Core]:
-    """The use cases over that storage, for one command; `settings` are those of `open_core`."""
+def open_for_command(storage: str, **settings: Any) -> Iterator[Core]:
+    """Open the storage for one command. `settings` are those of `open_core`."""
     core = open_core(storage, **settings)
     try:
         yield core
@@ -184,6 +235,6 @@ def opened(storage: str, **settings: Any) -> Iterator[Core]:
         core.storage.close()
 
 
-def existing(storage: str) -> AbstractContextManager[Core]:
-    """Do the same, but don't create a SQLite file at a misspelt path."""
-    return opened(existing_storage(storage))
+def open_existing(storage: str) -> AbstractContextManager[Core]:
+    """Open the storage for one command that does not create a missing SQLite file."""
+    return open_for_command(existing_storage(storage))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
+from recipient_fields.application import Core
 from recipient_fields.domain import Organization, OrganizationContents
 
-from ..composition import Core
-from .audit import audit_log_option
-from .groups import CommandGroup
-from .options import existing, json_option, opened
+from .audit_log import audit_log_option
+from .command_group import CommandGroup
+from .options import json_option, open_existing, open_for_command
+from .organization_option import OrganizationReference, open_for_organization
 from .output import counted, note, print_json, print_table
 from .prompts import confirm, yes_option
-from .tenants import opened_for
 
 
 @click.group(cls=CommandGroup)
@@ -27,7 +27,7 @@ def organizations() -> None:
 @click.pass_obj
 def create(storage: str, name: str, *, as_json: bool) -> None:
     """Create an organization."""
-    with opened(storage) as core:
+    with open_for_command(storage) as core:
         organization = core.administration.create_organization(name)
     _show(organization, "Created", as_json=as_json)
 
@@ -37,28 +37,28 @@ def create(storage: str, name: str, *, as_json: bool) -> None:
 @click.pass_obj
 def list_(storage: str, *, as_json: bool) -> None:
     """List the organizations."""
-    with existing(storage) as core:
-        everyone = core.administration.list_organizations()
+    with open_existing(storage) as core:
+        listed = core.administration.list_organizations()
     if as_json:
-        print_json({"organizations": [_render(organization) for organization in everyone]})
+        print_json({"organizations": [_render(organization) for organization in listed]})
     else:
-        print_table(("ID", "NAME"), [(o.id, o.name) for o in everyone])
+        print_table(("ID", "NAME"), [(o.id, o.name) for o in listed])
 
 
 @organizations.command()
-@click.argument("organization", metavar="ID_OR_NAME")
+@click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
 @click.argument("new_name")
 @json_option
 @click.pass_obj
 def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> None:
     """Rename an organization."""
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         renamed = core.administration.rename_organization(tenant.id, new_name)
     _show(renamed, "Renamed", as_json=as_json)
 
 
 @organizations.command()
-@click.argument("organization", metavar="ID_OR_NAME")
+@click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
 @yes_option
 @click.pass_obj
 def delete(storage: str, organization: str, *, yes: bool) -> None:
@@ -66,7 +66,7 @@ def delete(storage: str, organization: str, *, yes: bool) -> None:
 
     The next request with one of its API keys is rejected. No id is assigned again.
     """
-    with opened_for(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization) as (core, tenant):
         expected = None if yes else _confirm_deletion(core, tenant)
         deleted = core.administration.delete_organization(tenant.id, expected=expected)
     note(f"Deleted {_with_contents(tenant, deleted)}.")

@@ -1,4 +1,4 @@
-"""How the commands print."""
+"""Output of the commands."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _STEERING = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 
 def print_json(document: object) -> None:
-    """One JSON document on standard output."""
+    """Print a JSON document on standard output."""
     _print(render_json(document))
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Aligned columns on standard output; a dash where there is no value."""
+    """Print aligned columns on standard output, with a dash for None."""
     cells = [list(titles)] + [["-" if c is None else one_line(str(c)) for c in row] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
     for row in cells:
@@ -28,17 +28,17 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 
 
 def print_line(text: str) -> None:
-    """A line on standard output."""
+    """Print a line on standard output."""
     _print(text.encode("utf-8"))
 
 
 def print_bytes(content: bytes) -> None:
-    """The content as it is on standard output."""
+    """Print the content unchanged on standard output."""
     _print(content, line=False)
 
 
 def note(message: str) -> None:
-    """A sentence for the person at the terminal, on standard error."""
+    """Print a message for the user on standard error."""
     click.echo(printable(message), err=True)
 
 
@@ -62,10 +62,10 @@ def _escaped(character: re.Match[str]) -> str:
 
 
 def _print(content: bytes, *, line: bool = True) -> None:
-    """UTF-8 whatever the terminal's encoding: names hold any character, and programs read this."""
+    """Print UTF-8 in every locale, because names can contain any character."""
     try:
         click.echo(content, nl=line)
     except BrokenPipeError:
-        raise  # The reader has seen enough, which click knows to be no failure to speak of.
+        raise  # The reader has closed the pipe. click then exits quietly.
     except OSError as error:
         raise click.ClickException(f"Can't write the output: {error.strerror}.") from error

@@ -13,14 +13,14 @@ yes_option: Option = option("--yes", is_flag=True, help="Act without asking for 
 
 
 def confirm(question: str, *listed: str) -> None:
-    """Abort the command unless the person at the terminal says yes to the question.
+    """Print the lines of `listed` and the question, and abort the command unless the answer is yes.
 
-    The lines of `listed` are shown before the question.
+    Raises: click.ClickException if standard input is not a terminal.
     """
     if sys.stdin is None or not sys.stdin.isatty():  # None if it was closed
         raise click.ClickException(
-            "This can't be undone and was not confirmed: standard input is not a terminal."
-            " Nothing was changed. To confirm without a question, add --yes."
+            "This can't be undone, and standard input is not a terminal to confirm it."
+            " Nothing was changed. To confirm, add --yes."
         )
     for line in listed:
         note(line)

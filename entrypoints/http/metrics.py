@@ -37,19 +37,19 @@ class ServerStatistics(Protocol):
     """The counters of the server. Another thread reads them."""
 
     @property
-    def connections(self) -> int:
-        """The number of open connections."""
+    def connections(self) -> int | None:
+        """The number of open connections. None here and below: the server does not count this."""
 
     @property
     def in_flight(self) -> int:
         """The number of requests without a response so far."""
 
     @property
-    def shed(self) -> int:
+    def shed(self) -> int | None:
         """The number of requests and connections rejected because of overload."""
 
     @property
-    def refused(self) -> int:
+    def refused(self) -> int | None:
         """The number of requests rejected because they were malformed, too large or too slow."""
 
 
@@ -123,30 +123,32 @@ class Metrics:
 
     def watch_server(self, server: ServerStatistics) -> None:
         """Report the server's connections, and the requests it processes or rejects."""
-        self.registry.register(
-            _MetricsOnDemand(
-                lambda: (
-                    GaugeMetricFamily(
-                        "recipient_fields_connections", "Open connections.", server.connections
-                    ),
-                    GaugeMetricFamily(
-                        "recipient_fields_requests_in_flight",
-                        "Requests without a response so far.",
-                        server.in_flight,
-                    ),
-                    CounterMetricFamily(
-                        "recipient_fields_requests_shed",
-                        "Requests and connections rejected because of overload.",
-                        server.shed,
-                    ),
-                    CounterMetricFamily(
-                        "recipient_fields_requests_malformed",
-                        "Requests rejected because they were malformed, too large or too slow.",
-                        server.refused,
-                    ),
-                )
+
+        def statistics() -> Iterable[Metric]:
+            connections, shed, refused = server.connections, server.shed, server.refused
+            yield GaugeMetricFamily(
+                "recipient_fields_requests_in_flight",
+                "Requests without a response so far.",
+                server.in_flight,
             )
-        )
+            if connections is not None:
+                yield GaugeMetricFamily(
+                    "recipient_fields_connections", "Open connections.", connections
+                )
+            if shed is not None:
+                yield CounterMetricFamily(
+                    "recipient_fields_requests_shed",
+                    "Requests and connections rejected because of overload.",
+                    shed,
+                )
+            if refused is not None:
+                yield CounterMetricFamily(
+                    "recipient_fields_requests_malformed",
+                    "Requests rejected because they were malformed, too large or too slow.",
+                    refused,
+                )
+
+        self.registry.register(_MetricsOnDemand(statistics))
 
     def watch_pool(self, storage: Pooled) -> None:
         """Report the storage's connections."""

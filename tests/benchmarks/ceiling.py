@@ -37,5 +37,5 @@ app.add_route("/api/v1/recipient_fields/{id_or_key}", constant)
 server = waitress.create_server(
     app, host="127.0.0.1", port=0, threads=int(sys.argv[1]), asyncore_use_poll=True, ident=None
 )
-sys.stderr.write(f"The ceiling answers at http://127.0.0.1:{server.effective_port}\n")
+sys.stderr.write(f"The ceiling is listening on http://127.0.0.1:{server.effective_port}\n")
 server.run()

@@ -36,19 +36,24 @@ class Server:
     @property
     def cpu_seconds(self) -> float:
         """What the process has used so far, in user and system mode."""
-        times = self._process.cpu_times()
-        return float(times.user + times.system)
+        times = [process.cpu_times() for process in self._processes()]
+        return float(sum(each.user + each.system for each in times))
 
     @property
     def resident(self) -> float:
         """The memory of the process, in MiB."""
-        return float(self._process.memory_info().rss / MEBIBYTE)
+        rss = sum(process.memory_info().rss for process in self._processes())
+        return float(rss / MEBIBYTE)
+
+    def _processes(self) -> list[psutil.Process]:
+        """Return the process and, under Granian, its worker."""
+        return [self._process, *self._process.children()]
 
     def _find_url(self) -> str | None:
         self._told.seek(0)
         told = self._told.read(4096).decode()
         assert self._process.poll() is None, told
-        found = re.search(r"answers at (http://[0-9.:]+)", told)
+        found = re.search(r"listening on (http://[0-9.:]+)", told)
         return found and found[1]
 
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -19,7 +20,7 @@ from recipient_fields.domain import (
     RecipientField,
     sync_channel,
 )
-from recipient_fields.entrypoints.composition import Core, open_core
+from recipient_fields.entrypoints.composition import open_core
 
 from ..support.command_line import CommandLine, Script
 

@@ -22,7 +22,7 @@ MEMORY = CommandLine("memory:")
     ids=ascii,
 )
 def test_what_is_no_host_and_port_is_misuse(text: str) -> None:
-    wrong = "Invalid value for '--listen': Write HOST:PORT, like 127.0.0.1:8080 or [::1]:8080."
+    wrong = "Invalid value for '--listen': use HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080."
 
     assert MEMORY("serve", "--listen", text).misuse() == wrong
 
@@ -55,9 +55,7 @@ def test_a_port_in_use_is_one_clear_line() -> None:
 
         told = MEMORY("serve", "--listen", f"127.0.0.1:{port}").failure()
 
-    assert (
-        told == f"Can't listen on 127.0.0.1:{port}: Address already in use. Choose with --listen."
-    )
+    assert told == f"Can't listen on 127.0.0.1:{port}: Address already in use. Change --listen."
 
 
 @pytest.mark.parametrize("number", ["0", "65", "-1", "four", ""])

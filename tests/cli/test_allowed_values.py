@@ -70,7 +70,7 @@ def test_what_begins_like_a_json_array_and_is_none_is_misuse(
 ) -> None:
     wrong = create(cli, acme, "number", values).misuse()
 
-    assert wrong.startswith("Invalid value for '--allowed-values': Use red,green or a JSON array")
+    assert wrong.startswith("Invalid value for '--allowed-values': use red,green or a JSON array")
 
 
 @pytest.mark.parametrize(

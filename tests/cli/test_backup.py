@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId, RecipientField
-from recipient_fields.entrypoints.composition import Core
 
 from ..support.command_line import CommandLine
 
@@ -78,7 +78,7 @@ def test_a_missing_storage_is_one_clear_line_and_makes_no_file(
             "sqlite:",
             "Invalid storage URL: use sqlite:PATH, or memory: for a storage without a file.",
         ),
-        ("nothing", "A storage is a URL: memory:, sqlite:PATH or postgresql://…"),
+        ("nothing", "Use a URL as the storage: memory:, sqlite:PATH or postgresql://…"),
     ],
 )
 def test_another_storage_is_one_clear_line(url: str, told: str, copy: Path) -> None:

@@ -12,9 +12,10 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
+from recipient_fields.application import Core
 from recipient_fields.domain import Credential, OrganizationId, RecipientField
-from recipient_fields.entrypoints.cli import copying
-from recipient_fields.entrypoints.composition import Core, open_core
+from recipient_fields.entrypoints.cli import copy as copy_command
+from recipient_fields.entrypoints.composition import open_core
 
 from ..support.command_line import CommandLine, Script
 from ..support.postgres import execute, new_database
@@ -83,7 +84,7 @@ def test_the_target_can_be_set_in_the_environment(
 def test_progress_goes_to_standard_error(
     cli: CommandLine, manual: RecipientField, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copying, "_SECONDS_PER_LINE", 0)
+    monkeypatch.setattr(copy_command, "_PROGRESS_INTERVAL", 0)
     run = cli("copy", "--to", other)
 
     assert run.told().splitlines()[:2] == [
@@ -136,6 +137,7 @@ def test_a_target_that_can_not_be_opened_is_one_clear_line(
 ) -> None:
     for url, told in {
         "nosuch:x": "Target storage: There is no storage nosuch:.",
+        "memory:": "Target storage: The storage memory: exists only until the command ends.",
         "postgresql://user:hunter2@127.0.0.1:1/x": "Target storage: PostgreSQL: connection",
         "sqlite:/proc/x.db": "Target storage: SQLite: unable to open database file: /proc/x.db",
     }.items():

@@ -192,7 +192,7 @@ def test_a_variable_that_nobody_reads_is_told_without_its_value(variable: str, t
 
     run = CommandLine("memory:")("organizations", "list", **{name: "secret"})
 
-    assert run.told() == f"Warning: {name} names no setting.{told}\n"
+    assert run.told() == f"Warning: {name} is not a setting.{told}\n"
     assert run.table() == ["ID  NAME"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.application import render_field
+from recipient_fields.application import Core, render_field
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -17,7 +17,6 @@ from recipient_fields.domain import (
     RecipientField,
     decide,
 )
-from recipient_fields.entrypoints.composition import Core
 
 from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 
@@ -426,7 +425,7 @@ def test_what_is_filled_and_emptied_in_one_breath_is_misuse(
 
     run = cli(*update, "--insertion-code", "x", "--clear", "insertion-code")
 
-    assert run.misuse() == "Give --insertion-code or --clear insertion-code, not both."
+    assert run.misuse() == "Use either --insertion-code or --clear insertion-code."
     assert stored(core, acme) == [rendered(manual)]
 
 
@@ -443,7 +442,7 @@ def test_an_update_of_nothing_is_misuse(
 ) -> None:
     run = cli("fields", "update", manual.id, "--organization", acme)
 
-    assert run.misuse() == "Say what to change: give at least one option."
+    assert run.misuse() == "Nothing to change: use at least one of the options."
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import ADMINISTRATOR, DataType, FieldDraft, IntegrationId
 from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration
-from recipient_fields.entrypoints.composition import Core
 
 from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 
@@ -209,7 +209,8 @@ class TestSync:
         settings = {"RECIPIENT_FIELDS_MAILCHIMP_API_KEY": "x-us1"}
         settings["RECIPIENT_FIELDS_MAILCHIMP_LIST_ID"] = "\udcff"
         failure = cli("integrations", "sync", audience.id, *OURS, **settings).failure()
-        assert failure.startswith("RECIPIENT_FIELDS_MAILCHIMP_LIST_ID: ")
+        assert failure.startswith("Remove the control characters")
+        assert "RECIPIENT_FIELDS_MAILCHIMP_LIST_ID" in failure
 
     def test_of_a_missing_file_is_misuse(self, cli: CommandLine, audience):
         assert (
@@ -306,7 +307,7 @@ class TestRefusalsOfAnEsp:
             **variables,
         )
         assert run.failure().endswith(
-            " It was asked with RECIPIENT_FIELDS_MAILCHIMP_API_KEY,"
+            " The credentials are in RECIPIENT_FIELDS_MAILCHIMP_API_KEY,"
             f" RECIPIENT_FIELDS_MAILCHIMP_LIST_ID{told}."
         )
 
@@ -351,7 +352,7 @@ class TestExport:
     def test_names_the_option_that_a_field_of_an_integration_needs(self, cli: CommandLine, acme):
         run = cli("export", "--organization", acme, typed="{{recipient.lname}}")
         assert run.err.splitlines()[0] == (
-            "line 1, column 1: lname: This field is of integration 2. Give --integration 2."
+            "line 1, column 1: lname: This field is of integration 2. Add --integration 2."
         )
 
     def test_warns_of_what_only_looks_like_a_placeholder(self, cli: CommandLine, acme):

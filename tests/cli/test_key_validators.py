@@ -48,12 +48,12 @@ def _distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("nosuch:somewhere", "There is no validator of keys nosuch:. Use stored: or"),
-        ("https://user:s3cret@issuer.example", "There is no validator of keys https:. Use"),
-        ("two\nlines:", "There is no validator of keys two lines:."),
-        ("STORED:", "There is no validator of keys STORED:."),
-        ("memory", "What validates keys is a URL"),
-        ("stored:s3cret", "What validates keys is a URL: stored: and nothing else"),
+        ("nosuch:somewhere", "There is no key validator nosuch:. Use stored: or"),
+        ("https://user:s3cret@issuer.example", "There is no key validator https:. Use"),
+        ("two\nlines:", "There is no key validator two lines:."),
+        ("STORED:", "There is no key validator STORED:."),
+        ("memory", "Use stored: or introspection+https://… as the key validator."),
+        ("stored:s3cret", "Use stored: or introspection+https://… as the key validator."),
         ("introspection+http://issuer.example/", "Invalid introspection URL: use one like"),
         (
             f"{ISSUER}?secret=s3cret",
@@ -75,7 +75,7 @@ def test_missing_credentials_are_one_clear_line_that_names_them(cli: CommandLine
     assert cli(*SERVE, RECIPIENT_FIELDS_KEYS=ISSUER).failure() == (
         "To introspect tokens, set RECIPIENT_FIELDS_INTROSPECTION_CLIENT_ID,"
         " RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET;"
-        " or instead RECIPIENT_FIELDS_INTROSPECTION_TOKEN."
+        " or set only RECIPIENT_FIELDS_INTROSPECTION_TOKEN."
     )
 
 
@@ -103,5 +103,5 @@ def test_no_distribution_takes_the_place_of_the_stored_keys(cli: CommandLine) ->
 def test_a_demonstration_is_for_stored_keys(cli: CommandLine, file: Path, url: str) -> None:
     wrong = cli(*SERVE, "--demo", "--keys", url, **CREDENTIALS).misuse()
 
-    assert wrong == "--demo shows a stored key. Leave --keys at stored: for it."
+    assert wrong == "--demo creates an API key in the storage: use --keys stored:"
     assert not file.exists()

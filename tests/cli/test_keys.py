@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId, PlainKey, parse_instant
-from recipient_fields.entrypoints.composition import Core
 
 from ..support.command_line import NOT_CONFIRMED, CommandLine
 
@@ -134,7 +134,7 @@ def test_a_lifetime_outside_1_second_to_366_days_is_refused(
 def test_what_is_no_duration_is_misuse(cli: CommandLine, acme: OrganizationId, text: str) -> None:
     run = cli("keys", "create", "--organization", acme, "--name", "K", "--expires-in", text)
 
-    wrong = "Invalid value for '--expires-in': Write a duration like 30s, 15m, 12h or 90d."
+    wrong = "Invalid value for '--expires-in': use a duration such as 30s, 15m, 12h or 90d."
     assert run.misuse() == wrong
 
 
@@ -328,7 +328,7 @@ def test_a_grace_beyond_7_days_is_refused(
 def test_a_grace_is_a_duration(cli: CommandLine, created: dict[str, Any], grace: str) -> None:
     run = cli("keys", "rotate", created["id"], *OURS, "--grace", grace)
 
-    assert "Write a duration" in run.misuse()
+    assert "use a duration" in run.misuse()
 
 
 def test_a_revoked_key_is_not_rotated(

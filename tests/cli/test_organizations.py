@@ -8,9 +8,9 @@ from typing import Any
 import click
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft, OrganizationId, RecipientField
 from recipient_fields.domain.esp import Esp, EspField, Integration
-from recipient_fields.entrypoints.composition import Core
 
 from ..support.command_line import NOT_CONFIRMED, CommandLine
 
@@ -213,7 +213,6 @@ def test_an_organization_is_meant_by_its_id_or_exact_name(cli: CommandLine, name
         ("1" * 400, "1" * 400),
         ("\N{ARABIC-INDIC DIGIT ONE}", "\N{ARABIC-INDIC DIGIT ONE}"),
         ("two\nlines\x1b[31m", r"two\nlines\x1b[31m"),
-        ("", ""),
     ],
     ids=lambda text: ascii(text[:20]),
 )
@@ -272,3 +271,15 @@ def test_a_path_that_would_steer_the_terminal_is_escaped_in_errors(file: Path) -
 
     assert r"/\x1b[31m.db." in missing("organizations", "list").failure()
     assert r"/\x1b[31m.db." in missing("copy", "--to", "memory:").failure()
+
+
+@pytest.mark.parametrize(
+    "command", [("fields", "list", "--organization"), ("organizations", "delete")]
+)
+@pytest.mark.parametrize("text", ["", " "])
+def test_a_blank_organization_is_misuse(
+    cli: CommandLine, command: tuple[str, ...], text: str
+) -> None:
+    misuse = cli(*command, text).misuse()
+
+    assert misuse.endswith("use the id or the exact name of an organization, for example 1.")

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId, RecipientField
-from recipient_fields.entrypoints.composition import Core
 
 from ..docs.reference import commands
 from ..support.command_line import NOT_CONFIRMED, CommandLine, Script

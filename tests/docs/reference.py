@@ -16,8 +16,8 @@ import click
 
 from recipient_fields.domain.esp import DIALECTS
 from recipient_fields.entrypoints.cli import main
-from recipient_fields.entrypoints.cli.groups import STORAGE
-from recipient_fields.entrypoints.composition import esp_variables
+from recipient_fields.entrypoints.cli.command_group import STORAGE
+from recipient_fields.entrypoints.selection import esp_variables
 
 PAGES = tuple(Path(__file__).parents[2] / "docs" / name for name in ("cli.md", "settings.md"))
 
@@ -60,14 +60,14 @@ def _section(typed: str, command: click.Command) -> str:
     heading = f"{'###' if ' ' in typed else '##'} {' '.join((typed, *arguments))}"
     parts = [heading, inspect.cleandoc(command.help or "")]
     if options(command):
-        rows = [(_shown(each), _meaning(each), _default(each)) for each in options(command)]
+        rows = [(_shown(each), each.help or "", _default(each)) for each in options(command)]
         parts.append(_table(("Option", "", "Default"), rows))
     return "\n\n".join(parts)
 
 
 def _settings(typed: str) -> str:
     rows = [
-        (f"`{each.envvar}`<br>{_code(_names(each))}", _meaning(each), _default(each))
+        (f"`{each.envvar}`<br>{_code(_names(each))}", each.help or "", _default(each))
         for each in options(commands()[typed])
     ]
     return _table(("Variable, option", "", "Default"), rows)
@@ -77,8 +77,8 @@ def _credentials() -> str:
     rows = []
     for esp, dialect in DIALECTS.items():
         required, optional = esp_variables(esp)
-        rows += [(dialect.title, f"`{name}`", "required") for name in required.values()]
-        rows += [(dialect.title, f"`{name}`", "") for name in optional.values()]
+        rows += [(dialect.title, f"`{name}`", "required") for name in required]
+        rows += [(dialect.title, f"`{name}`", "") for name in optional]
     return _table(("ESP", "Variable", ""), rows)
 
 
@@ -99,16 +99,7 @@ def _names(option: click.Option) -> str:
 
 
 def _metavar(parameter: click.Parameter) -> str:
-    written = parameter.make_metavar(click.Context(main))
-    return "NUMBER" if written == "INTEGER RANGE" else written
-
-
-def _meaning(option: click.Option) -> str:
-    kind = option.type
-    if not isinstance(kind, click.IntRange) or kind.name == "id" or not kind.min:
-        return option.help or ""
-    bounds = f"At least {kind.min}" if kind.max is None else f"{kind.min} to {kind.max}"
-    return f"{option.help} {bounds}."
+    return parameter.make_metavar(click.Context(main))
 
 
 def _default(option: click.Option) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.domain.esp import Esp
-from recipient_fields.entrypoints.composition import open_esp_source, open_key_validator
+from recipient_fields.entrypoints.selection import open_field_source, open_key_validator
 
 from .blocks import PAGES, ROOT, RUN, blocks_of, inline_code
 from .reference import PAGES as WRITTEN_PAGES
@@ -174,7 +174,7 @@ def _secrets() -> set[str]:
     asked = _Asked()
     for esp in Esp:
         with suppress(RecipientFieldsError):
-            open_esp_source(esp, asked)
+            open_field_source(esp, asked)
     with suppress(RecipientFieldsError):
         open_key_validator("introspection+https://issuer.example.com", asked)
     return asked.names

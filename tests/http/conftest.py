@@ -32,8 +32,8 @@ from recipient_fields.domain import (
     RecipientField,
     sync_channel,
 )
-from recipient_fields.entrypoints.composition import open_storage
 from recipient_fields.entrypoints.http.app import create_app
+from recipient_fields.entrypoints.selection import open_storage
 
 from .api import Api, through_falcon
 

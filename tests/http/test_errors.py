@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.adapters.client import RequestRefused
+from recipient_fields.adapters.esp.account import NoFieldSource
+from recipient_fields.adapters.introspection.environment import InvalidIntrospectionUrl
 from recipient_fields.adapters.sqlite import BackupFailed
 from recipient_fields.application import (
     CopyFailed,
@@ -18,6 +20,7 @@ from recipient_fields.application import (
     NotJson,
     TooManyValues,
 )
+from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
 from recipient_fields.domain import (
     ApiKeyNotActive,
     ApiKeyNotFound,
@@ -44,16 +47,11 @@ from recipient_fields.domain.esp import (
     NoSafeForm,
     SyncOvertaken,
 )
-from recipient_fields.entrypoints.composition import (
-    MissingCredentials,
-    NoBackup,
-    NoFieldSource,
-    UnknownKeyValidator,
-    UnusableCredentials,
-    UnusableSettings,
-)
+from recipient_fields.entrypoints.hosting import AddressUnavailable
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
+from recipient_fields.entrypoints.selection import NoBackup, UnknownKeyValidator
 from recipient_fields.entrypoints.server.log import AuditNotWritten
+from recipient_fields.entrypoints.settings import InvalidSettings
 
 from ..support.postgres import execute
 from .api import FIELDS, Api, enveloped
@@ -86,6 +84,7 @@ DOCUMENTED = {
 """The table of the contract."""
 
 ADMINISTRATORS_ONLY = {
+    AddressUnavailable,
     AuditNotWritten,
     BackupFailed,
     CopyFailed,
@@ -102,6 +101,7 @@ ADMINISTRATORS_ONLY = {
     IntegrationChanged,
     IntegrationNotFound,
     InvalidIntegration,
+    InvalidSettings,
     KeyRefused,
     MissingCredentials,
     MissingExtra,
@@ -117,7 +117,7 @@ ADMINISTRATORS_ONLY = {
     TooManyValues,
     UnknownKeyValidator,
     UnusableCredentials,
-    UnusableSettings,
+    InvalidIntrospectionUrl,
 }
 """What no request through the API can raise: it is for administrators, operators, exports and the
 users of a client, or, as NotJson, TooManyValues and InvalidQuery, refused where the

@@ -37,7 +37,7 @@ class Wire:
             stderr=subprocess.PIPE,
         )
         self.host, self.port = "", 0
-        url = urlsplit(self._said(r"answers at (http://\S+)"))
+        url = urlsplit(self._said(r"listening on (http://\S+)"))
         self.host, self.port = str(url.hostname), int(url.port or 0)
         self.api = Api(self.request, self._said(r"shown this once: (rfk_\w+)"))
         assert self.process.stderr is not None

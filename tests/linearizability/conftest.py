@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from recipient_fields.entrypoints.composition import Core, open_core
+from recipient_fields.application import Core
+from recipient_fields.entrypoints.composition import open_core
 
 
 @pytest.fixture

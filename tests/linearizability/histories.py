@@ -10,9 +10,8 @@ from random import Random
 from time import perf_counter
 from typing import Any
 
-from recipient_fields.application import RecipientFieldService
+from recipient_fields.application import Core, RecipientFieldService
 from recipient_fields.domain import StorageUnavailable
-from recipient_fields.entrypoints.composition import Core
 from recipient_fields.entrypoints.http.app import create_app
 
 from ..http.api import Api, Transport, through_falcon

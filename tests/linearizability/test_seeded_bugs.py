@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import FieldRepository, KeyValidator
+from recipient_fields.application import Core, FieldRepository, KeyValidator
 from recipient_fields.domain import (
     Catalog,
     Credential,
@@ -18,7 +18,6 @@ from recipient_fields.domain import (
     RecipientField,
     Rejection,
 )
-from recipient_fields.entrypoints.composition import Core
 from recipient_fields.entrypoints.http.response_cache import ResponseCache
 from recipient_fields.entrypoints.http.responses import ReadResponse
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from recipient_fields.entrypoints.composition import Core
+from recipient_fields.application import Core
 
 from .histories import LosesAnswers, app, assert_linearizable, clients
 

@@ -27,9 +27,9 @@ from recipient_fields.domain import (
     OrganizationId,
     sync_channel,
 )
-from recipient_fields.entrypoints.composition import open_storage
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.openapi.document import document
+from recipient_fields.entrypoints.selection import open_storage
 
 from .live import bearer
 

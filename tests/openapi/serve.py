@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
@@ -17,7 +18,7 @@ from recipient_fields.domain import (
     OrganizationId,
     sync_channel,
 )
-from recipient_fields.entrypoints.composition import Core, open_core
+from recipient_fields.entrypoints.composition import open_core
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
 from recipient_fields.entrypoints.http.host_rejections import HostRejections

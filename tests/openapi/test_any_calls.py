@@ -11,6 +11,7 @@ from falcon.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
@@ -22,7 +23,7 @@ from recipient_fields.domain import (
     Source,
     sync_channel,
 )
-from recipient_fields.entrypoints.composition import Core, open_core
+from recipient_fields.entrypoints.composition import open_core
 from recipient_fields.entrypoints.http.app import create_app
 
 from .conftest import FIELDS, Caller

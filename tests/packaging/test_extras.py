@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from recipient_fields.domain import RecipientFieldsError
-from recipient_fields.entrypoints.composition import open_storage
+from recipient_fields.entrypoints.selection import open_storage
 
 from .distributions import ROOT
 
@@ -22,6 +22,7 @@ BROUGHT = {
     ("esp", "urllib3"): "import recipient_fields.adapters.esp",
     ("http", "falcon"): "import recipient_fields.entrypoints.http",
     ("http", "prometheus_client"): "import recipient_fields.entrypoints.http.metrics",
+    ("granian", "granian"): "import recipient_fields.entrypoints.server.granian_server",
     ("http", "structlog"): (
         "import recipient_fields.entrypoints.server.log as logs; logs.readable_lines(colors=False)"
     ),

@@ -24,7 +24,9 @@ NEEDS = {
     "adapters.postgres": "postgres",
     "entrypoints.cli": "cli",
     "entrypoints.http": "http",
-    "entrypoints.wsgi": "cli",
+    "entrypoints.composition": "http",
+    "entrypoints.hosting": "http",
+    "entrypoints.wsgi": "http",
     "testing": "testing",
 }
 """The importable modules that require an extra, with the extra."""

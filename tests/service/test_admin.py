@@ -193,4 +193,4 @@ def test_an_address_that_is_taken_is_one_clear_line(operator: Client, script: Sc
 
     told = script("serve", "--listen", "127.0.0.1:0", "--admin-listen", taken).failure()
 
-    assert told == f"Can't listen on {taken}: Address already in use. Choose with --admin-listen."
+    assert told == f"Can't listen on {taken}: Address already in use. Change --admin-listen."

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.application import IssuedKey
+from recipient_fields.application import Core, IssuedKey
 from recipient_fields.domain import OrganizationId
-from recipient_fields.entrypoints.composition import Core
 
 from ..support.command_line import Script
 from ..support.service import FIELDS, Service

@@ -124,7 +124,7 @@ def test_a_second_start_keeps_what_is_there_and_says_so(
 
     again = start("--demo")  # Shows no key: the fixture sees to that.
 
-    again.tells(r"The storage has data already; it was kept")
+    again.tells(r"The storage already has data")
     assert again.client(shown_key(demonstration)).fields() == before
 
 
@@ -133,7 +133,7 @@ def test_a_storage_that_holds_an_organization_is_not_demonstrated_on(
 ) -> None:
     script("organizations", "create", "Acme")
 
-    start("--demo").tells(r"The storage has data already; it was kept")
+    start("--demo").tells(r"The storage already has data")
 
     listed = script("organizations", "list", "--json").document()["organizations"]
     assert listed == [{"id": 1, "name": "Acme"}]

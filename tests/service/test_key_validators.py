@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId
-from recipient_fields.entrypoints.composition import Core
 
 from ..adapters.introspection.issuers import CLAIMS, CLIENT, SECRET, TOKEN, Tokens
 from ..support.http_server import HANG, RESET, Act, Played, Stage, staged

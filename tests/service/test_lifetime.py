@@ -45,7 +45,7 @@ def on_a_terminal(*options: str, storage: str = "memory:") -> str:
         try:
             while chunk := os.read(ours, 65_536):
                 told += chunk
-                if b"answers at" in told and process.poll() is None:
+                if b"listening on" in told and process.poll() is None:
                     process.terminate()
                     process.wait(TIMEOUT)
         except OSError:  # The terminal's other side is closed.
@@ -66,7 +66,7 @@ def test_the_first_line_tells_what_has_started(start: Callable[..., Service], fi
     assert first == {
         "level": "info",
         "logger": LOGGER,
-        "event": f"answers at {service.url}",
+        "event": f"listening on {service.url}",
         "address": urlsplit(service.url).netloc,
         "reference": f"{service.url}/docs",
         "version": version("recipient-fields"),
@@ -81,7 +81,7 @@ def test_the_first_line_tells_what_has_started(start: Callable[..., Service], fi
 
 def test_it_tells_where_operators_are_answered_as_well(start: Callable[..., Service]) -> None:
     service = start("--admin-listen", "127.0.0.1:0")
-    service.tells("answers at")
+    service.tells("listening on")
 
     (first,) = lifetime(service)
 
@@ -94,7 +94,7 @@ def test_the_last_lines_tell_what_ended_it_and_that_it_has_ended(
     start: Callable[..., Service], by: signal.Signals
 ) -> None:
     service = start()
-    service.tells("answers at")
+    service.tells("listening on")
 
     asked = time.monotonic()
     assert service.stop(by) == 0
@@ -111,10 +111,10 @@ def test_the_last_lines_tell_what_ended_it_and_that_it_has_ended(
 def test_operators_are_told_of_each_line_with_its_facts(start: Callable[..., Service]) -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
     rows = re.findall(
-        r"^\| `(answers at|draining|ended)[^|]*\|[^|]*\|([^|]*)\|$", page, re.MULTILINE
+        r"^\| `(listening on|draining|ended)[^|]*\|[^|]*\|([^|]*)\|$", page, re.MULTILINE
     )
     service = start("--admin-listen", "127.0.0.1:0")
-    service.tells("answers at")
+    service.tells("listening on")
     service.stop()
 
     told = {line["event"].partition(" http")[0]: list(line)[4:] for line in lifetime(service)}
@@ -125,7 +125,7 @@ def test_they_tell_how_many_requests_were_answered_meanwhile_and_how_long_that_t
     start: Callable[..., Service], key: str, file: Path
 ) -> None:
     service = start("--admin-listen", "127.0.0.1:0", "--threads", str(THREADS))
-    service.tells("answers at")
+    service.tells("listening on")
     operator = Client(f"http://{lifetime(service)[0]['admin_address']}")
 
     with all_workers_busy(service, operator, key, file) as writes:
@@ -145,11 +145,11 @@ def test_they_tell_how_many_requests_were_answered_meanwhile_and_how_long_that_t
 @pytest.mark.parametrize("level", ["warning", "error"])
 def test_they_come_whatever_the_level(start: Callable[..., Service], level: str) -> None:
     service = start("--log-level", level)
-    service.tells("answers at")
+    service.tells("listening on")
     service.stop()
 
     assert [line["event"].partition(" ")[0] for line in service.log] == [
-        *("answers", "draining", "ended")
+        *("listening", "draining", "ended")
     ]
 
 
@@ -158,7 +158,7 @@ def test_nothing_but_json_comes_where_the_log_is_json(
     start: Callable[..., Service], style: str
 ) -> None:
     service = start("--log-format", style, "--admin-listen", "127.0.0.1:0", "--migrate")
-    service.tells("answers at")
+    service.tells("listening on")
     service.stop()
 
     assert [json.loads(line) for line in service.told.splitlines()] == service.log
@@ -168,7 +168,7 @@ def test_nothing_but_json_comes_where_the_log_is_json(
 def test_whoever_reads_along_is_told_where_it_answers_once() -> None:
     told = on_a_terminal()
 
-    assert told.count("answers at") == 1
+    assert told.count("listening on") == 1
     assert [told.count(word) for word in ("draining", "ended")] == [1, 1]
     assert not told.startswith("{")
 
@@ -176,27 +176,27 @@ def test_whoever_reads_along_is_told_where_it_answers_once() -> None:
 def test_a_demonstration_on_a_terminal_tells_it_once_as_well_and_first(tmp_path: Path) -> None:
     storage = f"sqlite:{tmp_path / 'fields.db'}"
 
-    for note in ("The API key, shown this once", "The storage has data already"):
+    for note in ("The API key, shown this once", "The storage already has data"):
         told = on_a_terminal("--demo", storage=storage)
-        assert told.count("answers at") == 1
-        assert told.index("answers at") < told.index(note)
+        assert told.count("listening on") == 1
+        assert told.index("listening on") < told.index(note)
 
 
 def test_the_notes_of_a_demonstration_are_whole_beside_a_log_of_json(
     start: Callable[..., Service], tmp_path: Path
 ) -> None:
     service = start("--demo", over=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
-    service.tells('"answers at')
+    service.tells('"listening on')
 
-    assert service.notes[0] == f"Recipient Fields answers at {service.url}"
+    assert service.notes[0] == f"Recipient Fields is listening on {service.url}"
     assert service.notes[1].startswith("The API key, shown this once: ")
-    assert [line["event"] for line in lifetime(service)] == [f"answers at {service.url}"]
+    assert [line["event"] for line in lifetime(service)] == [f"listening on {service.url}"]
     assert service.notes[-1].endswith(f"in a browser, open {service.url}/docs")
     assert service.told.splitlines()[-1].startswith("{")
 
 
 def test_the_page_that_is_named_at_the_start_is_there(service: Service) -> None:
-    service.tells("answers at")
+    service.tells("listening on")
     page = lifetime(service)[0]["reference"]
 
     opened = service.anyone("GET", "/", Accept="text/html,*/*;q=0.8")
@@ -206,11 +206,11 @@ def test_the_page_that_is_named_at_the_start_is_there(service: Service) -> None:
 
 def test_a_killed_process_has_no_last_line(start: Callable[..., Service]) -> None:
     service = start()
-    service.tells("answers at")
+    service.tells("listening on")
 
     service.kill()
 
-    assert [line["event"] for line in service.log] == [f"answers at {service.url}"]
+    assert [line["event"] for line in service.log] == [f"listening on {service.url}"]
 
 
 @pytest.mark.parametrize("style", ["json", "text"])

@@ -158,7 +158,7 @@ def test_the_admin_address_logs_client_addresses_as_well(start: Callable[..., Se
 def test_what_is_no_network_is_misuse(start: Callable[..., Service], networks: str) -> None:
     service = start("--trusted-proxies", networks)
 
-    service.tells("Invalid value for '--trusted-proxies': Write networks like 10.0.0.0/8,")
+    service.tells("Invalid value for '--trusted-proxies': use networks separated by commas, for ")
     assert service.ended() == 2
 
 

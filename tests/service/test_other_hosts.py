@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recipient_fields.application import IssuedKey
-from recipient_fields.entrypoints.composition import Core
+from recipient_fields.application import Core, IssuedKey
 
 from ..support.command_line import environment_with
 from ..support.network import free_port, http_status

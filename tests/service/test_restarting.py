@@ -52,7 +52,7 @@ def test_a_shared_address_is_not_taken_by_one_that_does_not_share(
 
     told = script("serve", "--listen", address).failure()
 
-    assert told == f"Can't listen on {address}: Address already in use. Choose with --listen."
+    assert told == f"Can't listen on {address}: Address already in use. Change --listen."
 
 
 def test_an_address_of_one_alone_is_not_shared_afterwards(service: Service, script: Script) -> None:

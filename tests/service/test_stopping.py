@@ -93,7 +93,7 @@ def test_a_log_that_nobody_reads_holds_up_no_end() -> None:
     command = [SCRIPT, "--storage", "memory:", "serve", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
-        found = re.search(rb"answers at http://([^\s:]+):(\d+)", process.stderr.readline())
+        found = re.search(rb"listening on http://([^\s:]+):(\d+)", process.stderr.readline())
         assert found is not None
         with socket.create_connection((found[1], int(found[2])), timeout=TIMEOUT) as connection:
             for _ in range(900):
@@ -152,7 +152,7 @@ def test_a_service_that_is_stopped_as_soon_as_it_speaks_ends_in_peace(
 ) -> None:
     service = start("--demo", over=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
 
-    service.tells("answers at")
+    service.tells("listening on")
     assert service.stop() == 0
 
 
@@ -180,7 +180,7 @@ def test_a_second_service_on_its_port_is_one_clear_line(service: Service, script
 
     told = script("serve", "--listen", address).failure()
 
-    assert told == f"Can't listen on {address}: Address already in use. Choose with --listen."
+    assert told == f"Can't listen on {address}: Address already in use. Change --listen."
     assert service.anyone("GET", "/healthz").status == 200
 
 
@@ -201,5 +201,5 @@ def test_a_client_that_leaves_in_the_middle_is_not_worth_a_word(service: Service
     assert service.stop() == 0
     assert service.notes == []
     assert {line["event"] for line in service.log} - {"request"} == {
-        *(f"answers at {service.url}", "draining", "ended")
+        *(f"listening on {service.url}", "draining", "ended")
     }

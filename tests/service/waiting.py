@@ -26,7 +26,7 @@ def main(milliseconds: str, threads: str) -> None:
         largest_body=LARGEST_BODY,
         threads=int(threads),
     )
-    sys.stderr.write(f"answers at {server.url}\n")
+    sys.stderr.write(f"listening on {server.url}\n")
     server.run()
 
 

@@ -23,8 +23,8 @@ from .waiting import TIMEOUT
 
 SCRIPT = Path(sys.executable).with_name("recipient-fields")
 NOT_CONFIRMED = (
-    "This can't be undone and was not confirmed: standard input is not a terminal."
-    " Nothing was changed. To confirm without a question, add --yes."
+    "This can't be undone, and standard input is not a terminal to confirm it."
+    " Nothing was changed. To confirm, add --yes."
 )
 
 

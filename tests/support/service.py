@@ -177,7 +177,7 @@ class Service:
     @property
     def url(self) -> str:
         """The URL of the service, once the log contains it."""
-        return self.tells(r'answers at (http://[^\s"]+)')[1]
+        return self.tells(r'listening on (http://[^\s"]+)')[1]
 
     @property
     def anyone(self) -> Client:

@@ -9,13 +9,11 @@ import attrs
 import pytest
 
 from recipient_fields.adapters.esp import SOURCES, MailchimpFieldSource
+from recipient_fields.adapters.esp.account import NoFieldSource
 from recipient_fields.application import MissingExtra
+from recipient_fields.application.environment import MissingCredentials
 from recipient_fields.domain.esp import Esp, EspRefused
-from recipient_fields.entrypoints.composition import (
-    MissingCredentials,
-    NoFieldSource,
-    open_esp_source,
-)
+from recipient_fields.entrypoints.selection import open_field_source
 
 from ...support.http_server import staged
 from .accounts import ACCOUNTS, SECRET, Account
@@ -40,14 +38,14 @@ def account(request: pytest.FixtureRequest) -> Account:
 def test_an_environment_with_credentials_opens_the_source(account: Account):
     with staged(account.play) as stage:
         given = {name: f" {value}\n" for name, value in environment(account, stage.url).items()}
-        source = open_esp_source(account.esp, given)
+        source = open_field_source(account.esp, given)
         assert tuple(source.fields()) == account.reported
     assert type(source) is SOURCES[account.esp]
 
 
 def test_without_credentials_all_missing_variables_are_named_at_once(account: Account):
     with pytest.raises(MissingCredentials) as error:
-        open_esp_source(account.esp, {"RECIPIENT_FIELDS_STORAGE": "memory:"})
+        open_field_source(account.esp, {"RECIPIENT_FIELDS_STORAGE": "memory:"})
     required = [
         variable(account.esp, each.name)
         for each in attrs.fields(SOURCES[account.esp])
@@ -61,7 +59,7 @@ def test_a_blank_credential_is_missing_and_the_others_are_not_told(account: Acco
     given = environment(account, "https://example.com")
     first = next(iter(given))
     with pytest.raises(MissingCredentials) as error:
-        open_esp_source(account.esp, {**given, first: " "})
+        open_field_source(account.esp, {**given, first: " "})
     assert error.value.variables == (first,)
     assert SECRET not in str(error.value)
 
@@ -81,19 +79,19 @@ def test_every_optional_setting_is_taken_from_the_environment(account: Account):
     }
     given = environment(account, "https://example.com")
     given |= {variable(account.esp, name): value for name, value in optional.items()}
-    source = open_esp_source(account.esp, given)
+    source = open_field_source(account.esp, given)
     assert {name: str(getattr(source, name)) for name in optional} == optional
 
 
 def test_an_esp_without_a_listing_is_to_be_given_its_fields():
-    with pytest.raises(NoFieldSource, match=r"Customer\.io lists no fields.*--from"):
-        open_esp_source(Esp.CUSTOMER_IO, {})
+    with pytest.raises(NoFieldSource, match=r"Customer\.io does not list fields.*--from"):
+        open_field_source(Esp.CUSTOMER_IO, {})
 
 
 def test_a_sample_of_no_known_length_is_a_refusal():
     given = {variable(Esp.KLAVIYO, "api_key"): "k", variable(Esp.KLAVIYO, "pages"): "many"}
     with pytest.raises(EspRefused, match="1 to 100 pages"):
-        open_esp_source(Esp.KLAVIYO, given)
+        open_field_source(Esp.KLAVIYO, given)
 
 
 def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
@@ -102,7 +100,7 @@ def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.delattr("recipient_fields.adapters.esp")
     monkeypatch.setitem(sys.modules, "urllib3", None)
     with pytest.raises(MissingExtra, match=r"Install recipient-fields\[esp\]"):
-        open_esp_source(Esp.SENDGRID, {variable(Esp.SENDGRID, "api_key"): SECRET})
+        open_field_source(Esp.SENDGRID, {variable(Esp.SENDGRID, "api_key"): SECRET})
 
 
 def test_a_mailchimp_key_without_a_data_centre_is_not_looked_up():

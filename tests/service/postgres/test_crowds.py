@@ -20,8 +20,8 @@ import psycopg
 import pytest
 from attrs import frozen
 
+from recipient_fields.application import Core
 from recipient_fields.domain import Organization
-from recipient_fields.entrypoints.composition import Core
 
 from ...support.postgres import PostgresServer
 from ...support.service import FIELDS, Service

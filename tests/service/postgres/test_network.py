@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import Organization
-from recipient_fields.entrypoints.composition import Core
 
 from ...support.postgres import PostgresServer
 from ...support.service import FIELDS, Client

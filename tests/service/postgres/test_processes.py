@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
+from recipient_fields.application import Core
 from recipient_fields.domain import Organization
-from recipient_fields.entrypoints.composition import Core
 
 from ...support.postgres import PASSWORD
 from .conftest import COMMAND
@@ -120,7 +120,7 @@ def test_neither_the_process_list_nor_the_log_shows_the_password(
         shown = psutil.Process(process.pid).cmdline()
         process.terminate()
         log = first + process.stderr.read()
-    assert "answers at" in first
+    assert "listening on" in first
     assert json.loads(first)["storage"] == "postgresql"
     assert PASSWORD not in log
     assert "recipient-fields serve" in " ".join(shown)

@@ -7,7 +7,7 @@ import inspect
 import click
 from click.core import ParameterSource
 
-from .options import EnvironmentOption
+from .options import setting_option
 
 
 def _choose_storage(ctx: click.Context, parameter: click.Parameter, url: str) -> None:
@@ -21,15 +21,7 @@ def _choose_storage(ctx: click.Context, parameter: click.Parameter, url: str) ->
         ctx.obj = url
 
 
-STORAGE = EnvironmentOption(
-    ["--storage"],
-    metavar="URL",
-    default="sqlite:recipient-fields.db",
-    show_default=True,
-    expose_value=False,
-    callback=_choose_storage,
-    help="Where the fields are kept: sqlite:PATH, postgresql://… or memory:.",
-)
+STORAGE = setting_option("storage", expose_value=False, callback=_choose_storage)
 """The option of every command, so that it works before and after a command's name."""
 
 

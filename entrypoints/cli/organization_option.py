@@ -1,4 +1,4 @@
-"""The organization that a command acts for."""
+"""The option for the organization of a command."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 
 import click
 
+from recipient_fields.application import Core
 from recipient_fields.application.references import is_id
 from recipient_fields.domain import (
     InvalidOrganization,
@@ -16,22 +17,35 @@ from recipient_fields.domain import (
     parse_organization_name,
 )
 
-from ..composition import Core
-from .options import Option, existing, option
+from .options import Option, open_existing, option
 from .output import one_line, printable
+
+
+class OrganizationReference(click.ParamType[str]):
+    """The id or the name of an organization."""
+
+    name = "id_or_name"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text. A blank one is a usage error."""
+        if not value.strip():
+            self.fail("use the id or the exact name of an organization, for example 1.", param, ctx)
+        return value
+
 
 organization_option: Option = option(
     "--organization",
     required=True,
+    type=OrganizationReference(),
     metavar="ID_OR_NAME",
     help="The organization's id or exact name.",
 )
 
 
 @contextmanager
-def opened_for(storage: str, organization: str) -> Iterator[tuple[Core, Organization]]:
+def open_for_organization(storage: str, organization: str) -> Iterator[tuple[Core, Organization]]:
     """Open the storage for one command, and find the organization with this id or exact name."""
-    with existing(storage) as core:
+    with open_existing(storage) as core:
         yield core, _find(core, organization)
 
 

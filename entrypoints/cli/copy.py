@@ -16,11 +16,11 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound
 
-from ..composition import existing_storage, open_new_storage, open_storage
+from ..selection import existing_storage, open_new_storage, open_storage
 from .options import option
 from .output import counted, note
 
-_SECONDS_PER_LINE = 2.0
+_PROGRESS_INTERVAL = 2.0
 
 
 @click.command()
@@ -34,13 +34,13 @@ _SECONDS_PER_LINE = 2.0
 def copy(storage: str, to: str) -> None:
     """Copy everything from the storage to another, empty one.
 
-    Ids, revisions and times stay the same. Either everything is stored or nothing. Stop the
-    services on both storages first: what they store while the copy runs is not copied.
+    Ids, revisions and times stay the same. If the copy fails, the target stays empty. Stop the
+    services on both storages first: changes during the copy are not copied.
     """
     began = monotonic()
     with (
-        _opened("source", lambda: open_storage(existing_storage(storage))) as source,
-        _opened("target", lambda: open_new_storage(to)) as target,
+        _open("source", lambda: open_storage(existing_storage(storage))) as source,
+        _open("target", lambda: open_new_storage(to)) as target,
     ):
         copied = copy_storage(source, target, on_progress=_Progress())
     note(
@@ -51,19 +51,19 @@ def copy(storage: str, to: str) -> None:
 
 
 class _Progress:
-    """Prints a line every two seconds."""
+    """A callback that prints a line every two seconds."""
 
     def __init__(self) -> None:
-        self._next = monotonic() + _SECONDS_PER_LINE
+        self._next = monotonic() + _PROGRESS_INTERVAL
 
     def __call__(self, kind: str, number: int, count: int) -> None:
         if monotonic() >= self._next:
             note(f"Copying {kind}: {number:,} of {count:,}.")
-            self._next = monotonic() + _SECONDS_PER_LINE
+            self._next = monotonic() + _PROGRESS_INTERVAL
 
 
 @contextmanager
-def _opened(role: StorageRole, opener: Callable[[], Storage]) -> Iterator[Storage]:
+def _open(role: StorageRole, opener: Callable[[], Storage]) -> Iterator[Storage]:
     try:
         storage = opener()
     except StorageNotFound as error:

@@ -1,0 +1,112 @@
+"""The servers that host the service, and the addresses that they listen on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from signal import Signals
+from typing import TYPE_CHECKING
+
+from recipient_fields.domain import RecipientFieldsError
+
+from .composition import Service
+from .http.bodies import LARGEST_BODY
+from .server.admin import AdminListener
+from .server.server import Server
+from .settings import Address, Settings
+
+if TYPE_CHECKING:
+    from .server.granian_server import GranianServer, Worker
+
+_SWITCH_INTERVAL = 0.001
+"""The seconds after which a busy thread lets another run. Under load, a probe waits for several
+such intervals: with Python's default of 5 ms, it would wait for more than 100 ms."""
+
+
+class AddressUnavailable(RecipientFieldsError):
+    """The service can't listen on an address of its settings."""
+
+
+def supervise_granian(settings: Settings, run: Callable[[Worker], None]) -> None:
+    """Call `run` in a worker process of Granian, and return when the worker has ended.
+
+    Raises: AddressUnavailable; MissingExtra; SystemExit if the worker fails.
+    """
+    from .server.granian_server import supervise
+
+    with _listening(settings.listen, "--listen"):
+        supervise(
+            run,
+            *settings.listen,
+            threads=settings.threads,
+            connections=settings.connections,
+            shared=settings.reuse_port,
+        )
+
+
+def create_server(
+    settings: Settings,
+    service: Service,
+    on_drain: Callable[[Signals, int], None],
+    worker: Worker | None,
+) -> Server | GranianServer:
+    """Return a server for the service, which listens on its address.
+
+    `worker` is the process that `supervise_granian` has started, if any.
+
+    Raises: AddressUnavailable; TooFewFiles if the process may not open enough files.
+    """
+    if worker is not None:
+        from .server.granian_server import GranianServer
+
+        return GranianServer(
+            service.application, worker, largest_body=LARGEST_BODY, on_drain=on_drain
+        )
+    with _listening(settings.listen, "--listen"):
+        return Server(
+            service.application,
+            *settings.listen,
+            reject=service.reject,
+            largest_body=LARGEST_BODY,
+            threads=settings.threads,
+            connections=settings.connections,
+            shared=settings.reuse_port,
+            on_drain=on_drain,
+        )
+
+
+@contextmanager
+def run_admin_listener(
+    address: Address | None, service: Service, server: Server | GranianServer
+) -> Iterator[str | None]:
+    """Serve the probes and the metrics during the block, which receives their URL.
+
+    Raises: AddressUnavailable.
+    """
+    if address is None or service.admin is None:
+        yield None
+        return
+    service.admin.metrics.watch_server(server)
+    with service.admin.last_check:
+        with _listening(address, "--admin-listen"):
+            listener = AdminListener(
+                service.admin.application,
+                *address,
+                reject=service.reject,
+                largest_body=LARGEST_BODY,
+            )
+        sys.setswitchinterval(_SWITCH_INTERVAL)
+        with listener:
+            yield listener.url
+
+
+@contextmanager
+def _listening(address: Address, option: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = str(error.strerror).partition(" (")[0]  # create_server repeats the address.
+        raise AddressUnavailable(
+            f"Can't listen on {address}: {reason}. Change {option}."
+        ) from error

@@ -1,0 +1,186 @@
+"""Selection of adapters: storages and key validators by URL, field sources by ESP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from recipient_fields.adapters import memory, sqlite
+from recipient_fields.adapters.sqlite.url import parse_url, without_creation
+from recipient_fields.application import EspFieldSource, KeyValidator, Storage
+from recipient_fields.domain import InvalidStorageUrl, RecipientFieldsError
+from recipient_fields.domain.esp import Esp
+
+from .settings import STORED_KEYS
+
+_STORAGES = "recipient_fields.storage"
+"""The entry-point group of storages: `scheme = "module:function"`, called with the URL."""
+
+_KEY_VALIDATORS = "recipient_fields.key_validator"
+"""The entry-point group of key validators: `scheme = "module:function"`, called with the URL."""
+
+_POSTGRES = ("postgresql", "postgres")
+
+_ALTERNATIVES = {
+    _STORAGES: "There is no storage {}:. Use memory:, sqlite:PATH or postgresql://…",
+    _KEY_VALIDATORS: "There is no key validator {}:. Use stored: or introspection+https://…",
+}
+
+
+class UnknownKeyValidator(RecipientFieldsError):
+    """No adapter validates API keys at this URL."""
+
+
+class NoBackup(RecipientFieldsError):
+    """The storage is not in a SQLite file."""
+
+
+def open_storage(url: str) -> Storage:
+    """Open the storage with this URL.
+
+    Raises: InvalidStorageUrl if no adapter has the URL's scheme; MissingExtra if the adapter's
+    extra is not installed; StorageUnavailable.
+    """
+    scheme = _scheme(url)
+    if scheme == "memory":
+        return memory.open_storage(url)
+    if scheme == "sqlite":
+        return sqlite.open_storage(url)
+    if scheme in _POSTGRES:
+        from recipient_fields.adapters.postgres import PostgresStorage
+
+        return PostgresStorage(url)
+    storage: Storage = _entry_point(_STORAGES, scheme, InvalidStorageUrl)(url)
+    return storage
+
+
+def existing_storage(url: str) -> str:
+    """Return the URL for commands that don't create a storage.
+
+    A missing SQLite file is then an error, unless the URL has the option `create`.
+    """
+    return without_creation(url) if _scheme(url) == "sqlite" else url
+
+
+def open_new_storage(url: str) -> Storage:
+    """Open the target of a copy, and create the tables of an empty PostgreSQL database.
+
+    Raises: InvalidStorageUrl for `memory:`, and what `open_storage` raises.
+    """
+    if storage_kind(url) == "memory":
+        raise InvalidStorageUrl(
+            "The storage memory: exists only until the command ends. Use sqlite:PATH or"
+            " postgresql://…"
+        )
+    if storage_kind(url) == "postgresql":
+        from recipient_fields.adapters.postgres import migrate_new
+
+        migrate_new(url)
+    return open_storage(url)
+
+
+def migrate_storage(url: str) -> None:
+    """Update the schema of the storage. Other storages than PostgreSQL do so when they open.
+
+    Raises: the same as `open_storage`.
+    """
+    if storage_kind(url) == "postgresql":
+        from recipient_fields.adapters.postgres import migrate
+
+        migrate(url)
+    else:
+        open_storage(url).close()
+
+
+def back_up_storage(url: str, file: Path) -> None:
+    """Copy the SQLite file of this URL to a new file.
+
+    Raises: NoBackup if the storage is not in a SQLite file; BackupFailed, InvalidStorageUrl,
+    StorageNotFound, StorageUnavailable.
+    """
+    kind = storage_kind(url)
+    if kind == "postgresql":
+        raise NoBackup("`backup` is for SQLite. Back up PostgreSQL with pg_dump.")
+    if kind != "sqlite":
+        raise NoBackup("`backup` is for SQLite. Use the tools of this storage's technology.")
+    path, _ = parse_url(url)
+    sqlite.back_up(path, file)
+
+
+def storage_kind(url: str) -> str:
+    """Return the kind of the storage, for logs: other parts of its URL can contain a password."""
+    scheme = _scheme(url)
+    return "postgresql" if scheme in _POSTGRES else scheme
+
+
+def open_key_validator(url: str, environment: Mapping[str, str]) -> KeyValidator | None:
+    """Open the validator of API keys with this URL; return None for the keys in the storage.
+
+    Our validators read their credentials from the environment.
+
+    Raises: UnknownKeyValidator if no adapter has the URL's scheme; MissingExtra if the adapter's
+    extra is not installed; InvalidIntrospectionUrl, MissingCredentials, UnusableCredentials.
+    """
+    if url == STORED_KEYS:
+        return None
+    scheme, colon, _ = url.partition(":")
+    if not (scheme and colon) or f"{scheme}:" == STORED_KEYS:
+        raise UnknownKeyValidator("Use stored: or introspection+https://… as the key validator.")
+    if scheme in ("introspection+https", "introspection+http"):
+        from recipient_fields.adapters.introspection.environment import open_validator
+
+        return open_validator(url.removeprefix("introspection+"), environment)
+    validator: KeyValidator = _entry_point(_KEY_VALIDATORS, scheme, UnknownKeyValidator)(url)
+    return validator
+
+
+def open_field_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
+    """Return the source of an ESP's fields, with the account in the environment.
+
+    Raises: NoFieldSource if the ESP's API does not list fields; MissingExtra if the extra `esp` is
+    not installed; MissingCredentials, UnusableCredentials.
+    """
+    from recipient_fields.adapters.esp.account import open_source
+
+    return open_source(esp, environment)
+
+
+def esp_variables(esp: Esp) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the required and the optional environment variables of an ESP's account."""
+    from recipient_fields.adapters.esp.account import account_variables
+
+    required, optional = account_variables(esp)
+    return tuple(required.values()), tuple(optional.values())
+
+
+def credential_variables() -> frozenset[str]:
+    """Return all environment variables that adapters read."""
+    from recipient_fields.adapters.introspection.environment import CREDENTIAL_VARIABLES
+
+    of_esps = (name for esp in Esp for names in esp_variables(esp) for name in names)
+    return frozenset((*of_esps, *CREDENTIAL_VARIABLES))
+
+
+def _scheme(url: str) -> str:
+    scheme, colon, _ = url.partition(":")
+    if not (scheme and colon):
+        raise InvalidStorageUrl("Use a URL as the storage: memory:, sqlite:PATH or postgresql://…")
+    return scheme
+
+
+def _entry_point(
+    group: str, scheme: str, unknown: type[RecipientFieldsError]
+) -> Callable[[str], Any]:
+    """Return the function that opens URLs with this scheme.
+
+    Raises: `unknown` if no entry point in the group has that name, or if it can't be loaded.
+    """
+    for entry_point in entry_points(group=group, name=scheme):
+        try:
+            opener: Callable[[str], Any] = entry_point.load()
+        except (AttributeError, ImportError) as error:
+            raise unknown(f"The adapter of {scheme}: can't be loaded: {error}.") from error
+        return opener
+    raise unknown(f"{_ALTERNATIVES[group].format(scheme)}, or install its adapter.")

@@ -1,0 +1,261 @@
+"""The settings of the service, from command line options or from the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
+
+from attrs import Attribute, field, fields, frozen, resolve_types
+from cattrs import ClassValidationError, Converter
+
+from recipient_fields.application import DEFAULT_FIELD_LIMIT
+from recipient_fields.application.environment import VARIABLE_PREFIX
+from recipient_fields.domain import RecipientFieldsError
+
+from .server.addresses import authority
+from .server.limits import MOST_CONNECTIONS
+
+STORED_KEYS = "stored:"
+"""The URL of the key validator that uses the API keys in the storage."""
+
+_ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})")
+_LARGEST_PORT = 65_535
+_MOST_DIGITS = 18
+_TRUE = {"true", "t", "yes", "y", "on", "1"}
+_FALSE = {"false", "f", "no", "n", "off", "0"}
+"""The words that click accepts for a flag."""
+
+
+class InvalidSettings(RecipientFieldsError):
+    """One or more environment variables have an invalid value."""
+
+
+class Address(NamedTuple):
+    """A host and a TCP port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Return `HOST:PORT`, with an IPv6 host in brackets."""
+        return authority(self.host, self.port)
+
+
+class Range(NamedTuple):
+    """The smallest and the largest value of a whole number."""
+
+    least: int
+    most: int | None = None
+    """None: there is no limit."""
+
+
+Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+ServerName: TypeAlias = Literal["waitress", "granian"]
+LogFormat: TypeAlias = Literal["auto", "json", "text"]
+
+
+@frozen(kw_only=True)
+class Settings:
+    """The settings of the service. Each has an option of `serve` and an environment variable.
+
+    The metadata are the option's help and the name of its value.
+    """
+
+    storage: str = field(
+        default="sqlite:recipient-fields.db",
+        metadata={
+            "help": "The storage: sqlite:PATH, postgresql://… or memory:.",
+            "metavar": "URL",
+        },
+    )
+    server: ServerName = field(
+        default="waitress",
+        metadata={
+            "help": "The HTTP server. `granian` responds to more requests per second, but checks"
+            " them less strictly: it needs the extra `granian` and a proxy in front."
+        },
+    )
+    listen: Address = field(
+        default=Address("127.0.0.1", 8080),
+        metadata={
+            "help": "The address to listen on. Port 0 selects a free port.",
+            "metavar": "HOST:PORT",
+        },
+    )
+    admin_listen: Address | None = field(
+        default=None,
+        metadata={
+            "help": "Another address for /healthz, /readyz and /metrics, which responds even if"
+            " the service is overloaded.",
+            "metavar": "HOST:PORT",
+        },
+    )
+    threads: Annotated[int, Range(1, 64)] = field(
+        default=4,
+        metadata={
+            "help": "The number of requests to process at the same time: 1 to 64.",
+            "metavar": "NUMBER",
+        },
+    )
+    connections: Annotated[int, Range(1)] = field(
+        default=MOST_CONNECTIONS,
+        metadata={
+            "help": "The maximum number of open client connections.",
+            "metavar": "NUMBER",
+        },
+    )
+    reuse_port: bool = field(
+        default=False,
+        metadata={
+            "help": "Share the address with other processes that use this option, for restarts"
+            " without downtime."
+        },
+    )
+    field_limit: Annotated[int, Range(0)] = field(
+        default=DEFAULT_FIELD_LIMIT,
+        metadata={
+            "help": "The maximum number of API-managed fields per organization.",
+            "metavar": "NUMBER",
+        },
+    )
+    keys: str = field(
+        default=STORED_KEYS,
+        metadata={
+            "help": "The validator of API keys: stored:, or introspection+https://… for the access"
+            " tokens of an issuer.",
+            "metavar": "URL",
+        },
+    )
+    cache: Annotated[int, Range(0, 65_536)] = field(
+        default=64,
+        metadata={
+            "help": "The maximum size of the response cache in MiB; 0 disables it.",
+            "metavar": "MIB",
+        },
+    )
+    log_level: LogLevel = field(
+        default="info",
+        metadata={"help": "Minimum level to log. `info` includes one line per request."},
+    )
+    log_format: LogFormat = field(
+        default="auto",
+        metadata={
+            "help": "The format of the log on standard error. `auto` is `text` on a terminal and"
+            " `json` otherwise."
+        },
+    )
+    log_client_address: bool = field(
+        default=False,
+        metadata={"help": "Include the client's IP address in the log line of each request."},
+    )
+    trusted_proxies: Networks = field(
+        default=(),
+        metadata={
+            "help": "With --log-client-address: the networks of the proxies whose X-Forwarded-For"
+            " or Forwarded header is trusted, for example 10.0.0.0/8,::1.",
+            "metavar": "NETWORKS",
+        },
+    )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """Return the settings in environment variables. An empty variable counts as not set.
+
+        Raises: InvalidSettings if a value is invalid; the message lists every invalid value.
+        """
+        variables = {setting.name: variable_of(setting.name) for setting in fields(cls)}
+        texts = {
+            name: environment[variable]
+            for name, variable in variables.items()
+            if environment.get(variable)
+        }
+        try:
+            return _converter.structure(texts, cls)
+        except ClassValidationError as invalid:
+            messages = [
+                f"Invalid value for {variables[note.name]}: {error}"
+                for error, note in invalid.group_exceptions()[0]
+            ]
+            raise InvalidSettings(" ".join(messages)) from None
+
+
+resolve_types(Settings)
+
+
+def variable_of(option: str) -> str:
+    """Return the environment variable of an option: RECIPIENT_FIELDS_LOG_LEVEL for `log-level`."""
+    return f"{VARIABLE_PREFIX}{option.replace('-', '_').upper()}"
+
+
+def parse_setting(setting: Attribute[Any], text: str) -> Any:
+    """Return the value of a setting from a text.
+
+    Raises: ValueError if the text is invalid; the message describes a valid one.
+    """
+    kind: Any = setting.type
+    return _converter.structure(text, kind)
+
+
+def _parse_boolean(text: str, _type: object) -> bool:
+    word = text.strip().lower()
+    if word not in _TRUE | _FALSE:
+        raise ValueError("use `true` or `false`.")
+    return word in _TRUE
+
+
+def _parse_address(text: str, _type: object) -> Address:
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match[3]) > _LARGEST_PORT:
+        raise ValueError("use HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080.")
+    return Address(match[1] or match[2], int(match[3]))
+
+
+def _parse_networks(text: str, _type: object) -> Networks:
+    try:
+        return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise ValueError(
+            "use networks separated by commas, for example 10.0.0.0/8,192.0.2.7,2001:db8::/32."
+        ) from None
+
+
+def _number_parser(annotated: Any) -> Callable[[str, object], int]:
+    (least, most) = annotated.__metadata__[0]
+
+    def parse(text: str, _type: object) -> int:
+        is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+        if not is_number or int(text) < least or (most is not None and int(text) > most):
+            limit = f"from {least} to {most}" if most is not None else f"of {least} or more"
+            raise ValueError(f"use a whole number {limit}.")
+        return int(text)
+
+    return parse
+
+
+def _choice_parser(literal: Any) -> Callable[[str, object], str]:
+    *others, last = choices = get_args(literal)
+
+    def parse(text: str, _type: object) -> str:
+        if text not in choices:
+            raise ValueError(f"use {', '.join(others)} or {last}.")
+        return text
+
+    return parse
+
+
+def _is(form: object) -> Callable[[object], bool]:
+    """Return a test for types such as `Literal[…]`, of which the form is `Literal`."""
+    return lambda kind: get_origin(kind) is form
+
+
+_converter = Converter()
+_converter.register_structure_hook(bool, _parse_boolean)
+_converter.register_structure_hook(str, lambda text, _: text)
+_converter.register_structure_hook(Address, _parse_address)
+_converter.register_structure_hook_func(lambda kind: kind == Address | None, _parse_address)
+_converter.register_structure_hook_func(lambda kind: kind == Networks, _parse_networks)
+_converter.register_structure_hook_factory(_is(Annotated), _number_parser)
+_converter.register_structure_hook_factory(_is(Literal), _choice_parser)
