@@ -15,12 +15,13 @@ from .bodies import bodies
 from .clients import bundled, usual_client
 from .goals import goals
 from .growth import growth
+from .hosts import hosts
 from .measuring import Bench
 from .processes import processes
 from .start import start
 from .writers import writers
 
-PARTS = {part.__name__: part for part in (goals, processes, writers, start, growth, bodies)}
+PARTS = {part.__name__: part for part in (goals, hosts, processes, writers, start, growth, bodies)}
 
 
 @click.command()

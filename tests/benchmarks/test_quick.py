@@ -22,5 +22,5 @@ def test_every_answer_is_what_it_must_be(server_url):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    parts = ("goals", "processes", "writers", "start", "growth", "bodies")
+    parts = ("goals", "hosts", "processes", "writers", "start", "growth", "bodies")
     assert all(f"\n{part}\n" in done.stdout for part in parts)
