@@ -55,9 +55,9 @@ class DuckdbOrganizationRepository:
             return organization
 
     def rename(self, organization_id: OrganizationId, name: str, /) -> Organization:
+        change = {"name": parse_organization_name(name)}
         with self._database.writing() as connection:
             _get(connection, organization_id)
-            change = {"name": parse_organization_name(name)}
             update(connection, "organizations", organization_id, change)
             return _get(connection, organization_id)
 
