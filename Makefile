@@ -71,6 +71,7 @@ check: install docs ## lint, type-check, look for weaknesses, and check who impo
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy tests
 	$(BIN)/mypy --strict docs/examples/*.py
 	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(SOURCES)

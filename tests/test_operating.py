@@ -21,7 +21,7 @@ METRIC = re.compile(r"^\| `(recipient_fields_\w+)` \|([^|]*)\|", re.MULTILINE)
 class Anything:
     """The attributes of a server and a pool that the metrics read."""
 
-    connections = in_flight = shed = refused = 0
+    connections = in_flight = shed = refused = pool_size = 0
 
     def pool_use(self) -> dict[str, int]:
         return {"open": 0}

@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     Catalog,
     FieldNotFound,
     FoundKey,
+    OrganizationId,
     RecipientField,
     StorageUnavailable,
     epoch_milliseconds,
@@ -214,7 +215,7 @@ class ForgetsTheTenant(Faulty):
 
     def __init__(self, correct: FieldRepository) -> None:
         super().__init__(correct)
-        self.owners: dict[object, object] = {}
+        self.owners: dict[object, OrganizationId] = {}
 
     def add(self, organization_id, definition, /, *, limit=None) -> RecipientField:
         field = self.correct.add(organization_id, definition, limit=limit)
@@ -278,6 +279,8 @@ class LooksUpInTwoSteps:
 
     def find(self, digest, /) -> FoundKey | None:
         found = self.correct.find(digest)
+        if found is None:
+            return None
         revision = self.fields.all(found.organization_id).revision
         return evolve(found, catalog_revision=revision)
 

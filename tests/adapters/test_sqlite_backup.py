@@ -16,7 +16,7 @@ from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 import pytest
 
 from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up, backup
-from recipient_fields.domain import StorageNotFound, StorageUnavailable
+from recipient_fields.domain import RecipientField, StorageNotFound, StorageUnavailable
 from recipient_fields.testing.examples import a_definition
 
 from .snapshots import OURS, snapshot_of
@@ -86,7 +86,7 @@ def test_a_backup_ends_even_if_the_file_changes_after_each_step(
     storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = storage.fields.all(OURS)
-    added = []
+    added: list[RecipientField] = []
 
     def write() -> None:
         added.append(storage.fields.add(OURS, a_definition(f"new_{len(added)}")))
@@ -105,6 +105,7 @@ def test_a_backup_during_writes_of_another_process_has_all_acknowledged_records(
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITE_UNTIL_KILLED, str(database)], stdout=subprocess.PIPE, text=True
     )
+    assert writer.stdout is not None
     with writer:
         acknowledged = [int(writer.stdout.readline()) for _ in range(20)]
         back_up(database, copy)
@@ -138,7 +139,10 @@ def test_an_existing_file_is_not_changed(
 def test_a_file_that_is_created_during_the_backup_is_not_changed(
     storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    between_steps(monkeypatch, lambda: copy.write_text("precious") and None)
+    def create() -> None:
+        copy.write_text("precious")
+
+    between_steps(monkeypatch, create)
     with pytest.raises(BackupFailed, match="already exists"):
         back_up(database, copy)
     assert copy.read_text() == "precious"

@@ -163,15 +163,27 @@ def started(script: str, *arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout.readline() == "ready\n", process.stderr.read()
+    assert process.stderr is not None
+    assert read_line(process) == "ready\n", process.stderr.read()
     return process
+
+
+def read_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def release(process: subprocess.Popen[str]) -> None:
+    """Let the process run its script."""
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
 
 
 def let_run(*processes: subprocess.Popen[str]) -> list[str]:
     """Release the processes at the same time, wait for them, and return their output."""
     for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
+        release(process)
     printed = [process.communicate() for process in processes]
     assert [errors for _, errors in printed] == [""] * len(processes)
     return [output for output, _ in printed]
@@ -227,9 +239,8 @@ def test_a_killed_writer_loses_no_acknowledged_write(database: Path) -> None:
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
     writer = started(ADD_FOREVER, database)
-    writer.stdin.write("go\n")
-    writer.stdin.flush()
-    acknowledged = [writer.stdout.readline().strip() for _ in range(100)]
+    release(writer)
+    acknowledged = [read_line(writer).strip() for _ in range(100)]
     writer.send_signal(signal.SIGKILL)
     acknowledged += writer.communicate()[0].split()
     with closing(SqliteStorage(database)) as storage:
@@ -302,9 +313,8 @@ def test_a_run_killed_at_any_moment_leaves_all_or_nothing(tmp_path: Path) -> Non
         database = tmp_path / f"{milliseconds}.db"
         shutil.copy(old, database)
         process = started(SYNC_ONCE, database, "New", 1_000, 3_000)
-        process.stdin.write("go\n")
-        process.stdin.flush()
-        assert process.stdout.readline() == "syncing\n"
+        release(process)
+        assert read_line(process) == "syncing\n"
         sleep(milliseconds / 1_000)
         process.kill()
         process.communicate()

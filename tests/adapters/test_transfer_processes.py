@@ -93,6 +93,8 @@ def test_a_copy_killed_at_any_step_before_its_commit_stores_nothing_and_can_be_r
         stdout=subprocess.PIPE,
         text=True,
     )
+    assert copies.stdin is not None
+    assert copies.stdout is not None
     stored = []
     with closing(target), copies:
         while copies.stdout.readline() == "killed\n":

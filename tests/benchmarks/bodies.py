@@ -65,8 +65,14 @@ def _application() -> Callable[[bytes], tuple[int, float]]:
     def post(body: bytes) -> tuple[int, float]:
         environ = create_environ(FIELDS, method="POST", headers=headers, body=body)
         statuses: list[str] = []
+        written: list[bytes] = []
+
+        def start_response(status: str, *_: object) -> Callable[[bytes], object]:
+            statuses.append(status)
+            return written.append
+
         begun = thread_time()
-        b"".join(app(environ, lambda status, _headers, _error=None: statuses.append(status)))
+        b"".join(app(environ, start_response))
         return int(statuses[0][:3]), thread_time() - begun
 
     return post

@@ -9,8 +9,8 @@ import json
 import sys
 
 import falcon
-import waitress
 from attrs import frozen
+from waitress.server import TcpWSGIServer, create_server
 
 
 @frozen
@@ -34,8 +34,10 @@ constant = Constant(answer["status"], answer["headers"], answer["body"].encode()
 app: falcon.App[falcon.Request, falcon.Response] = falcon.App()
 app.add_route("/api/v1/recipient_fields", constant)
 app.add_route("/api/v1/recipient_fields/{id_or_key}", constant)
-server = waitress.create_server(
+server = create_server(
     app, host="127.0.0.1", port=0, threads=int(sys.argv[1]), asyncore_use_poll=True, ident=None
 )
-sys.stderr.write(f"The ceiling is listening on http://127.0.0.1:{server.effective_port}\n")
+assert isinstance(server, TcpWSGIServer)
+port = server.getsockname()[1]
+sys.stderr.write(f"The ceiling is listening on http://127.0.0.1:{port}\n")
 server.run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from attrs import evolve
 
@@ -64,7 +65,7 @@ def _crowds(
         load = Load(requests=tuple(map(read_list, tenants)))
         database.note_uses()
         evolve(bench, warming=bench.warming + count * _WARMING_EACH).warm(server, load)
-        rounds = bench.rounds_of(lambda asked=load: bench.measure(server, asked))
+        rounds = bench.rounds_of(partial(bench.measure, server, load))
         yield count, {"unchanged": typical([run for (run,) in rounds]).cpu}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from ..support.command_line import CommandLine, Script
 from ..support.postgres import execute, new_database
 from ..support.waiting import eventually
 
-EMPTY = {"organizations": []}
+EMPTY: dict[str, list[object]] = {"organizations": []}
 LIST = ("organizations", "list", "--json")
 
 
@@ -159,7 +160,7 @@ def test_a_target_whose_schema_is_behind_is_one_clear_line(
 
 
 @contextmanager
-def blocked(script: Script, database: str) -> Iterator[object]:
+def blocked(script: Script, database: str) -> Iterator[subprocess.Popen[bytes]]:
     """A copy to the database that waits for the lock of its fields."""
     migrate(database)
     with psycopg.connect(database) as other:

@@ -242,7 +242,8 @@ def test_create_on_a_terminal_prompts_for_confirmation_of_a_derived_key_only(
     keys: list[str],
     told: list[str],
 ) -> None:
-    arguments = ("--organization", acme, "--name", "Größe", "--data-type", "text", *options)
+    name = ("--name", "Größe", "--data-type", "text")
+    arguments = ("--organization", str(acme), *name, *options)
     ended, shown = script.at_a_terminal("fields", "create", *arguments, answer=typed)
 
     assert (ended, [field["key"] for field in stored(core, acme)]) == (status, keys)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def _credentials() -> str:
     return _table(("ESP", "Variable", ""), rows)
 
 
-def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(_row(cells) for cells in (titles, ("---",) * len(titles), *rows))
 
 

@@ -274,6 +274,7 @@ def test_the_canonical_form_of_a_canonical_form_is_the_same(data_type, data):
 @given(st.datetimes(timezones=OFFSETS).filter(lambda at: 1 < at.year < 9999))
 def test_the_canonical_form_of_a_datetime_is_the_same_instant(at):
     (kept,) = AllowedValues(DATETIME, [at.isoformat("T", "milliseconds")]).values
+    assert isinstance(kept, str)
     assert timedelta() <= at - datetime.fromisoformat(kept) < timedelta(milliseconds=1)
 
 

@@ -7,7 +7,7 @@ import json
 import logging
 import string
 import traceback
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from zlib import crc32
 
@@ -42,6 +42,24 @@ ACME = OrganizationId(1)
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 
 
+def parsed(text: str) -> PlainKey:
+    key = PlainKey.parse(text)
+    assert key is not None
+    return key
+
+
+def issued_key(key: PlainKey) -> IssuedKey:
+    grant = grant_key(
+        key,
+        ACME,
+        name="Backend",
+        access=Access.READ_WRITE,
+        lifetime=DAY,
+        at=datetime(2026, 11, 20, tzinfo=UTC),
+    )
+    return IssuedKey(grant.with_id(ApiKeyId(1)), key)
+
+
 def with_checksum(text):
     rest, digits = crc32(text.encode()), ""
     while rest:
@@ -66,7 +84,7 @@ def issued(granted):
 
 class TestTheFormat:
     def test_accepts_the_example_of_the_contract(self):
-        assert PlainKey.parse(EXAMPLE).reveal() == EXAMPLE
+        assert parsed(EXAMPLE).reveal() == EXAMPLE
 
     def test_matches_a_generated_key(self):
         text = PlainKey.generate().reveal()
@@ -80,7 +98,7 @@ class TestTheFormat:
 
     def test_of_a_generated_key_can_be_parsed(self):
         keys = [PlainKey.generate() for _ in range(100)]
-        assert [PlainKey.parse(key.reveal()).digest for key in keys] == [key.digest for key in keys]
+        assert [parsed(key.reveal()).digest for key in keys] == [key.digest for key in keys]
 
     def test_generates_no_key_twice(self):
         assert len({PlainKey.generate().reveal() for _ in range(1_000)}) == 1_000
@@ -128,19 +146,19 @@ class TestTheFormat:
 
 class TestAPlainKey:
     def test_has_its_sha_256_as_digest(self):
-        assert PlainKey.parse(EXAMPLE).digest == sha256(EXAMPLE.encode()).digest()
+        assert parsed(EXAMPLE).digest == sha256(EXAMPLE.encode()).digest()
 
     def test_is_displayed_with_its_first_and_last_characters(self):
-        assert PlainKey.parse(EXAMPLE).display == "rfk_0123…uoEA"
+        assert parsed(EXAMPLE).display == "rfk_0123…uoEA"
 
     @pytest.mark.parametrize(
         "show",
         [
             *(repr, str, format, ascii, "{}".format, "{!r:>60}".format, "%s".__mod__),
             *("%r".__mod__, lambda key: f"{[key]}", lambda key: json.dumps([key], default=str)),
-            *(lambda key: repr(IssuedKey(None, key)), lambda key: repr(copy.copy(key))),
-            *(lambda key: str(attrs.asdict(IssuedKey(None, key))), dir),
-            *(lambda key: str(attrs.astuple(IssuedKey(None, key))), lambda key: repr({key: key})),
+            *(lambda key: repr(issued_key(key)), lambda key: repr(copy.copy(key))),
+            *(lambda key: str(attrs.asdict(issued_key(key))), dir),
+            *(lambda key: str(attrs.astuple(issued_key(key))), lambda key: repr({key: key})),
         ],
     )
     def test_is_not_revealed_by_formatting(self, show):
@@ -154,7 +172,7 @@ class TestAPlainKey:
     def test_is_not_in_a_traceback_that_shows_variables(self):
         key = PlainKey.generate()
         try:
-            issued = IssuedKey(None, key)
+            issued = issued_key(key)
             raise ValueError(issued, key)  # noqa: TRY301
         except ValueError as error:
             shown = traceback.TracebackException.from_exception(error, capture_locals=True)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+import recipient_fields.application
 import recipient_fields.domain.esp
 from recipient_fields.domain import (
     API,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -55,10 +56,15 @@ AS_READ = {
     "created_at": "2026-11-20T12:00:00.000Z",
     "updated_at": "2026-11-20T12:00:00.000Z",
 }
-OTHER_VALUES = [
+OTHER_VALUES: list[object] = [
     *(None, True, 1.0, 7.0, 2**70, [], {}),
     *("1", "7", "", "FNAME ", "Text", "2026-11-20T12:00:00Z"),
 ]
+
+
+def field_changes(members: dict[str, Any]) -> FieldChanges:
+    return FieldChanges(**members)
+
 
 LINES = st.text("abc\u00e9 ", min_size=1, max_size=9).filter(str.strip)
 CHANGES = st.fixed_dictionaries(
@@ -70,7 +76,7 @@ CHANGES = st.fixed_dictionaries(
         "custom_insertion_code": st.none() | LINES,
         "custom_value_expression": st.none() | LINES,
     },
-).map(lambda changes: FieldChanges(**changes))
+).map(field_changes)
 CLOCKS = st.integers(0, 4 * 10**12).map(from_epoch_milliseconds)
 
 
@@ -79,7 +85,8 @@ class TestADraft:
         draft = FieldDraft(name=" First name ", data_type=DataType.TEXT)
         assert (draft.name, draft.key, draft.insertable) == ("First name", "first_name", True)
         assert draft.allowed_values is None
-        assert draft.custom_insertion_code is draft.custom_value_expression is None
+        assert draft.custom_insertion_code is None
+        assert draft.custom_value_expression is None
 
     def test_can_have_a_key(self):
         assert FieldDraft(name="日本", data_type=DataType.TEXT, key="japan").key == "japan"
@@ -213,7 +220,7 @@ class TestAChange:
         assert changed == evolve(field, **expected)
 
     def test_can_change_every_writable_member(self, make_field, noon):
-        changes = {
+        changes: dict[str, Any] = {
             "name": "Color",
             "allowed_values": COLORS,
             "insertable": False,
@@ -235,7 +242,8 @@ class TestAChange:
             custom_insertion_code="%%=v(@color)=%%",
             custom_value_expression="@color",
         )
-        changed = field.with_changes(FieldChanges(**{member: None}), by=API, at=noon)
+        changes: dict[str, Any] = {member: None}
+        changed = field.with_changes(FieldChanges(**changes), by=API, at=noon)
         assert getattr(changed, member) is None
         assert (
             evolve(changed, **{member: getattr(field, member)}, version=1, updated_at=noon) == field
@@ -474,7 +482,7 @@ class TestAReplacement:
         )
 
     def test_sets_members_to_their_new_values(self, make_field, noon):
-        members = {
+        members: dict[str, Any] = {
             "name": "Color",
             "insertable": False,
             "custom_insertion_code": "%%=v(@color)=%%",
@@ -497,7 +505,7 @@ class TestAReplacement:
             make_field().with_changes(changes, by=API, at=noon)
 
     def test_creates_the_same_field_if_the_key_is_free(self, make_field, noon):
-        members = {
+        members: dict[str, Any] = {
             "name": "Color",
             "insertable": False,
             "custom_insertion_code": "%%=v(@color)=%%",

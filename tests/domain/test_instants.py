@@ -28,6 +28,8 @@ class Nowhere(tzinfo):
     def utcoffset(self, at: datetime | None) -> None:
         return None
 
+    dst = tzname = utcoffset
+
 
 @given(INSTANTS)
 def test_an_instant_survives_formatting_and_parsing(at):

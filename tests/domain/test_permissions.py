@@ -104,4 +104,5 @@ def test_require_raises_if_and_only_if_decide_denies(channel, operation, origin)
 )
 def test_the_reason_names_the_channel(channel, ending):
     denied = decide(CHANNELS[channel], Operation.UPDATE, ORIGINS["integration 7"])
+    assert isinstance(denied, Denied)
     assert denied.reason.endswith(ending)

@@ -6,7 +6,8 @@ import pytest
 
 from recipient_fields.domain import ANY_VERSION, UNCONDITIONAL, Precondition, VersionConflict
 
-THIS, OTHER, NONE = frozenset({"1-1-a"}), frozenset({"1-2-b"}), frozenset()
+THIS, OTHER = frozenset({"1-1-a"}), frozenset({"1-2-b"})
+NONE: frozenset[str] = frozenset()
 
 
 def holds(precondition, current):

@@ -187,6 +187,7 @@ def test_sources_data_types_and_orders_can_be_given_by_name_in_any_iterable():
         keys=frozenset({FieldKey("a")}),
         sort=SortKey.NAME,
     )
+    assert named.keys is not None
     assert {type(key) for key in named.keys} == {FieldKey}
 
 
@@ -208,6 +209,7 @@ def test_a_text_that_no_field_can_have_matches_none(text, catalog):
     query = FieldQuery(text=text)
     assert query.select(catalog).fields == ()
     assert query.text == text
+    assert query.folded_text is not None
     query.folded_text.encode()
 
 
@@ -323,8 +325,10 @@ def test_a_position_does_not_require_a_field(number):
 
 def test_the_time_of_a_position_is_truncated_to_milliseconds_in_utc(noon):
     later = noon + timedelta(microseconds=999)
-    assert Position(later.astimezone(timezone(timedelta(hours=2))), 1) == Position(noon, 1)
-    assert Position(later.astimezone(timezone(timedelta(hours=2))), 1).value.tzinfo is UTC
+    position = Position(later.astimezone(timezone(timedelta(hours=2))), FieldId(1))
+    assert position == Position(noon, FieldId(1))
+    assert isinstance(position.value, datetime)
+    assert position.value.tzinfo is UTC
 
 
 VALUE_TYPES = {

@@ -27,7 +27,8 @@ def _numbered(head: bytes, unit: bytes, tail: bytes, most: int = MEGABYTE) -> Ca
     """Different units, separated by commas: `most` of them and white space, or 1 MiB of them."""
 
     def body() -> bytes:
-        units, size = [], len(head) + len(tail)
+        units: list[bytes] = []
+        size = len(head) + len(tail)
         while len(units) < most:
             units.append(unit % len(units))
             size += len(units[-1]) + 1

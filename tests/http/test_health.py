@@ -85,7 +85,10 @@ def test_a_check_that_fails_fails_every_time(stand: Stand):
 
 
 def test_a_check_with_a_defect_is_an_internal_error(stand: Stand):
-    client = stand.client(check=CheckWithDeadline(lambda: 1 / 0))
+    def defective() -> None:
+        raise ZeroDivisionError
+
+    client = stand.client(check=CheckWithDeadline(defective))
     assert client.send("GET", "/readyz").outcome == (500, "internal_error")
 
 
@@ -124,7 +127,11 @@ class TestAPeriodicCheck:
 
     def test_responds_at_once_if_the_storage_does_not(self):
         responds = Event()
-        with PeriodicCheck(CheckWithDeadline(lambda: responds.wait() and None)) as periodic:
+
+        def wait() -> None:
+            responds.wait()
+
+        with PeriodicCheck(CheckWithDeadline(wait)) as periodic:
             assert not self.passes(periodic)
             responds.set()
 

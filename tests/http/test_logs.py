@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import pytest
 from falcon.testing import TestClient
 
+from recipient_fields.application import AUDIT
 from recipient_fields.domain import (
     Access,
     Credential,
@@ -30,7 +31,6 @@ from recipient_fields.entrypoints.http.client_addresses import ClientAddresses
 from recipient_fields.entrypoints.http.request_log import RequestLog
 from recipient_fields.entrypoints.server import log as logs
 from recipient_fields.entrypoints.server.log import (
-    AUDIT,
     Batches,
     Lines,
     json_lines,

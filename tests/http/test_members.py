@@ -189,10 +189,14 @@ def test_a_boolean_field_has_none(api: Api, values: object):
     assert answer.violations == at("allowed_values", "not_applicable")
 
 
+NOT_A_TEXT: list[object] = [None, 1, True, ["a"], {}]
+NOT_A_NUMBER: list[object] = [None, "1", True, False, [1], {}]
+
+
 @pytest.mark.parametrize(
     ("data_type", "value", "code"),
     [
-        *[("text", value, "type") for value in (None, 1, True, ["a"], {})],
+        *[("text", value, "type") for value in NOT_A_TEXT],
         ("text", "", "blank"),
         ("text", "  ", "blank"),
         ("text", " a", "format"),
@@ -202,7 +206,7 @@ def test_a_boolean_field_has_none(api: Api, values: object):
         ("text", "a\u2028b", "invalid_characters"),
         ("text", "a\0", "invalid_characters"),
         ("text", "a\ud83d", "invalid_characters"),
-        *[("number", value, "type") for value in (None, "1", True, False, [1], {})],
+        *[("number", value, "type") for value in NOT_A_NUMBER],
         ("number", 2**53, "out_of_range"),
         ("number", -(2**53), "out_of_range"),
         ("number", 1e16, "out_of_range"),

@@ -52,6 +52,7 @@ def test_an_unknown_method_is_refused_alike(stand: Stand, api: Api, method: str,
     environ["REQUEST_METHOD"] = method
     started = testing.StartResponseMock()
     content = b"".join(stand.app()(environ, started))
+    assert started.status is not None
     answer = Answer(method, path, int(started.status[:3]), started.headers_dict, content)
     hold_to_the_contract(answer)
     assert answer.outcome == (405, "method_not_allowed")

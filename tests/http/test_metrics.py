@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.application import Pooled, Storage
+from recipient_fields.application import Pooled, Storage, StoredKeyValidator
 from recipient_fields.domain import (
     API,
     InvalidField,
@@ -121,7 +121,9 @@ def test_key_validations_are_counted_by_their_result(
     client.list()
     client.list(authorization="Bearer wrong")
     client.list(authorization=None)
-    down = stand.client(validator=metrics.counting(type(stand.validator)(closed.api_keys, None)))
+    down = stand.client(
+        validator=metrics.counting(StoredKeyValidator(closed.api_keys, stand.clock))
+    )
     down.bearing(client.key).list()
 
     results = {key[1]: n for key, n in told(metrics).items() if key[0] == "key_validations_total"}
@@ -199,8 +201,8 @@ def test_input_that_was_stopped_in_time_is_not(client: Api, metrics: Metrics):
         {"name": "日本", "data_type": "text"},
     ):
         assert client.post(members).status == 422
-    for members in ({"data_type": "date"}, {"allowed_values": ["\ud800"]}, {"id": 7}):
-        assert client.patch("city", members).status == 422
+    for changes in ({"data_type": "date"}, {"allowed_values": ["\ud800"]}, {"id": 7}):
+        assert client.patch("city", changes).status == 422
     assert client.put("If", {"name": "N", "data_type": "text"}).status == 422
 
     assert told(metrics)["input_stopped_by_storage_total",] == 0
@@ -211,6 +213,7 @@ def test_the_server_and_the_pool_are_asked_whenever_somebody_wants_to_know(metri
         connections, in_flight, shed, refused = 7, 1, 2, 3
 
     class Pool:
+        pool_size = 4
         use: ClassVar = {"open": 4, "in_use": 3, "waiting": 2}
 
         def pool_use(self) -> dict[str, int]:

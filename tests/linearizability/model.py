@@ -177,8 +177,8 @@ class Catalog:
 
     def after(self, call: Call) -> Catalog | None:
         """Return the catalog after the call; None if the outcome is impossible."""
-        fields = tuple(self._fields_after(call))
-        if None in fields:
+        fields = tuple(each for each in self._fields_after(call) if each is not None)
+        if len(fields) < len(self.fields):
             return None
         left = self.left or [_known(f) for f in fields] != [_known(f) for f in self.fields]
         if call.outcome.result is not Result.LISTED:

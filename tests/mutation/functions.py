@@ -10,7 +10,6 @@ import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -127,7 +126,7 @@ class Trials:
         return SURVIVED if status == 0 else NOTICED if status > 0 else ENDLESS
 
     def _run(self, items: Sequence[pytest.Item]) -> Iterator[None]:
-        for item, following in pairwise([*items, None]):
+        for item, following in zip(items, [*items[1:], None], strict=True):
             signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             yield

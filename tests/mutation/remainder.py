@@ -16,6 +16,7 @@ from importlib.util import spec_from_file_location
 from multiprocessing import get_context
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import TypeGuard
 
 import libcst as cst
 import pytest
@@ -115,7 +116,7 @@ def _has_no_effect(node: cst.CSTNode) -> bool:
     return False
 
 
-def _is_name(node: cst.CSTNode) -> bool:
+def _is_name(node: cst.CSTNode) -> TypeGuard[cst.Name]:
     return isinstance(node, cst.Name)
 
 

@@ -11,7 +11,7 @@ from recipient_fields.domain import FieldKey, InvalidField
 
 @schemathesis.hook
 def before_call(
-    context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, Any]
+    context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]
 ) -> None:
     # Where Schemathesis takes a header from an answer, it takes numbers as they are.
     for header, value in case.headers.items():

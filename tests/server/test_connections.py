@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import repeat
 from random import Random
 from threading import Thread
@@ -287,10 +288,14 @@ def test_nobody_makes_room_who_has_just_asked_for_something(
 def test_whoever_has_not_finished_for_longest_makes_room(hurried: Callable[..., None]) -> None:
     hurried(EVICTION_AGE=0.1)
     with host(connections=4) as it:
+
+        def are_unfinished(number: int) -> bool:
+            return _unfinished(it) == number
+
         slow = [it.connect() for _ in range(4)]
         for number, peer in enumerate(slow, 1):
             peer.send(BEGUN)
-            eventually(lambda number=number: _unfinished(it) == number)
+            eventually(partial(are_unfinished, number))
         time.sleep(0.2)
         assert it.connect().get("/").body == b"ok"
         assert slow[0].answer().outcome == (408, "request_timeout")

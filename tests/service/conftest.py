@@ -78,7 +78,7 @@ def start(storage: str) -> Iterator[Callable[..., Service]]:
             shows_key: bool = False,
             **environment: str,
         ) -> Service:
-            service = Service(over, *options, **environment)
+            service = Service(over, *options, by=(), **environment)
             return services.enter_context(watched(service, shows_key=shows_key))
 
         yield start

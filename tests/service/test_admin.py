@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -143,7 +144,7 @@ def test_operators_are_answered_at_once_while_every_worker_is_busy(
 ) -> None:
     with all_workers_busy(service, operator, key, file) as writes:
         waits = {
-            path: median(seconds(lambda path=path: operator("GET", path)) for _ in range(9))
+            path: median(seconds(partial(operator, "GET", path)) for _ in range(9))
             for path in PATHS
         }
         assert not any(write.done() for write in writes)

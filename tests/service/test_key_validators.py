@@ -202,7 +202,8 @@ def test_an_issuer_that_hangs_does_not_keep_everybody_waiting(
 
 def test_another_host_asks_the_issuer_as_well(storage: str, issuer: Stage, key: str) -> None:
     url = f"introspection+{issuer.url}/introspect"
-    with hosted("gunicorn", storage, RECIPIENT_FIELDS_KEYS=url, **CREDENTIALS) as port:
+    environment = {"RECIPIENT_FIELDS_KEYS": url, **CREDENTIALS}
+    with hosted("gunicorn", storage, subprocess.DEVNULL, **environment) as port:
         eventually(lambda: http_status(port, "/readyz") == 200)
         assert http_status(port, FIELDS, TOKEN) == 200
         assert http_status(port, FIELDS, key) == 401

@@ -95,7 +95,9 @@ def test_a_log_that_nobody_reads_holds_up_no_end() -> None:
         assert process.stderr is not None
         found = re.search(rb"listening on http://([^\s:]+):(\d+)", process.stderr.readline())
         assert found is not None
-        with socket.create_connection((found[1], int(found[2])), timeout=TIMEOUT) as connection:
+        with socket.create_connection(
+            (found[1].decode(), int(found[2])), timeout=TIMEOUT
+        ) as connection:
             for _ in range(900):
                 connection.sendall(b"GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n")
                 assert connection.recv(65_536)

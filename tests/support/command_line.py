@@ -21,7 +21,7 @@ from recipient_fields.entrypoints.cli import main
 from .redaction import API_KEY
 from .waiting import TIMEOUT
 
-SCRIPT = Path(sys.executable).with_name("recipient-fields")
+SCRIPT = str(Path(sys.executable).with_name("recipient-fields"))
 NOT_CONFIRMED = (
     "This can't be undone, and standard input is not a terminal to confirm it."
     " Nothing was changed. To confirm, add --yes."
@@ -79,7 +79,7 @@ class CommandLine:
 
     def __call__(
         self,
-        *arguments: str | int,
+        *arguments: str | int | Path,
         typed: str | None = None,
         answer: str | None = None,
         **environment: str,

@@ -110,6 +110,11 @@ def staged(play: Play, *, certificate: Path | None = None) -> Iterator[Stage]:
     assert stage.defects == []
 
 
+def always(act: Act) -> Play:
+    """Return a behavior: this act at every request."""
+    return lambda _: act
+
+
 def in_turn(acts: Iterable[Act], then: Play) -> Play:
     """Return a behavior: one of these acts per request, and then `then`."""
     remaining = iter(acts)
@@ -156,6 +161,7 @@ def _handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
                 linger = struct.pack("ii", 1, 0)
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             else:
+                assert not isinstance(act, str)
                 self.drip(act)
 
         def answer(self, act: Played) -> None:

@@ -32,7 +32,17 @@ from recipient_fields.domain import (
     epoch_milliseconds,
 )
 
-from ...support.http_server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
+from ...support.http_server import (
+    HANG,
+    RESET,
+    Heard,
+    Play,
+    Played,
+    Stage,
+    always,
+    in_turn,
+    staged,
+)
 from ..postgres.examples import NOW
 
 OURS = OrganizationId(1)
@@ -87,16 +97,14 @@ def unavailable(code: str = "service_unavailable", after: str = "0") -> Played:
 
 
 @contextmanager
-def playing(play: Play, policy: RetryPolicy = HASTY) -> Iterator[tuple[Stage, RecipientFields]]:
+def playing(
+    play: Play, policy: RetryPolicy = HASTY
+) -> Iterator[tuple[Stage, RecipientFieldsClient]]:
     with (
         staged(play) as stage,
         RecipientFieldsClient(stage.url, keys={OURS: KEY}, retry_policy=policy) as client,
     ):
         yield stage, client
-
-
-def always(act: Act) -> Play:
-    return lambda _: act
 
 
 def failing(call: Callable[[RecipientFields], object], client: RecipientFields) -> str:
@@ -315,6 +323,21 @@ def without(name: str) -> Played:
     return Played.json({"recipient_field": members}, ETag=TAG)
 
 
+INVALID_VALUES: dict[str, list[object]] = {
+    "id": ["7", 7.0, True, None, 0, -1, 2**53],
+    "name": [5, None, "", "a\nb", []],
+    "key": [5, None, "", "Not a key", "id"],
+    "data_type": [5, None, "string", []],
+    "allowed_values": [[], ["a", "a"], [5], "a", {}, [None]],
+    "insertable": [None, 0, "true"],
+    "source": ["manual ", None, 5, "integration"],
+    "integration_id": [5, "5"],
+    "esp_field_name": ["CITY", 5],
+    "custom_insertion_code": ["", 5, "\0"],
+    "custom_value_expression": ["", "a" * 2_001, False],
+    "created_at": [None, 0, "2026-11-20", "2026-11-20T09:15:00Z"],
+    "updated_at": [None, "2026-11-20T09:15:00.123+00:00", "0001-01-01T00:00:00.000+23:00"],
+}
 NOT_A_FIELD = {
     "a page of HTML": Played(200, b"<html>", {"Content-Type": "text/html"}),
     "nothing": Played(200),
@@ -335,21 +358,7 @@ NOT_A_FIELD = {
     **{f"without {name}": without(name) for name in DOCUMENT},
     **{
         f"{name} is {value!r}": spoilt(name, value)
-        for name, values in {
-            "id": ["7", 7.0, True, None, 0, -1, 2**53],
-            "name": [5, None, "", "a\nb", []],
-            "key": [5, None, "", "Not a key", "id"],
-            "data_type": [5, None, "string", []],
-            "allowed_values": [[], ["a", "a"], [5], "a", {}, [None]],
-            "insertable": [None, 0, "true"],
-            "source": ["manual ", None, 5, "integration"],
-            "integration_id": [5, "5"],
-            "esp_field_name": ["CITY", 5],
-            "custom_insertion_code": ["", 5, "\0"],
-            "custom_value_expression": ["", "a" * 2_001, False],
-            "created_at": [None, 0, "2026-11-20", "2026-11-20T09:15:00Z"],
-            "updated_at": [None, "2026-11-20T09:15:00.123+00:00", "0001-01-01T00:00:00.000+23:00"],
-        }.items()
+        for name, values in INVALID_VALUES.items()
         for value in values
     },
 }  # fmt: skip

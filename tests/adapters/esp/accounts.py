@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from xml.sax.saxutils import escape
 
 from attrs import frozen
@@ -121,7 +122,7 @@ MAILCHIMP = Account(
 
 # ActiveCampaign
 
-CUSTOM_FIELDS = [
+CUSTOM_FIELDS: Sequence[Mapping[str, Any]] = [
     {
         "id": "1",
         "perstag": "TIER",
@@ -143,7 +144,7 @@ OPTIONS = {
 }
 
 
-def custom_fields(items: Sequence[Mapping[str, object]], *, most: int = 100) -> Play:
+def custom_fields(items: Sequence[Mapping[str, Any]], *, most: int = 100) -> Play:
     def act(heard: Heard) -> Act:
         limit, offset = (int(heard.query[name]) for name in ("limit", "offset"))
         page = items[offset : offset + min(limit, most)]
@@ -172,7 +173,7 @@ ACTIVECAMPAIGN = Account(
 
 # Braze
 
-ATTRIBUTES = [
+ATTRIBUTES: Sequence[Mapping[str, object]] = [
     {"name": "Loyalty Points", "data_type": "Number", "status": "Active", "description": "Points"},
     {"name": "blocked", "data_type": "String", "status": "Blocklisted"},
     {"name": "city", "data_type": "String (Automatically Detected)", "status": "Active"},

@@ -9,7 +9,13 @@ import pytest
 
 from recipient_fields.adapters.esp import MailchimpFieldSource, SalesforceFieldSource
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import EspField, EspRefused, EspUnavailable, RefusedField
+from recipient_fields.domain.esp import (
+    EspField,
+    EspRefused,
+    EspUnavailable,
+    RefusedField,
+    ReportedField,
+)
 
 from ...support.http_server import Act, Heard, Play, Played, Stage, in_turn
 from .accounts import (
@@ -22,6 +28,7 @@ from .accounts import (
     LIST,
     MAILCHIMP,
     OBJECT,
+    QUICK,
     SALESFORCE,
     SECRET,
     SENDGRID,
@@ -34,7 +41,7 @@ from .accounts import (
 Staging = Callable[[Play], Stage]
 
 
-def only(account: Account, answer: object, stage: Staging) -> object:
+def only(account: Account, answer: object, stage: Staging) -> ReportedField:
     """The one thing that is reported of that answer."""
     (reported,) = account.source(stage(lambda _: Played.json(answer)).url).fields()
     return reported
@@ -267,7 +274,7 @@ class TestSalesforce:
             list(SalesforceFieldSource(**settings).fields())
 
     def test_its_services_have_hosts_of_their_own(self):
-        source = SalesforceFieldSource(**SALESFORCE.settings)
+        source = SalesforceFieldSource(**SALESFORCE.settings, limits=QUICK)
         assert source._api("auth", {}).url == "https://mc123.auth.marketingcloudapis.com"
         assert source._api("soap", {}).url == "https://mc123.soap.marketingcloudapis.com"
         assert SECRET not in repr(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -46,9 +47,10 @@ def test_an_environment_with_credentials_opens_the_source(account: Account):
 def test_without_credentials_all_missing_variables_are_named_at_once(account: Account):
     with pytest.raises(MissingCredentials) as error:
         open_field_source(account.esp, {"RECIPIENT_FIELDS_STORAGE": "memory:"})
+    source_class: Any = SOURCES[account.esp]
     required = [
         variable(account.esp, each.name)
-        for each in attrs.fields(SOURCES[account.esp])
+        for each in attrs.fields(source_class)
         if each.default is attrs.NOTHING
     ]
     assert list(error.value.variables) == required
@@ -66,15 +68,17 @@ def test_a_blank_credential_is_missing_and_the_others_are_not_told(account: Acco
 
 def test_every_setting_but_the_limits_is_a_documented_variable(account: Account):
     table = DOCUMENTATION.read_text(encoding="utf-8")
-    for each in attrs.fields(SOURCES[account.esp]):
+    source_class: Any = SOURCES[account.esp]
+    for each in attrs.fields(source_class):
         if each.name != "limits":
             assert f"`{variable(account.esp, each.name)}`" in table
 
 
 def test_every_optional_setting_is_taken_from_the_environment(account: Account):
+    source_class: Any = SOURCES[account.esp]
     optional = {
         each.name: "7" if each.name == "pages" else "https://example.org"
-        for each in attrs.fields(SOURCES[account.esp])
+        for each in attrs.fields(source_class)
         if each.default is not attrs.NOTHING and each.name != "limits"
     }
     given = environment(account, "https://example.com")

@@ -262,7 +262,9 @@ def changing(account: Account, total: Callable[[int, int], object]) -> Play:
     numbers = count()
 
     def play(heard: Heard) -> Act:
-        document = json.loads(account.play(heard).body)
+        played = account.play(heard)
+        assert isinstance(played, Played)
+        document = json.loads(played.body)
         if account is MAILCHIMP:
             document["total_items"] = total(next(numbers), document["total_items"])
         else:

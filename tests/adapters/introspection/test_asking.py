@@ -32,7 +32,18 @@ from recipient_fields.domain import (
     RejectionReason,
 )
 
-from ...support.http_server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
+from ...support.http_server import (
+    HANG,
+    RESET,
+    Act,
+    Heard,
+    Play,
+    Played,
+    Stage,
+    always,
+    in_turn,
+    staged,
+)
 from .issuers import CLAIMS, SECRET, TOKEN, Clock, Tokens, validator_at
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -208,7 +219,7 @@ def test_whoever_is_slow_is_given_up_in_time(
 def test_an_answer_that_begins_late_and_stops_gets_no_second_deadline(
     asking: Make, issuer: Stage
 ) -> None:
-    def late(_: Heard) -> Act:
+    def late(_: Heard) -> Iterator[bytes]:
         time.sleep(0.7)
         yield HEAD
         issuer.closing.wait(10)
@@ -226,7 +237,7 @@ def test_an_answer_that_begins_late_and_stops_gets_no_second_deadline(
 def test_an_answer_that_comes_in_pieces_but_in_time_is_read(asking: Make, issuer: Stage) -> None:
     whole = HEAD + b"Content-Length: %d\r\n\r\n" % len(GOOD.body) + GOOD.body
 
-    def pieces(_: Heard) -> Act:
+    def pieces(_: Heard) -> Iterator[bytes]:
         for start in range(0, len(whole), 40):
             time.sleep(0.01)
             yield whole[start : start + 40]
@@ -463,7 +474,7 @@ def test_no_token_and_no_secret_shows_in_the_log_whatever_the_issuer_does(
     ]
     shown = []
     for act in acts:
-        issuer.play = lambda _, act=act: act
+        issuer.play = always(act)
         validator = asking()
         try:
             validator.validate(TOKEN)

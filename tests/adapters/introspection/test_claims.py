@@ -56,6 +56,9 @@ def test_the_scope_says_what_the_bearer_may_do(
     assert proven.catalog_revision is None
 
 
+NOT_AN_EXPIRY: list[object] = [None, "soon", True, -1, 1e300, str(NOW_SECONDS + 60), []]
+
+
 @pytest.mark.parametrize(
     "claims",
     [
@@ -65,7 +68,7 @@ def test_the_scope_says_what_the_bearer_may_do(
             for odd in (MISSING, None, "", "profile", f"{READ}s", f"{READ},{WRITE}", {READ: 1}, 1)
         ),
         *({"scope": odd} for odd in (READ.upper(), f"x{READ}", [], [[READ]], [f"{READ} {WRITE}"])),
-        *({"exp": odd} for odd in (None, "soon", True, -1, 1e300, str(NOW_SECONDS + 60), [])),
+        *({"exp": odd} for odd in NOT_AN_EXPIRY),
         *({"nbf": odd} for odd in (None, "soon", False, 1e300)),
         {"exp": NOW_SECONDS},
         {"exp": NOW_SECONDS - 0.5},

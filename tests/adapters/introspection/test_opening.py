@@ -201,6 +201,6 @@ def test_a_core_has_the_validator_that_it_is_opened_with(issuer: Stage) -> None:
     assert isinstance(validator, IntrospectionKeyValidator)
     with closing(validator):
         proven = validator.validate(TOKEN)
-    assert proven is not None
+    assert isinstance(proven, Credential)
     assert proven.organization_id == CLAIMS["organization_id"]
     assert isinstance(open_core("memory:").validator, StoredKeyValidator)

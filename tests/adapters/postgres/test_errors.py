@@ -109,7 +109,7 @@ def test_a_text_that_psycopg_rejects_is_invalid() -> None:
 
 
 def violation_of(constraint: str) -> psycopg.Error:
-    diagnostics = {DiagnosticField.CONSTRAINT_NAME: constraint.encode()}
+    diagnostics: dict[int, bytes | None] = {DiagnosticField.CONSTRAINT_NAME: constraint.encode()}
     return psycopg.errors.UniqueViolation("the server's words", info=diagnostics)
 
 
@@ -187,6 +187,6 @@ def test_a_message_is_one_line_without_libpq_s_hints() -> None:
 
 
 def test_a_message_of_the_server_is_its_primary_message() -> None:
-    diagnostics = {DiagnosticField.MESSAGE_PRIMARY: b"disk full"}
+    diagnostics: dict[int, bytes | None] = {DiagnosticField.MESSAGE_PRIMARY: b"disk full"}
     error = psycopg.errors.DiskFull("disk full\nHINT: buy another", info=diagnostics)
     assert one_line(error) == "disk full"

@@ -19,6 +19,7 @@ from recipient_fields.adapters.postgres.connection import DeadlineConnection, Re
 from recipient_fields.domain import (
     AllowedValues,
     DataType,
+    FieldName,
     InvalidField,
     OrganizationId,
     Rule,
@@ -121,7 +122,7 @@ def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(
     )
     try:
         ours = storage.organizations.add("Größe", NOW).id
-        field = storage.fields.add(ours, evolve(a_definition(), name="Größe in €"))
+        field = storage.fields.add(ours, evolve(a_definition(), name=FieldName("Größe in €")))
         assert storage.fields.get(ours, field.id) == field
         assert "Größe in €" in storage.fields.publish(ours).documents
     finally:

@@ -186,7 +186,7 @@ def test_a_process_killed_during_a_run_stores_all_or_nothing(
 def test_a_run_locks_the_catalog_only_after_it_is_planned(
     storage: PostgresStorage, ours: OrganizationId, integration: Integration
 ) -> None:
-    overtaking = []
+    overtaking: list[RecipientField] = []
 
     def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
         if not overtaking:  # Under the lock, this would wait for a second and fail.

@@ -17,6 +17,7 @@ import pybars
 from attrs import frozen
 from jinja2 import nodes
 
+from recipient_fields.domain import InsertionCode, ValueExpression
 from recipient_fields.domain.esp import Esp, Snippet
 
 
@@ -50,10 +51,10 @@ AMPSCRIPT_STRING = r'"((?:[^"]|"")*)"'
 
 
 def parse_ampscript(snippet: Snippet, standard: bool) -> ParsedSnippet:
-    block, inline = snippet.prelude or "", snippet.insertion_code
-    assert block.count("%%") == inline.count("%%") == 2
-    block = match(r"%%\[ (.*) \]%%", block)[1]
-    inline = match(r"%%=(.*)=%%", inline)[1]
+    prelude, code = snippet.prelude or "", snippet.insertion_code
+    assert prelude.count("%%") == code.count("%%") == 2
+    block = match(r"%%\[ (.*) \]%%", prelude)[1]
+    inline = match(r"%%=(.*)=%%", code)[1]
     variable, name = match(
         rf"SET (@[A-Za-z0-9_]+) = AttributeValue\({AMPSCRIPT_STRING}\)", block
     ).groups()
@@ -205,7 +206,8 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
     tags = re.findall(r"\{%.*?%\}", condition, re.DOTALL)
     assert tags == [f"{{% if {expression} == 1 %}}", "{% endif %}"]
     if esp is Esp.KLAVIYO:
-        return parse_klaviyo(Snippet(f"{{{{ {expression} }}}}", expression), standard).name
+        code = InsertionCode(f"{{{{ {expression} }}}}")
+        return parse_klaviyo(Snippet(code, ValueExpression(expression)), standard).name
     if esp in {Esp.HUBSPOT, Esp.BREVO}:
         test = only_item(jinja2.Environment(autoescape=True).parse(condition).body).test
         return jinja_attribute(test.expr)

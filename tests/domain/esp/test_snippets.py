@@ -483,7 +483,7 @@ class TestVariableClashes:
         reported = {
             name for clash in variable_clashes(Esp.SALESFORCE, names) for name in clash.names
         }
-        variables = {}
+        variables: dict[str, set[str]] = {}
         for name in names:
             try:
                 variable = derive_snippet(Esp.SALESFORCE, name).value_expression.lower()

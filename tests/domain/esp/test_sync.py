@@ -72,8 +72,8 @@ class Account:
         self.ids = count(1_000)
 
     def plan(self, *report, at=NOON):
-        report = [reported(each) if isinstance(each, str) else each for each in report]
-        run = SyncRun.from_report(self.integration, report, at=at)
+        fields = [reported(each) if isinstance(each, str) else each for each in report]
+        run = SyncRun.from_report(self.integration, fields, at=at)
         return run.plan(self.integration, self.catalog)
 
     def sync(self, *report, at=NOON):
@@ -631,7 +631,7 @@ def sync_histories(draw):
 
 def expected_shapes(esp, report):
     """Return the expected values of each field: those of its first valid report."""
-    shapes = {}
+    shapes: dict[tuple[str, str], tuple[object, ...]] = {}
     for each in report:
         if isinstance(each, RefusedField):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from time import monotonic
 from urllib.parse import urlsplit
 
@@ -29,6 +30,10 @@ def role_url(server: PostgresServer, database: str) -> Iterator[str]:
     execute(server.url(), f"GRANT pg_read_all_data, pg_write_all_data TO {ROLE}")
     yield database.replace("//postgres:", f"//{ROLE}:")
     execute(server.url(), f"DROP ROLE {ROLE}")
+
+
+def succeeds(client: Client, path: str) -> bool:
+    return client("GET", path).status == 200
 
 
 def refusal(url: str) -> str:
@@ -76,4 +81,4 @@ def test_a_service_that_can_no_longer_connect_responds_503_until_it_can(
             assert monotonic() - began < LONGEST_ANSWER
         alter(mended)
         for path in (FIELDS, "/readyz"):
-            eventually(lambda path=path: client("GET", path).status == 200, within=2.5)
+            eventually(partial(succeeds, client, path), within=2.5)
