@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from statistics import median
 
 from .measuring import Bench
@@ -33,8 +34,7 @@ def hosts(bench: Bench) -> Report:
             for server in servers:
                 bench.warm(server, load)
             rounds = bench.rounds_of(
-                lambda load=load: bench.measure(servers[0], load),
-                lambda load=load: bench.measure(servers[1], load),
+                partial(bench.measure, servers[0], load), partial(bench.measure, servers[1], load)
             )
             gain = median(granian.rate / waitress.rate for waitress, granian in rounds)
             row = [name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 from attrs import fields
@@ -38,7 +39,7 @@ def test_an_empty_environment_results_in_the_defaults() -> None:
 
 
 def test_every_setting_has_a_variable() -> None:
-    texts = {
+    texts: dict[str, tuple[str, Any]] = {
         "storage": ("memory:", "memory:"),
         "server": ("granian", "granian"),
         "listen": ("[::1]:80", Address("::1", 80)),
