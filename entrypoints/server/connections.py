@@ -168,7 +168,14 @@ class Connection(HTTPChannel):
         responding = self.total_outbufs_len or self.close_when_flushed or self.lingers
         return bool(self.requests or responding)
 
-    def has_sent_nothing(self) -> bool:
+    @property
+    def evictable(self) -> bool:
+        """Whether the client has let the server wait for so long that another may replace it."""
+        if self.unfinished:
+            return monotonic() - self.request_began > limits.EVICTION_AGE
+        return self.idle and self.silence > limits.EVICTION_AGE and self._has_sent_nothing()
+
+    def _has_sent_nothing(self) -> bool:
         """Return whether there is nothing to read from the socket, not even its end."""
         try:
             self.socket.recv(1, socket.MSG_PEEK)
@@ -236,7 +243,7 @@ class Connection(HTTPChannel):
                 self.handle_close()
         elif self.idle:
             silence = limits.DRAIN_IDLE_TIMEOUT if draining else limits.IDLE_TIMEOUT
-            if self.silence > silence and self.has_sent_nothing():
+            if self.silence > silence and self._has_sent_nothing():
                 self.handle_close()
         elif self.unfinished:
             stalls = draining and self.silence > limits.DRAIN_IDLE_TIMEOUT
@@ -269,6 +276,7 @@ class Connection(HTTPChannel):
         elif self.connected and self.close_when_flushed and not self.total_outbufs_len:
             self.close_when_flushed = False
             self._lingers_since = monotonic()
+            self.server.lingering.append(self)
             try:
                 self.socket.shutdown(socket.SHUT_WR)
             except OSError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections import deque
 from operator import attrgetter
 from time import monotonic, time
 from typing import Any
@@ -56,6 +57,9 @@ class Listener(TcpWSGIServer):
         self._most_connections = connections
         self._next_check = 0.0
         self._accepts_from = 0.0
+        self._next_search = 0.0
+        self._evictable: deque[Connection] = deque()
+        self.lingering: list[Connection] = []
         super().__init__(
             app,
             self._sockets,
@@ -156,33 +160,43 @@ class Listener(TcpWSGIServer):
 
     def _make_room(self) -> bool:
         """Return whether there is room for one more connection, after an eviction if necessary."""
-        connections = list(self.active_channels.values())
-        if len(connections) < self._most_connections:
+        if len(self.active_channels) < self._most_connections:
             return True
-        lingering = [c for c in connections if c.lingers]
-        if len(lingering) >= limits.SPARE_CONNECTIONS:
-            lingering[0].handle_close()
-        if len(connections) - len(lingering) < self._most_connections:
-            return True
-        idle = [c for c in connections if c.idle and c.silence > limits.EVICTION_AGE]
-        for connection in sorted(idle, key=attrgetter("last_activity")):
-            if connection.has_sent_nothing():
-                connection.handle_close()
+        self.lingering = [c for c in self.lingering if c.connected]
+        if len(self.lingering) >= limits.SPARE_CONNECTIONS:
+            self.lingering.pop(0).handle_close()
+        return len(self.active_channels) - len(self.lingering) < self._most_connections or (
+            self._evict()
+        )
+
+    def _evict(self) -> bool:
+        """Close the connection that has been idle longest, or else incomplete. Return success."""
+        if not self._evictable and monotonic() >= self._next_search:
+            # A search for each new connection would use most of the CPU time under overload.
+            self._next_search = monotonic() + _TICK
+            connections = list(self.active_channels.values())
+            idle = sorted((c for c in connections if c.idle), key=attrgetter("last_activity"))
+            slow = sorted((c for c in connections if c.unfinished), key=attrgetter("request_began"))
+            self._evictable = deque(c for c in (*idle, *slow) if c.evictable)
+        while self._evictable:
+            connection = self._evictable.popleft()
+            if connection.connected and connection.evictable:
+                if connection.unfinished:
+                    connection.reject("request_timeout")
+                else:
+                    connection.handle_close()
                 return True
-        late = monotonic() - limits.EVICTION_AGE
-        slow = [c for c in connections if c.unfinished and c.request_began < late]
-        if slow:
-            min(slow, key=attrgetter("request_began")).reject("request_timeout")
-        return bool(slow)
+        return False
 
     def _poll(self) -> None:
         """Wait for events, for a tick at most, and handle them; check the limits once per tick."""
+        self.poller.watch(self)  # There may be room again.
         self.poller.wait(_TICK)
         now = monotonic()
         if now < self._next_check:
             return
         self._next_check = now + _TICK
-        self.poller.watch(self)
+        self.lingering = [c for c in self.lingering if c.connected]
         for connection in self.task_dispatcher.take_overdue():
             connection.service()
         for connection in list(self.active_channels.values()):
