@@ -17,7 +17,7 @@ from .http.host_rejections import HostRejections
 from .http.readiness import CheckWithDeadline, PeriodicCheck
 from .http.request_log import RequestLog
 from .selection import open_key_validator, open_storage
-from .server.log import Batches
+from .server.log import BufferedHandler
 from .settings import STORED_KEYS, Settings
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def open_core(
 
 
 def create_service(
-    settings: Settings, environment: Mapping[str, str], log: Batches, *, with_admin: bool = False
+    settings: Settings, environment: Mapping[str, str], log: BufferedHandler, *, with_admin: bool = False
 ) -> Service:
     """Return the HTTP service with these settings. Only one with `with_admin` has metrics.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..server.log import audit_trail
+from ..server.log import audit_file
 from .options import Option, option
 
 
@@ -13,7 +13,7 @@ def _keep(ctx: click.Context, _parameter: click.Parameter, path: str | None) -> 
     if path is None:
         return
     try:
-        ctx.with_resource(audit_trail(path))
+        ctx.with_resource(audit_file(path))
     except OSError as error:
         raise click.ClickException(
             f"Can't write the audit log {path}: {error.strerror}."

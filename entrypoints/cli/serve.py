@@ -23,7 +23,7 @@ from ..composition import create_service
 from ..hosting import create_server, run_admin_listener, supervise_granian
 from ..http.openapi.reference_page import REFERENCE_PATH
 from ..selection import migrate_storage, storage_kind
-from ..server.log import Batches, is_readable, start_log
+from ..server.log import BufferedHandler, is_text, start_log
 from ..server.server import TooFewFiles
 from ..settings import STORED_KEYS, Settings
 from .demo import create_demonstration, curl_commands
@@ -82,12 +82,12 @@ def _run(settings: Settings, *, demo: bool, worker: Worker | None = None) -> Non
     with closing(service.core.storage):
         server = create_server(settings, service, drain, worker)
         with run_admin_listener(address, service, server) as admin_url:
-            is_text = is_readable(settings.log_format, sys.stderr)
-            if demo and not is_text:  # Otherwise the notes would be hidden between JSON lines.
+            text = is_text(settings.log_format, sys.stderr)
+            if demo and not text:  # Otherwise the notes would be hidden between JSON lines.
                 note(f"Recipient Fields is listening on {server.url}")
                 _demonstrate(service.core, server.url)
             lifecycle.log_start(server.url, admin_url, settings)
-            if demo and is_text:
+            if demo and text:
                 _demonstrate(service.core, server.url)
             server.run()
     lifecycle.log_end()
@@ -109,7 +109,7 @@ class _LifecycleLog:
     A process that is killed or fails does not log its end.
     """
 
-    def __init__(self, log: Batches) -> None:
+    def __init__(self, log: BufferedHandler) -> None:
         self._log = log
         self._drain_began = 0.0
         self._in_flight = 0

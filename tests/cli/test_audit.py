@@ -114,7 +114,7 @@ def test_a_line_of_which_only_a_part_finds_room_is_told_as_well(
     )
 
     told = run.failure()
-    assert told.startswith("The audit log can't be written: No space left on device. What was")
+    assert told.startswith("The audit log can't be written: No space left on device. The")
     assert API_KEY.search(told) is None
 
 
