@@ -67,7 +67,11 @@ def open_core(
 
 
 def create_service(
-    settings: Settings, environment: Mapping[str, str], log: BufferedHandler, *, with_admin: bool = False
+    settings: Settings,
+    environment: Mapping[str, str],
+    log: BufferedHandler,
+    *,
+    with_admin: bool = False,
 ) -> Service:
     """Return the HTTP service with these settings. Only one with `with_admin` has metrics.
 
@@ -81,7 +85,9 @@ def create_service(
     )
     readiness = CheckWithDeadline(core.storage.check)
     addresses = ClientAddresses(settings.trusted_proxies) if settings.log_client_address else None
-    rejection_log = RequestLog(log.offer, addresses)  # Unlike `log.log`, `offer` never blocks.
+    rejection_log = RequestLog(
+        log.log_or_drop, addresses
+    )  # Unlike `log.log`, `log_or_drop` never blocks.
     admin = _create_admin(core, readiness, rejection_log) if with_admin else None
     return Service(
         core=core,

@@ -142,7 +142,7 @@ class _LifecycleLog:
 
     def _write(self, event: str, facts: Mapping[str, object]) -> None:
         with_process = {**facts, "process_id": os.getpid()}
-        self._log.offer("recipient_fields.service", logging.INFO, event, with_process)
+        self._log.log_or_drop("recipient_fields.service", logging.INFO, event, with_process)
 
 
 def _demonstrate(core: Core, url: str) -> None:

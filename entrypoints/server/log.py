@@ -23,9 +23,6 @@ from recipient_fields.application import AUDIT
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.domain import RecipientFieldsError, format_instant, redact_keys
 
-LEVELS = ("debug", "info", "warning", "error")
-FORMATS = ("auto", "json", "text")
-
 _WRITE_INTERVAL = 0.1
 """Seconds between two writes."""
 _QUEUE_SIZE = 1_000
@@ -210,15 +207,15 @@ class BufferedHandler(logging.Handler):
 
 
 def is_text(log_format: str, stream: TextIO) -> bool:
-    """Return whether that format, one of FORMATS, means text on this stream."""
+    """Return whether the format (`json`, `text` or `auto`) means text on this stream."""
     return log_format == "text" or (log_format == "auto" and stream.isatty())
 
 
 def start_log(level: str, log_format: str, stream: TextIO) -> BufferedHandler:
     """Write records from `level` on, and all audit records, to the stream.
 
-    `log_format` is one of FORMATS: `auto` is text on a terminal, and JSON otherwise. At level info,
-    libraries log warnings only, because waitress logs paths at info.
+    `log_format` is `json`, `text` or `auto`, which is `text` on a terminal and `json`
+    otherwise. At level info, libraries log warnings only, because waitress logs paths at info.
     """
     is_readable = is_text(log_format, stream)
     formatter = text_formatter(colors=stream.isatty()) if is_readable else json_formatter()

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 import pytest
 from falcon.testing import TestClient
 
-from recipient_fields.application import AUDIT
 from recipient_fields.domain import (
     Access,
     Credential,

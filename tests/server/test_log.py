@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from recipient_fields.application import AUDIT
 from recipient_fields.domain import PlainKey, redact_keys
 from recipient_fields.entrypoints.server import log
 from recipient_fields.entrypoints.server.log import (
-    AUDIT,
     BufferedHandler,
     LineFormatter,
     json_formatter,
