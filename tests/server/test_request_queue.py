@@ -1,4 +1,4 @@
-"""Which request a thread takes next."""
+"""The order in which threads take requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import Factory, define
 from recipient_fields.entrypoints.server import limits
 from recipient_fields.entrypoints.server.request_queue import RequestQueue, may_write
 
-from .hosts import Host, eventually, host
+from .servers import RunningServer, eventually, running_server
 
 _moments = count(1)
 
@@ -30,12 +30,12 @@ def filled(most_writes: int, *requests: Request) -> RequestQueue:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "WRITE"])
-def test_every_method_but_those_that_only_read_may_write(method: str) -> None:
+def test_every_method_except_get_head_and_options_may_write(method: str) -> None:
     assert may_write(method)
     assert not any(map(may_write, ("GET", "HEAD", "OPTIONS")))
 
 
-def test_requests_are_taken_in_the_order_in_which_they_came() -> None:
+def test_requests_leave_the_queue_in_the_order_of_arrival() -> None:
     requests = [Request(writes) for writes in (True, False, False, True, False, True)]
     queue = filled(3, *requests)
     assert len(queue) == 6
@@ -43,7 +43,7 @@ def test_requests_are_taken_in_the_order_in_which_they_came() -> None:
     assert not queue
 
 
-def test_reads_overtake_a_write_that_finds_no_place() -> None:
+def test_reads_overtake_a_write_above_the_limit() -> None:
     first, second, read = Request(True), Request(True), Request(False)
     queue = filled(1, first, second, read)
     assert queue.popleft() is first
@@ -56,7 +56,7 @@ def test_reads_overtake_a_write_that_finds_no_place() -> None:
     assert queue.popleft() is second
 
 
-def test_what_waited_for_too_long_is_taken_without_being_counted() -> None:
+def test_overdue_writes_are_removed_without_being_counted() -> None:
     first, second, read, late = Request(True), Request(True), Request(False), Request(True)
     queue = filled(1, first, second, read, late)
     assert queue.popleft() is first
@@ -66,63 +66,63 @@ def test_what_waited_for_too_long_is_taken_without_being_counted() -> None:
     assert queue.popleft() is late
 
 
-def writing(it: Host, number: int) -> None:
-    """Writes that all wait, of which so many have begun."""
+def writing(server: RunningServer, number: int) -> None:
+    """Send eight writes that wait, and expect so many of them to begin."""
     for _ in range(8):
-        it.connect().ask("/wait", "POST")
-    eventually(lambda: it.begun == number)
-    eventually(lambda: it.listener.task_dispatcher.in_flight == 8)
+        server.connect().send_request("/wait", "POST")
+    eventually(lambda: server.begun == number)
+    eventually(lambda: server.listener.task_dispatcher.in_flight == 8)
 
 
 @pytest.mark.parametrize(("threads", "writes"), [(1, 1), (2, 1), (4, 3), (8, 7)])
 def test_writes_leave_one_thread_to_reads(threads: int, writes: int) -> None:
-    with host(threads) as it:
-        writing(it, writes)
+    with running_server(threads) as server:
+        writing(server, writes)
         if threads > 1:
-            peer = it.connect()
+            client = server.connect()
             for _ in range(20):
-                assert peer.get("/").body == b"ok"
-            assert it.begun == writes + 20
+                assert client.get("/").body == b"ok"
+            assert server.begun == writes + 20
 
 
-def test_requests_sent_ahead_wait_for_the_write_before_them_and_keep_their_order() -> None:
-    with host(threads=2) as it:
-        writing(it, 1)
-        ahead, reader = it.connect(), it.connect()
+def test_pipelined_requests_wait_for_the_write_before_them() -> None:
+    with running_server(threads=2) as server:
+        writing(server, 1)
+        ahead, reader = server.connect(), server.connect()
         for method in ("GET", "POST", "GET", "POST"):
-            ahead.ask("/thread", method)
-        assert ahead.answer().status == 200
+            ahead.send_request("/thread", method)
+        assert ahead.response().status == 200
         assert reader.get("/").body == b"ok"
-        assert it.begun == 3
-        it.release.set()
-        assert [ahead.answer().status for _ in range(3)] == [200] * 3
-        assert it.begun == 1 + 7 + 4 + 1
+        assert server.begun == 3
+        server.release.set()
+        assert [ahead.response().status for _ in range(3)] == [200] * 3
+        assert server.begun == 1 + 7 + 4 + 1
 
 
-def test_a_write_that_waited_for_too_long_is_rejected_and_takes_no_place(
+def test_a_write_that_waits_too_long_is_rejected_and_not_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "QUEUE_TIMEOUT", 0.3)
-    with host(threads=2) as it:
-        working = it.connect()
-        working.ask("/wait", "POST")
-        eventually(lambda: it.begun == 1)
-        waiting = [it.connect() for _ in range(3)]
-        for peer in waiting:
-            peer.ask("/", "POST")
-        assert [peer.answer().outcome for peer in waiting] == [(503, "overloaded")] * 3
-        it.release.set()
-        assert working.answer().status == 200
-        assert [peer.get("/", "POST").status for peer in waiting] == [200] * 3
+    with running_server(threads=2) as server:
+        working = server.connect()
+        working.send_request("/wait", "POST")
+        eventually(lambda: server.begun == 1)
+        waiting = [server.connect() for _ in range(3)]
+        for client in waiting:
+            client.send_request("/", "POST")
+        assert [client.response().outcome for client in waiting] == [(503, "overloaded")] * 3
+        server.release.set()
+        assert working.response().status == 200
+        assert [client.get("/", "POST").status for client in waiting] == [200] * 3
 
 
-def test_writes_that_wait_for_a_place_are_answered_before_the_host_ends() -> None:
-    with host(threads=2) as it:
-        peers = [it.connect() for _ in range(5)]
-        for peer in peers:
-            peer.ask("/wait", "POST")
-        eventually(lambda: it.listener.task_dispatcher.in_flight == 5)
-        it.listener.drain()
-        it.release.set()
-        assert [peer.answer().status for peer in peers] == [200] * 5
-        eventually(lambda: it.ended)
+def test_a_draining_server_responds_to_writes_above_the_limit() -> None:
+    with running_server(threads=2) as server:
+        clients = [server.connect() for _ in range(5)]
+        for client in clients:
+            client.send_request("/wait", "POST")
+        eventually(lambda: server.listener.task_dispatcher.in_flight == 5)
+        server.listener.drain()
+        server.release.set()
+        assert [client.response().status for client in clients] == [200] * 5
+        eventually(lambda: server.ended)

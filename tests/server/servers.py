@@ -1,4 +1,4 @@
-"""A host of its own for each test, with an application that does as it is told, and raw clients."""
+"""A server for each test, whose application does what the path of a request says, and clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMEOUT = 20
 
 
 @frozen
-class Answer:
+class Response:
     status: int
     headers: dict[str, str]
     body: bytes
@@ -38,8 +38,8 @@ class Answer:
         return self.status, self.code
 
 
-class Peer:
-    """One connection to a host."""
+class Client:
+    """One connection to a server."""
 
     def __init__(self, address: tuple[str, int], receives: int | None = None) -> None:
         self.socket = socket.socket()
@@ -51,43 +51,43 @@ class Peer:
     def send(self, text: str) -> None:
         self.socket.sendall(text.encode("latin-1"))
 
-    def get(self, path: str, method: str = "GET", *fields: str) -> Answer:
-        self.ask(path, method, *fields)
-        return self.answer(method)
+    def get(self, path: str, method: str = "GET", *fields: str) -> Response:
+        self.send_request(path, method, *fields)
+        return self.response(method)
 
-    def ask(self, path: str, method: str = "GET", *fields: str) -> None:
+    def send_request(self, path: str, method: str = "GET", *fields: str) -> None:
         self.send("\r\n".join([f"{method} {path} HTTP/1.1", "Host: h", *fields, "", ""]))
 
-    def answer(self, method: str = "GET") -> Answer:
+    def response(self, method: str = "GET") -> Response:
         response = HTTPResponse(self.socket, method=method)
-        # Unbuffered, so that nothing of the next answer is taken from the socket.
+        # Unbuffered, so that nothing of the next response is taken from the socket.
         response.fp = self.socket.makefile("rb", 0)  # type: ignore[assignment]
         response.begin()
         headers = {name.lower(): value for name, value in response.getheaders()}
         body = b""
         while response.length and (part := response.read(response.length)):
             body += part
-        assert not response.length, "The answer is cut off."
-        return Answer(response.status, headers, body)
+        assert not response.length, "The response is cut off."
+        return Response(response.status, headers, body)
 
     @property
     def ended(self) -> bool:
-        """Waits for the host's end of the connection; False where it says something instead."""
+        """Wait for the server, and return whether it closes the connection instead of sending."""
         return self.socket.recv(1) == b""
 
     def close(self) -> None:
         self.socket.close()
 
 
-class Host:
-    """A listener in a thread. Its application answers by the path of the request."""
+class RunningServer:
+    """A listener in a thread. The path of a request selects the response of its application."""
 
     def __init__(self, threads: int, connections: int) -> None:
         listening = listen("127.0.0.1", 0, shared=False)
         self.address: tuple[str, int] = listening.getsockname()
         self.release = Event()
-        """What `/wait` waits for."""
-        self.answered = 0
+        """Set it to end the requests for `/wait`."""
+        self.responded = 0
         self.listener = Listener(
             self._app,
             listening,
@@ -96,22 +96,22 @@ class Host:
             threads=threads,
             connections=connections,
         )
-        self._peers: list[Peer] = []
+        self._clients: list[Client] = []
         self._thread = Thread(target=self.listener.run)
         self._thread.start()
 
-    def connect(self, receives: int | None = None) -> Peer:
-        peer = Peer(self.address, receives)
-        self._peers.append(peer)
-        return peer
+    def connect(self, receives: int | None = None) -> Client:
+        client = Client(self.address, receives)
+        self._clients.append(client)
+        return client
 
-    def working(self, path: str = "/wait") -> Peer:
-        """A connection whose request a worker has begun to answer."""
+    def working(self, path: str = "/wait") -> Client:
+        """Return a client whose request the application has begun to process."""
         begun = self.begun
-        peer = self.connect()
-        peer.ask(path)
+        client = self.connect()
+        client.send_request(path)
         eventually(lambda: self.begun > begun)
-        return peer
+        return client
 
     def has_connections(self, number: int) -> bool:
         return len(self.listener.active_channels) == number
@@ -123,8 +123,8 @@ class Host:
     def stop(self) -> None:
         self.release.set()
         self.listener.drain()
-        for peer in self._peers:
-            peer.close()
+        for client in self._clients:
+            client.close()
         self._thread.join(TIMEOUT)
         assert self.ended
         eventually(lambda: not self.listener.task_dispatcher.threads)
@@ -137,7 +137,7 @@ class Host:
         kind = environ["PATH_INFO"].split("/")[1]
         if kind == "wait":
             assert self.release.wait(TIMEOUT)
-        self.answered += 1
+        self.responded += 1
         if kind in {"204", "304"}:
             start_response(f"{kind} Fine", [("ETag", '"1"')])
             return []
@@ -149,16 +149,17 @@ class Host:
 
 
 @contextmanager
-def host(threads: int = 2, connections: int = 20) -> Iterator[Host]:
-    host = Host(threads, connections)
+def running_server(threads: int = 2, connections: int = 20) -> Iterator[RunningServer]:
+    server = RunningServer(threads, connections)
     try:
-        yield host
+        yield server
     finally:
-        host.stop()
+        server.stop()
 
 
-def eventually(ask: Callable[[], Any]) -> None:
+def eventually(holds: Callable[[], Any]) -> None:
+    """Wait until the condition holds."""
     end = time.monotonic() + TIMEOUT
-    while not ask():
-        assert time.monotonic() < end, "It has not happened in time."
+    while not holds():
+        assert time.monotonic() < end, "The condition did not become true in time."
         time.sleep(0.005)

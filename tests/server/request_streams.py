@@ -1,4 +1,4 @@
-"""Streams of requests as the host reads them, and as h11 does: the oracle of the framing tests."""
+"""Streams of requests, parsed by the server and by h11, with which it must agree."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ SETTINGS = Adjustments(max_request_body_size=LARGEST_BODY)
 
 
 @frozen
-class Accepted:
-    """A request that was read to its end."""
+class ParsedRequest:
+    """A complete request."""
 
     method: str
     target: str
     body: bytes
     end: int
-    """Where in the stream it ends."""
+    """The position in the stream behind it."""
 
 
 @frozen
-class Reading:
-    """What was made of a stream."""
+class ParsedStream:
+    """The result of parsing a stream."""
 
-    accepted: tuple[Accepted, ...]
-    refused: str | None = None
-    """The code of the refusal that ended it, if one did."""
+    accepted: tuple[ParsedRequest, ...]
+    rejection: str | None = None
+    """The error code of the request that was rejected, if one was."""
 
 
-def as_read(stream: bytes, sizes: Iterable[int] = ()) -> Reading:
-    """What the host makes of the stream when it comes in pieces of these sizes, and then at once.
+def parse(stream: bytes, sizes: Iterable[int] = ()) -> ParsedStream:
+    """Parse a stream that arrives in pieces of these sizes and a last one, as Waitress does.
 
-    Waitress feeds its parser in the same way: each request what the one before has left.
+    Each request receives the bytes that the one before did not take.
     """
-    accepted: list[Accepted] = []
+    accepted: list[ParsedRequest] = []
     request, at = FramedRequest(SETTINGS), 0
     for piece in _pieces(stream, sizes):
         rest = piece
@@ -56,19 +56,19 @@ def as_read(stream: bytes, sizes: Iterable[int] = ()) -> Reading:
                 assert request.error.code in STATUSES
                 assert request.completed
                 assert not rest
-                return Reading(tuple(accepted), request.error.code)
+                return ParsedStream(tuple(accepted), request.error.code)
             if request.completed:
                 body = request.get_body_stream().read()
                 assert len(body) == int(request.headers.get("CONTENT_LENGTH", 0))
                 assert "TRANSFER_ENCODING" not in request.headers
-                accepted.append(Accepted(request.command, request.request_uri, body, at))
+                accepted.append(ParsedRequest(request.command, request.request_uri, body, at))
                 request.close()
                 request = FramedRequest(SETTINGS)
-    return Reading(tuple(accepted))
+    return ParsedStream(tuple(accepted))
 
 
-def as_h11_reads(stream: bytes) -> Iterator[Accepted]:
-    """The requests that h11 accepts, up to the first that it refuses or that is not complete."""
+def parse_with_h11(stream: bytes) -> Iterator[ParsedRequest]:
+    """Yield the requests that h11 accepts, up to the first invalid or incomplete one."""
     begin = 0
     while begin < len(stream):
         connection = h11.Connection(h11.SERVER)
@@ -83,92 +83,90 @@ def as_h11_reads(stream: bytes) -> Iterator[Accepted]:
                 return
         assert head is not None
         begin = len(stream) - len(connection.trailing_data[0])
-        yield Accepted(head.method.decode(), head.target.decode(), body, begin)
+        yield ParsedRequest(head.method.decode(), head.target.decode(), body, begin)
 
 
-def disagreement(stream: bytes, chance: random.Random) -> object:
-    """Where the host and h11, or the host and itself, read the stream in two ways; None if nowhere.
+def disagreement(stream: bytes, rng: random.Random) -> object:
+    """Return two different results of parsing the stream, by the server and h11 or in pieces.
 
-    A request that one of them refuses is no disagreement: nobody acts on it.
+    Return None if there are none. A request that one of the parsers rejects makes no difference.
     """
-    ours = as_read(stream)
-    in_pieces = as_read(stream, (chance.choice((1, 1, 2, 7, 50)) for _ in stream))
+    ours = parse(stream)
+    in_pieces = parse(stream, (rng.choice((1, 1, 2, 7, 50)) for _ in stream))
     if ours != in_pieces:
         return ours, in_pieces
-    for one, other in zip(ours.accepted, as_h11_reads(stream), strict=False):
+    for one, other in zip(ours.accepted, parse_with_h11(stream), strict=False):
         if one != other:
             return one, other
     return None
 
 
-def streams(chance: random.Random) -> Iterator[bytes]:
-    """Pipelined requests without end, some good, most a little off."""
+def streams(rng: random.Random) -> Iterator[bytes]:
+    """Yield pipelined requests, some valid, most with small faults."""
     while True:
-        stream = b"".join(_request(chance) for _ in range(chance.choice((1, 1, 2, 3))))
-        for _ in range(chance.choice((0, 0, 0, 0, 1, 1, 2, 4))):
-            stream = _mutated(stream, chance)
+        stream = b"".join(_request(rng) for _ in range(rng.choice((1, 1, 2, 3))))
+        for _ in range(rng.choice((0, 0, 0, 0, 1, 1, 2, 4))):
+            stream = _mutated(stream, rng)
         yield stream
 
 
-def _request(chance: random.Random) -> bytes:
-    fields = _mostly(chance, [[b"Host: localhost"]], [[], [b"Host: h", b"Host: h"]])
-    fields = fields + _mostly(
-        chance, [[], chance.sample(_FIELDS, 1)], [[chance.choice(_ODD_FIELDS)]]
-    )
+def _request(rng: random.Random) -> bytes:
+    fields = _mostly(rng, [[b"Host: localhost"]], [[], [b"Host: h", b"Host: h"]])
+    fields = fields + _mostly(rng, [[], rng.sample(_FIELDS, 1)], [[rng.choice(_ODD_FIELDS)]])
     body = b""
-    match chance.choice("nllcccx"):
+    match rng.choice("nllcccx"):
         case "l":
-            body = chance.choice((b"", b"{}", b"GET / HTTP/1.1\r\n\r\n", b"\r\n" * 5))
+            body = rng.choice((b"", b"{}", b"GET / HTTP/1.1\r\n\r\n", b"\r\n" * 5))
             fields.append(b"Content-Length: %d" % len(body))
         case "c":
-            body = _chunked(chance)
+            body = _chunked(rng)
             fields.append(b"Transfer-Encoding: chunked")
         case "x":
-            body = _chunked(chance)
-            fields += chance.sample(_FRAMINGS, chance.choice((1, 2)))
-    chance.shuffle(fields)
+            body = _chunked(rng)
+            fields += rng.sample(_FRAMINGS, rng.choice((1, 2)))
+    rng.shuffle(fields)
     line = b"%b %b %b" % (
-        _mostly(chance, (b"GET", b"POST", b"BREW"), (b"get", b"", b"G(T")),
+        _mostly(rng, (b"GET", b"POST", b"BREW"), (b"get", b"", b"G(T")),
         _mostly(
-            chance, (b"/", b"/a?b=%20", b"http://h/x", b"*"), (b"http://[::1/", b"x", b"/\x80")
+            rng,
+            (b"/", b"/a?b=%20", b"http://h/x", b"*"),
+            (b"http://[::1/", b"x", b"/\x80"),
         ),
-        _mostly(chance, (b"HTTP/1.1",) * 5 + (b"HTTP/1.0",), (b"HTTP/9.9", b"HTTP/1.2", b"")),
+        _mostly(rng, (b"HTTP/1.1",) * 5 + (b"HTTP/1.0",), (b"HTTP/9.9", b"HTTP/1.2", b"")),
     )
     return b"\r\n".join([line, *fields, b"", body])
 
 
-def _chunked(chance: random.Random) -> bytes:
+def _chunked(rng: random.Random) -> bytes:
     parts = []
-    for _ in range(chance.choice((0, 1, 2))):
-        content = chance.choice((b"{", b"0\r\n\r\n", b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"))
+    for _ in range(rng.choice((0, 1, 2))):
+        content = rng.choice((b"{", b"0\r\n\r\n", b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"))
         good, odd = (b"%x", b"%X", b"0%x", b"%x;a=b", b'%x;a="\\""'), (b"%x ;a", b"%x;", b"0x%x")
-        parts.append(_mostly(chance, good, odd) % len(content) + b"\r\n" + content + b"\r\n")
-    last = _mostly(chance, (b"0\r\n", b"0;x\r\n", b"00\r\n"), (b"-0\r\n", b"\r\n", b"0\n"))
-    trailer = _mostly(
-        chance, (b"", b"A: b\r\n", b"Content-Length: 5\r\n"), (b"A\r\n", b" A: b\r\n")
-    )
+        parts.append(_mostly(rng, good, odd) % len(content) + b"\r\n" + content + b"\r\n")
+    last = _mostly(rng, (b"0\r\n", b"0;x\r\n", b"00\r\n"), (b"-0\r\n", b"\r\n", b"0\n"))
+    trailer = _mostly(rng, (b"", b"A: b\r\n", b"Content-Length: 5\r\n"), (b"A\r\n", b" A: b\r\n"))
     return b"".join(parts) + last + trailer + b"\r\n"
 
 
-def _mostly(chance: random.Random, usual: Sequence[T], odd: Sequence[T]) -> T:
-    return chance.choice(odd if chance.random() < 0.04 else usual)
+def _mostly(rng: random.Random, usual: Sequence[T], odd: Sequence[T]) -> T:
+    return rng.choice(odd if rng.random() < 0.04 else usual)
 
 
-def _mutated(stream: bytes, chance: random.Random) -> bytes:
-    at = chance.randrange(len(stream) + 1)
-    match chance.choice("iiddrrsl"):
+def _mutated(stream: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(stream) + 1)
+    match rng.choice("iiddrrsl"):
         case "i":
-            return stream[:at] + chance.choice(_BITS) + stream[at:]
+            return stream[:at] + rng.choice(_BITS) + stream[at:]
         case "d":
-            return stream[:at] + stream[at + chance.choice((1, 1, 2, 5)) :]
+            return stream[:at] + stream[at + rng.choice((1, 1, 2, 5)) :]
         case "r":
-            return stream[:at] + chance.choice(_BITS) + stream[at + 1 :]
+            return stream[:at] + rng.choice(_BITS) + stream[at + 1 :]
         case "s":
-            old, new = chance.sample((b"\r\n", b"\n", b"\r", b": ", b"1", b"0"), 2)
+            old, new = rng.sample((b"\r\n", b"\n", b"\r", b": ", b"1", b"0"), 2)
             return stream[:at] + stream[at:].replace(old, new, 1)
         case _:
             lines = stream.split(b"\r\n")
-            lines.insert(chance.randrange(len(lines)), chance.choice(lines))
+            lines.insert(rng.randrange(len(lines)), rng.choice(lines))
             return b"\r\n".join(lines)
 
 
