@@ -1,4 +1,4 @@
-"""The command line over a new SQLite file, with an organization and fields of every origin."""
+"""The command line with a new SQLite file, an organization, and a field of each origin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..support.command_line import CommandLine, Script
 
 
 @pytest.fixture(autouse=True)
-def _no_variables_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in os.environ:
         if variable.startswith("RECIPIENT_FIELDS_"):
             monkeypatch.delenv(variable)
@@ -34,7 +34,7 @@ def _no_variables_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def file() -> Iterator[Path]:
-    """A file, in memory where the system has one: SQLite waits for its disk at every commit."""
+    """Return the path of a new file, in memory if possible: SQLite waits for the disk to commit."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder) / "fields.db"
@@ -52,7 +52,7 @@ def script(file: Path) -> Script:
 
 @pytest.fixture
 def core(file: Path) -> Iterator[Core]:
-    """The use cases over the same file, for what the command line can't do."""
+    """Open the application services of the same file, for what the command line can't do."""
     core = open_core(f"sqlite:{file}")
     yield core
     core.storage.close()
@@ -71,7 +71,7 @@ def manual(core: Core, acme: OrganizationId) -> RecipientField:
 
 @pytest.fixture(params=["api", "integration"])
 def foreign(request: pytest.FixtureRequest, core: Core, acme: OrganizationId) -> RecipientField:
-    """A field that administrators may read, and no more."""
+    """Create a field that administrators can only read."""
     if request.param == "api":
         draft = FieldDraft(name="Loyalty tier", data_type=DataType.TEXT)
         return core.fields.through(API).create_field(acme, draft)

@@ -21,10 +21,12 @@ MEMORY = CommandLine("memory:")
     ],
     ids=ascii,
 )
-def test_what_is_no_host_and_port_is_misuse(text: str) -> None:
-    wrong = "Invalid value for '--listen': use HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080."
+def test_an_invalid_address_is_a_usage_error(text: str) -> None:
+    message = (
+        "Invalid value for '--listen': use HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080."
+    )
 
-    assert MEMORY("serve", "--listen", text).misuse() == wrong
+    assert MEMORY("serve", "--listen", text).usage_error() == message
 
 
 @pytest.mark.parametrize(
@@ -42,22 +44,22 @@ def test_what_is_no_host_and_port_is_misuse(text: str) -> None:
     ],
     ids=ascii,
 )
-def test_an_address_that_is_not_ours_is_one_clear_line(address: str, shown: str) -> None:
-    told = MEMORY("serve", "--listen", address).failure()
+def test_an_address_that_can_not_be_bound_is_reported_on_one_line(address: str, shown: str) -> None:
+    message = MEMORY("serve", "--listen", address).failure()
 
-    assert told.startswith(f"Can't listen on {shown}: ")
-    assert "(" not in told
+    assert message.startswith(f"Can't listen on {shown}: ")
+    assert "(" not in message
 
 
-def test_a_port_in_use_is_one_clear_line() -> None:
+def test_a_port_in_use_is_reported_on_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-        told = MEMORY("serve", "--listen", f"127.0.0.1:{port}").failure()
+        message = MEMORY("serve", "--listen", f"127.0.0.1:{port}").failure()
 
-    assert told == f"Can't listen on 127.0.0.1:{port}: Address already in use. Change --listen."
+    assert message == f"Can't listen on 127.0.0.1:{port}: Address already in use. Change --listen."
 
 
 @pytest.mark.parametrize("number", ["0", "65", "-1", "four", ""])
-def test_a_number_of_threads_outside_1_to_64_is_misuse(number: str) -> None:
-    assert "--threads" in MEMORY("serve", "--threads", number).misuse()
+def test_a_number_of_threads_outside_1_to_64_is_a_usage_error(number: str) -> None:
+    assert "--threads" in MEMORY("serve", "--threads", number).usage_error()

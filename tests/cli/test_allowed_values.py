@@ -1,4 +1,4 @@
-"""`--allowed-values` of `recipient-fields fields create`."""
+"""The option `--allowed-values` of `recipient-fields fields`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def create(cli: CommandLine, organization: OrganizationId, data_type: str, value
         ("text", '\n["a"]', ["a"]),
     ],
 )
-def test_a_json_array_is_kept_in_its_order_and_null_permits_all(
+def test_a_json_array_keeps_its_order_and_null_permits_every_value(
     cli: CommandLine, acme: OrganizationId, data_type: str, values: str, expected: object
 ) -> None:
     field = create(cli, acme, data_type, values).document()["recipient_field"]
@@ -52,7 +52,7 @@ def test_a_json_array_is_kept_in_its_order_and_null_permits_all(
         ("datetime", "2026-11-20T10:15:00+01:00", ["2026-11-20T09:15:00.000Z"]),
     ],
 )
-def test_values_between_commas_are_of_the_fields_data_type(
+def test_values_separated_by_commas_have_the_data_type_of_the_field(
     cli: CommandLine, acme: OrganizationId, data_type: str, values: str, expected: list[object]
 ) -> None:
     field = create(cli, acme, data_type, values).document()["recipient_field"]
@@ -65,12 +65,12 @@ def test_values_between_commas_are_of_the_fields_data_type(
     ["[", "[1,]", "[1] [2]", "['gold']", "[" * 50_000 + "]" * 50_000, f"[{'1' * 5_000}]"],
     ids=lambda text: ascii(text[:12]),
 )
-def test_what_begins_like_a_json_array_and_is_none_is_misuse(
+def test_invalid_json_that_begins_with_a_bracket_is_a_usage_error(
     cli: CommandLine, acme: OrganizationId, values: str
 ) -> None:
-    wrong = create(cli, acme, "number", values).misuse()
+    message = create(cli, acme, "number", values).usage_error()
 
-    assert wrong.startswith("Invalid value for '--allowed-values': use red,green or a JSON array")
+    assert message.startswith("Invalid value for '--allowed-values': use red,green or a JSON array")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_begins_like_a_json_array_and_is_none_is_misuse(
     ],
     ids=lambda text: ascii(text[:20]),
 )
-def test_values_that_break_the_rules_are_one_line_and_store_nothing(
+def test_invalid_values_are_reported_on_one_line_and_nothing_is_stored(
     cli: CommandLine, acme: OrganizationId, data_type: str, values: str
 ) -> None:
     assert create(cli, acme, data_type, values).failure().startswith("allowed_values")
@@ -131,15 +131,15 @@ def test_values_that_break_the_rules_are_one_line_and_store_nothing(
     }
 
 
-def test_every_value_that_is_wrong_is_told(cli: CommandLine, acme: OrganizationId) -> None:
-    told = create(cli, acme, "number", '[1, "2", null]').failure()
+def test_every_invalid_value_is_reported(cli: CommandLine, acme: OrganizationId) -> None:
+    message = create(cli, acme, "number", '[1, "2", null]').failure()
 
-    assert "allowed_values.1: " in told
-    assert "allowed_values.2: " in told
-    assert "allowed_values.0" not in told
+    assert "allowed_values.1: " in message
+    assert "allowed_values.2: " in message
+    assert "allowed_values.0" not in message
 
 
-def test_an_update_is_judged_by_the_stored_data_type(
+def test_an_update_is_validated_against_the_stored_data_type(
     cli: CommandLine, acme: OrganizationId
 ) -> None:
     field = create(cli, acme, "number", "[1]").document()["recipient_field"]
@@ -150,7 +150,7 @@ def test_an_update_is_judged_by_the_stored_data_type(
     assert updated["allowed_values"] == [2]
 
 
-def test_values_between_commas_are_of_the_stored_data_type_in_an_update(
+def test_values_separated_by_commas_have_the_stored_data_type_in_an_update(
     cli: CommandLine, acme: OrganizationId
 ) -> None:
     created = create(cli, acme, "number", "1").document()["recipient_field"]

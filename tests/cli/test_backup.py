@@ -1,4 +1,4 @@
-"""`backup`: a copy of the SQLite file, or one clear line."""
+"""`backup` copies the SQLite file, or reports on one line why it can't."""
 
 from __future__ import annotations
 
@@ -15,58 +15,58 @@ LIST = ("organizations", "list", "--json")
 
 
 @pytest.fixture
-def copy(file: Path) -> Path:
+def target(file: Path) -> Path:
     return file.parent / "backup.db"
 
 
-def test_a_backup_is_a_storage_with_everything(
-    cli: CommandLine, core: Core, manual: RecipientField, copy: Path
+def test_a_backup_is_a_complete_storage(
+    cli: CommandLine, core: Core, manual: RecipientField, target: Path
 ) -> None:
-    run = cli("backup", copy)
+    run = cli("backup", target)
 
     assert run.out == ""
-    assert run.told() == f"Wrote {copy}: {copy.stat().st_size:,} bytes.\n"
+    assert run.messages() == f"Wrote {target}: {target.stat().st_size:,} bytes.\n"
     fields = ("fields", "list", "--organization", 1, "--json")
-    assert CommandLine(f"sqlite:{copy}")(*fields).document() == cli(*fields).document()
+    assert CommandLine(f"sqlite:{target}")(*fields).document() == cli(*fields).document()
 
 
-def test_a_relative_name_starts_in_the_working_directory(
-    cli: CommandLine, acme: OrganizationId, copy: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_relative_path_is_relative_to_the_working_directory(
+    cli: CommandLine, acme: OrganizationId, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(copy.parent)
-    cli("backup", copy.name).told()
+    monkeypatch.chdir(target.parent)
+    cli("backup", target.name).messages()
 
-    assert CommandLine(f"sqlite:{copy}")(*LIST).document() == cli(*LIST).document()
+    assert CommandLine(f"sqlite:{target}")(*LIST).document() == cli(*LIST).document()
 
 
-def test_an_existing_file_is_one_clear_line(
-    cli: CommandLine, acme: OrganizationId, copy: Path
+def test_an_existing_file_is_reported_on_one_line(
+    cli: CommandLine, acme: OrganizationId, target: Path
 ) -> None:
-    copy.write_text("precious")
+    target.write_text("precious")
 
-    told = cli("backup", copy).failure()
-    assert told == f"The file {copy} already exists. Choose another name."
-    assert copy.read_text() == "precious"
+    message = cli("backup", target).failure()
+    assert message == f"The file {target} already exists. Choose another name."
+    assert target.read_text() == "precious"
 
 
-def test_a_folder_that_is_missing_is_one_clear_line(
-    cli: CommandLine, acme: OrganizationId, file: Path, copy: Path
+def test_a_missing_folder_is_reported_on_one_line(
+    cli: CommandLine, acme: OrganizationId, file: Path, target: Path
 ) -> None:
-    missing = copy.parent / "missing" / "backup.db"
+    missing = target.parent / "missing" / "backup.db"
 
-    told = cli("backup", missing).failure()
-    assert told == f"Can't back up {file} to {missing}: No such file or directory."
+    message = cli("backup", missing).failure()
+    assert message == f"Can't back up {file} to {missing}: No such file or directory."
 
 
-def test_a_missing_storage_is_one_clear_line_and_makes_no_file(
-    cli: CommandLine, file: Path, copy: Path
+def test_a_missing_storage_is_reported_on_one_line_and_no_file_is_created(
+    cli: CommandLine, file: Path, target: Path
 ) -> None:
-    assert cli("backup", copy).failure().startswith(f"There is no SQLite file {file}.")
+    assert cli("backup", target).failure().startswith(f"There is no SQLite file {file}.")
     assert list(file.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         (
             "postgresql://user:hunter2@127.0.0.1:1/x",
@@ -81,10 +81,12 @@ def test_a_missing_storage_is_one_clear_line_and_makes_no_file(
         ("nothing", "Use a URL as the storage: memory:, sqlite:PATH or postgresql://…"),
     ],
 )
-def test_another_storage_is_one_clear_line(url: str, told: str, copy: Path) -> None:
-    assert CommandLine(url)("backup", copy).failure() == told
-    assert not copy.exists()
+def test_a_storage_other_than_sqlite_is_reported_on_one_line(
+    url: str, message: str, target: Path
+) -> None:
+    assert CommandLine(url)("backup", target).failure() == message
+    assert not target.exists()
 
 
-def test_a_backup_needs_a_name(cli: CommandLine) -> None:
-    assert cli("backup").misuse() == "Missing argument 'FILE'."
+def test_the_file_is_required(cli: CommandLine) -> None:
+    assert cli("backup").usage_error() == "Missing argument 'FILE'."

@@ -1,4 +1,4 @@
-"""`copy`: everything goes to another storage, or one clear line says why nothing does."""
+"""`copy` copies everything to another storage, or reports on one line why it copies nothing."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ LIST = ("organizations", "list", "--json")
 
 @pytest.fixture
 def other(file: Path) -> str:
-    """The URL of a SQLite file that does not exist yet."""
+    """Return the URL of a SQLite file that does not exist yet."""
     return f"sqlite:{file.parent / 'other.db'}"
 
 
 @pytest.fixture
 def database(server_url: str) -> Iterator[str]:
-    """An empty database without a schema."""
+    """Create an empty database without a schema."""
     with new_database(server_url) as url:
         yield url
 
@@ -47,7 +47,7 @@ def test_everything_is_copied_and_counted(
 
     assert run.out == ""
     counts = "1 organization, 0 integrations, 1 API key and 2 fields"
-    assert re.fullmatch(rf"Copied {counts} in [0-9.]+ s\.\n", run.told())
+    assert re.fullmatch(rf"Copied {counts} in [0-9.]+ s\.\n", run.messages())
     copied = open_core(f"{other}?create=false")
     assert copied.fields.list_fields(manual.organization_id) == core.fields.list_fields(
         manual.organization_id
@@ -56,10 +56,10 @@ def test_everything_is_copied_and_counted(
     copied.storage.close()
 
 
-def test_a_postgresql_database_without_a_schema_becomes_the_storage(
+def test_a_postgresql_database_without_a_schema_can_be_the_target(
     cli: CommandLine, manual: RecipientField, database: str
 ) -> None:
-    cli("copy", "--to", database).told()
+    cli("copy", "--to", database).messages()
 
     assert CommandLine(database)(*LIST).document() == cli(*LIST).document()
 
@@ -67,8 +67,8 @@ def test_a_postgresql_database_without_a_schema_becomes_the_storage(
 def test_a_copy_back_has_the_same_content(
     cli: CommandLine, manual: RecipientField, database: str, other: str
 ) -> None:
-    cli("copy", "--to", database).told()
-    CommandLine(database)("copy", "--to", other).told()
+    cli("copy", "--to", database).messages()
+    CommandLine(database)("copy", "--to", other).messages()
 
     fields = ("fields", "list", "--organization", 1, "--json")
     assert CommandLine(other)(*fields).document() == cli(*fields).document()
@@ -77,18 +77,18 @@ def test_a_copy_back_has_the_same_content(
 def test_the_target_can_be_set_in_the_environment(
     cli: CommandLine, manual: RecipientField, other: str
 ) -> None:
-    cli("copy", RECIPIENT_FIELDS_TO=other).told()
+    cli("copy", RECIPIENT_FIELDS_TO=other).messages()
 
     assert CommandLine(other)(*LIST).document() == cli(*LIST).document()
 
 
-def test_progress_goes_to_standard_error(
+def test_progress_is_printed_to_standard_error(
     cli: CommandLine, manual: RecipientField, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copy_command, "_PROGRESS_INTERVAL", 0)
     run = cli("copy", "--to", other)
 
-    assert run.told().splitlines()[:2] == [
+    assert run.messages().splitlines()[:2] == [
         "Copying organizations: 1 of 1.",
         "Copying fields: 1 of 1.",
     ]
@@ -96,10 +96,10 @@ def test_progress_goes_to_standard_error(
 
 
 def test_a_short_copy_prints_one_line(cli: CommandLine, manual: RecipientField, other: str) -> None:
-    assert len(cli("copy", "--to", other).told().splitlines()) == 1
+    assert len(cli("copy", "--to", other).messages().splitlines()) == 1
 
 
-def test_a_target_that_is_not_empty_is_one_clear_line(
+def test_a_target_that_is_not_empty_is_reported_on_one_line(
     cli: CommandLine, acme: OrganizationId, other: str
 ) -> None:
     CommandLine(other)("organizations", "create", "Globex")
@@ -112,7 +112,7 @@ def test_a_target_that_is_not_empty_is_one_clear_line(
 
 
 @pytest.mark.parametrize("way", ["same path", "relative path", "link"])
-def test_the_source_as_target_is_one_clear_line(
+def test_the_source_as_target_is_reported_on_one_line(
     cli: CommandLine, acme: OrganizationId, file: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(file.parent)
@@ -124,30 +124,30 @@ def test_the_source_as_target_is_one_clear_line(
     )
 
 
-def test_a_missing_source_is_one_clear_line_and_makes_no_file(
+def test_a_missing_source_is_reported_on_one_line_and_no_file_is_created(
     cli: CommandLine, file: Path, other: str
 ) -> None:
-    told = cli("copy", "--to", other).failure()
+    message = cli("copy", "--to", other).failure()
 
-    assert told == f"Source storage: There is no SQLite file {file}. Check the path."
+    assert message == f"Source storage: There is no SQLite file {file}. Check the path."
     assert list(file.parent.iterdir()) == []
 
 
-def test_a_target_that_can_not_be_opened_is_one_clear_line(
+def test_a_target_that_can_not_be_opened_is_reported_on_one_line(
     cli: CommandLine, acme: OrganizationId
 ) -> None:
-    for url, told in {
+    for url, message in {
         "nosuch:x": "Target storage: There is no storage nosuch:.",
         "memory:": "Target storage: The storage memory: exists only until the command ends.",
         "postgresql://user:hunter2@127.0.0.1:1/x": "Target storage: PostgreSQL: connection",
         "sqlite:/proc/x.db": "Target storage: SQLite: unable to open database file: /proc/x.db",
     }.items():
         failure = cli("copy", "--to", url).failure()
-        assert failure.startswith(told)
+        assert failure.startswith(message)
         assert "hunter2" not in failure
 
 
-def test_a_target_whose_schema_is_behind_is_one_clear_line(
+def test_a_target_with_an_outdated_schema_is_reported_on_one_line(
     cli: CommandLine, acme: OrganizationId, database: str
 ) -> None:
     migrate(database)
@@ -161,7 +161,7 @@ def test_a_target_whose_schema_is_behind_is_one_clear_line(
 
 @contextmanager
 def blocked(script: Script, database: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A copy to the database that waits for the lock of its fields."""
+    """Start a copy to the database, which waits for a lock on the table of fields."""
     migrate(database)
     with psycopg.connect(database) as other:
         other.execute("LOCK TABLE recipient_fields IN SHARE MODE")
@@ -172,7 +172,7 @@ def blocked(script: Script, database: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_copy_that_is_ended_stores_nothing_and_can_be_repeated(
+def test_an_interrupted_copy_stores_nothing_and_can_be_repeated(
     script: Script, manual: RecipientField, database: str, number: signal.Signals
 ) -> None:
     with blocked(script, database) as process:
@@ -182,11 +182,11 @@ def test_a_copy_that_is_ended_stores_nothing_and_can_be_repeated(
     assert process.returncode != 0
     assert out == b""
     assert CommandLine(database)(*LIST).document() == EMPTY
-    script("copy", "--to", database).told()
+    script("copy", "--to", database).messages()
     assert CommandLine(database)(*LIST).document() == script(*LIST).document()
 
 
-def test_a_copy_to_a_locked_table_is_one_clear_line(
+def test_a_copy_to_a_locked_table_is_reported_on_one_line(
     script: Script, manual: RecipientField, database: str
 ) -> None:
     with blocked(script, database) as process:

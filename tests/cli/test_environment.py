@@ -19,19 +19,19 @@ KEYS_CREATE = ("keys", "create", "--organization", "1", "--name", "N")
 
 
 def options(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Option]]:
-    """Every option of every command, but for those that only ask about the program."""
+    """Yield every option of every command, except those like --help that only print text."""
     for command in (group, *group.commands.values()):
-        where = path if command is group else f"{path} {command.name}"
+        name = path if command is group else f"{path} {command.name}"
         if isinstance(command, click.Group) and command is not group:
-            yield from options(command, where)
+            yield from options(command, name)
             continue
         for parameter in command.params:
             if isinstance(parameter, click.Option) and not parameter.is_eager:
-                yield f"{where} {parameter.opts[0]}".strip(), parameter
+                yield f"{name} {parameter.opts[0]}".strip(), parameter
 
 
-@pytest.mark.parametrize("option", [pytest.param(o, id=where) for where, o in options(main)])
-def test_every_option_has_the_variable_of_its_name(option: click.Option) -> None:
+@pytest.mark.parametrize("option", [pytest.param(o, id=name) for name, o in options(main)])
+def test_every_option_has_a_variable_with_its_name(option: click.Option) -> None:
     name = option.opts[0].removeprefix("--").replace("-", "_").upper()
 
     assert option.envvar == f"RECIPIENT_FIELDS_{name}"
@@ -68,11 +68,11 @@ def test_every_option_has_the_variable_of_its_name(option: click.Option) -> None
         ((*UPDATE, "--insertable"), {"NOT_INSERTABLE": "yes"}, "insertable", True),
         (UPDATE, {"CLEAR": "insertion-code"}, "custom_insertion_code", None),
         (UPDATE, {"CLEAR": "allowed-values value-expression"}, "custom_value_expression", None),
-        ((*UPDATE, "--name", "Given"), {"NAME": "Set"}, "name", "Given"),
+        ((*UPDATE, "--name", "Option"), {"NAME": "Variable"}, "name", "Option"),
     ],
     ids=str,
 )
-def test_a_variable_does_what_its_option_does_and_the_option_goes_first(
+def test_a_variable_has_the_effect_of_its_option_and_the_option_takes_precedence(
     cli: CommandLine,
     manual: RecipientField,
     command: tuple[str, ...],
@@ -88,15 +88,17 @@ def test_a_variable_does_what_its_option_does_and_the_option_goes_first(
     assert run.document()["recipient_field"][member] == value
 
 
-def test_json_and_yes_can_be_set_for_good(cli: CommandLine, manual: RecipientField) -> None:
+def test_json_and_yes_can_be_set_in_the_environment(
+    cli: CommandLine, manual: RecipientField
+) -> None:
     listed = cli("fields", "list", "--organization", 1, RECIPIENT_FIELDS_JSON="1")
     deleted = cli("fields", "delete", manual.id, "--organization", 1, RECIPIENT_FIELDS_YES="1")
 
     assert [field["id"] for field in listed.document()["recipient_fields"]] == [manual.id]
-    assert deleted.told() == "Deleted field 1, Preferred shop.\n"
+    assert deleted.messages() == "Deleted field 1, Preferred shop.\n"
 
 
-def test_an_organization_can_be_set_for_good(
+def test_an_organization_can_be_set_in_the_environment(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
     organization = {"RECIPIENT_FIELDS_ORGANIZATION": str(acme)}
@@ -114,7 +116,7 @@ def test_an_organization_can_be_set_for_good(
         ("READ_ONLY", "off", "access", "read_write"),
     ],
 )
-def test_the_terms_of_a_key_can_be_set(
+def test_the_lifetime_and_the_access_of_a_key_can_be_set_in_the_environment(
     cli: CommandLine,
     acme: OrganizationId,
     variable: str,
@@ -127,7 +129,9 @@ def test_the_terms_of_a_key_can_be_set(
     assert created["api_key"][member] == expected
 
 
-def test_the_grace_of_a_rotation_can_be_set(cli: CommandLine, acme: OrganizationId) -> None:
+def test_the_grace_period_of_a_rotation_can_be_set_in_the_environment(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
     cli(*KEYS_CREATE)
 
     cli("keys", "rotate", 1, "--organization", acme, "--yes", RECIPIENT_FIELDS_GRACE="0s")
@@ -150,19 +154,19 @@ def test_the_grace_of_a_rotation_can_be_set(cli: CommandLine, acme: Organization
         (("serve",), "DEMO", "perhaps"),
     ],
 )
-def test_a_variable_is_judged_as_its_option_is(
+def test_a_variable_is_validated_like_its_option(
     cli: CommandLine,
     acme: OrganizationId,
     command: tuple[str, ...],
     variable: str,
     value: str,
 ) -> None:
-    wrong = cli(*command, **{f"RECIPIENT_FIELDS_{variable}": value}).misuse()
+    message = cli(*command, **{f"RECIPIENT_FIELDS_{variable}": value}).usage_error()
 
-    assert wrong.startswith("Invalid value for '--")
+    assert message.startswith("Invalid value for '--")
 
 
-def test_an_empty_variable_is_as_good_as_none(cli: CommandLine, acme: OrganizationId) -> None:
+def test_an_empty_variable_is_ignored(cli: CommandLine, acme: OrganizationId) -> None:
     empty = {"RECIPIENT_FIELDS_EXPIRES_IN": "", "RECIPIENT_FIELDS_READ_ONLY": ""}
 
     key = json.loads(cli(*KEYS_CREATE, "--json", **empty).out)["api_key"]
@@ -171,14 +175,14 @@ def test_an_empty_variable_is_as_good_as_none(cli: CommandLine, acme: Organizati
     assert key["expires_at"] is not None
 
 
-def test_the_storage_option_goes_before_its_variable(cli: CommandLine) -> None:
+def test_the_storage_option_takes_precedence_over_its_variable(cli: CommandLine) -> None:
     run = cli("--storage", "memory:", "organizations", "list", RECIPIENT_FIELDS_STORAGE="nosuch:")
 
     assert run.table() == ["ID  NAME"]
 
 
 @pytest.mark.parametrize(
-    ("variable", "told"),
+    ("variable", "message"),
     [
         ("THREAD", " Did you mean RECIPIENT_FIELDS_THREADS?"),
         ("SERVE_LISTN", " Did you mean RECIPIENT_FIELDS_LISTEN?"),
@@ -187,19 +191,19 @@ def test_the_storage_option_goes_before_its_variable(cli: CommandLine) -> None:
         ("X", ""),
     ],
 )
-def test_a_variable_that_nobody_reads_is_told_without_its_value(variable: str, told: str) -> None:
+def test_an_unknown_variable_is_reported_without_its_value(variable: str, message: str) -> None:
     name = f"RECIPIENT_FIELDS_{variable}"
 
     run = CommandLine("memory:")("organizations", "list", **{name: "secret"})
 
-    assert run.told() == f"Warning: {name} is not a setting.{told}\n"
+    assert run.messages() == f"Warning: {name} is not a setting.{message}\n"
     assert run.table() == ["ID  NAME"]
 
 
 @pytest.mark.parametrize(
     "variable", ["TEST_LOAD", "NOT_INSERTABLE", "BRAZE_URL", "INTROSPECTION_TOKEN"]
 )
-def test_a_variable_that_somebody_reads_is_not_told(variable: str) -> None:
+def test_a_known_variable_is_not_reported(variable: str) -> None:
     run = CommandLine("memory:")("organizations", "list", **{f"RECIPIENT_FIELDS_{variable}": "1"})
 
-    assert run.told() == ""
+    assert run.messages() == ""

@@ -1,4 +1,4 @@
-"""`recipient-fields fields`."""
+"""The commands `recipient-fields fields`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_list_prints_every_field_as_the_api_renders_it(
     assert [field["id"] for field in document["recipient_fields"]] == [manual.id, foreign.id]
 
 
-def test_list_prints_a_table_to_people(
+def test_list_prints_a_table_by_default(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
     assert cli("fields", "list", "--organization", acme).table() == [
@@ -71,7 +71,7 @@ def test_list_prints_a_table_to_people(
     ],
     ids=["short", "escaped", "many", "just fits", "too long"],
 )
-def test_list_shows_allowed_values_as_far_as_there_is_room(
+def test_list_shortens_long_allowed_values(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField, values: list[str], shown: str
 ) -> None:
     update = ("fields", "update", manual.id, "--organization", acme)
@@ -90,7 +90,7 @@ def test_show_prints_every_member_as_the_api_renders_it(
         assert shown == {"recipient_field": rendered(manual)}
 
 
-def test_show_prints_a_table_to_people(cli: CommandLine, acme: OrganizationId) -> None:
+def test_show_prints_a_table_by_default(cli: CommandLine, acme: OrganizationId) -> None:
     created = cli(
         *("fields", "create", "--organization", acme, "--json"),
         *("--name", "Größe", "--data-type", "number", "--key", "size"),
@@ -115,7 +115,7 @@ def test_show_prints_a_table_to_people(cli: CommandLine, acme: OrganizationId) -
     ]
 
 
-def test_show_shows_fields_of_every_origin(
+def test_show_prints_fields_of_every_origin(
     cli: CommandLine, acme: OrganizationId, foreign: RecipientField
 ) -> None:
     shown = cli("fields", "show", foreign.key, "--organization", acme, "--json").document()
@@ -123,16 +123,16 @@ def test_show_shows_fields_of_every_origin(
     assert shown == {"recipient_field": rendered(foreign)}
 
 
-def test_delete_does_nothing_if_nobody_can_be_asked(
+def test_delete_keeps_the_field_without_a_terminal_or_yes(
     cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
 ) -> None:
-    run = cli("fields", "delete", manual.key, "--organization", acme, typed="y\n")
+    run = cli("fields", "delete", manual.key, "--organization", acme, stdin="y\n")
 
     assert run.failure() == NOT_CONFIRMED
     assert stored(core, acme) == [rendered(manual)]
 
 
-def test_list_of_another_organization_is_its_own(
+def test_list_prints_only_the_fields_of_the_organization(
     cli: CommandLine, core: Core, manual: RecipientField
 ) -> None:
     other = core.administration.create_organization("Globex").id
@@ -142,7 +142,7 @@ def test_list_of_another_organization_is_its_own(
     }
 
 
-def test_create_makes_a_manual_field_with_every_option(
+def test_create_stores_every_option_in_a_manual_field(
     cli: CommandLine, core: Core, acme: OrganizationId
 ) -> None:
     created = cli(
@@ -152,7 +152,7 @@ def test_create_makes_a_manual_field_with_every_option(
         *("--insertion-code", "%%=v(@size)=%%", "--value-expression", "@size"),
     ).document()
 
-    made_at = created["recipient_field"]["created_at"]
+    created_at = created["recipient_field"]["created_at"]
     assert created == {
         "recipient_field": {
             "id": 1,
@@ -166,15 +166,15 @@ def test_create_makes_a_manual_field_with_every_option(
             "esp_field_name": None,
             "custom_insertion_code": "%%=v(@size)=%%",
             "custom_value_expression": "@size",
-            "created_at": made_at,
-            "updated_at": made_at,
+            "created_at": created_at,
+            "updated_at": created_at,
         }
     }
     assert stored(core, acme) == [created["recipient_field"]]
 
 
 @pytest.mark.parametrize("data_type", ["text", "number", "boolean", "date", "datetime"])
-def test_create_needs_a_name_and_a_data_type_only(
+def test_create_requires_only_a_name_and_a_data_type(
     cli: CommandLine, acme: OrganizationId, data_type: str
 ) -> None:
     arguments = ("--organization", acme, "--name", "Day one", "--data-type", data_type)
@@ -187,25 +187,29 @@ def test_create_needs_a_name_and_a_data_type_only(
     assert field["allowed_values"] is None
 
 
-def test_create_without_json_tells_id_and_key(cli: CommandLine, acme: OrganizationId) -> None:
+def test_create_without_json_prints_the_id_and_the_key(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
     run = cli("fields", "create", "--organization", acme, "--name", "Shop", "--data-type", "text")
 
-    assert run.told() == (
+    assert run.messages() == (
         "The key will be shop. It can't be changed later; use --key to choose another.\n"
         "Created field 1, Shop, with the key shop.\n"
     )
     assert run.out == ""
 
 
-def test_create_shows_no_key_that_was_given(cli: CommandLine, acme: OrganizationId) -> None:
+def test_create_with_a_key_does_not_print_the_key_in_advance(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
     arguments = ("--organization", acme, "--name", "Größe", "--key", "size", "--data-type", "text")
 
-    assert cli("fields", "create", *arguments).told() == (
+    assert cli("fields", "create", *arguments).messages() == (
         "Created field 1, Größe, with the key size.\n"
     )
 
 
-def test_create_shows_the_derived_key_on_standard_error_beside_json(
+def test_create_with_json_prints_the_derived_key_to_standard_error(
     cli: CommandLine, acme: OrganizationId
 ) -> None:
     arguments = ("--organization", acme, "--name", "Größe", "--data-type", "text", "--json")
@@ -213,48 +217,48 @@ def test_create_shows_the_derived_key_on_standard_error_beside_json(
     run = cli("fields", "create", *arguments)
 
     assert run.document()["recipient_field"]["key"] == "grosse"
-    assert run.told().startswith("The key will be grosse. ")
+    assert run.messages().startswith("The key will be grosse. ")
 
 
-SHOWN = "The key will be grosse. It can't be changed later; use --key to choose another."
-ASKED = "Create the field? [Y/n]"
+KEY_NOTICE = "The key will be grosse. It can't be changed later; use --key to choose another."
+PROMPT = "Create the field? [Y/n]"
 
 
 @pytest.mark.parametrize(
-    ("typed", "options", "status", "keys", "told"),
+    ("reply", "options", "status", "keys", "printed"),
     [
-        ("\n", [], 0, ["grosse"], [SHOWN, ASKED, "Created"]),
-        ("y\n", [], 0, ["grosse"], [SHOWN, ASKED, "Created"]),
-        ("n\n", [], 1, [], [SHOWN, ASKED]),
-        ("\x04", [], 1, [], [SHOWN, ASKED]),
-        ("", ["--yes"], 0, ["grosse"], [SHOWN, "Created"]),
+        ("\n", [], 0, ["grosse"], [KEY_NOTICE, PROMPT, "Created"]),
+        ("y\n", [], 0, ["grosse"], [KEY_NOTICE, PROMPT, "Created"]),
+        ("n\n", [], 1, [], [KEY_NOTICE, PROMPT]),
+        ("\x04", [], 1, [], [KEY_NOTICE, PROMPT]),
+        ("", ["--yes"], 0, ["grosse"], [KEY_NOTICE, "Created"]),
         ("", ["--key", "size"], 0, ["size"], ["Created"]),
     ],
     ids=["Enter", "y", "n", "end of input", "--yes", "--key"],
 )
-def test_create_on_a_terminal_prompts_for_confirmation_of_a_derived_key_only(
+def test_create_at_a_terminal_requires_confirmation_only_of_a_derived_key(
     script: Script,
     core: Core,
     acme: OrganizationId,
-    typed: str,
+    reply: str,
     options: list[str],
     status: int,
     keys: list[str],
-    told: list[str],
+    printed: list[str],
 ) -> None:
     name = ("--name", "Größe", "--data-type", "text")
     arguments = ("--organization", str(acme), *name, *options)
-    ended, shown = script.at_a_terminal("fields", "create", *arguments, answer=typed)
+    ended, shown = script.at_a_terminal("fields", "create", *arguments, reply=reply)
 
     assert (ended, [field["key"] for field in stored(core, acme)]) == (status, keys)
     assert (
-        sorted((each for each in (SHOWN, ASKED, "Created") if each in shown), key=shown.index)
-        == told
+        sorted((each for each in (KEY_NOTICE, PROMPT, "Created") if each in shown), key=shown.index)
+        == printed
     )
 
 
 @pytest.mark.parametrize("name", ["Цена", "Størrelse", "---"])
-def test_create_asks_for_a_key_if_none_can_be_derived(
+def test_create_requires_a_key_if_none_can_be_derived(
     cli: CommandLine, acme: OrganizationId, name: str
 ) -> None:
     arguments = ("--organization", acme, "--name", name, "--data-type", "text")
@@ -265,7 +269,7 @@ def test_create_asks_for_a_key_if_none_can_be_derived(
     )
 
 
-def test_a_taken_key_is_told(
+def test_a_taken_key_is_reported(
     cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
 ) -> None:
     arguments = ("--organization", acme, "--name", "N", "--key", foreign.key, "--data-type", "text")
@@ -300,7 +304,7 @@ def test_a_taken_key_is_told(
     ],
     ids=ascii,
 )
-def test_what_breaks_the_rules_of_a_field_is_one_line_and_stores_nothing(
+def test_an_invalid_member_is_reported_on_one_line_and_nothing_is_stored(
     cli: CommandLine, core: Core, acme: OrganizationId, options: dict[str, str]
 ) -> None:
     usual = {"organization": str(acme), "name": "Shop", "data-type": "text"}
@@ -310,23 +314,23 @@ def test_what_breaks_the_rules_of_a_field_is_one_line_and_stores_nothing(
     assert stored(core, acme) == []
 
 
-def test_a_data_type_that_does_not_exist_is_misuse(cli: CommandLine, acme: OrganizationId) -> None:
+def test_an_unknown_data_type_is_a_usage_error(cli: CommandLine, acme: OrganizationId) -> None:
     arguments = ("--organization", acme, "--name", "N", "--data-type", "Text")
 
     assert (
         "'text', 'number', 'boolean', 'date', 'datetime'"
-        in cli("fields", "create", *arguments).misuse()
+        in cli("fields", "create", *arguments).usage_error()
     )
 
 
 @pytest.mark.parametrize("missing", ["--organization", "--name", "--data-type"])
-def test_create_tells_what_is_missing(cli: CommandLine, missing: str) -> None:
-    given = {"--organization": "1", "--name": "N", "--data-type": "text"}
-    del given[missing]
+def test_create_reports_a_missing_option(cli: CommandLine, missing: str) -> None:
+    options = {"--organization": "1", "--name": "N", "--data-type": "text"}
+    del options[missing]
 
-    run = cli("fields", "create", *(part for option in given.items() for part in option))
+    run = cli("fields", "create", *(part for option in options.items() for part in option))
 
-    assert run.misuse().startswith(f"Missing option '{missing}'.")
+    assert run.usage_error().startswith(f"Missing option '{missing}'.")
 
 
 @pytest.mark.parametrize(
@@ -343,7 +347,7 @@ def test_create_tells_what_is_missing(cli: CommandLine, missing: str) -> None:
         ),
     ],
 )
-def test_update_changes_what_is_given_and_leaves_the_rest(
+def test_update_changes_only_the_members_of_its_options(
     cli: CommandLine,
     core: Core,
     acme: OrganizationId,
@@ -364,17 +368,17 @@ def test_update_changes_what_is_given_and_leaves_the_rest(
     assert stored(core, acme) == [updated]
 
 
-def test_update_takes_an_id_or_a_key(
+def test_update_accepts_an_id_or_a_key(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
-    told = "Updated field 1, S, with the key preferred_shop.\n"
+    message = "Updated field 1, S, with the key preferred_shop.\n"
 
     for reference in (manual.id, manual.key):
         run = cli("fields", "update", reference, "--organization", acme, "--name", "S")
-        assert run.told() == told
+        assert run.messages() == message
 
 
-def test_an_update_that_changes_nothing_moves_no_time(
+def test_an_update_without_a_change_keeps_the_time_of_the_last_change(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
     arguments = ("--organization", acme, "--insertable", "--name", manual.name, "--json")
@@ -385,7 +389,7 @@ def test_an_update_that_changes_nothing_moves_no_time(
 
 
 @pytest.mark.parametrize(
-    ("filled", "emptied", "member"),
+    ("setting", "clearing", "member"),
     [
         (["--allowed-values", '["a"]'], ["--clear", "allowed-values"], "allowed_values"),
         (["--allowed-values", '["a"]'], ["--allowed-values", "null"], "allowed_values"),
@@ -393,21 +397,21 @@ def test_an_update_that_changes_nothing_moves_no_time(
         (["--value-expression", "x"], ["--clear", "value-expression"], "custom_value_expression"),
     ],
 )
-def test_what_was_filled_can_be_emptied(
+def test_an_optional_member_can_be_cleared(
     cli: CommandLine,
     acme: OrganizationId,
     manual: RecipientField,
-    filled: list[str],
-    emptied: list[str],
+    setting: list[str],
+    clearing: list[str],
     member: str,
 ) -> None:
     update = ("fields", "update", manual.id, "--organization", acme, "--json")
 
-    assert cli(*update, *filled).document()["recipient_field"][member] is not None
-    assert cli(*update, *emptied).document()["recipient_field"][member] is None
+    assert cli(*update, *setting).document()["recipient_field"][member] is not None
+    assert cli(*update, *clearing).document()["recipient_field"][member] is None
 
 
-def test_several_members_are_emptied_at_once(
+def test_several_members_can_be_cleared_at_once(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
     update = ("fields", "update", manual.id, "--organization", acme, "--json")
@@ -419,37 +423,37 @@ def test_several_members_are_emptied_at_once(
     assert field["recipient_field"]["custom_value_expression"] is None
 
 
-def test_what_is_filled_and_emptied_in_one_breath_is_misuse(
+def test_setting_and_clearing_the_same_member_is_a_usage_error(
     cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
 ) -> None:
     update = ("fields", "update", manual.id, "--organization", acme)
 
     run = cli(*update, "--insertion-code", "x", "--clear", "insertion-code")
 
-    assert run.misuse() == "Use either --insertion-code or --clear insertion-code."
+    assert run.usage_error() == "Use either --insertion-code or --clear insertion-code."
     assert stored(core, acme) == [rendered(manual)]
 
 
-def test_only_what_can_be_empty_can_be_emptied(
+def test_a_required_member_can_not_be_cleared(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
     run = cli("fields", "update", manual.id, "--organization", acme, "--clear", "name")
 
-    assert "'name' is not one of 'allowed-values'" in run.misuse()
+    assert "'name' is not one of 'allowed-values'" in run.usage_error()
 
 
-def test_an_update_of_nothing_is_misuse(
+def test_an_update_without_options_is_a_usage_error(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
     run = cli("fields", "update", manual.id, "--organization", acme)
 
-    assert run.misuse() == "Nothing to change: use at least one of the options."
+    assert run.usage_error() == "Nothing to change: use at least one of the options."
 
 
 @pytest.mark.parametrize(
     "options", [["--name", ""], ["--insertion-code", ""], ["--name", "\udcff"]]
 )
-def test_an_update_that_breaks_the_rules_changes_nothing(
+def test_an_invalid_update_changes_nothing(
     cli: CommandLine,
     core: Core,
     acme: OrganizationId,
@@ -460,7 +464,7 @@ def test_an_update_that_breaks_the_rules_changes_nothing(
     assert stored(core, acme) == [rendered(manual)]
 
 
-def test_a_field_of_another_origin_is_not_updated_and_the_rule_says_why(
+def test_a_field_of_another_origin_is_not_updated_and_the_reason_is_reported(
     cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
 ) -> None:
     run = cli("fields", "update", foreign.id, "--organization", acme, "--name", "Mine now")
@@ -470,51 +474,51 @@ def test_a_field_of_another_origin_is_not_updated_and_the_rule_says_why(
 
 
 @pytest.mark.parametrize("options", [["--yes"], []])
-def test_a_field_of_another_origin_is_not_deleted_and_nobody_is_asked(
+def test_a_field_of_another_origin_is_not_deleted_and_no_prompt_is_shown(
     cli: CommandLine,
     core: Core,
     acme: OrganizationId,
     foreign: RecipientField,
     options: list[str],
 ) -> None:
-    run = cli("fields", "delete", foreign.key, "--organization", acme, *options, answer="y\n")
+    run = cli("fields", "delete", foreign.key, "--organization", acme, *options, reply="y\n")
 
     assert run.failure() == reason(Operation.DELETE, foreign)
     assert stored(core, acme) == [rendered(foreign)]
 
 
-@pytest.mark.parametrize("answer", ["y\n", "yes\n", "Y\n", "what?\ny\n"])
-def test_delete_asks_and_deletes_where_the_answer_is_yes(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, answer: str
+@pytest.mark.parametrize("reply", ["y\n", "yes\n", "Y\n", "what?\ny\n"])
+def test_delete_prompts_and_deletes_the_field_if_the_reply_is_yes(
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, reply: str
 ) -> None:
-    run = cli("fields", "delete", manual.key, "--organization", acme, answer=answer)
+    run = cli("fields", "delete", manual.key, "--organization", acme, reply=reply)
 
     assert (
         "Delete field 1, Preferred shop, with the key preferred_shop, of organization 1, Acme?"
         " [y/N]: "
-    ) in run.told()
+    ) in run.messages()
     assert run.err.endswith("Deleted field 1, Preferred shop.\n")
     assert run.out == ""
     assert stored(core, acme) == []
 
 
-@pytest.mark.parametrize("answer", ["n\n", "no\n", "\n", "", "what?\n"])
-def test_delete_keeps_the_field_where_the_answer_is_anything_else(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, answer: str
+@pytest.mark.parametrize("reply", ["n\n", "no\n", "\n", "", "what?\n"])
+def test_delete_keeps_the_field_if_the_reply_is_not_yes(
+    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, reply: str
 ) -> None:
-    run = cli("fields", "delete", manual.key, "--organization", acme, answer=answer)
+    run = cli("fields", "delete", manual.key, "--organization", acme, reply=reply)
 
     assert (run.status, run.out) == (1, "")
     assert run.err.endswith("Aborted!\n")
     assert stored(core, acme) == [rendered(manual)]
 
 
-def test_delete_does_not_ask_where_it_is_told_yes(
+def test_delete_with_yes_does_not_prompt(
     cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
 ) -> None:
     run = cli("fields", "delete", manual.id, "--organization", acme, "--yes")
 
-    assert run.told() == "Deleted field 1, Preferred shop.\n"
+    assert run.messages() == "Deleted field 1, Preferred shop.\n"
     assert stored(core, acme) == []
 
 
@@ -535,7 +539,7 @@ def test_delete_does_not_ask_where_it_is_told_yes(
     ],
 )
 @pytest.mark.parametrize("command", [["show"], ["update", "--name", "N"], ["delete", "--yes"]])
-def test_a_field_that_is_not_there_is_told(
+def test_a_missing_field_is_reported(
     cli: CommandLine,
     acme: OrganizationId,
     manual: RecipientField,
@@ -548,7 +552,7 @@ def test_a_field_that_is_not_there_is_told(
 
 
 @pytest.mark.parametrize("command", [["show"], ["update", "--name", "N"], ["delete", "--yes"]])
-def test_another_organizations_field_is_not_there(
+def test_a_field_of_another_organization_is_not_found(
     cli: CommandLine, core: Core, manual: RecipientField, command: list[str]
 ) -> None:
     other = core.administration.create_organization("Globex").id
@@ -562,7 +566,7 @@ def test_another_organizations_field_is_not_there(
     [["list"], ["create", "--name", "N", "--key", "n", "--data-type", "text"]],
     ids=["list", "create"],
 )
-def test_an_unknown_organization_is_told(cli: CommandLine, command: list[str]) -> None:
+def test_an_unknown_organization_is_reported(cli: CommandLine, command: list[str]) -> None:
     cli("migrate")
 
     run = cli("fields", *command, "--organization", 12345, "--json")

@@ -1,4 +1,4 @@
-"""`recipient-fields integrations`, `esp`, `fields check` and `export`."""
+"""The commands `integrations`, `esp`, `fields check` and `export`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration
 from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 
 FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
-OURS = ("--organization", 1)
+ORGANIZATION = ("--organization", 1)
 TIER = {"name": "TIER", "data_type": "text", "allowed_values": ["gold", "silver"]}
 
 
@@ -29,12 +29,12 @@ def report(*fields: Any) -> str:
 
 
 class TestIntegrations:
-    def test_are_created_and_listed(self, cli: CommandLine, acme):
-        made = cli(
+    def test_a_created_integration_is_listed(self, cli: CommandLine, acme):
+        created = cli(
             *("integrations", "create", "--organization", acme, "--esp", "mailchimp"),
             *("--name", " Main list ", "--json"),
         ).document()["integration"]
-        assert {**made, "created_at": ""} == {
+        assert {**created, "created_at": ""} == {
             "id": 1,
             "organization_id": acme,
             "esp": "mailchimp",
@@ -43,14 +43,16 @@ class TestIntegrations:
             "last_synced_at": None,
         }
         listed = cli("integrations", "list", "--organization", acme, "--json").document()
-        assert listed == {"integrations": [made]}
+        assert listed == {"integrations": [created]}
         assert cli("integrations", "list", "--organization", acme).table() == [
             "ID  ESP        NAME       LAST SYNCED",
             "1   mailchimp  Main list  -",
         ]
 
-    def test_are_renamed(self, cli: CommandLine, audience):
-        renamed = cli("integrations", "rename", audience.id, *OURS, "--name", "Second", "--json")
+    def test_an_integration_is_renamed(self, cli: CommandLine, audience):
+        renamed = cli(
+            "integrations", "rename", audience.id, *ORGANIZATION, "--name", "Second", "--json"
+        )
         assert renamed.document()["integration"]["name"] == "Second"
 
     @pytest.mark.parametrize(
@@ -59,21 +61,21 @@ class TestIntegrations:
             (("create", "--organization", 9, "--esp", "braze", "--name", "x"), "no organization 9"),
             (("create", "--organization", 1, "--esp", "braze", "--name", " "), "name: This must"),
             (("list", "--organization", 9), "no organization 9"),
-            (("rename", 9, *OURS, "--name", "x"), "no such integration"),
-            (("delete", 9, *OURS, "--yes"), "no such integration"),
-            (("sync", 9, *OURS, "--from", "-"), "no such integration"),
+            (("rename", 9, *ORGANIZATION, "--name", "x"), "no such integration"),
+            (("delete", 9, *ORGANIZATION, "--yes"), "no such integration"),
+            (("sync", 9, *ORGANIZATION, "--from", "-"), "no such integration"),
         ],
     )
-    def test_that_can_not_be_are_refused_in_a_line(
+    def test_an_invalid_command_is_reported_on_one_line(
         self, cli: CommandLine, acme, arguments, failure
     ):
         assert failure in cli("integrations", *arguments).failure()
 
-    def test_of_an_unknown_esp_are_misuse(self, cli: CommandLine, acme):
+    def test_an_unknown_esp_is_a_usage_error(self, cli: CommandLine, acme):
         run = cli(
             *["integrations", "create", "--esp", "mailchump", "--name", "x", "--organization"], acme
         )
-        assert "'mailchimp'" in run.misuse()
+        assert "'mailchimp'" in run.usage_error()
 
     @pytest.mark.parametrize(
         "command",
@@ -84,46 +86,54 @@ class TestIntegrations:
         ],
         ids=lambda command: command[0],
     )
-    def test_are_changed_for_their_organization_alone(
+    def test_a_change_requires_the_organization_of_the_integration(
         self, cli: CommandLine, core: Core, acme, audience, command
     ):
         other = core.administration.create_organization("Globex")
 
-        missing = cli("integrations", *command, typed=report(FNAME)).misuse()
-        theirs = cli("integrations", *command, "--organization", other.id, typed=report(FNAME))
+        missing = cli("integrations", *command, stdin=report(FNAME)).usage_error()
+        other = cli("integrations", *command, "--organization", other.id, stdin=report(FNAME))
 
         assert missing.startswith("Missing option '--organization'.")
-        assert theirs.failure() == "There is no such integration in this organization."
+        assert other.failure() == "There is no such integration in this organization."
         assert core.integrations.list_integrations(acme) == (audience,)
         assert core.fields.list_fields(acme).fields == ()
 
-    @pytest.mark.parametrize("answer", ["n\n", ""])
-    def test_are_deleted_after_a_question_that_names_their_fields(
-        self, cli: CommandLine, core: Core, acme, audience, answer
+    @pytest.mark.parametrize("reply", ["n\n", ""])
+    def test_delete_lists_the_fields_of_the_integration_and_prompts(
+        self, cli: CommandLine, core: Core, acme, audience, reply
     ):
-        cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=report(FNAME, TIER))
-        delete = ("integrations", "delete", audience.id, *OURS)
-        run = cli(*delete, answer=answer)
+        cli(
+            "integrations",
+            "sync",
+            audience.id,
+            *ORGANIZATION,
+            "--from",
+            "-",
+            stdin=report(FNAME, TIER),
+        )
+        delete = ("integrations", "delete", audience.id, *ORGANIZATION)
+        run = cli(*delete, reply=reply)
         assert run.status == 1
         assert run.err.startswith("fname  First name\ntier  TIER\n")
         question = "Delete integration 1, Main list, of organization 1, Acme, and its 2 fields?"
         assert question in run.err
-        assert cli(*delete, typed="y\n").failure() == NOT_CONFIRMED
+        assert cli(*delete, stdin="y\n").failure() == NOT_CONFIRMED
         assert len(core.fields.list_fields(acme).fields) == 2
 
-        told = cli(*delete, answer="y\n").told()
-        assert "Deleted integration 1, Main list, with 2 fields." in told
+        message = cli(*delete, reply="y\n").messages()
+        assert "Deleted integration 1, Main list, with 2 fields." in message
         assert core.fields.list_fields(acme).fields == ()
         assert core.integrations.list_integrations(acme) == ()
 
 
 class TestSync:
-    def test_reports_by_keys_and_changes_the_fields(
+    def test_a_sync_changes_the_fields_and_reports_their_keys(
         self, cli: CommandLine, core: Core, acme, audience, tmp_path: Path
     ):
         file = tmp_path / "report.json"
         file.write_text(report(FNAME, TIER, {"name": "IF", "data_type": "text"}))
-        run = cli("integrations", "sync", audience.id, *OURS, "--from", file, "--json")
+        run = cli("integrations", "sync", audience.id, *ORGANIZATION, "--from", file, "--json")
         assert run.document() == {
             "sync": {
                 "created": ["fname", "tier"],
@@ -136,30 +146,38 @@ class TestSync:
         (synced,) = core.integrations.list_integrations(acme)
         assert synced.last_synced_at is not None
 
-    def test_from_standard_input_as_a_table(self, cli: CommandLine, audience):
-        cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=report(FNAME, TIER))
+    def test_a_report_can_be_on_standard_input(self, cli: CommandLine, audience):
+        cli(
+            "integrations",
+            "sync",
+            audience.id,
+            *ORGANIZATION,
+            "--from",
+            "-",
+            stdin=report(FNAME, TIER),
+        )
         changed = report({**FNAME, "label": "Given name"}, {"name": "AGE", "data_type": "number"})
-        run = cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=changed)
+        run = cli("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-", stdin=changed)
         assert run.table() == [
             "CHANGE   KEY    ESP FIELD  REASON",
             "created  age    AGE        -",
             "updated  fname  FNAME      -",
             "removed  tier   TIER       -",
         ]
-        assert "1 created, 1 updated, 1 removed, 0 unchanged, 0 refused" in run.told()
+        assert "1 created, 1 updated, 1 removed, 0 unchanged, 0 refused" in run.messages()
 
-    def test_that_is_tried_gives_the_same_report_and_changes_nothing(
+    def test_a_dry_run_reports_the_same_changes_and_changes_nothing(
         self, cli: CommandLine, core: Core, acme, audience
     ):
         before = core.fields.list_fields(acme)
-        sync = ("integrations", "sync", audience.id, *OURS, "--from", "-", "--json")
-        tried = cli(*sync, "--dry-run", typed=report(FNAME, TIER)).document()
+        sync = ("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-", "--json")
+        tried = cli(*sync, "--dry-run", stdin=report(FNAME, TIER)).document()
         assert core.fields.list_fields(acme) == before
         assert core.integrations.list_integrations(acme) == (audience,)
-        assert cli(*sync, typed=report(FNAME, TIER)).document() == tried
+        assert cli(*sync, stdin=report(FNAME, TIER)).document() == tried
 
     @pytest.mark.parametrize(
-        ("typed", "failure"),
+        ("stdin", "failure"),
         [
             ("", "The document is not JSON: line 1, column 1."),
             ("[]", 'This must be an object. A report looks like {"fields": [{"name": '),
@@ -180,42 +198,46 @@ class TestSync:
             ('{"fields": [{"name": "A", "name": "B"}]}', "the same member twice"),
         ],
     )
-    def test_of_a_malformed_report_says_where_and_changes_nothing(
-        self, cli: CommandLine, core: Core, acme, audience, typed, failure
+    def test_the_error_locates_an_invalid_member_and_nothing_is_changed(
+        self, cli: CommandLine, core: Core, acme, audience, stdin, failure
     ):
-        run = cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=typed)
+        run = cli("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-", stdin=stdin)
         assert failure in run.failure()
         assert core.integrations.list_integrations(acme) == (audience,)
 
-    def test_tells_at_most_ten_things_that_are_wrong(self, cli: CommandLine, audience):
-        wrong = report(*({"name": n, "data_type": "text"} for n in range(5_000)))
-        run = cli("integrations", "sync", audience.id, *OURS, "--from", "-", typed=wrong)
+    def test_at_most_ten_violations_are_reported(self, cli: CommandLine, audience):
+        invalid = report(*({"name": n, "data_type": "text"} for n in range(5_000)))
+        run = cli("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-", stdin=invalid)
         assert run.failure().count("This must be a string.") == 10
 
-    def test_without_a_file_needs_the_esps_credentials(self, cli: CommandLine, audience):
-        failure = cli("integrations", "sync", audience.id, *OURS).failure()
+    def test_a_sync_without_a_file_requires_the_credentials_of_the_esp(
+        self, cli: CommandLine, audience
+    ):
+        failure = cli("integrations", "sync", audience.id, *ORGANIZATION).failure()
         assert "RECIPIENT_FIELDS_MAILCHIMP_API_KEY" in failure
 
-    def test_shows_no_name_that_would_steer_the_terminal(self, cli: CommandLine, audience):
+    def test_control_characters_in_a_name_are_escaped(self, cli: CommandLine, audience):
         name = "\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e"
         run = cli(
-            *("integrations", "sync", audience.id, *OURS, "--from", "-"),
-            typed=report({"name": name, "data_type": "text"}),
+            *("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-"),
+            stdin=report({"name": name, "data_type": "text"}),
         )
-        (_, refused) = run.table()
-        assert r"\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e" in refused
+        (_, rejected) = run.table()
+        assert r"\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e" in rejected
 
-    def test_with_a_setting_that_can_not_be_sent_names_it(self, cli: CommandLine, audience):
+    def test_a_setting_with_invalid_characters_is_named_in_the_error(
+        self, cli: CommandLine, audience
+    ):
         settings = {"RECIPIENT_FIELDS_MAILCHIMP_API_KEY": "x-us1"}
         settings["RECIPIENT_FIELDS_MAILCHIMP_LIST_ID"] = "\udcff"
-        failure = cli("integrations", "sync", audience.id, *OURS, **settings).failure()
+        failure = cli("integrations", "sync", audience.id, *ORGANIZATION, **settings).failure()
         assert failure.startswith("Remove the control characters")
         assert "RECIPIENT_FIELDS_MAILCHIMP_LIST_ID" in failure
 
-    def test_of_a_missing_file_is_misuse(self, cli: CommandLine, audience):
+    def test_a_missing_file_is_a_usage_error(self, cli: CommandLine, audience):
         assert (
             "nowhere.json"
-            in cli("integrations", "sync", 1, *OURS, "--from", "nowhere.json").misuse()
+            in cli("integrations", "sync", 1, *ORGANIZATION, "--from", "nowhere.json").usage_error()
         )
 
 
@@ -225,7 +247,7 @@ class TestSnippets:
         assert [each["id"] for each in listed] == [esp.value for esp in DIALECTS]
         assert len(cli("esp", "list").table()) == 11
 
-    def test_are_derived(self, cli: CommandLine):
+    def test_a_snippet_is_derived_from_the_name(self, cli: CommandLine):
         snippet = cli("esp", "snippet", "--esp", "sfmc", "First Name", "--json").document()
         assert snippet == {
             "snippet": {
@@ -235,26 +257,26 @@ class TestSnippets:
             }
         }
 
-    def test_know_standard_fields_types_and_defaults(self, cli: CommandLine):
+    def test_standard_fields_data_types_and_defaults_are_supported(self, cli: CommandLine):
         standard = cli("esp", "snippet", "--esp", "braze", "first_name", "--standard")
         assert "insertion_code    {{${first_name}}}" in standard.table()
         default = ("--default", "there")
         assert "'there'" in cli("esp", "snippet", "--esp", "brevo", "X", *default).out
         number = ("--data-type", "number")
-        refused = cli("esp", "snippet", "--esp", "brevo", "X", *number, *default).failure()
-        assert refused.startswith("default: ")
+        failure = cli("esp", "snippet", "--esp", "brevo", "X", *number, *default).failure()
+        assert failure.startswith("default: ")
 
-    def test_without_a_safe_form_are_refused(self, cli: CommandLine):
+    def test_a_field_without_a_safe_snippet_is_rejected(self, cli: CommandLine):
         assert "SendGrid" in cli("esp", "snippet", "--esp", "sendgrid", "First Name").failure()
 
 
 class TestCheck:
     CREATE = ("fields", "create", "--name", "City", "--data-type", "text", "--organization")
-    DOUBTFUL = ("--insertion-code", "{{ city", "--value-expression", "town")
+    SUSPICIOUS = ("--insertion-code", "{{ city", "--value-expression", "town")
 
-    def test_doubts_are_listed_and_refuse_nothing(self, cli: CommandLine, acme):
-        run = cli(*self.CREATE, acme, *self.DOUBTFUL)
-        assert run.told().count("Warning: ") == 2
+    def test_warnings_are_listed_and_reject_nothing(self, cli: CommandLine, acme):
+        run = cli(*self.CREATE, acme, *self.SUSPICIOUS)
+        assert run.messages().count("Warning: ") == 2
         assert cli("fields", "check", "--organization", acme, "--json").document() == {
             "warnings": [
                 {
@@ -275,40 +297,42 @@ class TestCheck:
         }
         assert len(cli("fields", "check", "--organization", acme).table()) == 3
 
-    def test_warnings_leave_the_json_alone(self, cli: CommandLine, acme):
-        run = cli(*self.CREATE, acme, *self.DOUBTFUL, "--json")
+    def test_warnings_do_not_change_the_json_document(self, cli: CommandLine, acme):
+        run = cli(*self.CREATE, acme, *self.SUSPICIOUS, "--json")
         assert len(run.document()["recipient_field"]) == 13
         assert run.err.count("Warning: ") == 2
 
-    def test_an_update_warns_as_well(self, cli: CommandLine, acme, manual):
+    def test_an_update_prints_warnings(self, cli: CommandLine, acme, manual):
         update = ("fields", "update", manual.key, "--organization", acme)
-        assert "Warning: " not in cli(*update, "--insertion-code", "{{ shop }}").told()
-        assert "Warning: " in cli(*update, "--insertion-code", "{{ shop").told()
+        assert "Warning: " not in cli(*update, "--insertion-code", "{{ shop }}").messages()
+        assert "Warning: " in cli(*update, "--insertion-code", "{{ shop").messages()
 
-    def test_nothing_doubtful_is_an_empty_list(self, cli: CommandLine, acme, foreign):
+    def test_without_warnings_the_list_is_empty(self, cli: CommandLine, acme, foreign):
         document = cli("fields", "check", "--organization", acme, "--json").document()
         assert document == {"warnings": []}
 
 
-class TestRefusalsOfAnEsp:
+class TestRejectedCredentials:
     @pytest.mark.parametrize(
-        ("settings", "told"),
+        ("settings", "also_named"),
         [
             ({"API_KEY": "no centre-"}, ""),
             ({"API_KEY": "k-us1", "URL": "ftp://x"}, ", RECIPIENT_FIELDS_MAILCHIMP_URL"),
             ({"API_KEY": "no centre-", "URL": " "}, ""),
         ],
     )
-    def test_name_the_variables_it_was_asked_with(self, cli: CommandLine, audience, settings, told):
+    def test_the_error_names_the_variables_of_the_request(
+        self, cli: CommandLine, audience, settings, also_named
+    ):
         variables = {f"RECIPIENT_FIELDS_MAILCHIMP_{k}": v for k, v in settings.items()}
         run = cli(
-            *("integrations", "sync", audience.id, *OURS),
+            *("integrations", "sync", audience.id, *ORGANIZATION),
             RECIPIENT_FIELDS_MAILCHIMP_LIST_ID="list",
             **variables,
         )
         assert run.failure().endswith(
             " The credentials are in RECIPIENT_FIELDS_MAILCHIMP_API_KEY,"
-            f" RECIPIENT_FIELDS_MAILCHIMP_LIST_ID{told}."
+            f" RECIPIENT_FIELDS_MAILCHIMP_LIST_ID{also_named}."
         )
 
 
@@ -325,7 +349,9 @@ class TestExport:
         shop = FieldDraft(name="Shop", data_type=DataType.TEXT, custom_insertion_code="*|SHOP|*")
         core.fields.through(ADMINISTRATOR).create_field(acme, shop)
 
-    def test_replaces_placeholders_and_touches_nothing_else(self, script: Script, acme, tmp_path):
+    def test_export_replaces_placeholders_and_changes_nothing_else(
+        self, script: Script, acme, tmp_path
+    ):
         content = "Größe {{x}}\r\n{{recipient.fname}} {{recipient.shop}}\r\n\r"
         file = tmp_path / "in.html"
         file.write_bytes(content.encode())
@@ -338,9 +364,9 @@ class TestExport:
             out, _ = process.communicate(timeout=60)
         assert out.decode() == "Größe {{x}}\r\n*|FNAME|* *|SHOP|*\r\n\r"
 
-    def test_of_what_can_not_be_replaced_tells_every_place(self, cli: CommandLine, acme):
+    def test_every_placeholder_that_can_not_be_replaced_is_reported(self, cli: CommandLine, acme):
         content = "{{recipient.fnam}}\n {{recipient.lname}} {{recipient.fname}} {{recipient.zip}}"
-        run = cli("export", "--organization", acme, "--integration", 1, typed=content)
+        run = cli("export", "--organization", acme, "--integration", 1, stdin=content)
         assert (run.status, run.out) == (1, "")
         assert run.err.splitlines() == [
             "line 1, column 1: fnam: There is no field with this key. Did you mean fname?",
@@ -349,49 +375,49 @@ class TestExport:
             "Error: Nothing was exported: 3 placeholders can't be replaced.",
         ]
 
-    def test_names_the_option_that_a_field_of_an_integration_needs(self, cli: CommandLine, acme):
-        run = cli("export", "--organization", acme, typed="{{recipient.lname}}")
+    def test_the_error_names_the_option_that_a_field_of_an_integration_requires(
+        self, cli: CommandLine, acme
+    ):
+        run = cli("export", "--organization", acme, stdin="{{recipient.lname}}")
         assert run.err.splitlines()[0] == (
             "line 1, column 1: lname: This field is of integration 2. Add --integration 2."
         )
 
-    def test_warns_of_what_only_looks_like_a_placeholder(self, cli: CommandLine, acme):
+    def test_text_that_resembles_a_placeholder_causes_a_warning(self, cli: CommandLine, acme):
         content = "{{ recipient.shop }} {{recipient.a-b}} {{{recipient.shop}}} {{recipient.shop}}"
-        run = cli("export", "--organization", acme, typed=content)
+        run = cli("export", "--organization", acme, stdin=content)
         assert run.out == "{{ recipient.shop }} {{recipient.a-b}} {{{recipient.shop}}} *|SHOP|*"
         assert [line.partition(": this")[0] for line in run.err.splitlines()] == [
             "Warning: line 1, column 1",
             "Warning: line 1, column 22",
         ]
 
-    def test_tells_a_hundred_places_at_most_and_soon(self, cli: CommandLine, core: Core, acme):
+    def test_at_most_100_placeholders_are_reported(self, cli: CommandLine, core: Core, acme):
         core.integrations.sync_fields(
             acme,
             IntegrationId(2),
             [EspField(name=f"field {n}", data_type=DataType.TEXT) for n in range(3_000)],
         )
         content = "".join(f"{{{{recipient.feild_{n}x}}}}\n" for n in range(20_000))
-        run = cli("export", "--organization", acme, "--integration", 2, typed=content)
+        run = cli("export", "--organization", acme, "--integration", 2, stdin=content)
         assert len(run.err.splitlines()) == 102
         assert "… and 19,900 more." in run.err
 
-    def test_keeps_a_byte_order_mark_in_front(self, cli: CommandLine, acme):
-        run = cli("export", "--organization", acme, typed="\ufeff{{recipient.shop}}")
+    def test_export_keeps_a_byte_order_mark(self, cli: CommandLine, acme):
+        run = cli("export", "--organization", acme, stdin="\ufeff{{recipient.shop}}")
         assert run.out == "\ufeff*|SHOP|*"
 
-    def test_without_an_integration_inserts_what_people_wrote(self, cli: CommandLine, acme):
+    def test_export_without_an_integration_inserts_only_manual_fields(self, cli: CommandLine, acme):
         export = ("export", "--organization", acme)
-        assert cli(*export, typed="{{recipient.shop}}").table() == ["*|SHOP|*"]
-        assert cli(*export, typed="{{recipient.fname}}").status == 1
+        assert cli(*export, stdin="{{recipient.shop}}").table() == ["*|SHOP|*"]
+        assert cli(*export, stdin="{{recipient.fname}}").status == 1
 
-    def test_for_an_integration_that_is_not_the_organizations_is_refused(
-        self, cli: CommandLine, core: Core
-    ):
-        theirs = core.administration.create_organization("Other").id
-        run = cli("export", "--organization", theirs, "--integration", IntegrationId(1), typed="")
+    def test_an_integration_of_another_organization_is_rejected(self, cli: CommandLine, core: Core):
+        other = core.administration.create_organization("Other").id
+        run = cli("export", "--organization", other, "--integration", IntegrationId(1), stdin="")
         assert "no such integration" in run.failure()
 
-    def test_of_what_is_not_utf_8_says_where(self, script: Script, acme, tmp_path):
+    def test_the_error_locates_bytes_that_are_not_utf_8(self, script: Script, acme, tmp_path):
         file = tmp_path / "in.html"
         file.write_bytes(b"abc\xff")
         assert "byte 4" in script("export", "--organization", acme, file).failure()

@@ -1,4 +1,4 @@
-"""`serve --keys`: which validator, and what is told where it can't be had."""
+"""`serve --keys` selects a key validator, or reports on one line why it can't."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from ..support.command_line import CommandLine
 
 SERVE = ("serve", "--listen", "192.0.2.1:0")
-"""Where nobody can listen: what is not refused before fails there, instead of serving."""
+"""The address belongs to no machine: the command fails there if it has accepted the options."""
 ISSUER = "introspection+https://issuer.example/introspect"
 CREDENTIALS = {
     "RECIPIENT_FIELDS_INTROSPECTION_CLIENT_ID": "fields",
@@ -20,33 +20,33 @@ CREDENTIALS = {
 
 @pytest.fixture
 def _distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A distribution that brings validators which can't be had."""
-    (tmp_path / "gatekeepers.py").write_text(
+    """Install a distribution with key validators that can't be used."""
+    (tmp_path / "validators.py").write_text(
         dedent("""
             from recipient_fields.domain import KeyValidationUnavailable
 
 
-            def doze(url):
-                raise KeyValidationUnavailable("The gatekeeper sleeps.")
+            def open_unavailable(url):
+                raise KeyValidationUnavailable("The key validator is unavailable.")
         """)
     )
-    information = tmp_path / "gatekeepers-1.0.dist-info"
+    information = tmp_path / "validators-1.0.dist-info"
     information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: gatekeepers\nVersion: 1\n")
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: validators\nVersion: 1\n")
     (information / "entry_points.txt").write_text(
         dedent("""
             [recipient_fields.key_validator]
-            asleep = gatekeepers:doze
-            torn = gatekeepers:wake
-            gone = no_such_module_of_ours:open
-            stored = gatekeepers:doze
+            unavailable = validators:open_unavailable
+            incomplete = validators:no_such_function
+            missing = no_such_module:open
+            stored = validators:open_unavailable
         """)
     )
     monkeypatch.syspath_prepend(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         ("nosuch:somewhere", "There is no key validator nosuch:. Use stored: or"),
         ("https://user:s3cret@issuer.example", "There is no key validator https:. Use"),
@@ -61,17 +61,17 @@ def _distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_a_url_that_names_no_validator_is_one_clear_line(
-    cli: CommandLine, file: Path, url: str, told: str
+def test_an_invalid_url_is_reported_on_one_line(
+    cli: CommandLine, file: Path, url: str, message: str
 ) -> None:
     failure = cli(*SERVE, "--keys", url, **CREDENTIALS).failure()
 
-    assert failure.startswith(told)
+    assert failure.startswith(message)
     assert "s3cret" not in failure
     assert not file.exists()
 
 
-def test_missing_credentials_are_one_clear_line_that_names_them(cli: CommandLine) -> None:
+def test_missing_credentials_are_named_in_the_error(cli: CommandLine) -> None:
     assert cli(*SERVE, RECIPIENT_FIELDS_KEYS=ISSUER).failure() == (
         "To introspect tokens, set RECIPIENT_FIELDS_INTROSPECTION_CLIENT_ID,"
         " RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET;"
@@ -80,28 +80,30 @@ def test_missing_credentials_are_one_clear_line_that_names_them(cli: CommandLine
 
 
 @pytest.mark.usefixtures("_distribution")
-@pytest.mark.parametrize("scheme", ["torn", "gone"])
-def test_an_adapter_that_can_not_be_loaded_is_one_clear_line(cli: CommandLine, scheme: str) -> None:
-    told = cli(*SERVE, "--keys", f"{scheme}:").failure()
+@pytest.mark.parametrize("scheme", ["incomplete", "missing"])
+def test_an_adapter_that_can_not_be_loaded_is_reported_on_one_line(
+    cli: CommandLine, scheme: str
+) -> None:
+    message = cli(*SERVE, "--keys", f"{scheme}:").failure()
 
-    assert told.startswith(f"The adapter of {scheme}: can't be loaded: ")
-
-
-@pytest.mark.usefixtures("_distribution")
-def test_an_adapter_that_is_unavailable_says_why(cli: CommandLine) -> None:
-    assert cli(*SERVE, "--keys", "asleep:").failure() == "The gatekeeper sleeps."
+    assert message.startswith(f"The adapter of {scheme}: can't be loaded: ")
 
 
 @pytest.mark.usefixtures("_distribution")
-def test_no_distribution_takes_the_place_of_the_stored_keys(cli: CommandLine) -> None:
-    told = cli(*SERVE, "--keys", "stored:").failure()
+def test_the_error_of_an_unavailable_adapter_is_reported(cli: CommandLine) -> None:
+    assert cli(*SERVE, "--keys", "unavailable:").failure() == "The key validator is unavailable."
 
-    assert told.startswith("Can't listen on 192.0.2.1:0")
+
+@pytest.mark.usefixtures("_distribution")
+def test_a_distribution_can_not_replace_the_stored_keys(cli: CommandLine) -> None:
+    message = cli(*SERVE, "--keys", "stored:").failure()
+
+    assert message.startswith("Can't listen on 192.0.2.1:0")
 
 
 @pytest.mark.parametrize("url", [ISSUER, "nosuch:"])
-def test_a_demonstration_is_for_stored_keys(cli: CommandLine, file: Path, url: str) -> None:
-    wrong = cli(*SERVE, "--demo", "--keys", url, **CREDENTIALS).misuse()
+def test_a_demonstration_requires_stored_keys(cli: CommandLine, file: Path, url: str) -> None:
+    message = cli(*SERVE, "--demo", "--keys", url, **CREDENTIALS).usage_error()
 
-    assert wrong == "--demo creates an API key in the storage: use --keys stored:"
+    assert message == "--demo creates an API key in the storage: use --keys stored:"
     assert not file.exists()

@@ -1,4 +1,4 @@
-"""`recipient-fields keys`."""
+"""The commands `recipient-fields keys`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from recipient_fields.domain import OrganizationId, PlainKey, parse_instant
 
 from ..support.command_line import NOT_CONFIRMED, CommandLine
 
-UNKNOWN = 9_007_199_254_740_991
-OURS = ("--organization", 1, "--yes")
+UNKNOWN_ID = 9_007_199_254_740_991
+CONFIRMED = ("--organization", 1, "--yes")
 
 
 @pytest.fixture
 def created(cli: CommandLine, acme: OrganizationId) -> dict[str, Any]:
-    """A key as `create` prints it."""
+    """Create a key, and return it as `create` prints it."""
     run = cli("keys", "create", "--organization", acme, "--name", "Backend", "--json")
     key: dict[str, Any] = run.document()["api_key"]
     return key
@@ -36,7 +36,7 @@ def lifetime(key: dict[str, Any]) -> timedelta:
     return parse_instant(key["expires_at"]) - parse_instant(key["created_at"])
 
 
-def test_create_prints_the_full_key_and_its_terms(created: dict[str, Any]) -> None:
+def test_create_prints_the_full_key_and_its_members(created: dict[str, Any]) -> None:
     full = created.pop("key")
 
     assert PlainKey.parse(full) is not None
@@ -44,7 +44,7 @@ def test_create_prints_the_full_key_and_its_terms(created: dict[str, Any]) -> No
     assert created == {"id": 1, "name": "Backend", "access": "read_write"}
 
 
-def test_create_without_json_prints_the_key_alone_and_tells_the_rest(
+def test_create_without_json_prints_only_the_key_to_standard_output(
     cli: CommandLine, acme: OrganizationId
 ) -> None:
     run = cli("keys", "create", "--organization", acme, "--name", "Backend")
@@ -56,15 +56,17 @@ def test_create_without_json_prints_the_key_alone_and_tells_the_rest(
     )
 
 
-def test_a_key_that_never_expires_is_told_so(cli: CommandLine, acme: OrganizationId) -> None:
+def test_create_reports_that_a_key_never_expires(cli: CommandLine, acme: OrganizationId) -> None:
     run = cli(
         "keys", "create", "--organization", acme, "--name", "Backend", "--expires-in", "never"
     )
 
-    assert run.told() == "This is API key 1, valid until it is revoked. It is not shown again.\n"
+    assert (
+        run.messages() == "This is API key 1, valid until it is revoked. It is not shown again.\n"
+    )
 
 
-def test_a_key_lives_for_90_days_unless_told_otherwise(
+def test_a_key_expires_after_90_days_by_default(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
     (key,) = listed(cli, acme)
@@ -84,7 +86,7 @@ def test_a_key_lives_for_90_days_unless_told_otherwise(
         ("366d", timedelta(days=366)),
     ],
 )
-def test_a_key_lives_as_long_as_the_duration_says(
+def test_a_key_expires_after_the_duration(
     cli: CommandLine, acme: OrganizationId, duration: str, expected: timedelta
 ) -> None:
     cli("keys", "create", "--organization", acme, "--name", "K", "--expires-in", duration)
@@ -93,7 +95,9 @@ def test_a_key_lives_as_long_as_the_duration_says(
     assert lifetime(key) == expected
 
 
-def test_never_is_null(cli: CommandLine, acme: OrganizationId) -> None:
+def test_a_key_that_never_expires_has_no_time_of_expiry(
+    cli: CommandLine, acme: OrganizationId
+) -> None:
     arguments = ("keys", "create", "--organization", acme, "--name", "K", "--expires-in", "never")
     created = cli(*arguments, "--json").document()["api_key"]
 
@@ -103,7 +107,7 @@ def test_never_is_null(cli: CommandLine, acme: OrganizationId) -> None:
 
 
 @pytest.mark.parametrize("duration", ["0s", "367d", "400d", "8785h", "999999999d"])
-def test_a_lifetime_outside_1_second_to_366_days_is_refused(
+def test_a_lifetime_outside_1_second_to_366_days_is_rejected(
     cli: CommandLine, acme: OrganizationId, duration: str
 ) -> None:
     run = cli("keys", "create", "--organization", acme, "--name", "K", "--expires-in", duration)
@@ -131,14 +135,16 @@ def test_a_lifetime_outside_1_second_to_366_days_is_refused(
         "\udcff",
     ],
 )
-def test_what_is_no_duration_is_misuse(cli: CommandLine, acme: OrganizationId, text: str) -> None:
+def test_an_invalid_duration_is_a_usage_error(
+    cli: CommandLine, acme: OrganizationId, text: str
+) -> None:
     run = cli("keys", "create", "--organization", acme, "--name", "K", "--expires-in", text)
 
-    wrong = "Invalid value for '--expires-in': use a duration such as 30s, 15m, 12h or 90d."
-    assert run.misuse() == wrong
+    message = "Invalid value for '--expires-in': use a duration such as 30s, 15m, 12h or 90d."
+    assert run.usage_error() == message
 
 
-def test_a_read_only_key_says_so(cli: CommandLine, acme: OrganizationId) -> None:
+def test_read_only_creates_a_read_only_key(cli: CommandLine, acme: OrganizationId) -> None:
     arguments = ("keys", "create", "--organization", acme, "--name", "K", "--read-only", "--json")
 
     assert cli(*arguments).document()["api_key"]["access"] == "read_only"
@@ -146,7 +152,7 @@ def test_a_read_only_key_says_so(cli: CommandLine, acme: OrganizationId) -> None
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 101, "two\nlines", "\udcff"])
-def test_a_name_that_is_not_one_line_of_1_to_100_characters_is_refused(
+def test_a_name_that_is_not_one_line_of_1_to_100_characters_is_rejected(
     cli: CommandLine, acme: OrganizationId, name: str
 ) -> None:
     run = cli("keys", "create", "--organization", acme, "--name", name)
@@ -185,7 +191,7 @@ def test_no_list_shows_a_full_key(cli: CommandLine, acme: OrganizationId) -> Non
         assert re.search(r"rfk_[0-9A-Za-z]{5}", run.out + run.err) is None
 
 
-def test_list_prints_a_table_to_people(
+def test_list_prints_a_table_by_default(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
     titles, row = cli("keys", "list", "--organization", acme).table()
@@ -202,7 +208,7 @@ def test_list_prints_a_table_to_people(
     ]
 
 
-def test_list_marks_keys_that_ended_and_keys_that_were_never_used(
+def test_list_prints_the_state_and_the_last_use_of_each_key(
     cli: CommandLine, core: Core, acme: OrganizationId
 ) -> None:
     issue = partial(core.administration.issue_key, acme)
@@ -222,7 +228,7 @@ def test_list_marks_keys_that_ended_and_keys_that_were_never_used(
     assert [row[5] == "never" for row in rows] == [True, False, False, False]
 
 
-def test_list_shows_one_organizations_keys_only(
+def test_list_prints_only_the_keys_of_the_organization(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
     other = cli("organizations", "create", "Globex", "--json").document()["organization"]["id"]
@@ -231,10 +237,10 @@ def test_list_shows_one_organizations_keys_only(
     assert [key["id"] for key in listed(cli, acme)] == [created["id"]]
 
 
-def test_revoke_ends_the_key_and_prints_it_as_list_does(
+def test_revoke_prints_the_revoked_key_like_list(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    revoked = cli("keys", "revoke", created["id"], *OURS, "--json").document()
+    revoked = cli("keys", "revoke", created["id"], *CONFIRMED, "--json").document()
 
     assert revoked == {"api_key": listed(cli, acme)[0]}
     assert revoked["api_key"]["state"] == "revoked"
@@ -242,19 +248,22 @@ def test_revoke_ends_the_key_and_prints_it_as_list_does(
 
 
 def test_revoking_twice_changes_nothing(cli: CommandLine, created: dict[str, Any]) -> None:
-    first = cli("keys", "revoke", created["id"], *OURS, "--json").document()
+    first = cli("keys", "revoke", created["id"], *CONFIRMED, "--json").document()
 
-    assert cli("keys", "revoke", created["id"], *OURS, "--json").document() == first
+    assert cli("keys", "revoke", created["id"], *CONFIRMED, "--json").document() == first
 
 
 def test_revoke_without_json_names_the_key(cli: CommandLine, created: dict[str, Any]) -> None:
-    assert cli("keys", "revoke", created["id"], *OURS).told() == "Revoked API key 1, Backend.\n"
+    assert (
+        cli("keys", "revoke", created["id"], *CONFIRMED).messages()
+        == "Revoked API key 1, Backend.\n"
+    )
 
 
-def test_rotate_prints_the_successor_and_when_the_old_key_ends(
+def test_rotate_prints_the_successor_and_when_the_old_key_expires(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    rotated = cli("keys", "rotate", created["id"], *OURS, "--json").document()
+    rotated = cli("keys", "rotate", created["id"], *CONFIRMED, "--json").document()
 
     replaced, successor = listed(cli, acme)
     full = rotated["api_key"].pop("key")
@@ -279,14 +288,14 @@ def test_rotate_prints_the_successor_and_when_the_old_key_ends(
         (["--grace", "7d"], timedelta(days=7)),
     ],
 )
-def test_a_replaced_key_lives_on_for_its_grace(
+def test_a_replaced_key_is_valid_for_the_grace_period(
     cli: CommandLine,
     acme: OrganizationId,
     created: dict[str, Any],
     grace: list[str],
     expected: timedelta,
 ) -> None:
-    cli("keys", "rotate", created["id"], *OURS, *grace)
+    cli("keys", "rotate", created["id"], *CONFIRMED, *grace)
 
     replaced, successor = listed(cli, acme)
     end = parse_instant(replaced["expires_at"])
@@ -294,18 +303,18 @@ def test_a_replaced_key_lives_on_for_its_grace(
     assert lifetime(successor) == timedelta(days=90)
 
 
-def test_no_grace_ends_the_replaced_key_at_once(
+def test_a_replaced_key_without_a_grace_period_expires_at_once(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    cli("keys", "rotate", created["id"], *OURS, "--grace", "0s")
+    cli("keys", "rotate", created["id"], *CONFIRMED, "--grace", "0s")
 
     assert [key["state"] for key in listed(cli, acme)] == ["expired", "active"]
 
 
-def test_rotate_without_json_prints_the_new_key_alone(
+def test_rotate_without_json_prints_only_the_new_key_to_standard_output(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    run = cli("keys", "rotate", created["id"], *OURS)
+    run = cli("keys", "rotate", created["id"], *CONFIRMED)
 
     (key,) = run.table()
     replaced, _ = listed(cli, acme)
@@ -315,28 +324,30 @@ def test_rotate_without_json_prints_the_new_key_alone(
 
 
 @pytest.mark.parametrize("grace", ["169h", "8d", "999999999d"])
-def test_a_grace_beyond_7_days_is_refused(
+def test_a_grace_period_over_7_days_is_rejected(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any], grace: str
 ) -> None:
-    run = cli("keys", "rotate", created["id"], *OURS, "--grace", grace)
+    run = cli("keys", "rotate", created["id"], *CONFIRMED, "--grace", grace)
 
     assert run.failure() == "grace: The grace period must be 0 seconds to 7 days."
     assert len(listed(cli, acme)) == 1
 
 
 @pytest.mark.parametrize("grace", ["never", "", "1", "-1s"])
-def test_a_grace_is_a_duration(cli: CommandLine, created: dict[str, Any], grace: str) -> None:
-    run = cli("keys", "rotate", created["id"], *OURS, "--grace", grace)
+def test_an_invalid_grace_period_is_a_usage_error(
+    cli: CommandLine, created: dict[str, Any], grace: str
+) -> None:
+    run = cli("keys", "rotate", created["id"], *CONFIRMED, "--grace", grace)
 
-    assert "use a duration" in run.misuse()
+    assert "use a duration" in run.usage_error()
 
 
-def test_a_revoked_key_is_not_rotated(
+def test_a_revoked_key_can_not_be_rotated(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
 ) -> None:
-    cli("keys", "revoke", created["id"], *OURS)
+    cli("keys", "revoke", created["id"], *CONFIRMED)
 
-    run = cli("keys", "rotate", created["id"], *OURS, "--json")
+    run = cli("keys", "rotate", created["id"], *CONFIRMED, "--json")
 
     assert run.failure() == "This API key is no longer active. Create a new one instead."
     assert len(listed(cli, acme)) == 1
@@ -348,11 +359,11 @@ NO_KEY = "There is no such API key in this organization."
 @pytest.mark.usefixtures("acme")
 @pytest.mark.parametrize("command", ["revoke", "rotate"])
 def test_a_key_that_does_not_exist_is_reported(cli: CommandLine, command: str) -> None:
-    assert cli("keys", command, UNKNOWN, *OURS, "--json").failure() == NO_KEY
+    assert cli("keys", command, UNKNOWN_ID, *CONFIRMED, "--json").failure() == NO_KEY
 
 
 @pytest.mark.parametrize("command", ["revoke", "rotate"])
-def test_another_organizations_key_does_not_exist(
+def test_a_key_of_another_organization_is_not_found(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any], command: str
 ) -> None:
     other = cli("organizations", "create", "Globex", "--json").document()["organization"]["id"]
@@ -372,7 +383,7 @@ def test_a_change_of_a_key_requires_the_organization(
 
     run = cli("keys", command, created["id"], "--yes")
 
-    assert run.misuse().startswith("Missing option '--organization'.")
+    assert run.usage_error().startswith("Missing option '--organization'.")
     assert listed(cli, acme) == before
 
 
@@ -383,21 +394,21 @@ def test_a_change_of_a_key_requires_the_organization(
         ("rotate", "Replace API key 1, Backend ({display}), of organization 1, Acme, and end it"),
     ],
 )
-@pytest.mark.parametrize("answer", ["y\n", "n\n", "\n", ""])
-def test_a_key_ends_only_if_the_person_who_is_asked_says_yes(
+@pytest.mark.parametrize("reply", ["y\n", "n\n", "\n", ""])
+def test_a_key_is_changed_only_if_the_reply_is_yes(
     cli: CommandLine,
     acme: OrganizationId,
     created: dict[str, Any],
     command: str,
     question: str,
-    answer: str,
+    reply: str,
 ) -> None:
     before = listed(cli, acme)
 
-    run = cli("keys", command, created["id"], "--organization", "Acme", answer=answer)
+    run = cli("keys", command, created["id"], "--organization", "Acme", reply=reply)
 
     assert run.err.startswith(question.format(display=before[0]["display"]))
-    if answer == "y\n":
+    if reply == "y\n":
         assert run.status == 0
         assert listed(cli, acme)[0] != before[0]
     else:
@@ -407,12 +418,12 @@ def test_a_key_ends_only_if_the_person_who_is_asked_says_yes(
 
 
 @pytest.mark.parametrize("command", ["revoke", "rotate"])
-def test_a_key_does_not_end_if_nobody_can_be_asked(
+def test_a_key_is_not_changed_without_a_terminal_or_yes(
     cli: CommandLine, acme: OrganizationId, created: dict[str, Any], command: str
 ) -> None:
     before = listed(cli, acme)
 
-    run = cli("keys", command, created["id"], "--organization", acme, typed="y\n")
+    run = cli("keys", command, created["id"], "--organization", acme, stdin="y\n")
 
     assert run.failure() == NOT_CONFIRMED
     assert listed(cli, acme) == before
@@ -424,13 +435,13 @@ def test_an_organization_that_does_not_exist_is_reported(cli: CommandLine, comma
 
     name = ["--name", "K"] if command == "create" else []
 
-    run = cli("keys", command, "--organization", UNKNOWN, *name)
+    run = cli("keys", command, "--organization", UNKNOWN_ID, *name)
 
-    assert run.failure().startswith(f"There is no organization {UNKNOWN}.")
+    assert run.failure().startswith(f"There is no organization {UNKNOWN_ID}.")
 
 
 @pytest.mark.parametrize(
     "text", ["0", "-1", "01", "9007199254740992", "1" * 400, "1.0", "x", "", "\udcff"]
 )
-def test_what_can_be_no_id_is_misuse(cli: CommandLine, text: str) -> None:
-    assert "KEY_ID" in cli("keys", "revoke", *OURS, "--", text).misuse()
+def test_an_invalid_id_is_a_usage_error(cli: CommandLine, text: str) -> None:
+    assert "KEY_ID" in cli("keys", "revoke", *CONFIRMED, "--", text).usage_error()

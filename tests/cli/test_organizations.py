@@ -1,4 +1,4 @@
-"""`recipient-fields organizations`."""
+"""The commands `recipient-fields organizations`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def test_create_prints_the_organization_with_its_id(cli: CommandLine) -> None:
     assert run.err == ""
 
 
-def test_create_without_json_tells_the_id_on_standard_error(cli: CommandLine) -> None:
+def test_create_without_json_prints_the_id_to_standard_error(cli: CommandLine) -> None:
     run = cli("organizations", "create", "Acme")
 
-    assert run.told() == "Created organization 1, Acme.\n"
+    assert run.messages() == "Created organization 1, Acme.\n"
     assert run.out == ""
 
 
@@ -38,7 +38,7 @@ def test_list_prints_every_organization_by_ascending_id(cli: CommandLine) -> Non
     }
 
 
-def test_list_prints_a_table_to_people(cli: CommandLine) -> None:
+def test_list_prints_a_table_by_default(cli: CommandLine) -> None:
     cli("organizations", "create", "Zebra")
 
     assert cli("organizations", "list").table() == ["ID  NAME", "1   Zebra"]
@@ -61,7 +61,7 @@ def test_names_are_trimmed_composed_and_not_unique(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "a" * 256, "two\nlines", "nul\0", "bytes \udcff"])
-def test_a_name_that_is_not_one_line_of_1_to_255_characters_is_refused(
+def test_a_name_that_is_not_one_line_of_1_to_255_characters_is_rejected(
     cli: CommandLine, name: str
 ) -> None:
     assert cli("organizations", "create", name).failure().startswith("name: ")
@@ -69,15 +69,15 @@ def test_a_name_that_is_not_one_line_of_1_to_255_characters_is_refused(
 
 
 def test_the_name_is_required(cli: CommandLine) -> None:
-    assert cli("organizations", "create").misuse() == "Missing argument 'NAME'."
+    assert cli("organizations", "create").usage_error() == "Missing argument 'NAME'."
 
 
-def test_rename_takes_an_id_or_a_name(cli: CommandLine) -> None:
+def test_rename_accepts_an_id_or_a_name(cli: CommandLine) -> None:
     cli("organizations", "create", "Acme")
     cli("organizations", "create", "Zebra")
 
     by_name = cli("organizations", "rename", "Acme", " Globex ", "--json").document()
-    by_id = cli("organizations", "rename", 2, "Zoo").told()
+    by_id = cli("organizations", "rename", 2, "Zoo").messages()
 
     assert by_name == {"organization": {"id": 1, "name": "Globex"}}
     assert by_id == "Renamed organization 2, Zoo.\n"
@@ -85,7 +85,7 @@ def test_rename_takes_an_id_or_a_name(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "a" * 256, "two\nlines"])
-def test_a_renaming_to_an_invalid_name_changes_nothing(cli: CommandLine, name: str) -> None:
+def test_a_rename_to_an_invalid_name_changes_nothing(cli: CommandLine, name: str) -> None:
     cli("organizations", "create", "Acme")
 
     assert cli("organizations", "rename", "Acme", name).failure().startswith("name: ")
@@ -94,7 +94,7 @@ def test_a_renaming_to_an_invalid_name_changes_nothing(cli: CommandLine, name: s
 
 @pytest.fixture
 def full(core: Core, acme: OrganizationId, manual: RecipientField) -> Integration:
-    """Acme has a manual field, two keys, and an integration with a field."""
+    """Add two keys and an integration with a field to Acme, which has a manual field."""
     for name in ("Backend", "CI"):
         core.administration.issue_key(acme, name=name)
     integration = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="Main list")
@@ -105,7 +105,7 @@ def full(core: Core, acme: OrganizationId, manual: RecipientField) -> Integratio
 
 @pytest.fixture
 def globex(core: Core) -> OrganizationId:
-    """Another organization, with a key and a field of its own."""
+    """Create another organization with a key and a field."""
     organization = core.administration.create_organization("Globex")
     core.administration.issue_key(organization.id, name="Backend")
     core.fields.create_field(
@@ -118,14 +118,14 @@ QUESTION = "Delete organization 1, Acme, with 2 fields, 2 API keys and 1 integra
 
 
 @pytest.mark.usefixtures("full")
-def test_delete_names_what_it_deletes_and_touches_nothing_of_others(
+def test_delete_reports_what_it_deletes_and_changes_no_other_organization(
     cli: CommandLine, core: Core, globex: OrganizationId
 ) -> None:
     before = (core.fields.list_fields(globex), core.administration.list_keys(globex))
 
-    run = cli("organizations", "delete", "Acme", answer="y\n")
+    run = cli("organizations", "delete", "Acme", reply="y\n")
 
-    assert run.told().startswith(QUESTION)
+    assert run.messages().startswith(QUESTION)
     assert run.err.endswith(
         "Deleted organization 1, Acme, with 2 fields, 2 API keys and 1 integration.\n"
     )
@@ -134,11 +134,11 @@ def test_delete_names_what_it_deletes_and_touches_nothing_of_others(
 
 
 @pytest.mark.usefixtures("full")
-@pytest.mark.parametrize("answer", ["n\n", "\n", ""])
-def test_delete_keeps_the_organization_if_the_answer_is_not_yes(
-    cli: CommandLine, core: Core, acme: OrganizationId, answer: str
+@pytest.mark.parametrize("reply", ["n\n", "\n", ""])
+def test_delete_keeps_the_organization_if_the_reply_is_not_yes(
+    cli: CommandLine, core: Core, acme: OrganizationId, reply: str
 ) -> None:
-    run = cli("organizations", "delete", "Acme", answer=answer)
+    run = cli("organizations", "delete", "Acme", reply=reply)
 
     assert run.status == 1
     assert run.err.endswith("Aborted!\n")
@@ -146,31 +146,31 @@ def test_delete_keeps_the_organization_if_the_answer_is_not_yes(
 
 
 @pytest.mark.usefixtures("full")
-def test_delete_keeps_the_organization_if_nobody_can_be_asked(
+def test_delete_keeps_the_organization_without_a_terminal_or_yes(
     cli: CommandLine, core: Core, acme: OrganizationId
 ) -> None:
-    assert cli("organizations", "delete", acme, typed="y\n").failure() == NOT_CONFIRMED
+    assert cli("organizations", "delete", acme, stdin="y\n").failure() == NOT_CONFIRMED
     assert len(core.fields.list_fields(acme).fields) == 2
 
 
 @pytest.mark.usefixtures("full")
-def test_delete_does_not_ask_if_it_is_told_yes(cli: CommandLine, acme: OrganizationId) -> None:
-    told = cli("organizations", "delete", acme, "--yes").told()
+def test_delete_with_yes_does_not_prompt(cli: CommandLine, acme: OrganizationId) -> None:
+    message = cli("organizations", "delete", acme, "--yes").messages()
 
-    assert told == "Deleted organization 1, Acme, with 2 fields, 2 API keys and 1 integration.\n"
+    assert message == "Deleted organization 1, Acme, with 2 fields, 2 API keys and 1 integration.\n"
 
 
-def test_an_organization_that_changes_before_the_answer_is_not_deleted(
+def test_an_organization_that_changes_before_the_reply_is_not_deleted(
     cli: CommandLine, core: Core, acme: OrganizationId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = click.confirm
+    original = click.confirm
 
     def confirm(*arguments: Any, **options: Any) -> bool:
         core.administration.issue_key(acme, name="Backend")
-        return ask(*arguments, **options)
+        return original(*arguments, **options)
 
     monkeypatch.setattr(click, "confirm", confirm)
-    run = cli("organizations", "delete", acme, answer="y\n")
+    run = cli("organizations", "delete", acme, reply="y\n")
 
     assert run.status == 1
     assert run.err.endswith(
@@ -183,18 +183,18 @@ def test_an_organization_that_changes_before_the_answer_is_not_deleted(
 def test_no_id_of_a_deleted_organization_is_assigned_again(cli: CommandLine) -> None:
     cli("organizations", "delete", "Acme", "--yes")
     organization = cli("organizations", "create", "Acme", "--json").document()["organization"]
-    ours = ("--organization", "Acme", "--json")
-    key = cli("keys", "create", "--name", "K", *ours).document()["api_key"]
-    field = cli("fields", "create", "--name", "F", "--data-type", "text", *ours).document()
+    arguments = ("--organization", "Acme", "--json")
+    key = cli("keys", "create", "--name", "K", *arguments).document()["api_key"]
+    field = cli("fields", "create", "--name", "F", "--data-type", "text", *arguments).document()
     create = ("integrations", "create", "--esp", "braze", "--name", "I")
-    integration = cli(*create, *ours).document()["integration"]
+    integration = cli(*create, *arguments).document()["integration"]
 
     assert organization["id"] == 2
     assert (key["id"], field["recipient_field"]["id"], integration["id"]) == (3, 3, 2)
 
 
 @pytest.mark.parametrize("name", ["Acme", " Acme ", "Cafe\N{COMBINING ACUTE ACCENT}", "1", "2"])
-def test_an_organization_is_meant_by_its_id_or_exact_name(cli: CommandLine, name: str) -> None:
+def test_an_organization_is_identified_by_its_id_or_exact_name(cli: CommandLine, name: str) -> None:
     for each in ("Acme", "Café", "1"):
         cli("organizations", "create", each)
     expected = {"Acme": 1, " Acme ": 1, "1": 1}.get(name, 2)
@@ -247,16 +247,19 @@ def test_a_name_of_several_organizations_is_rejected_with_their_ids(cli: Command
         assert failure == "2 organizations are called Acme. Use one of their ids: 1, 3."
 
 
-def test_digits_are_an_id_also_with_white_space_around_them(cli: CommandLine) -> None:
+def test_digits_surrounded_by_white_space_are_an_id(cli: CommandLine) -> None:
     for name in ("Acme", "1", "3"):
         cli("organizations", "create", name)
 
-    assert cli("organizations", "rename", " 1 ", "Ours").told() == "Renamed organization 1, Ours.\n"
-    assert "Renamed organization 3, " in cli("organizations", "rename", "3\n", "Theirs").told()
+    assert (
+        cli("organizations", "rename", " 1 ", "Globex").messages()
+        == "Renamed organization 1, Globex.\n"
+    )
+    assert "Renamed organization 3, " in cli("organizations", "rename", "3\n", "Zebra").messages()
     assert cli("keys", "list", "--organization", " 4").failure().startswith("There is no")
 
 
-def test_a_name_that_would_steer_the_terminal_is_escaped_in_errors(cli: CommandLine) -> None:
+def test_control_characters_of_a_name_are_escaped_in_errors(cli: CommandLine) -> None:
     for _ in range(2):
         cli("organizations", "create", "Acme\u202ecod\u200f.\u061c")
 
@@ -266,7 +269,7 @@ def test_a_name_that_would_steer_the_terminal_is_escaped_in_errors(cli: CommandL
     )
 
 
-def test_a_path_that_would_steer_the_terminal_is_escaped_in_errors(file: Path) -> None:
+def test_control_characters_of_a_path_are_escaped_in_errors(file: Path) -> None:
     missing = CommandLine(f"sqlite:{file.parent}/\x1b[31m.db")
 
     assert r"/\x1b[31m.db." in missing("organizations", "list").failure()
@@ -277,9 +280,9 @@ def test_a_path_that_would_steer_the_terminal_is_escaped_in_errors(file: Path) -
     "command", [("fields", "list", "--organization"), ("organizations", "delete")]
 )
 @pytest.mark.parametrize("text", ["", " "])
-def test_a_blank_organization_is_misuse(
+def test_a_blank_organization_is_a_usage_error(
     cli: CommandLine, command: tuple[str, ...], text: str
 ) -> None:
-    misuse = cli(*command, text).misuse()
+    message = cli(*command, text).usage_error()
 
-    assert misuse.endswith("use the id or the exact name of an organization, for example 1.")
+    assert message.endswith("use the id or the exact name of an organization, for example 1.")

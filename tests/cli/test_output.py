@@ -1,4 +1,4 @@
-"""Documents go to standard output, everything else to standard error, and never a traceback."""
+"""Commands print documents to standard output, messages to standard error, and no traceback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 @pytest.mark.parametrize(
     "command", [[], ["organizations"], ["keys"], ["fields"], ["serve"], ["fields", "update"]]
 )
-def test_every_command_explains_itself(cli: CommandLine, command: list[str]) -> None:
+def test_every_command_prints_help(cli: CommandLine, command: list[str]) -> None:
     for option in ("--help", "-h"):
         run = cli(*command, option)
 
@@ -43,11 +43,13 @@ def test_the_version_is_printed(cli: CommandLine) -> None:
         ["organizations", "create", "Acme", "Globex"],
     ],
 )
-def test_what_is_no_command_or_option_is_misuse(cli: CommandLine, arguments: list[str]) -> None:
-    assert cli(*arguments).misuse()
+def test_an_unknown_command_or_option_is_a_usage_error(
+    cli: CommandLine, arguments: list[str]
+) -> None:
+    assert cli(*arguments).usage_error()
 
 
-def test_bytes_that_are_no_text_are_one_clear_line(
+def test_arguments_that_are_not_utf_8_are_reported_on_one_line(
     script: Script, acme: OrganizationId, manual: RecipientField
 ) -> None:
     bad = b"caf\xe9"
@@ -59,22 +61,20 @@ def test_bytes_that_are_no_text_are_one_clear_line(
     assert script(*update, "--allowed-values", b'["' + bad + b'"]').failure()
 
 
-def test_documents_are_utf_8_whatever_the_terminal_reads(script: Script) -> None:
+def test_output_is_utf_8_even_if_the_terminal_uses_latin_1(script: Script) -> None:
     latin = {"PYTHONIOENCODING": "latin-1"}
 
-    told = script("organizations", "create", "日本 Café", environment=latin)
+    created = script("organizations", "create", "日本 Café", environment=latin)
     listed = script("organizations", "list", "--json", environment=latin)
     table = script("organizations", "list", environment=latin)
 
-    assert told.status == 0
+    assert created.status == 0
     assert listed.document() == {"organizations": [{"id": 1, "name": "日本 Café"}]}
     assert table.table() == ["ID  NAME", "1   日本 Café"]
 
 
 @pytest.mark.parametrize("arguments", [["--json"], []])
-def test_a_reader_that_has_gone_is_no_failure_to_speak_of(
-    script: Script, core: Core, arguments: list[str]
-) -> None:
+def test_a_closed_pipe_is_not_reported(script: Script, core: Core, arguments: list[str]) -> None:
     core.administration.create_organization("Acme")
     reading, writing = os.pipe()
     os.close(reading)
@@ -87,7 +87,7 @@ def test_a_reader_that_has_gone_is_no_failure_to_speak_of(
 
 
 @pytest.mark.parametrize("arguments", [["--json"], []])
-def test_output_that_can_not_be_written_is_one_clear_line(
+def test_output_that_can_not_be_written_is_reported_on_one_line(
     tmp_path: Path, arguments: list[str]
 ) -> None:
     with (tmp_path / "out").open("wb") as out:
@@ -100,15 +100,15 @@ def test_output_that_can_not_be_written_is_one_clear_line(
     assert run.failure() == "Can't write the output: File too large."
 
 
-@pytest.mark.parametrize("answer", ["y\n", "n\n"])
-def test_at_a_terminal_the_answer_decides(
-    script: Script, core: Core, acme: OrganizationId, manual: RecipientField, answer: str
+@pytest.mark.parametrize("reply", ["y\n", "n\n"])
+def test_the_reply_at_a_terminal_confirms_or_aborts_the_command(
+    script: Script, core: Core, acme: OrganizationId, manual: RecipientField, reply: str
 ) -> None:
     delete = ("fields", "delete", manual.key, "--organization", acme)
 
-    status, shown = script.at_a_terminal(*delete, answer=answer)
+    status, shown = script.at_a_terminal(*delete, reply=reply)
 
-    confirmed = answer == "y\n"
+    confirmed = reply == "y\n"
     assert "of organization 1, Acme? [y/N]" in shown
     assert status == (0 if confirmed else 1)
     assert shown.endswith("Deleted field 1, Preferred shop.\r\n" if confirmed else "Aborted!\r\n")
@@ -119,7 +119,7 @@ def test_at_a_terminal_the_answer_decides(
 def test_without_a_terminal_nothing_is_deleted(
     script: Script, core: Core, acme: OrganizationId, manual: RecipientField, stdin: int | None
 ) -> None:
-    """None: standard input is closed."""
+    """Standard input is closed if `stdin` is None."""
     closing = {"preexec_fn": lambda: os.close(0)} if stdin is None else {}
 
     run = script("fields", "delete", manual.key, "--organization", acme, stdin=stdin, **closing)
@@ -129,8 +129,8 @@ def test_without_a_terminal_nothing_is_deleted(
 
 
 @pytest.mark.parametrize("command", [command for command in commands().values() if command.name])
-def test_no_help_is_cut_off(command: click.Command) -> None:
-    """At 80 columns, and without the range of ids."""
+def test_help_is_not_truncated_at_80_columns(command: click.Command) -> None:
+    """The help also omits the range of ids."""
     context = click.Context(command, info_name="recipient-fields", terminal_width=80)
 
     text = command.get_help(context)
@@ -144,7 +144,7 @@ def test_no_help_is_cut_off(command: click.Command) -> None:
         assert f"{below.name} {' '.join(summary.split())}" in shown
 
 
-def test_what_the_driver_of_postgresql_logs_is_not_printed_beside_the_error() -> None:
+def test_log_records_of_the_postgresql_driver_are_not_printed() -> None:
     program = """
 import logging
 from recipient_fields.entrypoints.cli import main

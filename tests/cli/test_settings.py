@@ -70,10 +70,10 @@ def test_an_option_and_its_variable_have_the_same_message(
 
     with pytest.raises(InvalidSettings) as error:
         Settings.from_environment({variable: text})
-    misuse = CommandLine("memory:")("serve", **{variable: text}).misuse()
+    usage_error = CommandLine("memory:")("serve", **{variable: text}).usage_error()
 
     assert str(error.value) == f"Invalid value for {variable}: {message}"
-    assert misuse == f"Invalid value for '--{option}': {message}"
+    assert usage_error == f"Invalid value for '--{option}': {message}"
 
 
 def test_the_message_lists_every_invalid_variable() -> None:

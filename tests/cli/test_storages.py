@@ -1,4 +1,4 @@
-"""`--storage` and `migrate`: which storage, and what is told where it can't be had."""
+"""`--storage` selects a storage, or the command reports on one line why it can't be used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..docs.reference import commands
 from ..support.command_line import CommandLine, Script
 
 LIST = ("organizations", "list", "--json")
-OURS = ("--organization", 1)
+ORGANIZATION = ("--organization", 1)
 
 
 def test_the_default_is_a_file_in_the_working_directory(
@@ -28,7 +28,7 @@ def test_the_default_is_a_file_in_the_working_directory(
     assert file(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_a_relative_path_starts_in_the_working_directory(
+def test_a_relative_path_is_relative_to_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -38,14 +38,14 @@ def test_a_relative_path_starts_in_the_working_directory(
     assert (tmp_path / "mine.db").is_file()
 
 
-def test_an_absolute_path_may_begin_with_three_slashes(cli: CommandLine, file: Path) -> None:
+def test_an_absolute_path_can_begin_with_three_slashes(cli: CommandLine, file: Path) -> None:
     CommandLine(f"sqlite://{file}")("organizations", "create", "Acme")
 
     assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
 @pytest.mark.parametrize("command", [("migrate",), ("organizations", "create", "Acme")])
-def test_a_command_that_begins_makes_the_file(
+def test_the_first_command_creates_the_file(
     cli: CommandLine, file: Path, command: tuple[str, ...]
 ) -> None:
     assert cli(*command).status == 0
@@ -59,23 +59,23 @@ def test_a_command_that_begins_makes_the_file(
         LIST,
         ("organizations", "rename", 1, "N"),
         ("organizations", "delete", 1, "--yes"),
-        ("keys", "list", *OURS),
-        ("keys", "create", *OURS, "--name", "N"),
-        ("keys", "revoke", 1, *OURS, "--yes"),
-        ("fields", "list", *OURS),
-        ("fields", "show", 1, *OURS),
-        ("integrations", "list", *OURS),
-        ("integrations", "sync", 1, *OURS),
-        ("export", *OURS),
+        ("keys", "list", *ORGANIZATION),
+        ("keys", "create", *ORGANIZATION, "--name", "N"),
+        ("keys", "revoke", 1, *ORGANIZATION, "--yes"),
+        ("fields", "list", *ORGANIZATION),
+        ("fields", "show", 1, *ORGANIZATION),
+        ("integrations", "list", *ORGANIZATION),
+        ("integrations", "sync", 1, *ORGANIZATION),
+        ("export", *ORGANIZATION),
     ],
     ids=str,
 )
-def test_a_missing_file_is_one_clear_line_with_a_first_step_and_is_not_created(
+def test_a_missing_file_is_reported_with_a_first_step_and_not_created(
     cli: CommandLine, file: Path, command: tuple[str | int, ...]
 ) -> None:
-    told = cli(*command).failure()
+    message = cli(*command).failure()
 
-    assert told == (
+    assert message == (
         f"There is no SQLite file {file}. Check the path, or create the file with"
         " `recipient-fields organizations create NAME` or, with demonstration data,"
         " `recipient-fields serve --demo`."
@@ -83,7 +83,7 @@ def test_a_missing_file_is_one_clear_line_with_a_first_step_and_is_not_created(
     assert list(file.parent.iterdir()) == []
 
 
-def test_a_missing_file_is_created_if_the_url_says_so(cli: CommandLine, file: Path) -> None:
+def test_a_missing_file_is_created_if_the_url_requests_it(cli: CommandLine, file: Path) -> None:
     assert CommandLine(f"sqlite:{file}?create=true")(*LIST).document() == {"organizations": []}
 
     assert cli(*LIST).document() == {"organizations": []}
@@ -112,7 +112,7 @@ def test_no_command_creates_a_file_if_the_url_forbids_it(
     ],
     ids=" ".join,
 )
-def test_the_storage_can_be_named_before_and_after_a_command_and_the_last_name_counts(
+def test_the_storage_option_can_be_at_any_level_and_the_last_one_applies(
     cli: CommandLine, file: Path, arguments: tuple[str, ...], variable: str | None
 ) -> None:
     cli("organizations", "create", "Acme")
@@ -123,7 +123,7 @@ def test_the_storage_can_be_named_before_and_after_a_command_and_the_last_name_c
 
 
 @pytest.mark.parametrize(
-    "command", [typed for typed, each in commands().items() if not hasattr(each, "commands")]
+    "command", [name for name, each in commands().items() if not hasattr(each, "commands")]
 )
 def test_every_command_has_the_option_for_the_storage(cli: CommandLine, command: str) -> None:
     run = cli(*command.split(), "--help")
@@ -134,40 +134,40 @@ def test_every_command_has_the_option_for_the_storage(cli: CommandLine, command:
 @pytest.mark.parametrize(
     "command", [("migrate",), ("serve", "--listen", "127.0.0.1:0")], ids=" ".join
 )
-def test_the_storage_behind_these_commands_counts_too(command: tuple[str, ...]) -> None:
+def test_the_storage_option_can_follow_these_commands(command: tuple[str, ...]) -> None:
     failure = CommandLine("memory:")(*command, "--storage", "nosuch:").failure()
 
     assert failure.startswith("There is no storage nosuch:.")
 
 
-def test_an_empty_file_is_a_new_one(cli: CommandLine, file: Path) -> None:
+def test_an_empty_file_becomes_a_storage(cli: CommandLine, file: Path) -> None:
     file.touch()
 
     assert cli(*LIST).document() == {"organizations": []}
 
 
-def test_what_one_command_stores_the_next_one_finds(cli: CommandLine) -> None:
+def test_stored_data_is_available_to_the_next_command(cli: CommandLine) -> None:
     cli("organizations", "create", "Acme")
 
     assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_memory_is_new_for_every_command() -> None:
+def test_every_command_has_a_new_memory_storage() -> None:
     memory = CommandLine("memory:")
     memory("organizations", "create", "Acme")
 
     assert memory(*LIST).document() == {"organizations": []}
 
 
-def test_migrate_can_be_repeated_and_keeps_what_is_stored(cli: CommandLine) -> None:
-    assert cli("migrate").told() == "The storage is up to date.\n"
+def test_migrate_can_be_repeated_and_keeps_the_data(cli: CommandLine) -> None:
+    assert cli("migrate").messages() == "The storage is up to date.\n"
     cli("organizations", "create", "Acme")
-    assert cli("migrate").told() == "The storage is up to date.\n"
+    assert cli("migrate").messages() == "The storage is up to date.\n"
 
     assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_a_new_file_is_made_once_however_many_commands_meet_it(script: Script) -> None:
+def test_concurrent_commands_create_a_new_file_once(script: Script) -> None:
     names = {f"Organization {n}" for n in range(6)}
 
     with ThreadPoolExecutor(len(names)) as pool:
@@ -181,7 +181,7 @@ def test_a_new_file_is_made_once_however_many_commands_meet_it(script: Script) -
 
 @pytest.mark.parametrize("command", [LIST, ("migrate",), ("serve", "--listen", "127.0.0.1:0")])
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         ("nosuch:somewhere", "There is no storage nosuch:."),
         ("mysql://user:secret@host/db", "There is no storage mysql:."),
@@ -200,28 +200,28 @@ def test_a_new_file_is_made_once_however_many_commands_meet_it(script: Script) -
     ],
     ids=ascii,
 )
-def test_a_url_that_names_no_storage_is_one_clear_line(
-    url: str, told: str, command: tuple[str, ...]
+def test_an_invalid_url_is_reported_on_one_line(
+    url: str, message: str, command: tuple[str, ...]
 ) -> None:
     failure = CommandLine("memory:")("--storage", url, *command).failure()
 
-    assert failure.startswith(told)
+    assert failure.startswith(message)
     assert "secret" not in failure
 
 
 @pytest.mark.parametrize("command", [("migrate",), ("serve", "--listen", "127.0.0.1:0")])
 @pytest.mark.parametrize("path", ["missing/fields.db", ".", "missing/../", "/proc/fields.db"])
-def test_a_place_where_no_file_can_be_is_one_clear_line(
+def test_a_path_that_can_not_be_created_is_reported_on_one_line(
     tmp_path: Path, path: str, command: tuple[str, ...]
 ) -> None:
-    # Nobody can make a file in /proc, not even root, who passes every other permission.
-    told = CommandLine(f"sqlite:{tmp_path / path}")(*command).failure()
+    # Not even root can create a file in /proc.
+    message = CommandLine(f"sqlite:{tmp_path / path}")(*command).failure()
 
-    assert told == f"SQLite: unable to open database file: {tmp_path / path}"
+    assert message == f"SQLite: unable to open database file: {tmp_path / path}"
 
 
 @pytest.mark.parametrize("content", [b"Recipient fields\n" * 100, bytes(4096)])
-def test_a_file_that_is_no_database_is_one_clear_line_and_stays_as_it_is(
+def test_a_file_that_is_not_a_database_is_reported_on_one_line_and_not_changed(
     cli: CommandLine, file: Path, content: bytes
 ) -> None:
     file.write_bytes(content)
@@ -230,7 +230,7 @@ def test_a_file_that_is_no_database_is_one_clear_line_and_stays_as_it_is(
     assert file.read_bytes() == content
 
 
-def test_a_file_of_a_newer_version_is_one_clear_line(cli: CommandLine, file: Path) -> None:
+def test_a_file_of_a_newer_version_is_reported_on_one_line(cli: CommandLine, file: Path) -> None:
     cli("migrate")
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA user_version = 999")
@@ -239,28 +239,28 @@ def test_a_file_of_a_newer_version_is_one_clear_line(cli: CommandLine, file: Pat
         assert "belongs to a newer version" in cli(*command).failure()
 
 
-def test_a_database_of_another_program_is_one_clear_line(cli: CommandLine, file: Path) -> None:
+def test_a_database_of_another_program_is_reported_on_one_line(
+    cli: CommandLine, file: Path
+) -> None:
     with closing(sqlite3.connect(file)) as connection:
-        connection.execute("CREATE TABLE organizations (song TEXT)")
+        connection.execute("CREATE TABLE organizations (title TEXT)")
 
     assert cli(*LIST).failure().startswith("SQLite: ")
 
 
-def test_a_file_that_someone_else_keeps_locked_is_one_clear_line(
-    cli: CommandLine, file: Path
-) -> None:
+def test_a_locked_file_is_reported_on_one_line(cli: CommandLine, file: Path) -> None:
     cli("migrate")
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
 
-        told = cli("organizations", "create", "Acme").failure()
-        assert told == f"SQLite: database is locked: {file}"
+        message = cli("organizations", "create", "Acme").failure()
+        assert message == f"SQLite: database is locked: {file}"
         connection.execute("ROLLBACK")
 
     assert cli(*LIST).document() == {"organizations": []}
 
 
-def test_a_full_disk_is_one_clear_line_and_loses_nothing(script: Script) -> None:
+def test_a_full_disk_is_reported_on_one_line_and_no_data_is_lost(script: Script) -> None:
     script("organizations", "create", "Acme")
 
     run = script(
@@ -272,7 +272,7 @@ def test_a_full_disk_is_one_clear_line_and_loses_nothing(script: Script) -> None
     assert script(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_a_path_may_hold_any_bytes(script: Script, tmp_path: Path) -> None:
+def test_a_path_can_contain_any_bytes(script: Script, tmp_path: Path) -> None:
     path = bytes(tmp_path) + b"/caf\xe9 \xf0\x9f\x90\x99.db"
 
     script("--storage", b"sqlite:" + path, "organizations", "create", "Acme")

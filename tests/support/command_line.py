@@ -50,7 +50,7 @@ class Run:
         assert self.status == 0, self.err
         return self.out.splitlines()
 
-    def told(self) -> str:
+    def messages(self) -> str:
         """Return standard error; the command must have succeeded."""
         assert self.status == 0, self.err
         return self.err
@@ -62,13 +62,13 @@ class Run:
         assert line.startswith("Error: ")
         return line.removeprefix("Error: ")
 
-    def misuse(self) -> str:
+    def usage_error(self) -> str:
         """Return the error message about the arguments; the command must have rejected them."""
         assert (self.status, self.out) == (2, "")
         assert self.err.startswith("Usage: ")
-        wrong = self.err.partition("\nError: ")[2]
-        assert wrong
-        return wrong.removesuffix("\n")
+        message = self.err.partition("\nError: ")[2]
+        assert message
+        return message.removesuffix("\n")
 
 
 @frozen
@@ -80,16 +80,16 @@ class CommandLine:
     def __call__(
         self,
         *arguments: str | int | Path,
-        typed: str | None = None,
-        answer: str | None = None,
+        stdin: str | None = None,
+        reply: str | None = None,
         **environment: str,
     ) -> Run:
-        """Run a command, with `typed` on standard input, or with `answer` typed at a terminal."""
+        """Run a command with `stdin` on standard input, or with `reply` typed at a terminal."""
         variables = {"RECIPIENT_FIELDS_STORAGE": self.storage, **environment}
         result = CliRunner().invoke(
             main,
             [str(a) for a in arguments],
-            typed if answer is None else _Terminal(answer.encode()),
+            stdin if reply is None else _Terminal(reply.encode()),
             variables,
             catch_exceptions=False,
         )
@@ -97,7 +97,7 @@ class CommandLine:
 
 
 class _Terminal(BytesIO):
-    """Standard input that reports to be a terminal."""
+    """Standard input that pretends to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -115,23 +115,27 @@ class Script:
             out, err = process.communicate(timeout=TIMEOUT)
         return Run(process.returncode, (out or b"").decode("utf-8"), err.decode(errors="replace"))
 
-    def at_a_terminal(self, *arguments: str | int, answer: str) -> tuple[int, str]:
-        """Run the command at a pseudoterminal; return its exit status and its output."""
-        ours, theirs = pty.openpty()
+    def at_a_terminal(self, *arguments: str | int, reply: str) -> tuple[int, str]:
+        """Run the command at a pseudoterminal, and type `reply` at its first prompt.
+
+        Return the exit status and the output.
+        """
+        terminal, program_end = pty.openpty()
         try:
-            process = self.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
-            os.close(theirs)
+            streams = dict.fromkeys(("stdin", "stdout", "stderr"), program_end)
+            process = self.start(*arguments, **streams)
+            os.close(program_end)
             with process:
-                shown, asked = b"", False
+                shown, replied = b"", False
                 with suppress(OSError):  # EIO: the last process has closed the terminal.
-                    while chunk := os.read(ours, 4096):
+                    while chunk := os.read(terminal, 4096):
                         shown += chunk
-                        if b"[y/n]" in shown.lower() and not asked:
-                            asked = True
-                            os.write(ours, answer.encode())
+                        if b"[y/n]" in shown.lower() and not replied:
+                            replied = True
+                            os.write(terminal, reply.encode())
                 status = process.wait(TIMEOUT)
         finally:
-            os.close(ours)
+            os.close(terminal)
         return status, shown.decode("utf-8")
 
     def start(
