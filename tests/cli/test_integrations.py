@@ -15,7 +15,7 @@ from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration
 from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
 
 FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
-ORGANIZATION = ("--organization", 1)
+ACME = ("--organization", 1)
 TIER = {"name": "TIER", "data_type": "text", "allowed_values": ["gold", "silver"]}
 
 
@@ -50,9 +50,7 @@ class TestIntegrations:
         ]
 
     def test_an_integration_is_renamed(self, cli: CommandLine, audience):
-        renamed = cli(
-            "integrations", "rename", audience.id, *ORGANIZATION, "--name", "Second", "--json"
-        )
+        renamed = cli("integrations", "rename", audience.id, *ACME, "--name", "Second", "--json")
         assert renamed.document()["integration"]["name"] == "Second"
 
     @pytest.mark.parametrize(
@@ -61,9 +59,9 @@ class TestIntegrations:
             (("create", "--organization", 9, "--esp", "braze", "--name", "x"), "no organization 9"),
             (("create", "--organization", 1, "--esp", "braze", "--name", " "), "name: This must"),
             (("list", "--organization", 9), "no organization 9"),
-            (("rename", 9, *ORGANIZATION, "--name", "x"), "no such integration"),
-            (("delete", 9, *ORGANIZATION, "--yes"), "no such integration"),
-            (("sync", 9, *ORGANIZATION, "--from", "-"), "no such integration"),
+            (("rename", 9, *ACME, "--name", "x"), "no such integration"),
+            (("delete", 9, *ACME, "--yes"), "no such integration"),
+            (("sync", 9, *ACME, "--from", "-"), "no such integration"),
         ],
     )
     def test_an_invalid_command_is_reported_on_one_line(
@@ -92,10 +90,10 @@ class TestIntegrations:
         other = core.administration.create_organization("Globex")
 
         missing = cli("integrations", *command, stdin=report(FNAME)).usage_error()
-        other = cli("integrations", *command, "--organization", other.id, stdin=report(FNAME))
+        rejected = cli("integrations", *command, "--organization", other.id, stdin=report(FNAME))
 
         assert missing.startswith("Missing option '--organization'.")
-        assert other.failure() == "There is no such integration in this organization."
+        assert rejected.failure() == "There is no such integration in this organization."
         assert core.integrations.list_integrations(acme) == (audience,)
         assert core.fields.list_fields(acme).fields == ()
 
@@ -103,16 +101,8 @@ class TestIntegrations:
     def test_delete_lists_the_fields_of_the_integration_and_prompts(
         self, cli: CommandLine, core: Core, acme, audience, reply
     ):
-        cli(
-            "integrations",
-            "sync",
-            audience.id,
-            *ORGANIZATION,
-            "--from",
-            "-",
-            stdin=report(FNAME, TIER),
-        )
-        delete = ("integrations", "delete", audience.id, *ORGANIZATION)
+        cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))
+        delete = ("integrations", "delete", audience.id, *ACME)
         run = cli(*delete, reply=reply)
         assert run.status == 1
         assert run.err.startswith("fname  First name\ntier  TIER\n")
@@ -133,7 +123,7 @@ class TestSync:
     ):
         file = tmp_path / "report.json"
         file.write_text(report(FNAME, TIER, {"name": "IF", "data_type": "text"}))
-        run = cli("integrations", "sync", audience.id, *ORGANIZATION, "--from", file, "--json")
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", file, "--json")
         assert run.document() == {
             "sync": {
                 "created": ["fname", "tier"],
@@ -147,17 +137,9 @@ class TestSync:
         assert synced.last_synced_at is not None
 
     def test_a_report_can_be_on_standard_input(self, cli: CommandLine, audience):
-        cli(
-            "integrations",
-            "sync",
-            audience.id,
-            *ORGANIZATION,
-            "--from",
-            "-",
-            stdin=report(FNAME, TIER),
-        )
+        cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))
         changed = report({**FNAME, "label": "Given name"}, {"name": "AGE", "data_type": "number"})
-        run = cli("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-", stdin=changed)
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=changed)
         assert run.table() == [
             "CHANGE   KEY    ESP FIELD  REASON",
             "created  age    AGE        -",
@@ -170,7 +152,7 @@ class TestSync:
         self, cli: CommandLine, core: Core, acme, audience
     ):
         before = core.fields.list_fields(acme)
-        sync = ("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-", "--json")
+        sync = ("integrations", "sync", audience.id, *ACME, "--from", "-", "--json")
         tried = cli(*sync, "--dry-run", stdin=report(FNAME, TIER)).document()
         assert core.fields.list_fields(acme) == before
         assert core.integrations.list_integrations(acme) == (audience,)
@@ -201,25 +183,25 @@ class TestSync:
     def test_the_error_locates_an_invalid_member_and_nothing_is_changed(
         self, cli: CommandLine, core: Core, acme, audience, stdin, failure
     ):
-        run = cli("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-", stdin=stdin)
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=stdin)
         assert failure in run.failure()
         assert core.integrations.list_integrations(acme) == (audience,)
 
     def test_at_most_ten_violations_are_reported(self, cli: CommandLine, audience):
         invalid = report(*({"name": n, "data_type": "text"} for n in range(5_000)))
-        run = cli("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-", stdin=invalid)
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=invalid)
         assert run.failure().count("This must be a string.") == 10
 
     def test_a_sync_without_a_file_requires_the_credentials_of_the_esp(
         self, cli: CommandLine, audience
     ):
-        failure = cli("integrations", "sync", audience.id, *ORGANIZATION).failure()
+        failure = cli("integrations", "sync", audience.id, *ACME).failure()
         assert "RECIPIENT_FIELDS_MAILCHIMP_API_KEY" in failure
 
     def test_control_characters_in_a_name_are_escaped(self, cli: CommandLine, audience):
         name = "\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e"
         run = cli(
-            *("integrations", "sync", audience.id, *ORGANIZATION, "--from", "-"),
+            *("integrations", "sync", audience.id, *ACME, "--from", "-"),
             stdin=report({"name": name, "data_type": "text"}),
         )
         (_, rejected) = run.table()
@@ -230,14 +212,14 @@ class TestSync:
     ):
         settings = {"RECIPIENT_FIELDS_MAILCHIMP_API_KEY": "x-us1"}
         settings["RECIPIENT_FIELDS_MAILCHIMP_LIST_ID"] = "\udcff"
-        failure = cli("integrations", "sync", audience.id, *ORGANIZATION, **settings).failure()
+        failure = cli("integrations", "sync", audience.id, *ACME, **settings).failure()
         assert failure.startswith("Remove the control characters")
         assert "RECIPIENT_FIELDS_MAILCHIMP_LIST_ID" in failure
 
     def test_a_missing_file_is_a_usage_error(self, cli: CommandLine, audience):
         assert (
             "nowhere.json"
-            in cli("integrations", "sync", 1, *ORGANIZATION, "--from", "nowhere.json").usage_error()
+            in cli("integrations", "sync", 1, *ACME, "--from", "nowhere.json").usage_error()
         )
 
 
@@ -326,7 +308,7 @@ class TestRejectedCredentials:
     ):
         variables = {f"RECIPIENT_FIELDS_MAILCHIMP_{k}": v for k, v in settings.items()}
         run = cli(
-            *("integrations", "sync", audience.id, *ORGANIZATION),
+            *("integrations", "sync", audience.id, *ACME),
             RECIPIENT_FIELDS_MAILCHIMP_LIST_ID="list",
             **variables,
         )

@@ -14,7 +14,7 @@ from ..docs.reference import commands
 from ..support.command_line import CommandLine, Script
 
 LIST = ("organizations", "list", "--json")
-ORGANIZATION = ("--organization", 1)
+ACME = ("--organization", 1)
 
 
 def test_the_default_is_a_file_in_the_working_directory(
@@ -59,14 +59,14 @@ def test_the_first_command_creates_the_file(
         LIST,
         ("organizations", "rename", 1, "N"),
         ("organizations", "delete", 1, "--yes"),
-        ("keys", "list", *ORGANIZATION),
-        ("keys", "create", *ORGANIZATION, "--name", "N"),
-        ("keys", "revoke", 1, *ORGANIZATION, "--yes"),
-        ("fields", "list", *ORGANIZATION),
-        ("fields", "show", 1, *ORGANIZATION),
-        ("integrations", "list", *ORGANIZATION),
-        ("integrations", "sync", 1, *ORGANIZATION),
-        ("export", *ORGANIZATION),
+        ("keys", "list", *ACME),
+        ("keys", "create", *ACME, "--name", "N"),
+        ("keys", "revoke", 1, *ACME, "--yes"),
+        ("fields", "list", *ACME),
+        ("fields", "show", 1, *ACME),
+        ("integrations", "list", *ACME),
+        ("integrations", "sync", 1, *ACME),
+        ("export", *ACME),
     ],
     ids=str,
 )
