@@ -1,4 +1,4 @@
-"""Snapshots of any size, without a storage."""
+"""Snapshots with any number of fields, without a storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections on which urllib3 and http.client alone would err."""
+"""Cases that urllib3 and http.client alone handle wrongly."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ def response(body: bytes) -> bytes:
 
 
 @contextmanager
-def serving(*answers: bytes) -> Iterator[HTTPConnectionPool]:
-    """A server that gives these answers in turn, over as many connections as are made."""
-    left = iter(answers)
+def pool_of_server(*responses: bytes) -> Iterator[HTTPConnectionPool]:
+    """Run a server that sends these responses, one per request. Yield a pool of connections."""
+    remaining = iter(responses)
 
-    def converse(peer: socket.socket) -> None:
+    def respond(peer: socket.socket) -> None:
         with peer:
-            while heard := peer.recv(65_536):
-                peer.sendall(next(left) if b"early" not in heard else EARLY)
+            while peer.recv(65_536):
+                peer.sendall(next(remaining))
 
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def accept() -> None:
             while True:
                 try:
-                    peer, _ = listening.accept()
+                    peer, _ = listener.accept()
                 except OSError:
                     return
-                Thread(target=converse, args=(peer,), daemon=True).start()
+                Thread(target=respond, args=(peer,), daemon=True).start()
 
         Thread(target=accept, daemon=True).start()
-        url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        url = parse_url(f"http://127.0.0.1:{listener.getsockname()[1]}")
         pool = deadline_http.connection_pool(url, size=4)
         yield pool
         pool.close()
-        listening.shutdown(socket.SHUT_RDWR)
+        listener.shutdown(socket.SHUT_RDWR)
 
 
-def ask(pool: HTTPConnectionPool, seconds: float = 5.0) -> bytes:
+def get(pool: HTTPConnectionPool, seconds: float = 5.0) -> bytes:
     with pool.urlopen(
         "GET",
         "/",
@@ -60,80 +60,80 @@ def ask(pool: HTTPConnectionPool, seconds: float = 5.0) -> bytes:
         retries=False,
         preload_content=False,
         headers={"Host": "h"},
-    ) as answered:
-        return answered.read()
+    ) as received:
+        return received.read()
 
 
-def test_what_comes_before_the_answer_is_not_taken_for_it() -> None:
-    with serving(EARLY + EARLY + response(b"one"), response(b"two")) as pool:
-        assert [ask(pool), ask(pool)] == [b"one", b"two"]
+def test_informational_responses_are_skipped() -> None:
+    with pool_of_server(EARLY + EARLY + response(b"one"), response(b"two")) as pool:
+        assert [get(pool), get(pool)] == [b"one", b"two"]
 
 
-def test_nobody_switches_to_another_protocol() -> None:
+def test_a_switch_of_protocols_is_an_error() -> None:
     with (
-        serving(
+        pool_of_server(
             b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", response(b"two")
         ) as pool,
     ):
         with pytest.raises(ProtocolError):
-            ask(pool)
-        assert ask(pool) == b"two"
+            get(pool)
+        assert get(pool) == b"two"
 
 
-def test_a_forked_process_has_connections_of_its_own() -> None:
-    """Over a shared one, each could be given the other's answer."""
+def test_a_forked_process_does_not_share_connections() -> None:
+    """Over a shared connection, a process could receive the response to the other process."""
     ports: list[int] = []
 
-    def converse(peer: socket.socket, port: int) -> None:
+    def respond(peer: socket.socket, port: int) -> None:
         with peer:
             while peer.recv(65_536):
                 peer.sendall(response(str(port).encode()))
 
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def accept() -> None:
             for _ in range(2):
-                peer, address = listening.accept()
+                peer, address = listener.accept()
                 ports.append(address[1])
-                Thread(target=converse, args=(peer, address[1]), daemon=True).start()
+                Thread(target=respond, args=(peer, address[1]), daemon=True).start()
 
         Thread(target=accept, daemon=True).start()
-        url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        url = parse_url(f"http://127.0.0.1:{listener.getsockname()[1]}")
         pool = deadline_http.connection_pool(url, size=4)
-        ours = ask(pool)
+        parent_port = get(pool)
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
-            os.write(writing, ask(pool))
+            os.write(writing, get(pool))
             os._exit(0)
         os.waitpid(child, 0)
-        theirs = os.read(reading, 100)
+        child_port = os.read(reading, 100)
         os.close(reading)
         os.close(writing)
-        assert ask(pool) == ours
-        assert theirs not in (ours, b"")
+        assert get(pool) == parent_port
+        assert child_port not in (parent_port, b"")
         pool.close()
 
 
-def test_an_address_of_a_family_that_the_system_lacks_is_passed_over(
+def test_an_address_of_an_unsupported_family_is_skipped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with serving(response(b"one")) as pool:
+    with pool_of_server(response(b"one")) as pool:
         real = socket.getaddrinfo
 
         def both(*values: Any, **named: Any) -> list[Any]:
-            lacking = (socket.AF_PPPOX, socket.SOCK_STREAM, 99, "", ("::1", 1))
-            return [lacking, *real(*values, **named)]
+            unsupported = (socket.AF_PPPOX, socket.SOCK_STREAM, 99, "", ("::1", 1))
+            return [unsupported, *real(*values, **named)]
 
         monkeypatch.setattr(socket, "getaddrinfo", both)
-        assert ask(pool) == b"one"
+        assert get(pool) == b"one"
 
 
-def test_look_ups_that_hang_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    released, begun = Event(), []
+def test_the_number_of_hanging_lookups_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    released, started = Event(), []
 
     def hang(*_values: Any, **_named: Any) -> list[Any]:
-        begun.append(1)
+        started.append(1)
         released.wait(TIMEOUT)
         raise socket.gaierror
 
@@ -142,7 +142,7 @@ def test_look_ups_that_hang_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> N
     try:
         for _ in range(deadline_http._MAX_LOOKUPS + 3):
             with pytest.raises(HTTPError):
-                ask(pool, seconds=0.02)
-        assert len(begun) == deadline_http._MAX_LOOKUPS
+                get(pool, seconds=0.02)
+        assert len(started) == deadline_http._MAX_LOOKUPS
     finally:
         released.set()

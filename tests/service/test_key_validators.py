@@ -18,7 +18,7 @@ from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId
 
 from ..adapters.introspection.issuers import CLAIMS, CLIENT, SECRET, TOKEN, Tokens
-from ..support.http_server import HANG, RESET, Act, Played, Stage, staged
+from ..support.http_server import HANG, RESET, Reply, StubResponse, StubServer, stub_server
 from ..support.network import http_status
 from ..support.service import FIELDS, Answer, Service
 from ..support.waiting import TIMEOUT, eventually
@@ -44,13 +44,13 @@ def tokens(acme: OrganizationId) -> Tokens:
 
 
 @pytest.fixture
-def issuer(tokens: Tokens) -> Iterator[Stage]:
-    with staged(tokens) as stage:
-        yield stage
+def issuer(tokens: Tokens) -> Iterator[StubServer]:
+    with stub_server(tokens) as server:
+        yield server
 
 
 @pytest.fixture
-def introspecting(issuer: Stage, start: Start) -> Iterator[Start]:
+def introspecting(issuer: StubServer, start: Start) -> Iterator[Start]:
     """Starts services that ask the issuer, and looks whether they have told of a token.
 
     They end before the issuer does, who waits until nobody is connected.
@@ -117,7 +117,7 @@ def test_whatever_is_no_valid_token_is_refused_alike(
     assert {(a.status, a.body, a.headers["WWW-Authenticate"]) for a in answers} == {
         (401, answers[0].body, 'Bearer realm="recipient-fields", error="invalid_token"')
     }
-    assert tokens.asked == ["unknown", "odd", TOKEN[:-1]]
+    assert tokens.introspected == ["unknown", "odd", TOKEN[:-1]]
     service.tells("an active token was rejected: organization_id is not the id of an organization")
 
 
@@ -155,21 +155,27 @@ def test_the_log_knows_the_token_by_its_client(introspecting: Start, acme: Organ
 
 
 @pytest.mark.parametrize(
-    ("act", "told"),
+    ("reply", "told"),
     [
-        (Played(500), "The token issuer failed (500)."),
-        (Played(401), "The token issuer does not accept this service's own credentials (401)."),
-        (Played(200, b"<html>"), "The token issuer sent a response that does not match RFC 7662."),
+        (StubResponse(500), "The token issuer failed (500)."),
+        (
+            StubResponse(401),
+            "The token issuer does not accept this service's own credentials (401).",
+        ),
+        (
+            StubResponse(200, b"<html>"),
+            "The token issuer sent a response that does not match RFC 7662.",
+        ),
         (RESET, "The token issuer closed the connection before the end of its response."),
         (HANG, "The token issuer did not respond in time."),
     ],
 )
 def test_a_request_is_503_while_the_issuer_can_not_tell_and_the_log_says_why(
-    introspecting: Start, issuer: Stage, tokens: Tokens, act: Act, told: str
+    introspecting: Start, issuer: StubServer, tokens: Tokens, reply: Reply, told: str
 ) -> None:
     service = introspecting("?timeout=0.5")
     client = service.client(TOKEN)
-    issuer.play = lambda _: act
+    issuer.handler = lambda _: reply
 
     assert unavailable(client("GET", FIELDS))
     assert unavailable(client.create(name="Lost"))
@@ -177,16 +183,16 @@ def test_a_request_is_503_while_the_issuer_can_not_tell_and_the_log_says_why(
     assert service.anyone("GET", FIELDS).status == 401
     assert service.anyone("GET", "/readyz").status == 200
 
-    issuer.play = tokens
+    issuer.handler = tokens
     assert client("GET", FIELDS).status == 200
     service.tells(re.escape(told))
 
 
 def test_an_issuer_that_hangs_does_not_keep_everybody_waiting(
-    introspecting: Start, issuer: Stage, tokens: Tokens
+    introspecting: Start, issuer: StubServer, tokens: Tokens
 ) -> None:
     client = introspecting("?timeout=1", RECIPIENT_FIELDS_THREADS="1").client(TOKEN)
-    issuer.play = lambda _: HANG
+    issuer.handler = lambda _: HANG
     for _ in range(3):
         assert unavailable(client("GET", FIELDS))
 
@@ -195,12 +201,12 @@ def test_an_issuer_that_hangs_does_not_keep_everybody_waiting(
         assert unavailable(client("GET", FIELDS))
     assert time.monotonic() - began < 1
 
-    issuer.play = tokens
+    issuer.handler = tokens
     eventually(lambda: client("GET", FIELDS).status == 200)
     assert time.monotonic() - began < 3
 
 
-def test_another_host_asks_the_issuer_as_well(storage: str, issuer: Stage, key: str) -> None:
+def test_another_host_asks_the_issuer_as_well(storage: str, issuer: StubServer, key: str) -> None:
     url = f"introspection+{issuer.url}/introspect"
     environment = {"RECIPIENT_FIELDS_KEYS": url, **CREDENTIALS}
     with hosted("gunicorn", storage, subprocess.DEVNULL, **environment) as port:

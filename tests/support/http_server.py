@@ -18,7 +18,7 @@ from attrs import field, frozen
 
 
 @frozen
-class Heard:
+class ReceivedRequest:
     """A request that the server has received; `origin` is the URL of the server."""
 
     origin: str
@@ -37,16 +37,16 @@ class Heard:
 
 
 @frozen
-class Played:
-    """A response; `promised` replaces its `Content-Length` if it is not None."""
+class StubResponse:
+    """A response; `content_length` replaces its `Content-Length` if it is not None."""
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(factory=dict)
-    promised: int | None = None
+    content_length: int | None = None
 
     @classmethod
-    def json(cls, value: object, **headers: str) -> Played:
+    def json(cls, value: object, **headers: str) -> StubResponse:
         return cls(200, json.dumps(value).encode(), {"Content-Type": "application/json", **headers})
 
 
@@ -56,74 +56,74 @@ HANG = "hang"
 RESET = "reset"
 """Reset the connection instead of sending a response."""
 
-Drip: TypeAlias = Iterable[bytes]
+Pieces: TypeAlias = Iterable[bytes]
 """Send these pieces, which include the headers, one after the other."""
 
-Act: TypeAlias = Played | Drip | str
-Play: TypeAlias = Callable[[Heard], Act]
+Reply: TypeAlias = StubResponse | Pieces | str
+Handler: TypeAlias = Callable[[ReceivedRequest], Reply]
 
 
-class Stage:
-    """The state of the server: its behavior, and the requests that it has received."""
+class StubServer:
+    """The handler of a server, and the requests that the server has received."""
 
-    def __init__(self, play: Play) -> None:
-        self.play = play
-        self.heard: list[Heard] = []
-        self.defects: list[Exception] = []
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        self.requests: list[ReceivedRequest] = []
+        self.errors: list[Exception] = []
         self.connections = 0
         self.closing = Event()
         self.url = ""
 
-    def act(self, heard: Heard) -> Act:
-        """Record the request and return the act for it. An exception is a defect of the test."""
-        self.heard.append(heard)
+    def reply(self, request: ReceivedRequest) -> Reply:
+        """Record the request and return the handler's reply. An exception fails the test."""
+        self.requests.append(request)
         try:
-            return self.play(heard)
-        except Exception as defect:  # noqa: BLE001
-            self.defects.append(defect)
-            return Played(418)
+            return self.handler(request)
+        except Exception as error:  # noqa: BLE001
+            self.errors.append(error)
+            return StubResponse(418)
 
 
 @contextmanager
-def staged(play: Play, *, certificate: Path | None = None) -> Iterator[Stage]:
+def stub_server(handler: Handler, *, certificate: Path | None = None) -> Iterator[StubServer]:
     """Run a server on a free port, over TLS if there is a certificate with its key."""
-    stage = Stage(play)
-    server = _Server(("127.0.0.1", 0), _handler(stage))
-    server.daemon_threads = False  # so that closing waits for every connection to be closed
-    stage.url = f"http://127.0.0.1:{server.server_port}"
+    stub = StubServer(handler)
+    server = _Server(("127.0.0.1", 0), _handler_class(stub))
+    server.daemon_threads = False  # Closing the server waits until every connection is closed.
+    stub.url = f"http://127.0.0.1:{server.server_port}"
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(
             server.socket, server_side=True, do_handshake_on_connect=False
         )
-        stage.url = f"https://127.0.0.1:{server.server_port}"
+        stub.url = f"https://127.0.0.1:{server.server_port}"
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield stage
+        yield stub
     finally:
-        stage.closing.set()
+        stub.closing.set()
         server.shutdown()
         thread.join()
         server.server_close()
-    assert stage.defects == []
+    assert stub.errors == []
 
 
-def always(act: Act) -> Play:
-    """Return a behavior: this act at every request."""
-    return lambda _: act
+def always(reply: Reply) -> Handler:
+    """Return a handler that sends this reply to every request."""
+    return lambda _: reply
 
 
-def in_turn(acts: Iterable[Act], then: Play) -> Play:
-    """Return a behavior: one of these acts per request, and then `then`."""
-    remaining = iter(acts)
+def in_turn(replies: Iterable[Reply], then: Handler) -> Handler:
+    """Return a handler that sends one of these replies per request, and then calls `then`."""
+    remaining = iter(replies)
 
-    def play(heard: Heard) -> Act:
-        act = next(remaining, None)
-        return then(heard) if act is None else act
+    def handler(request: ReceivedRequest) -> Reply:
+        reply = next(remaining, None)
+        return then(request) if reply is None else reply
 
-    return play
+    return handler
 
 
 class _Server(ThreadingHTTPServer):
@@ -131,57 +131,60 @@ class _Server(ThreadingHTTPServer):
         """Ignore clients that close the connection: some tests do so."""
 
 
-def _handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler_class(stub: StubServer) -> type[BaseHTTPRequestHandler]:
+    class RequestHandler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 10
 
         def handle(self) -> None:
-            stage.connections += 1
+            stub.connections += 1
             try:
                 super().handle()
             finally:
-                stage.connections -= 1
+                stub.connections -= 1
 
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            self.perform(stage.act(Heard(stage.url, self.command, self.path, headers, body)))
+            request = ReceivedRequest(stub.url, self.command, self.path, headers, body)
+            self.send(stub.reply(request))
 
         do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any  # noqa: N815
 
-        def perform(self, act: Act) -> None:
-            if isinstance(act, Played):
-                self.answer(act)
+        def send(self, reply: Reply) -> None:
+            if isinstance(reply, StubResponse):
+                self.send_stub_response(reply)
                 return
             self.close_connection = True
-            if act == HANG:
-                stage.closing.wait(10)
-            elif act == RESET:
+            if reply == HANG:
+                stub.closing.wait(10)
+            elif reply == RESET:
                 linger = struct.pack("ii", 1, 0)
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             else:
-                assert not isinstance(act, str)
-                self.drip(act)
+                assert not isinstance(reply, str)
+                self.send_pieces(reply)
 
-        def answer(self, act: Played) -> None:
-            self.send_response(act.status)
-            length = len(act.body) if act.promised is None else act.promised
-            for name, value in {"Content-Length": str(length), **act.headers}.items():
+        def send_stub_response(self, response: StubResponse) -> None:
+            self.send_response(response.status)
+            length = response.content_length
+            if length is None:
+                length = len(response.body)
+            for name, value in {"Content-Length": str(length), **response.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(act.body)
-            self.close_connection = act.promised is not None
+            self.wfile.write(response.body)
+            self.close_connection = response.content_length is not None
 
-        def drip(self, pieces: Drip) -> None:
+        def send_pieces(self, pieces: Pieces) -> None:
             try:
                 for piece in pieces:
                     self.wfile.write(piece)
                     self.wfile.flush()
             except OSError:
-                pass  # nobody listens any more
+                pass  # the client has closed the connection
 
         def log_message(self, *_: object) -> None:
             """Log nothing."""
 
-    return Handler
+    return RequestHandler

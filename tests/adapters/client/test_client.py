@@ -1,4 +1,4 @@
-"""What belongs to a client alone: keys, addresses, and what a remote service adds."""
+"""Behavior that only the client has: API keys, URLs, and errors of a remote service."""
 
 from __future__ import annotations
 
@@ -34,20 +34,24 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 
-from ...support.http_server import Heard, Played, staged
+from ...support.http_server import StubResponse, stub_server
 from ..postgres.examples import NOW
-from .live import ONCE, Keyring, application, served
+from .live_server import NO_RETRIES, Keyring, application, live_server
 
 CITY = FieldKey("city")
 KEY = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
 READS: dict[str, Callable[[RecipientFields, OrganizationId], object]] = {
     **{name: OF_AN_ORGANIZATION[name] for name in ("list", "publish", "find")},
-    "get": lambda client, whose: client.get_field(whose, CITY),
+    "get": lambda client, organization_id: client.get_field(organization_id, CITY),
 }
 WRITES: dict[str, Callable[[RecipientFields, OrganizationId], object]] = {
     **{name: OF_AN_ORGANIZATION[name] for name in ("create", "replace or create")},
-    "update": lambda client, whose: OF_A_FIELD["update"](client, whose, CITY, UNCONDITIONAL),
-    "delete": lambda client, whose: OF_A_FIELD["delete"](client, whose, CITY, UNCONDITIONAL),
+    "update": lambda client, organization_id: OF_A_FIELD["update"](
+        client, organization_id, CITY, UNCONDITIONAL
+    ),
+    "delete": lambda client, organization_id: OF_A_FIELD["delete"](
+        client, organization_id, CITY, UNCONDITIONAL
+    ),
 }
 CALLS = {**READS, **WRITES}
 each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
@@ -60,144 +64,148 @@ def storage() -> MemoryStorage:
 
 
 @pytest.fixture
-def ours(storage: Storage) -> OrganizationId:
-    return storage.organizations.add("Ours", NOW).id
+def organization_id(storage: Storage) -> OrganizationId:
+    return storage.organizations.add("ACME", NOW).id
 
 
 def client_at(url: str, keys, **options) -> RecipientFieldsClient:
-    return RecipientFieldsClient(url, keys=keys, retry_policy=ONCE, **options)
+    return RecipientFieldsClient(url, keys=keys, retry_policy=NO_RETRIES, **options)
 
 
 @each_call
-def test_a_key_that_the_service_does_not_know_is_refused(storage, ours, call):
+def test_a_key_unknown_to_the_service_raises_key_refused(storage, organization_id, call):
     with (
-        served(application(storage)) as url,
-        client_at(url, {ours: KEY}) as client,
+        live_server(application(storage)) as url,
+        client_at(url, {organization_id: KEY}) as client,
         pytest.raises(KeyRefused) as refused,
     ):
-        call(client, ours)
+        call(client, organization_id)
     assert KEY not in str(refused.value)
 
 
 @each_call
 @pytest.mark.parametrize("key", ["", "rfk\n", "rfk_1\r\nX: y", "rfk 1", "rfk_ä", "=", "a=b"])
-def test_a_key_that_no_header_can_carry_is_refused_unsent(ours, call, key):
+def test_a_key_that_a_header_can_not_contain_is_refused_and_not_sent(organization_id, call, key):
     with (
-        staged(lambda _: Played(200)) as stage,
-        client_at(stage.url, {ours: key}) as client,
+        stub_server(lambda _: StubResponse(200)) as server,
+        client_at(server.url, {organization_id: key}) as client,
         pytest.raises(KeyRefused),
     ):
-        call(client, ours)
-    assert stage.heard == []
+        call(client, organization_id)
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_an_organization_without_a_key_does_not_exist(ours, name):
+def test_an_organization_without_a_key_does_not_exist(organization_id, name):
     absent = FieldNotFound if name in {"get", "update", "delete"} else OrganizationNotFound
     with (
-        staged(lambda _: Played(200)) as stage,
-        client_at(stage.url, {}) as client,
+        stub_server(lambda _: StubResponse(200)) as server,
+        client_at(server.url, {}) as client,
         pytest.raises(absent),
     ):
-        CALLS[name](client, ours)
-    assert stage.heard == []
+        CALLS[name](client, organization_id)
+    assert server.requests == []
 
 
-def test_a_key_can_be_given_while_the_client_runs(storage, ours):
+def test_a_key_can_be_added_while_the_client_runs(storage, organization_id):
     keys: dict[OrganizationId, str] = {}
-    with served(application(storage)) as url, client_at(url, keys) as client:
+    with live_server(application(storage)) as url, client_at(url, keys) as client:
         with pytest.raises(OrganizationNotFound):
-            client.list_fields(ours)
-        keys[ours] = Keyring(storage)[ours]
-        assert client.list_fields(ours).fields == ()
+            client.list_fields(organization_id)
+        keys[organization_id] = Keyring(storage)[organization_id]
+        assert client.list_fields(organization_id).fields == ()
 
 
-def test_a_key_is_sent_as_it_is_and_never_shown(ours):
-    heard: list[Heard] = []
-
-    def play(asked: Heard) -> Played:
-        heard.append(asked)
-        return Played(204)
-
-    with staged(play) as stage, client_at(stage.url, {ours: KEY}) as client:
-        client.delete_field(ours, CITY)
-        assert KEY not in repr(client)
-    assert heard[0].headers["authorization"] == f"Bearer {KEY}"
-    assert KEY not in repr(Request(method="GET", target="/", headers=heard[0].headers))
-
-
-def test_the_key_of_another_organization_is_noticed_when_a_list_is_read(storage, ours):
-    theirs = storage.organizations.add("Theirs", NOW).id
-    keys = {ours: Keyring(storage)[theirs]}
+def test_a_key_is_sent_unchanged_and_is_in_no_repr(organization_id):
     with (
-        served(application(storage)) as url,
+        stub_server(lambda _: StubResponse(204)) as server,
+        client_at(server.url, {organization_id: KEY}) as client,
+    ):
+        client.delete_field(organization_id, CITY)
+        assert KEY not in repr(client)
+    headers = server.requests[0].headers
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in repr(Request(method="GET", target="/", headers=headers))
+
+
+def test_a_list_with_the_key_of_another_organization_raises_an_error(storage, organization_id):
+    other_id = storage.organizations.add("Other", NOW).id
+    keys = {organization_id: Keyring(storage)[other_id]}
+    with (
+        live_server(application(storage)) as url,
         client_at(url, keys) as client,
         pytest.raises(StorageUnavailable, match="another organization"),
     ):
-        client.list_fields(ours)
+        client.list_fields(organization_id)
 
 
 @each_write
-def test_a_key_that_may_only_read_changes_nothing(storage, ours, call):
+def test_a_read_only_key_changes_nothing(storage, organization_id, call):
     service = RecipientFieldService(fields=storage.fields)
-    city = service.create_field(ours, a_draft())
+    city = service.create_field(organization_id, a_draft())
     keys = Keyring(storage, Access.READ_ONLY)
-    with served(application(storage)) as url, client_at(url, keys) as client:
+    with live_server(application(storage)) as url, client_at(url, keys) as client:
         with pytest.raises(InsufficientAccess):
-            call(client, ours)
-        assert client.get_field(ours, CITY).version_tag == city.version_tag
+            call(client, organization_id)
+        assert client.get_field(organization_id, CITY).version_tag == city.version_tag
 
 
 @pytest.fixture
-def broken(tmp_path: Path) -> Storage:
-    """A storage that fails whatever it is asked."""
+def broken_storage(tmp_path: Path) -> Storage:
+    """Return a storage whose methods all raise StorageUnavailable."""
     with closing(SqliteStorage(str(tmp_path / "broken.db"))) as storage:
         pass
     return storage
 
 
 @each_call
-def test_a_storage_that_fails_is_unavailable_from_afar_too(storage, broken, ours, call):
-    app = application(storage, RecipientFieldService(fields=broken.fields))
+def test_a_failing_storage_of_the_service_raises_storage_unavailable(
+    storage, broken_storage, organization_id, call
+):
+    app = application(storage, RecipientFieldService(fields=broken_storage.fields))
     with (
-        served(app) as url,
+        live_server(app) as url,
         client_at(url, Keyring(storage)) as client,
         pytest.raises(StorageUnavailable) as unavailable,
     ):
-        call(client, ours)
+        call(client, organization_id)
     (note,) = unavailable.value.__notes__
     assert note.startswith("Request id: ")
 
 
 @each_call
-def test_keys_that_can_not_be_checked_are_told_apart(storage, broken, ours, call):
-    app = application(storage, validator=StoredKeyValidator(broken.api_keys))
+def test_a_failing_key_validator_raises_key_validation_unavailable(
+    storage, broken_storage, organization_id, call
+):
+    app = application(storage, validator=StoredKeyValidator(broken_storage.api_keys))
     with (
-        served(app) as url,
+        live_server(app) as url,
         client_at(url, Keyring(storage)) as client,
         pytest.raises(KeyValidationUnavailable),
     ):
-        call(client, ours)
+        call(client, organization_id)
 
 
-def test_a_field_that_is_larger_than_the_service_reads_is_refused(storage, ours):
+def test_a_field_above_the_body_limit_of_the_service_raises_request_refused(
+    storage, organization_id
+):
     texts = [f"{n:04}" + "\N{GRINNING FACE}" * 251 for n in range(1_000)]
     draft = a_draft(
         allowed_values=AllowedValues(DataType.TEXT, texts),
         custom_insertion_code="\N{GRINNING FACE}" * 10_000,
         custom_value_expression="\N{GRINNING FACE}" * 2_000,
     )
-    with served(application(storage)) as url, client_at(url, Keyring(storage)) as client:
+    with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
         with pytest.raises(RequestRefused) as refused:
-            client.create_field(ours, draft)
-        assert client.list_fields(ours).fields == ()
+            client.create_field(organization_id, draft)
+        assert client.list_fields(organization_id).fields == ()
     assert refused.value.code == "payload_too_large"
 
 
-def test_no_field_tells_its_version(storage, ours):
-    with served(application(storage)) as url, client_at(url, Keyring(storage)) as client:
-        made = client.create_field(ours, a_draft())
-        assert (made.version, client.get_field(ours, CITY).version) == (0, 0)
+def test_the_version_of_each_field_is_0(storage, organization_id):
+    with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
+        created = client.create_field(organization_id, a_draft())
+        assert (created.version, client.get_field(organization_id, CITY).version) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +219,7 @@ def test_no_field_tells_its_version(storage, ours):
         *("http://fields.example.com/secret", "http://10.0.0.1", "http://localhost.example.com"),
     ],
 )
-def test_a_url_that_keys_can_not_be_sent_to_is_refused(url):
+def test_an_invalid_or_unencrypted_url_raises_a_value_error_without_the_url(url):
     with pytest.raises(ValueError, match="https") as refused:
         client_at(url, {})
     assert "secret" not in repr(refused.value)
@@ -229,5 +237,5 @@ def test_a_url_can_have_a_port_and_a_path(url):
     client_at(url, {}).close()
 
 
-def test_plain_http_to_another_machine_must_be_wanted():
+def test_plain_http_to_another_host_requires_an_argument():
     client_at("http://fields.example.com", {}, plaintext=True).close()

@@ -1,4 +1,4 @@
-"""The use cases keep what they promise: in this process, and through a client of a service."""
+"""The contract of RecipientFields, in-process and over HTTP."""
 
 from __future__ import annotations
 
@@ -14,57 +14,57 @@ from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import RecipientFields, RecipientFieldService, Storage
 from recipient_fields.testing import RecipientFieldsContract
 
-from .live import Application, Keyring, application, served
+from .live_server import Application, Keyring, application, live_server
 
 
 @frozen
-class Offer:
-    """The use cases, and the storage they stand on."""
+class Implementation:
+    """An implementation of RecipientFields, and the storage that it uses."""
 
     storage: Storage
     service: RecipientFields
 
 
-def service_over(storage: Storage) -> RecipientFieldService:
+def service_on(storage: Storage) -> RecipientFieldService:
     return RecipientFieldService(fields=storage.fields, limit=RecipientFieldsContract.limit)
 
 
 @contextmanager
-def offered(storage: Storage, app: Application, path: str = "") -> Iterator[Offer]:
-    """A client of the application, which is served at a socket."""
+def client_of(storage: Storage, app: Application, path: str = "") -> Iterator[Implementation]:
+    """Run the application. Yield a client of it."""
     with (
-        served(app) as url,
+        live_server(app) as url,
         RecipientFieldsClient(url + path, keys=Keyring(storage)) as client,
     ):
-        yield Offer(storage, client)
+        yield Implementation(storage, client)
 
 
 @pytest.fixture(scope="module")
-def in_process() -> Offer:
+def in_process() -> Implementation:
     storage = MemoryStorage()
-    return Offer(storage, service_over(storage))
+    return Implementation(storage, service_on(storage))
 
 
 @pytest.fixture(scope="module")
-def over_memory() -> Iterator[Offer]:
+def client_on_memory() -> Iterator[Implementation]:
     storage = MemoryStorage()
-    with offered(storage, application(storage, service_over(storage))) as offer:
-        yield offer
+    with client_of(storage, application(storage, service_on(storage))) as implementation:
+        yield implementation
 
 
 @pytest.fixture(scope="module")
-def over_postgres(shared_database: str) -> Iterator[Offer]:
+def client_on_postgres(shared_database: str) -> Iterator[Implementation]:
     with (
         closing(PostgresStorage(shared_database)) as storage,
-        offered(storage, application(storage, service_over(storage))) as offer,
+        client_of(storage, application(storage, service_on(storage))) as implementation,
     ):
-        yield offer
+        yield implementation
 
 
 @pytest.fixture(scope="module")
-def under_a_path() -> Iterator[Offer]:
+def client_below_a_path() -> Iterator[Implementation]:
     storage = MemoryStorage()
-    app = application(storage, service_over(storage))
+    app = application(storage, service_on(storage))
 
     def mounted(environ, start_response):
         assert environ["PATH_INFO"].startswith("/tools/fields/api/")
@@ -72,39 +72,39 @@ def under_a_path() -> Iterator[Offer]:
         environ["PATH_INFO"] = environ["PATH_INFO"].removeprefix("/tools/fields")
         return app(environ, start_response)
 
-    with offered(storage, mounted, "/tools/fields/") as offer:
-        yield offer
+    with client_of(storage, mounted, "/tools/fields/") as implementation:
+        yield implementation
 
 
 class Contract(RecipientFieldsContract):
     @pytest.fixture
-    def storage(self, offer: Offer) -> Storage:
-        return offer.storage
+    def storage(self, implementation: Implementation) -> Storage:
+        return implementation.storage
 
     @pytest.fixture
-    def service(self, offer: Offer) -> RecipientFields:
-        return offer.service
+    def service(self, implementation: Implementation) -> RecipientFields:
+        return implementation.service
 
 
 class TestInProcess(Contract):
     @pytest.fixture
-    def offer(self, in_process: Offer) -> Offer:
+    def implementation(self, in_process: Implementation) -> Implementation:
         return in_process
 
 
-class TestClientOfAServiceOverMemory(Contract):
+class TestClientOfAServiceOnMemory(Contract):
     @pytest.fixture
-    def offer(self, over_memory: Offer) -> Offer:
-        return over_memory
+    def implementation(self, client_on_memory: Implementation) -> Implementation:
+        return client_on_memory
 
 
-class TestClientOfAServiceOverPostgres(Contract):
+class TestClientOfAServiceOnPostgres(Contract):
     @pytest.fixture
-    def offer(self, over_postgres: Offer) -> Offer:
-        return over_postgres
+    def implementation(self, client_on_postgres: Implementation) -> Implementation:
+        return client_on_postgres
 
 
-class TestClientOfAServiceUnderAPath(Contract):
+class TestClientOfAServiceBelowAPath(Contract):
     @pytest.fixture
-    def offer(self, under_a_path: Offer) -> Offer:
-        return under_a_path
+    def implementation(self, client_below_a_path: Implementation) -> Implementation:
+        return client_below_a_path

@@ -1,4 +1,4 @@
-"""Every refusal of the service becomes the error that caused it, with all that the wire carries."""
+"""The client converts an error response to the error that the service raised."""
 
 from __future__ import annotations
 
@@ -65,112 +65,114 @@ EXAMPLES: list[RecipientFieldsError] = [
         "Authentication is temporarily unavailable. Retry shortly with the same API key."
     ),
 ]
-KINDS = {
+ERRORS_BY_CODE = {
     "unauthorized": KeyRefused,
     "internal_error": StorageUnavailable,
     "overloaded": StorageUnavailable,
     "request_timeout": StorageUnavailable,
 }
-"""What codes mean that no error of the core has."""
+"""The errors for the codes that no error of the core has."""
 
 
-def answered(problem: Problem, request_id: str = "a-1") -> Response:
+def response_with(problem: Problem, request_id: str = "a-1") -> Response:
     headers = {"Content-Type": "application/json", **problem.headers}
     return Response(problem.status, headers, render_error(problem, request_id))
 
 
-def told(status: int, error: Any, **headers: str) -> Response:
+def error_response(status: int, error: Any) -> Response:
     body = json.dumps({"error": error}).encode()
-    return Response(status, {"Content-Type": "application/json", **headers}, body)
+    return Response(status, {"Content-Type": "application/json"}, body)
 
 
-def as_asked(error: RecipientFieldsError) -> Context:
-    absent = type(error) if isinstance(error, OrganizationNotFound) else FieldNotFound
-    return Context(absent, FieldKey("city"))
+def context_of(error: RecipientFieldsError) -> Context:
+    not_found = type(error) if isinstance(error, OrganizationNotFound) else FieldNotFound
+    return Context(not_found, FieldKey("city"))
 
 
-def test_there_is_an_example_of_every_error_that_the_service_answers():
+def test_the_examples_contain_every_error_with_a_response():
     assert {type(error) for error in EXAMPLES} == CODES.keys() - {InvalidDocument}
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=repr)
-def test_an_error_comes_back_as_it_was_raised(error):
-    rebuilt = error_of(answered(problem_of(error)), as_asked(error))
+def test_the_client_raises_the_same_error_as_the_service(error):
+    rebuilt = error_of(response_with(problem_of(error)), context_of(error))
     assert type(rebuilt) is type(error)
     assert {k: v for k, v in vars(rebuilt).items() if k != "__notes__"} == vars(error)
     assert str(rebuilt) == str(error)
 
 
 @pytest.mark.parametrize("code", sorted(STATUSES.keys() - set(CODES.values())))
-def test_every_other_code_has_its_meaning(code):
-    rebuilt = error_of(answered(problem(code, "Sentence.")), Context(FieldNotFound))
-    assert type(rebuilt) is KINDS.get(code, RequestRefused)
+def test_every_other_code_has_an_error(code):
+    rebuilt = error_of(response_with(problem(code, "Sentence.")), Context(FieldNotFound))
+    assert type(rebuilt) is ERRORS_BY_CODE.get(code, RequestRefused)
     if isinstance(rebuilt, RequestRefused):
         assert (rebuilt.code, str(rebuilt)) == (code, "Sentence.")
 
 
-def test_a_code_of_a_later_service_is_a_refusal_or_an_outage():
+def test_an_unknown_code_is_an_error_by_its_status():
     error = {"code": "quota_reached", "message": "Wait."}
-    assert type(error_of(told(403, error), Context(FieldNotFound))) is RequestRefused
-    assert type(error_of(told(500, error), Context(FieldNotFound))) is StorageUnavailable
+    assert type(error_of(error_response(403, error), Context(FieldNotFound))) is RequestRefused
+    assert type(error_of(error_response(500, error), Context(FieldNotFound))) is StorageUnavailable
 
 
-def test_a_rule_of_a_later_service_is_a_matter_of_format():
+def test_an_unknown_rule_is_reported_as_format():
     detail = {"pointer": "/recipient_field/name", "code": "rude", "message": "Be kind."}
     error = {"code": "validation_failed", "message": "No.", "details": [detail]}
-    invalid = error_of(told(422, error), Context(FieldNotFound))
+    invalid = error_of(error_response(422, error), Context(FieldNotFound))
     assert isinstance(invalid, InvalidField)
     assert invalid.violations == (Violation(Rule.FORMAT, "Be kind.", ("name",)),)
 
 
-def test_a_limit_that_is_not_told_is_0():
+def test_a_limit_that_the_message_does_not_contain_is_0():
     error = {"code": "field_limit_reached", "message": "Enough."}
-    reached = error_of(told(409, error), Context(OrganizationNotFound))
+    reached = error_of(error_response(409, error), Context(OrganizationNotFound))
     assert isinstance(reached, FieldLimitReached)
     assert reached.limit == 0
 
 
-def test_the_id_of_the_request_is_noted():
-    refused = error_of(answered(problem("not_found"), "4f1e6c0a"), Context(FieldNotFound))
-    assert refused.__notes__ == ["Request id: 4f1e6c0a"]
+def test_an_error_has_a_note_with_the_request_id():
+    error = error_of(response_with(problem("not_found"), "4f1e6c0a"), Context(FieldNotFound))
+    assert error.__notes__ == ["Request id: 4f1e6c0a"]
 
 
-def test_what_is_no_request_id_is_not_noted():
-    refused = error_of(answered(problem("not_found"), "\x1b[2J" * 9), Context(FieldNotFound))
-    assert not hasattr(refused, "__notes__")
+def test_an_invalid_request_id_is_not_in_a_note():
+    error = error_of(response_with(problem("not_found"), "\x1b[2J" * 9), Context(FieldNotFound))
+    assert not hasattr(error, "__notes__")
 
 
-UNLIKE_THE_CONTRACT = {
-    "no JSON": Response(404, {"Content-Type": "text/html"}, b'{"error": {"code": "not_found"}}'),
+INVALID_RESPONSES = {
+    "not JSON": Response(404, {"Content-Type": "text/html"}, b'{"error": {"code": "not_found"}}'),
     "no media type": Response(404, {}, b'{"error": {"code": "not_found", "message": ""}}'),
-    "cut off": Response(404, {"Content-Type": "application/json"}, b'{"error": {"code": "not_'),
+    "truncated": Response(404, {"Content-Type": "application/json"}, b'{"error": {"code": "not_'),
     "not UTF-8": Response(404, {"Content-Type": "application/json"}, b'{"error": "\xff"}'),
-    "deep": Response(404, {"Content-Type": "application/json"}, b"[" * 100_000),
-    "no number": Response(404, {"Content-Type": "application/json"}, b'{"error": NaN}'),
+    "nested too deep": Response(404, {"Content-Type": "application/json"}, b"[" * 100_000),
+    "NaN": Response(404, {"Content-Type": "application/json"}, b'{"error": NaN}'),
     "an array": Response(404, {"Content-Type": "application/json"}, b"[]"),
-    "an error that is no object": told(404, "not_found"),
-    "no message": told(404, {"code": "not_found"}),
-    "a code that is no string": told(404, {"code": 404, "message": "No."}),
-    "forbidden without a reason": told(403, {"code": "forbidden", "message": "No."}),
-    "a taken key without its holder": told(409, {"code": "key_already_exists", "message": "No."}),
-    "a holder that is no id": told(
+    "an error that is not an object": error_response(404, "not_found"),
+    "no message": error_response(404, {"code": "not_found"}),
+    "a code that is not a string": error_response(404, {"code": 404, "message": "No."}),
+    "forbidden without a reason": error_response(403, {"code": "forbidden", "message": "No."}),
+    "a taken key without details": error_response(
+        409, {"code": "key_already_exists", "message": "No."}
+    ),
+    "an existing id that is not an integer": error_response(
         409,
         {"code": "key_already_exists", "message": "No.", "details": [{"existing_id": True}]},
     ),
-    "a taken key without details": told(
+    "a taken key with empty details": error_response(
         409, {"code": "key_already_exists", "message": "No.", "details": []}
     ),
-    "violations that are none": told(
+    "details that are not objects": error_response(
         422, {"code": "validation_failed", "message": "No.", "details": [5]}
     ),
 }
 
 
-@pytest.mark.parametrize("answer", UNLIKE_THE_CONTRACT.values(), ids=UNLIKE_THE_CONTRACT)
-def test_what_the_contract_does_not_know_is_an_outage(answer):
-    error = error_of(answer, Context(FieldNotFound, FieldKey("city")))
+@pytest.mark.parametrize("response", INVALID_RESPONSES.values(), ids=INVALID_RESPONSES)
+def test_an_invalid_response_raises_storage_unavailable(response):
+    error = error_of(response, Context(FieldNotFound, FieldKey("city")))
     assert type(error) is StorageUnavailable
-    assert str(answer.status) in str(error)
+    assert str(response.status) in str(error)
 
 
 JSON = st.recursive(
@@ -192,8 +194,10 @@ JSON = st.recursive(
     rest=JSON,
     details=JSON,
 )
-def test_whatever_is_told_is_an_error_of_ours(status, code, rest, details):
+def test_any_error_response_is_converted_to_an_error_of_the_library(status, code, rest, details):
     error = {"message": "No.", "details": details, "reason": rest, "code": code}
-    for told_error in (error, rest):
-        refused = error_of(told(status, told_error), Context(FieldNotFound, FieldKey("city")))
-        assert isinstance(refused, RecipientFieldsError)
+    for document in (error, rest):
+        converted = error_of(
+            error_response(status, document), Context(FieldNotFound, FieldKey("city"))
+        )
+        assert isinstance(converted, RecipientFieldsError)

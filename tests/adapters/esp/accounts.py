@@ -1,13 +1,13 @@
-"""The nine ESPs as the facts describe them: what each lists, and what is to be made of it.
+"""Stubs of the nine ESPs that list fields: their responses, and the fields to be reported.
 
-Each plays its documented API, page by page, to whoever presents the credential where it belongs.
+Each handler implements the documented API with its pages, and requires the credentials.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -18,29 +18,31 @@ from recipient_fields.application import EspFieldSource
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, EspField, RefusedField, ReportedField
 
-from ...support.http_server import Act, Heard, Play, Played
+from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse
 
 SECRET = "s3cret-Key-us7"
 LIST = "It holds a list of values; a recipient field holds one."
 OBJECT = "It holds an object; a recipient field holds one value."
-QUICK = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, max_wait=2)
+TEST_LIMITS = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, max_wait=2)
 
-UNAUTHORIZED = Played(401, b'{"error": "who?"}')
-UNKNOWN = Played(404, b'{"error": "what?"}')
+UNAUTHORIZED = StubResponse(401, b'{"error": "unauthorized"}')
+NOT_FOUND = StubResponse(404, b'{"error": "not found"}')
 
 
 @frozen(kw_only=True)
 class Account:
-    """What an ESP plays, and what a source that asks it reports."""
+    """An account at an ESP: the handler of its API, and the fields that its source reports."""
 
     esp: Esp
-    play: Play
+    handler: Handler
     reported: tuple[ReportedField, ...]
     settings: Mapping[str, str]
     listing: str
-    """The path that fields are listed at."""
+    """The path of the list of fields."""
 
-    def source(self, url: str, *, limits: Limits = QUICK, **settings: object) -> EspFieldSource:
+    def source(
+        self, url: str, *, limits: Limits = TEST_LIMITS, **settings: object
+    ) -> EspFieldSource:
         return SOURCES[self.esp](**{**self.settings, **settings}, url=url, limits=limits)
 
 
@@ -65,15 +67,16 @@ def unknown_type(name: str, type_name: str) -> RefusedField:
     return RefusedField(name, f"Its type {type_name!r} is unknown.")
 
 
-def _guarded(path: str, header: str, credential: str, act: Callable[[Heard], Act]) -> Play:
-    """Plays to who asks for that path with that credential."""
+def _authenticated(path: str, header: str, credential: str, list_fields: Handler) -> Handler:
+    """Return the handler of a path that requires a credential."""
 
-    def play(heard: Heard) -> Act:
-        if heard.headers.get(header) != credential:
+    def handler(request: ReceivedRequest) -> Reply:
+        if request.headers.get(header) != credential:
             return UNAUTHORIZED
-        return act(heard) if (heard.method, heard.path) == ("GET", path) else UNKNOWN
+        listed = (request.method, request.path) == ("GET", path)
+        return list_fields(request) if listed else NOT_FOUND
 
-    return play
+    return handler
 
 
 # Mailchimp
@@ -95,20 +98,24 @@ MERGE_FIELDS = [
 ]
 
 
-def merge_fields(items: Sequence[Mapping[str, object]], *, most: int = 1_000) -> Play:
-    def act(heard: Heard) -> Act:
-        count, offset = (int(heard.query[name]) for name in ("count", "offset"))
-        page = items[offset : offset + min(count, most)]
-        return Played.json({"merge_fields": page, "list_id": "a/b", "total_items": len(items)})
+def merge_fields(items: Sequence[Mapping[str, object]], *, max_page: int = 1_000) -> Handler:
+    def list_fields(request: ReceivedRequest) -> Reply:
+        count, offset = (int(request.query[name]) for name in ("count", "offset"))
+        page = items[offset : offset + min(count, max_page)]
+        return StubResponse.json(
+            {"merge_fields": page, "list_id": "a/b", "total_items": len(items)}
+        )
 
-    return _guarded("/3.0/lists/a%2Fb/merge-fields", "authorization", f"Bearer {SECRET}", act)
+    return _authenticated(
+        "/3.0/lists/a%2Fb/merge-fields", "authorization", f"Bearer {SECRET}", list_fields
+    )
 
 
 MAILCHIMP = Account(
     esp=Esp.MAILCHIMP,
     settings={"api_key": SECRET, "list_id": "a/b"},
     listing="/3.0/lists/a%2Fb/merge-fields",
-    play=merge_fields(MERGE_FIELDS, most=3),
+    handler=merge_fields(MERGE_FIELDS, max_page=3),
     reported=(
         field("FNAME", label="First Name"),
         field("TIER", label="Loyalty tier", allowed_values=["gold", "silver"]),
@@ -144,22 +151,24 @@ OPTIONS = {
 }
 
 
-def custom_fields(items: Sequence[Mapping[str, Any]], *, most: int = 100) -> Play:
-    def act(heard: Heard) -> Act:
-        limit, offset = (int(heard.query[name]) for name in ("limit", "offset"))
-        page = items[offset : offset + min(limit, most)]
+def custom_fields(items: Sequence[Mapping[str, Any]], *, max_page: int = 100) -> Handler:
+    def list_fields(request: ReceivedRequest) -> Reply:
+        limit, offset = (int(request.query[name]) for name in ("limit", "offset"))
+        page = items[offset : offset + min(limit, max_page)]
         options = [OPTIONS[o] for each in page for o in each.get("options", [])]
         meta = {"total": str(len(items))}
-        return Played.json({"fieldOptions": options, "fieldRels": [], "fields": page, "meta": meta})
+        return StubResponse.json(
+            {"fieldOptions": options, "fieldRels": [], "fields": page, "meta": meta}
+        )
 
-    return _guarded("/api/3/fields", "api-token", SECRET, act)
+    return _authenticated("/api/3/fields", "api-token", SECRET, list_fields)
 
 
 ACTIVECAMPAIGN = Account(
     esp=Esp.ACTIVECAMPAIGN,
     settings={"api_key": SECRET},
     listing="/api/3/fields",
-    play=custom_fields(CUSTOM_FIELDS, most=2),
+    handler=custom_fields(CUSTOM_FIELDS, max_page=2),
     reported=(
         field("TIER", label="Loyalty tier", allowed_values=["silver", "gold"]),
         field("NOTES", label="Notes"),
@@ -185,22 +194,22 @@ ATTRIBUTES: Sequence[Mapping[str, object]] = [
 ]
 
 
-def attributes(items: Sequence[Mapping[str, object]], *, size: int = 50) -> Play:
-    def act(heard: Heard) -> Act:
-        start = int(heard.query.get("cursor", "0"))
+def attributes(items: Sequence[Mapping[str, object]], *, size: int = 50) -> Handler:
+    def list_fields(request: ReceivedRequest) -> Reply:
+        start = int(request.query.get("cursor", "0"))
         end = start + size
-        link = f'<{heard.origin}/custom_attributes?cursor={end}>; rel="next"'
+        link = f'<{request.origin}/custom_attributes?cursor={end}>; rel="next"'
         more = {"Link": link} if end < len(items) else {}
-        return Played.json({"message": "success", "attributes": items[start:end]}, **more)
+        return StubResponse.json({"message": "success", "attributes": items[start:end]}, **more)
 
-    return _guarded("/custom_attributes", "authorization", f"Bearer {SECRET}", act)
+    return _authenticated("/custom_attributes", "authorization", f"Bearer {SECRET}", list_fields)
 
 
 BRAZE = Account(
     esp=Esp.BRAZE,
     settings={"api_key": SECRET},
     listing="/custom_attributes",
-    play=attributes(ATTRIBUTES, size=3),
+    handler=attributes(ATTRIBUTES, size=3),
     reported=(
         field("Loyalty Points", "number"),
         field("city"),
@@ -223,24 +232,28 @@ PROFILES: list[Mapping[str, object]] = [
 ]
 
 
-def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -> Play:
-    def act(heard: Heard) -> Act:
-        query = heard.query
+def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -> Handler:
+    def list_fields(request: ReceivedRequest) -> Reply:
+        query = request.query
         if query.get("sort") != "-updated" or query.get("fields[profile]") != "properties":
-            return Played(400)
-        if heard.headers["revision"] != "2026-07-15":
-            return Played(400)
+            return StubResponse(400)
+        if request.headers["revision"] != "2026-07-15":
+            return StubResponse(400)
         start = int(query.get("page[cursor]", "0"))
         end = start + min(size, int(query["page[size]"]))
         data = [
             {"type": "profile", "id": str(i), "attributes": {"properties": properties}}
             for i, properties in enumerate(items[start:end])
         ]
-        after = f"{heard.target.split('&page%5Bcursor')[0]}&page%5Bcursor%5D={end}"
-        next_link = f"{heard.origin}{after}" if end < len(items) else None
-        return Played.json({"data": data, "links": {"self": heard.target, "next": next_link}})
+        after = f"{request.target.split('&page%5Bcursor')[0]}&page%5Bcursor%5D={end}"
+        next_link = f"{request.origin}{after}" if end < len(items) else None
+        return StubResponse.json(
+            {"data": data, "links": {"self": request.target, "next": next_link}}
+        )
 
-    return _guarded("/api/profiles", "authorization", f"Klaviyo-API-Key {SECRET}", act)
+    return _authenticated(
+        "/api/profiles", "authorization", f"Klaviyo-API-Key {SECRET}", list_fields
+    )
 
 
 STANDARD = (
@@ -253,7 +266,7 @@ KLAVIYO = Account(
     esp=Esp.KLAVIYO,
     settings={"api_key": SECRET},
     listing="/api/profiles",
-    play=profiles(PROFILES, size=2),
+    handler=profiles(PROFILES, size=2),
     reported=(
         *STANDARD,
         field("Loyalty Tier"),
@@ -321,14 +334,14 @@ HUBSPOT = Account(
     esp=Esp.HUBSPOT,
     settings={"access_token": SECRET},
     listing="/crm/v3/properties/contacts",
-    play=_guarded(
+    handler=_authenticated(
         "/crm/v3/properties/contacts",
         "authorization",
         f"Bearer {SECRET}",
-        lambda heard: (
-            Played.json({"results": PROPERTIES})
-            if heard.query == {"archived": "false"}
-            else Played(400)
+        lambda request: (
+            StubResponse.json({"results": PROPERTIES})
+            if request.query == {"archived": "false"}
+            else StubResponse(400)
         ),
     ),
     reported=(
@@ -365,11 +378,11 @@ SENDGRID = Account(
     esp=Esp.SENDGRID,
     settings={"api_key": SECRET},
     listing="/v3/marketing/field_definitions",
-    play=_guarded(
+    handler=_authenticated(
         "/v3/marketing/field_definitions",
         "authorization",
         f"Bearer {SECRET}",
-        lambda _: Played.json(DEFINITIONS),
+        lambda _: StubResponse.json(DEFINITIONS),
     ),
     reported=(
         field("city"),
@@ -397,8 +410,8 @@ ITERABLE = Account(
     esp=Esp.ITERABLE,
     settings={"api_key": SECRET},
     listing="/api/users/getFields",
-    play=_guarded(
-        "/api/users/getFields", "api-key", SECRET, lambda _: Played.json({"fields": FIELDS})
+    handler=_authenticated(
+        "/api/users/getFields", "api-key", SECRET, lambda _: StubResponse.json({"fields": FIELDS})
     ),
     reported=(
         field("email"),
@@ -440,11 +453,11 @@ BREVO = Account(
     esp=Esp.BREVO,
     settings={"api_key": SECRET},
     listing="/v3/contacts/attributes",
-    play=_guarded(
+    handler=_authenticated(
         "/v3/contacts/attributes",
         "api-key",
         SECRET,
-        lambda _: Played.json({"attributes": CONTACT_ATTRIBUTES}),
+        lambda _: StubResponse.json({"attributes": CONTACT_ATTRIBUTES}),
     ),
     reported=(
         field("LASTNAME"),
@@ -478,14 +491,14 @@ EXTENSION_FIELDS = [
 ]
 
 
-def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1") -> Played:
+def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1") -> StubResponse:
     results = "".join(
         '<Results xsi:type="DataExtensionField"><PartnerKey xsi:nil="true" />'
         f"<CustomerKey>[K].[{escape(name)}]</CustomerKey><Name>{escape(name)}</Name>"
         f"<FieldType>{escape(kind)}</FieldType></Results>"
         for name, kind in items
     )
-    return Played(
+    return StubResponse(
         200,
         f"""<?xml version="1.0" encoding="utf-8"?>
 <soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"
@@ -497,33 +510,33 @@ def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1")
     )
 
 
-def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Play:
-    def play(heard: Heard) -> Act:
-        if (heard.method, heard.path) == ("POST", "/v2/token"):
-            asked = json.loads(heard.body)
-            known = {"client_id": "me", "client_secret": SECRET}
-            if known.items() <= asked.items() and asked["grant_type"] == "client_credentials":
-                return Played.json(
+def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Handler:
+    def handler(request: ReceivedRequest) -> Reply:
+        if (request.method, request.path) == ("POST", "/v2/token"):
+            form = json.loads(request.body)
+            credentials = {"client_id": "me", "client_secret": SECRET}
+            if credentials.items() <= form.items() and form["grant_type"] == "client_credentials":
+                return StubResponse.json(
                     {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 1079}
                 )
             return UNAUTHORIZED
-        if (heard.method, heard.path) != ("POST", "/Service.asmx"):
-            return UNKNOWN
-        asked = heard.body.decode()
-        assert heard.headers["soapaction"] == "Retrieve"
-        assert "<ObjectType>DataExtensionField</ObjectType>" in asked
-        assert "<Property>DataExtension.CustomerKey</Property>" in asked
-        if f'<fueloauth xmlns="http://exacttarget.com">{escape(TOKEN)}</fueloauth>' not in asked:
-            return Played(500)
-        if "<Value>K &amp; L</Value>" not in asked:
+        if (request.method, request.path) != ("POST", "/Service.asmx"):
+            return NOT_FOUND
+        envelope = request.body.decode()
+        assert request.headers["soapaction"] == "Retrieve"
+        assert "<ObjectType>DataExtensionField</ObjectType>" in envelope
+        assert "<Property>DataExtension.CustomerKey</Property>" in envelope
+        if f'<fueloauth xmlns="http://exacttarget.com">{escape(TOKEN)}</fueloauth>' not in envelope:
+            return StubResponse(500)
+        if "<Value>K &amp; L</Value>" not in envelope:
             return soap("OK", [])
-        continued = re.search("<ContinueRequest>r-([0-9]+)</ContinueRequest>", asked)
+        continued = re.search("<ContinueRequest>r-([0-9]+)</ContinueRequest>", envelope)
         start = int(continued[1]) if continued else 0
         end = start + size
         status = "MoreDataAvailable" if end < len(items) else "OK"
         return soap(status, items[start:end], f"r-{end}")
 
-    return play
+    return handler
 
 
 SALESFORCE = Account(
@@ -535,7 +548,7 @@ SALESFORCE = Account(
         "data_extension": "K & L",
     },
     listing="/Service.asmx",
-    play=data_extension(EXTENSION_FIELDS, size=4),
+    handler=data_extension(EXTENSION_FIELDS, size=4),
     reported=(
         field("First Name"),
         field("Email"),

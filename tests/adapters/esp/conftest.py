@@ -5,11 +5,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from ...support.http_server import Play, Stage, staged
+from ...support.http_server import Handler, StubServer, stub_server
 
 
 @pytest.fixture
-def stage() -> Iterator[Callable[[Play], Stage]]:
-    """Makes servers that play, and closes them."""
-    with ExitStack() as stages:
-        yield lambda play: stages.enter_context(staged(play))
+def serve() -> Iterator[Callable[[Handler], StubServer]]:
+    """Yield a function that runs a server with a handler. The servers end with the test."""
+    with ExitStack() as servers:
+        yield lambda handler: servers.enter_context(stub_server(handler))

@@ -1,4 +1,4 @@
-"""What only one ESP does."""
+"""Behavior that is specific to one ESP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from recipient_fields.domain.esp import (
     ReportedField,
 )
 
-from ...support.http_server import Act, Heard, Play, Played, Stage, in_turn
+from ...support.http_server import (
+    Handler,
+    ReceivedRequest,
+    Reply,
+    StubResponse,
+    StubServer,
+    in_turn,
+)
 from .accounts import (
     ACTIVECAMPAIGN,
     BRAZE,
@@ -28,7 +35,7 @@ from .accounts import (
     LIST,
     MAILCHIMP,
     OBJECT,
-    QUICK,
+    TEST_LIMITS,
     SALESFORCE,
     SECRET,
     SENDGRID,
@@ -38,43 +45,43 @@ from .accounts import (
     soap,
 )
 
-Staging = Callable[[Play], Stage]
+Serve = Callable[[Handler], StubServer]
 
 
-def only(account: Account, answer: object, stage: Staging) -> ReportedField:
-    """The one thing that is reported of that answer."""
-    (reported,) = account.source(stage(lambda _: Played.json(answer)).url).fields()
+def only_field(account: Account, document: object, serve: Serve) -> ReportedField:
+    """Return the only field that is reported for this response."""
+    (reported,) = account.source(serve(lambda _: StubResponse.json(document)).url).fields()
     return reported
 
 
 class TestMailchimp:
-    def test_a_403_without_a_body_limits_the_rate(self, stage: Staging):
-        playing = stage(in_turn([Played(403), Played(429)], MAILCHIMP.play))
-        assert tuple(MAILCHIMP.source(playing.url).fields()) == MAILCHIMP.reported
+    def test_a_403_without_a_body_is_retried(self, serve: Serve):
+        server = serve(in_turn([StubResponse(403), StubResponse(429)], MAILCHIMP.handler))
+        assert tuple(MAILCHIMP.source(server.url).fields()) == MAILCHIMP.reported
 
-    def test_a_403_without_a_body_that_stays_is_no_refusal(self, stage: Staging):
-        playing = stage(lambda _: Played(403))
+    def test_a_repeated_403_without_a_body_raises_esp_unavailable(self, serve: Serve):
+        server = serve(lambda _: StubResponse(403))
         with pytest.raises(EspUnavailable, match=r"limits the rate of requests \(403\)"):
-            list(MAILCHIMP.source(playing.url).fields())
-        assert len(playing.heard) == 3
+            list(MAILCHIMP.source(server.url).fields())
+        assert len(server.requests) == 3
 
-    def test_a_403_with_a_body_is_a_refusal(self, stage: Staging):
-        playing = stage(lambda _: Played(403, b"x"))
+    def test_a_403_with_a_body_raises_esp_refused(self, serve: Serve):
+        server = serve(lambda _: StubResponse(403, b"x"))
         with pytest.raises(EspRefused, match="access to this audience"):
-            list(MAILCHIMP.source(playing.url).fields())
-        assert len(playing.heard) == 1
+            list(MAILCHIMP.source(server.url).fields())
+        assert len(server.requests) == 1
 
     @pytest.mark.parametrize(
         "account", [BRAZE, BREVO, HUBSPOT, ITERABLE, KLAVIYO, SENDGRID], ids=lambda a: a.esp.value
     )
-    def test_a_403_without_a_body_of_another_esp_is_a_refusal(self, account, stage: Staging):
+    def test_a_403_without_a_body_of_another_esp_raises_esp_refused(self, account, serve: Serve):
         with pytest.raises(EspRefused):
-            list(account.source(stage(lambda _: Played(403)).url).fields())
+            list(account.source(serve(lambda _: StubResponse(403)).url).fields())
 
     @pytest.mark.parametrize(
         "key", ["k-", "k-evil.com/", "k-us7.evil.com#", "k-a@b", "k-us7\n", "k-us7:80", "k-ü"]
     )
-    def test_a_key_that_names_no_data_centre_is_a_refusal(self, key):
+    def test_a_key_without_a_valid_data_center_raises_esp_refused(self, key):
         source = MailchimpFieldSource(api_key=key, list_id="a")
         with pytest.raises(EspRefused, match="letters, digits and hyphens") as error:
             list(source.fields())
@@ -82,8 +89,8 @@ class TestMailchimp:
 
 
 class TestActiveCampaign:
-    def test_an_option_that_is_not_listed_is_another_answer(self, stage: Staging):
-        answer = {
+    def test_a_missing_option_raises_esp_refused(self, serve: Serve):
+        document = {
             "fields": [
                 {"id": "1", "perstag": "A", "title": "A", "type": "radio", "options": ["7"]}
             ],
@@ -91,7 +98,7 @@ class TestActiveCampaign:
             "meta": {"total": "1"},
         }
         with pytest.raises(EspRefused, match="an option of a field is not listed"):
-            only(ACTIVECAMPAIGN, answer, stage)
+            only_field(ACTIVECAMPAIGN, document, serve)
 
 
 class TestBraze:
@@ -107,8 +114,8 @@ class TestBraze:
             ("Object (Automatically Detected)", OBJECT),
         ],
     )
-    def test_a_type_is_read_however_it_is_written(self, data_type, expected, stage: Staging):
-        reported = only(BRAZE, {"attributes": [{"name": "a", "data_type": data_type}]}, stage)
+    def test_a_data_type_is_recognized_in_each_spelling(self, data_type, expected, serve: Serve):
+        reported = only_field(BRAZE, {"attributes": [{"name": "a", "data_type": data_type}]}, serve)
         assert expected == (
             reported.data_type if isinstance(reported, EspField) else reported.reason
         )
@@ -116,39 +123,39 @@ class TestBraze:
 
 class TestHubSpot:
     @pytest.mark.parametrize("hidden", [None, False])
-    def test_what_is_not_said_to_be_hidden_is_shown(self, hidden, stage: Staging):
-        shown = {"name": "a", "label": "A", "type": "string", "hidden": hidden}
-        assert only(HUBSPOT, {"results": [shown]}, stage) == field("a", label="A")
+    def test_a_property_that_is_not_hidden_is_reported(self, hidden, serve: Serve):
+        visible = {"name": "a", "label": "A", "type": "string", "hidden": hidden}
+        assert only_field(HUBSPOT, {"results": [visible]}, serve) == field("a", label="A")
 
-    def test_options_that_no_field_allows_are_reported_for_the_run_to_refuse(self, stage: Staging):
+    def test_invalid_options_are_reported(self, serve: Serve):
         values = ["a", "a", " b ", ""]
         options = [{"label": "x", "value": value} for value in values]
         enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "radio"}
-        reported = only(HUBSPOT, {"results": [{**enumeration, "options": options}]}, stage)
+        reported = only_field(HUBSPOT, {"results": [{**enumeration, "options": options}]}, serve)
         assert reported == field("a", label="A", allowed_values=values)
 
 
 class TestSendGrid:
-    def test_without_custom_fields_the_reserved_ones_remain(self, stage: Staging):
-        answer = {"reserved_fields": [{"name": "email", "field_type": "Text"}]}
-        assert only(SENDGRID, answer, stage) == field("email")
+    def test_reserved_fields_are_reported_if_there_are_no_custom_fields(self, serve: Serve):
+        document = {"reserved_fields": [{"name": "email", "field_type": "Text"}]}
+        assert only_field(SENDGRID, document, serve) == field("email")
 
 
 class TestIterable:
-    def test_a_name_is_told_on_one_line_and_not_at_length(self, stage: Staging):
+    def test_a_name_in_a_message_is_escaped_and_truncated(self, serve: Serve):
         name = "\x1b[31m\n\u202e" + "x" * 1_000
         with pytest.raises(EspRefused, match="This must be a string") as error:
-            only(ITERABLE, {"fields": {name: 5}}, stage)
+            only_field(ITERABLE, {"fields": {name: 5}}, serve)
         assert str(error.value).isprintable()
         assert len(str(error.value)) < 200
 
 
 class TestBrevo:
-    def test_a_categorys_value_is_a_number(self, stage: Staging):
+    def test_a_category_value_that_is_not_a_number_raises_esp_refused(self, serve: Serve):
         options = [{"value": "gold", "label": "gold"}]
         attribute = {"name": "TIER", "category": "category", "enumeration": options}
         with pytest.raises(EspRefused, match=r"enumeration\.0\.value: This must be a whole number"):
-            only(BREVO, {"attributes": [attribute]}, stage)
+            only_field(BREVO, {"attributes": [attribute]}, serve)
 
 
 class TestKlaviyo:
@@ -174,10 +181,12 @@ class TestKlaviyo:
             ([None, "", 5], "number"),
         ],
     )
-    def test_a_type_is_what_the_values_have_in_common(self, values, expected, stage: Staging):
+    def test_the_type_of_a_property_is_the_type_of_all_its_values(
+        self, values, expected, serve: Serve
+    ):
         data = [{"attributes": {"properties": {"a": value}}} for value in values]
-        playing = stage(lambda _: Played.json({"data": data, "links": {"next": None}}))
-        reported = list(KLAVIYO.source(playing.url).fields())
+        server = serve(lambda _: StubResponse.json({"data": data, "links": {"next": None}}))
+        reported = list(KLAVIYO.source(server.url).fields())
         assert reported == [*STANDARD, field("a", expected)]
 
     @pytest.mark.parametrize(
@@ -192,89 +201,92 @@ class TestKlaviyo:
             ),
         ],
     )
-    def test_values_that_tell_no_type_are_refused(self, values, reason, stage: Staging):
+    def test_a_property_without_a_type_is_refused(self, values, reason, serve: Serve):
         data = [{"attributes": {"properties": {"a": value}}} for value in values]
-        playing = stage(lambda _: Played.json({"data": data}))
-        reported = list(KLAVIYO.source(playing.url).fields())
+        server = serve(lambda _: StubResponse.json({"data": data}))
+        reported = list(KLAVIYO.source(server.url).fields())
         assert reported == [*STANDARD, RefusedField("a", reason)]
 
-    def test_a_profile_may_have_no_properties(self, stage: Staging):
+    def test_a_profile_without_properties_is_accepted(self, serve: Serve):
         data = [{"attributes": {"properties": None}}, {"attributes": {}}]
-        playing = stage(lambda _: Played.json({"data": data, "links": {}}))
-        assert tuple(KLAVIYO.source(playing.url).fields()) == STANDARD
+        server = serve(lambda _: StubResponse.json({"data": data, "links": {}}))
+        assert tuple(KLAVIYO.source(server.url).fields()) == STANDARD
 
 
 class TestSalesforce:
-    def test_one_token_serves_a_run(self, stage: Staging):
-        playing = stage(SALESFORCE.play)
-        list(SALESFORCE.source(playing.url).fields())
-        assert [heard.path for heard in playing.heard] == ["/v2/token", *["/Service.asmx"] * 3]
-        assert "account_id" not in json.loads(playing.heard[0].body)
+    def test_a_run_requests_one_token(self, serve: Serve):
+        server = serve(SALESFORCE.handler)
+        list(SALESFORCE.source(server.url).fields())
+        assert [request.path for request in server.requests] == [
+            "/v2/token",
+            *["/Service.asmx"] * 3,
+        ]
+        assert "account_id" not in json.loads(server.requests[0].body)
 
-    def test_the_token_is_for_the_business_unit_that_is_named(self, stage: Staging):
-        playing = stage(SALESFORCE.play)
-        list(SALESFORCE.source(playing.url, account_id="500123").fields())
-        assert json.loads(playing.heard[0].body)["account_id"] == "500123"
+    def test_the_token_request_contains_the_business_unit(self, serve: Serve):
+        server = serve(SALESFORCE.handler)
+        list(SALESFORCE.source(server.url, account_id="500123").fields())
+        assert json.loads(server.requests[0].body)["account_id"] == "500123"
 
-    def test_a_data_extension_that_is_not_there_is_a_refusal(self, stage: Staging):
-        source = SALESFORCE.source(stage(SALESFORCE.play).url, data_extension="Other")
+    def test_an_unknown_data_extension_raises_esp_refused(self, serve: Serve):
+        source = SALESFORCE.source(serve(SALESFORCE.handler).url, data_extension="Other")
         with pytest.raises(EspRefused, match="no data extension with this external key"):
             list(source.fields())
 
     @pytest.mark.parametrize("status", ["Error: API Permission Failed", "", "ok", "HasErrors"])
-    def test_a_status_other_than_success_is_a_refusal(self, status, stage: Staging):
-        def play(heard: Heard) -> Act:
-            if heard.path == SALESFORCE.listing:
+    def test_an_unsuccessful_status_raises_esp_refused(self, status, serve: Serve):
+        def handler(request: ReceivedRequest) -> Reply:
+            if request.path == SALESFORCE.listing:
                 return soap(status, [("Name", "Text")])
-            return SALESFORCE.play(heard)
+            return SALESFORCE.handler(request)
 
         with pytest.raises(EspRefused, match="data_extensions_read"):
-            list(SALESFORCE.source(stage(play).url).fields())
+            list(SALESFORCE.source(serve(handler).url).fields())
 
-    def test_trouble_with_the_token_is_overcome(self, stage: Staging):
-        playing = stage(in_turn([Played(429), Played(500)], SALESFORCE.play))
-        assert tuple(SALESFORCE.source(playing.url).fields()) == SALESFORCE.reported
+    def test_a_failed_token_request_is_retried(self, serve: Serve):
+        server = serve(in_turn([StubResponse(429), StubResponse(500)], SALESFORCE.handler))
+        assert tuple(SALESFORCE.source(server.url).fields()) == SALESFORCE.reported
 
-    @pytest.mark.parametrize("answer", [{}, {"access_token": None}, [], {"access_token": 5}])
-    def test_another_token_is_another_answer(self, answer, stage: Staging):
+    @pytest.mark.parametrize("document", [{}, {"access_token": None}, [], {"access_token": 5}])
+    def test_an_invalid_token_response_raises_esp_refused(self, document, serve: Serve):
         with pytest.raises(EspRefused, match="not as documented"):
-            list(SALESFORCE.source(stage(lambda _: Played.json(answer)).url).fields())
+            list(SALESFORCE.source(serve(lambda _: StubResponse.json(document)).url).fields())
 
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-    def test_entities_are_not_expanded(self, encoding, stage: Staging):
+    def test_a_response_with_entities_raises_esp_refused(self, encoding, serve: Serve):
         whole = soap("OK", [("Name", "Text")]).body.decode()
-        laughs = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+        entities = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
         hostile = (
-            whole.replace("utf-8", encoding).replace("?>", f"?>{laughs}").replace("Text", "&b;")
+            whole.replace("utf-8", encoding).replace("?>", f"?>{entities}").replace("Text", "&b;")
         )
 
-        def play(heard: Heard) -> Act:
-            if heard.path == SALESFORCE.listing:
-                return Played(200, hostile.encode(encoding))
-            return SALESFORCE.play(heard)
+        def handler(request: ReceivedRequest) -> Reply:
+            if request.path == SALESFORCE.listing:
+                return StubResponse(200, hostile.encode(encoding))
+            return SALESFORCE.handler(request)
 
         with pytest.raises(EspRefused, match="not XML without a DTD"):
-            list(SALESFORCE.source(stage(play).url).fields())
+            list(SALESFORCE.source(serve(handler).url).fields())
 
-    def test_an_unknown_encoding_is_a_refusal(self, stage: Staging):
-        def play(heard: Heard) -> Act:
-            if heard.path == SALESFORCE.listing:
-                return Played(200, b'<?xml version="1.0" encoding="ut-8"?><a/>')
-            return SALESFORCE.play(heard)
+    def test_an_unknown_encoding_raises_esp_refused(self, serve: Serve):
+        def handler(request: ReceivedRequest) -> Reply:
+            if request.path == SALESFORCE.listing:
+                return StubResponse(200, b'<?xml version="1.0" encoding="ut-8"?><a/>')
+            return SALESFORCE.handler(request)
 
         with pytest.raises(EspRefused, match="not XML without a DTD"):
-            list(SALESFORCE.source(stage(play).url).fields())
+            list(SALESFORCE.source(serve(handler).url).fields())
 
     @pytest.mark.parametrize(
         "subdomain", ["", "a.b", "evil.com/", "a@b", "-a", "a\n", "ä", "a" * 64]
     )
-    def test_a_subdomain_is_one_label(self, subdomain):
+    def test_a_subdomain_that_is_not_one_label_raises_esp_refused(self, subdomain):
         settings = {**SALESFORCE.settings, "subdomain": subdomain}
         with pytest.raises(EspRefused, match="letters, digits and hyphens"):
             list(SalesforceFieldSource(**settings).fields())
 
-    def test_its_services_have_hosts_of_their_own(self):
-        source = SalesforceFieldSource(**SALESFORCE.settings, limits=QUICK)
+    def test_each_service_has_its_own_host(self):
+        source = SalesforceFieldSource(**SALESFORCE.settings, limits=TEST_LIMITS)
         assert source._api("auth", {}).url == "https://mc123.auth.marketingcloudapis.com"
         assert source._api("soap", {}).url == "https://mc123.soap.marketingcloudapis.com"
         assert SECRET not in repr(source)

@@ -1,4 +1,4 @@
-"""What all sources must do, whatever their ESP."""
+"""Behavior that every field source has."""
 
 from __future__ import annotations
 
@@ -29,17 +29,27 @@ from recipient_fields.domain.esp import (
     SyncRun,
 )
 
-from ...support.http_server import HANG, RESET, Act, Heard, Play, Played, Stage, in_turn, staged
-from .accounts import ACCOUNTS, QUICK, SECRET, TOKEN, Account
+from ...support.http_server import (
+    HANG,
+    RESET,
+    Handler,
+    ReceivedRequest,
+    Reply,
+    StubResponse,
+    StubServer,
+    in_turn,
+    stub_server,
+)
+from .accounts import ACCOUNTS, SECRET, TEST_LIMITS, TOKEN, Account
 
 pytestmark = pytest.mark.slow
 
-Staging = Callable[[Play], Stage]
+Serve = Callable[[Handler], StubServer]
 
 BY_HEADER = [account for account in ACCOUNTS if account.esp is not Esp.SALESFORCE]
-"""Those whose credentials stand in a header; Salesforce's stand in a body."""
+"""The ESPs with credentials in a header. Salesforce has them in the body."""
 
-IMPATIENT = evolve(QUICK, read_timeout=0.15, attempts=2)
+SHORT_TIMEOUT = evolve(TEST_LIMITS, read_timeout=0.15, attempts=2)
 
 
 @pytest.fixture(params=ACCOUNTS, ids=lambda account: account.esp.value)
@@ -47,67 +57,71 @@ def account(request: pytest.FixtureRequest) -> Account:
     return request.param
 
 
-def listing(account: Account, acts: Iterable[Act]) -> Play:
-    """The account, where these acts are played to the first requests for its listing."""
-    faulty = in_turn(acts, account.play)
-    return lambda heard: (faulty if heard.path == account.listing else account.play)(heard)
+def listing_after(account: Account, replies: Iterable[Reply]) -> Handler:
+    """Return a handler that sends these replies to the first requests for the list of fields."""
+    faulty = in_turn(replies, account.handler)
+    return lambda request: (faulty if request.path == account.listing else account.handler)(request)
 
 
-def asked(stage: Stage, account: Account) -> list[Heard]:
-    return [heard for heard in stage.heard if heard.path == account.listing]
+def listing_requests(server: StubServer, account: Account) -> list[ReceivedRequest]:
+    return [request for request in server.requests if request.path == account.listing]
 
 
-def test_there_is_an_account_for_every_esp_but_the_one_without_a_listing():
+def test_every_esp_that_lists_fields_has_an_account():
     assert {account.esp for account in ACCOUNTS} == set(Esp) - {Esp.CUSTOMER_IO}
 
 
 class TestListing:
-    def test_tells_all_fields_in_order_with_their_types_and_options(self, account, stage: Staging):
-        source = account.source(stage(account.play).url)
+    def test_all_fields_are_reported_in_order_with_their_types_and_options(
+        self, account, serve: Serve
+    ):
+        source = account.source(serve(account.handler).url)
         assert tuple(source.fields()) == account.reported
 
-    def test_can_be_read_again(self, account, stage: Staging):
-        source = account.source(stage(account.play).url)
+    def test_a_source_can_be_read_again(self, account, serve: Serve):
+        source = account.source(serve(account.handler).url)
         assert tuple(source.fields()) == tuple(source.fields()) == account.reported
 
-    def test_can_be_read_by_several_threads(self, account, stage: Staging):
-        source = account.source(stage(account.play).url)
+    def test_several_threads_can_read_a_source(self, account, serve: Serve):
+        source = account.source(serve(account.handler).url)
         with ThreadPoolExecutor(4) as threads:
             readings = list(threads.map(lambda _: tuple(source.fields()), range(4)))
         assert readings == [account.reported] * 4
 
-    def test_asks_for_nothing_before_it_is_read(self, account, stage: Staging):
-        playing = stage(account.play)
-        account.source(playing.url).fields()
-        assert playing.heard == []
+    def test_no_request_is_sent_before_the_first_field_is_read(self, account, serve: Serve):
+        server = serve(account.handler)
+        account.source(server.url).fields()
+        assert server.requests == []
 
-    def test_can_be_left_in_the_middle(self, account, stage: Staging):
-        fields = account.source(stage(account.play).url).fields()
+    def test_the_iterator_can_be_closed_early(self, account, serve: Serve):
+        fields = account.source(serve(account.handler).url).fields()
         assert next(fields) == account.reported[0]
         fields.close()
 
-    @pytest.mark.parametrize("acts", [[], [RESET], [Played(500)], [Played(200, b"{", promised=9)]])
-    def test_leaves_no_connection_behind(self, account, stage: Staging, acts):
-        playing = stage(listing(account, acts))
-        gc.disable()  # which closes what was forgotten, sooner or later
+    @pytest.mark.parametrize(
+        "replies", [[], [RESET], [StubResponse(500)], [StubResponse(200, b"{", content_length=9)]]
+    )
+    def test_all_connections_are_closed_at_the_end(self, account, serve: Serve, replies):
+        server = serve(listing_after(account, replies))
+        gc.disable()  # The garbage collector would close leaked connections.
         try:
-            assert tuple(account.source(playing.url).fields()) == account.reported
+            assert tuple(account.source(server.url).fields()) == account.reported
             ends = monotonic() + 2
-            while playing.connections and monotonic() < ends:
+            while server.connections and monotonic() < ends:
                 sleep(0.01)
-            assert playing.connections == 0
+            assert server.connections == 0
         finally:
             gc.enable()
 
-    def test_is_read_under_a_path_where_the_url_has_one(self, account, stage: Staging):
-        def proxied(heard: Heard) -> Act:
-            return account.play(evolve(heard, target=heard.target.removeprefix("/proxy")))
+    def test_the_path_of_the_url_precedes_the_paths_of_the_api(self, account, serve: Serve):
+        def proxied(request: ReceivedRequest) -> Reply:
+            return account.handler(evolve(request, target=request.target.removeprefix("/proxy")))
 
-        playing = stage(proxied)
-        assert tuple(account.source(playing.url + "/proxy/").fields()) == account.reported
-        assert playing.heard[0].target.startswith("/proxy/")
+        server = serve(proxied)
+        assert tuple(account.source(server.url + "/proxy/").fields()) == account.reported
+        assert server.requests[0].target.startswith("/proxy/")
 
-    def test_is_what_a_sync_run_can_work_with(self, account):
+    def test_a_sync_run_accepts_the_reported_fields(self, account):
         integration = Integration(
             id=IntegrationId(1),
             organization_id=OrganizationId(1),
@@ -122,41 +136,43 @@ class TestListing:
 
 
 class TestCredentials:
-    def test_that_are_not_accepted_are_a_refusal(self, account, stage: Staging):
+    def test_rejected_credentials_raise_esp_refused(self, account, serve: Serve):
         name = "client_secret" if account.esp is Esp.SALESFORCE else next(iter(account.settings))
-        source = account.source(stage(account.play).url, **{name: "wr0ng-us1"})
+        source = account.source(serve(account.handler).url, **{name: "wr0ng-us1"})
         with pytest.raises(EspRefused, match=r"does not accept these credentials \(401\)") as error:
             list(source.fields())
         assert "wr0ng" not in str(error.value)
 
     @pytest.mark.parametrize("hostile", ["a\r\nX-Evil: 1", "a\nb", "ä-us1", "\x00", "a\x7f"])
     @pytest.mark.parametrize("account", BY_HEADER, indirect=True, ids=lambda a: a.esp.value)
-    def test_that_no_header_can_hold_are_a_refusal(self, account, stage: Staging, hostile):
-        playing = stage(account.play)
-        source = account.source(playing.url, **{next(iter(account.settings)): hostile})
+    def test_credentials_that_a_header_can_not_contain_raise_esp_refused(
+        self, account, serve: Serve, hostile
+    ):
+        server = serve(account.handler)
+        source = account.source(server.url, **{next(iter(account.settings)): hostile})
         with pytest.raises(EspRefused, match="characters") as error:
             list(source.fields())
         assert error.value.__context__ is None
-        assert playing.heard == []
+        assert server.requests == []
 
     @pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 418, 429, 500])
-    def test_are_never_repeated(
-        self, account, stage: Staging, status, caplog: pytest.LogCaptureFixture
+    def test_no_message_or_log_contains_credentials_from_a_response(
+        self, account, serve: Serve, status, caplog: pytest.LogCaptureFixture
     ):
         caplog.set_level(logging.DEBUG)
 
-        def echo(heard: Heard) -> Act:
-            told = json.dumps([*heard.headers.values(), heard.body.decode(), SECRET])
-            return Played(status, told.encode(), {"X-Told": SECRET, "Retry-After": "0"})
+        def echo(request: ReceivedRequest) -> Reply:
+            body = json.dumps([*request.headers.values(), request.body.decode(), SECRET])
+            return StubResponse(status, body.encode(), {"X-Secret": SECRET, "Retry-After": "0"})
 
-        source = account.source(stage(echo).url)
+        source = account.source(serve(echo).url)
         with pytest.raises((EspRefused, EspUnavailable)) as error:
             list(source.fields())
-        told = f"{source!r} {error.value!r} {error.value.__cause__!r} {error.value.__context__!r}"
-        assert SECRET not in told + caplog.text
-        assert TOKEN not in told + caplog.text
+        shown = f"{source!r} {error.value!r} {error.value.__cause__!r} {error.value.__context__!r}"
+        assert SECRET not in shown + caplog.text
+        assert TOKEN not in shown + caplog.text
 
-    def test_are_not_shown_by_what_holds_them(self):
+    def test_the_repr_of_an_api_contains_no_credentials(self):
         headers = {"Authorization": SECRET}
         api = Api(esp=Esp.BRAZE, url="https://example.com", headers=headers, scope="")
         assert SECRET not in repr(api)
@@ -177,7 +193,7 @@ class TestCredentials:
             "https://exa mple.com:99999",
         ],
     )
-    def test_go_only_to_a_sound_url(self, account, url):
+    def test_an_invalid_or_unencrypted_url_raises_esp_refused(self, account, url):
         with pytest.raises(EspRefused, match="can't use this URL: use one like") as error:
             list(account.source(url).fields())
         assert "pw@" not in str(error.value)
@@ -186,23 +202,23 @@ class TestCredentials:
 class TestEncryption:
     CERTIFICATE = Path(__file__).with_name("self_signed.pem")
 
-    def test_by_a_certificate_that_nobody_knows_gets_no_credential(self, account):
+    def test_no_credentials_are_sent_if_the_certificate_is_untrusted(self, account):
         with (
-            staged(account.play, certificate=self.CERTIFICATE) as stage,
+            stub_server(account.handler, certificate=self.CERTIFICATE) as server,
             pytest.raises(EspUnavailable, match="its TLS certificate or protocol"),
         ):
-            list(account.source(stage.url).fields())
-        assert stage.heard == []
+            list(account.source(server.url).fields())
+        assert server.requests == []
 
-    def test_by_a_certificate_that_is_trusted_is_used(
+    def test_a_certificate_in_ssl_cert_file_is_trusted(
         self, account, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setenv("SSL_CERT_FILE", str(self.CERTIFICATE))
-        with staged(account.play, certificate=self.CERTIFICATE) as stage:
-            assert tuple(account.source(stage.url).fields()) == account.reported
+        with stub_server(account.handler, certificate=self.CERTIFICATE) as server:
+            assert tuple(account.source(server.url).fields()) == account.reported
 
 
-class TestARefusal:
+class TestRefusals:
     @pytest.mark.parametrize(
         ("status", "sentence"),
         [
@@ -214,23 +230,23 @@ class TestARefusal:
             (422, "rejects the request for its fields"),
         ],
     )
-    def test_is_told_at_once(self, account, stage: Staging, status, sentence):
+    def test_a_rejected_request_is_not_retried(self, account, serve: Serve, status, sentence):
         body = b"" if status == 204 else b'{"detail": "no"}'
-        playing = stage(listing(account, [Played(status, body)]))
+        server = serve(listing_after(account, [StubResponse(status, body)]))
         with pytest.raises(EspRefused) as error:
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
         assert f"{DIALECTS[account.esp].title} {sentence} ({status})" in str(error.value)
-        assert len(asked(playing, account)) == 1
+        assert len(listing_requests(server, account)) == 1
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-    def test_a_redirect_is_not_followed(self, account, stage: Staging, status):
-        elsewhere = stage(account.play)
-        redirect = Played(status, b"", {"Location": elsewhere.url + account.listing})
-        playing = stage(listing(account, [redirect]))
+    def test_a_redirect_is_not_followed(self, account, serve: Serve, status):
+        target = serve(account.handler)
+        redirect = StubResponse(status, b"", {"Location": target.url + account.listing})
+        server = serve(listing_after(account, [redirect]))
         with pytest.raises(EspRefused, match="redirects"):
-            list(account.source(playing.url).fields())
-        assert elsewhere.heard == []
-        assert len(asked(playing, account)) == 1
+            list(account.source(server.url).fields())
+        assert target.requests == []
+        assert len(listing_requests(server, account)) == 1
 
     @pytest.mark.parametrize(
         "body",
@@ -256,77 +272,82 @@ class TestARefusal:
             b"<x/>",
         ],
     )
-    def test_another_answer_than_documented(self, account, stage: Staging, body):
-        playing = stage(listing(account, [Played(200, body)]))
+    def test_an_undocumented_response_raises_esp_refused(self, account, serve: Serve, body):
+        server = serve(listing_after(account, [StubResponse(200, body)]))
         with pytest.raises(
             EspRefused, match=r"a response that is not (as documented|JSON|XML)"
         ) as error:
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
         assert str(error.value).startswith(DIALECTS[account.esp].title)
         assert len(str(error.value)) < 250
-        assert len(asked(playing, account)) == 1
+        assert len(listing_requests(server, account)) == 1
 
-    @pytest.mark.parametrize("packed", [False, True])
-    def test_an_answer_of_any_size(self, account, stage: Staging, packed):
-        limits = evolve(QUICK, max_response=100_000)
-        body = b" " * 50_000_000 if packed else b" " * 200_000
-        answer = Played(200, body)
-        if packed:
-            answer = Played(200, gzip.compress(body), {"Content-Encoding": "gzip"})
-        source = account.source(stage(listing(account, [answer])).url, limits=limits)
+    @pytest.mark.parametrize("compressed", [False, True])
+    def test_a_response_above_the_size_limit_raises_esp_refused(
+        self, account, serve: Serve, compressed
+    ):
+        limits = evolve(TEST_LIMITS, max_response=100_000)
+        body = b" " * 50_000_000 if compressed else b" " * 200_000
+        response = StubResponse(200, body)
+        if compressed:
+            response = StubResponse(200, gzip.compress(body), {"Content-Encoding": "gzip"})
+        source = account.source(serve(listing_after(account, [response])).url, limits=limits)
         with pytest.raises(EspRefused, match="more than 100,000 bytes"):
             list(source.fields())
 
 
-class TestTrouble:
+class TestTemporaryFailures:
     @pytest.mark.parametrize(
-        "acts",
+        "replies",
         [
-            *([Played(status)] * 2 for status in (408, 429, 500, 502, 503, 504)),
-            [Played(429, b"", {"Retry-After": "soon"}), Played(503, b"", {"Retry-After": "-5"})],
-            [Played(429, b"", {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})],
-            [Played(503, b"", {"Retry-After": "9" * 5_000})],
+            *([StubResponse(status)] * 2 for status in (408, 429, 500, 502, 503, 504)),
+            [
+                StubResponse(429, b"", {"Retry-After": "soon"}),
+                StubResponse(503, b"", {"Retry-After": "-5"}),
+            ],
+            [StubResponse(429, b"", {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})],
+            [StubResponse(503, b"", {"Retry-After": "9" * 5_000})],
             [RESET, RESET],
-            [Played(200, b'{"fields": [', promised=500)] * 2,
+            [StubResponse(200, b'{"fields": [', content_length=500)] * 2,
             [[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc"]],
             [[b"nonsense\r\n\r\n"]],
-            [Played(200, b"not gzip", {"Content-Encoding": "gzip"})],
-            [RESET, Played(500)],
+            [StubResponse(200, b"not gzip", {"Content-Encoding": "gzip"})],
+            [RESET, StubResponse(500)],
         ],
-        ids=lambda acts: str(acts)[:60],
+        ids=lambda replies: str(replies)[:60],
     )
-    def test_that_ends_is_overcome(self, account, stage: Staging, acts):
-        playing = stage(listing(account, acts))
-        assert tuple(account.source(playing.url).fields()) == account.reported
+    def test_a_temporary_failure_is_retried(self, account, serve: Serve, replies):
+        server = serve(listing_after(account, replies))
+        assert tuple(account.source(server.url).fields()) == account.reported
 
     @pytest.mark.parametrize(
-        ("act", "sentence"),
+        ("reply", "sentence"),
         [
-            (Played(429), r"limits the rate of requests \(429\)"),
-            (Played(500), r"failed \(500\)"),
-            (Played(503), r"failed \(503\)"),
+            (StubResponse(429), r"limits the rate of requests \(429\)"),
+            (StubResponse(500), r"failed \(500\)"),
+            (StubResponse(503), r"failed \(503\)"),
             (
-                Played(200, b"{", promised=99),
+                StubResponse(200, b"{", content_length=99),
                 "closed the connection before the end of its response",
             ),
             (RESET, "closed the connection before the end of its response"),
         ],
     )
-    def test_that_stays_is_told_after_several_attempts(
-        self, account, stage: Staging, act, sentence
+    def test_a_repeated_failure_raises_esp_unavailable(
+        self, account, serve: Serve, reply, sentence
     ):
-        playing = stage(listing(account, repeat(act)))
+        server = serve(listing_after(account, repeat(reply)))
         with pytest.raises(EspUnavailable, match=f"{sentence}.*, 3 times") as error:
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
         assert str(error.value).startswith(DIALECTS[account.esp].title)
-        assert len(asked(playing, account)) == 3
+        assert len(listing_requests(server, account)) == 3
 
-    def test_no_answer_in_time(self, account, stage: Staging):
-        playing = stage(listing(account, [HANG, HANG]))
+    def test_a_timeout_raises_esp_unavailable(self, account, serve: Serve):
+        server = serve(listing_after(account, [HANG, HANG]))
         with pytest.raises(EspUnavailable, match="did not respond in time, 2 times"):
-            list(account.source(playing.url, limits=IMPATIENT).fields())
+            list(account.source(server.url, limits=SHORT_TIMEOUT).fields())
 
-    def test_nobody_listens(self, account):
+    def test_a_refused_connection_raises_esp_unavailable(self, account):
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
             url = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -334,27 +355,27 @@ class TestTrouble:
                 list(account.source(url).fields())
 
     @pytest.mark.parametrize("status", [429, 503])
-    def test_the_esp_says_how_long_to_wait(
-        self, account, stage: Staging, status, monkeypatch: pytest.MonkeyPatch
+    def test_a_retry_waits_as_long_as_retry_after_says(
+        self, account, serve: Serve, status, monkeypatch: pytest.MonkeyPatch
     ):
         waits: list[float] = []
         monkeypatch.setattr("recipient_fields.adapters.esp.run.sleep", waits.append)
-        limits = evolve(QUICK, max_wait=60, run_timeout=120)
+        limits = evolve(TEST_LIMITS, max_wait=60, run_timeout=120)
         until = format_datetime(datetime.now(UTC) + timedelta(seconds=50), usegmt=True)
-        acts = [Played(status, b"", {"Retry-After": wait}) for wait in ("7", until)]
-        playing = stage(listing(account, acts))
-        assert tuple(account.source(playing.url, limits=limits).fields()) == account.reported
+        replies = [StubResponse(status, b"", {"Retry-After": wait}) for wait in ("7", until)]
+        server = serve(listing_after(account, replies))
+        assert tuple(account.source(server.url, limits=limits).fields()) == account.reported
         assert waits[0] == 7
         assert 30 < waits[1] <= 50
 
-    def test_else_pauses_grow_and_differ_by_chance(
-        self, account, stage: Staging, monkeypatch: pytest.MonkeyPatch
+    def test_the_backoff_is_exponential_with_jitter(
+        self, account, serve: Serve, monkeypatch: pytest.MonkeyPatch
     ):
         waits: list[float] = []
         monkeypatch.setattr("recipient_fields.adapters.esp.run.sleep", waits.append)
-        limits = evolve(QUICK, backoff=1, attempts=7, max_wait=20, run_timeout=200)
-        playing = stage(listing(account, [Played(500)] * 6))
-        assert tuple(account.source(playing.url, limits=limits).fields()) == account.reported
+        limits = evolve(TEST_LIMITS, backoff=1, attempts=7, max_wait=20, run_timeout=200)
+        server = serve(listing_after(account, [StubResponse(500)] * 6))
+        assert tuple(account.source(server.url, limits=limits).fields()) == account.reported
         assert all(2**i <= wait <= 2 ** (i + 1) for i, wait in enumerate(waits[:4]))
         assert all(16 <= wait <= 20 for wait in waits[4:])
         assert len(waits) == 6
@@ -364,40 +385,42 @@ class TestTrouble:
     @pytest.mark.parametrize(
         "wait", ["3600", "Fri, 31 Dec 2100 23:59:59 GMT", "3", "99999999999999999999"]
     )
-    def test_an_hours_wait_is_not_waited_for(self, account, stage: Staging, status, wait):
-        playing = stage(listing(account, [Played(status, b"", {"Retry-After": wait})]))
-        begun = monotonic()
+    def test_a_long_retry_after_raises_esp_unavailable_immediately(
+        self, account, serve: Serve, status, wait
+    ):
+        server = serve(listing_after(account, [StubResponse(status, b"", {"Retry-After": wait})]))
+        started = monotonic()
         with pytest.raises(EspUnavailable, match=r"requires a wait of [0-9,]+ seconds"):
-            list(account.source(playing.url).fields())
-        assert monotonic() - begun < 2
-        assert len(asked(playing, account)) == 1
+            list(account.source(server.url).fields())
+        assert monotonic() - started < 2
+        assert len(listing_requests(server, account)) == 1
 
-    def test_no_wait_outlasts_the_run(self, account, stage: Staging):
-        limits = evolve(QUICK, run_timeout=0.9)
-        playing = stage(listing(account, repeat(Played(429, b"", {"Retry-After": "1"}))))
-        begun = monotonic()
+    def test_a_wait_does_not_exceed_the_deadline_of_the_run(self, account, serve: Serve):
+        limits = evolve(TEST_LIMITS, run_timeout=0.9)
+        server = serve(listing_after(account, repeat(StubResponse(429, b"", {"Retry-After": "1"}))))
+        started = monotonic()
         with pytest.raises(EspUnavailable, match="no time is left"):
-            list(account.source(playing.url, limits=limits).fields())
-        assert monotonic() - begun < 0.9
+            list(account.source(server.url, limits=limits).fields())
+        assert monotonic() - started < 0.9
 
-    def test_a_trickle_does_not_outlast_the_run(self, account, stage: Staging):
-        def trickle() -> Iterator[bytes]:
+    def test_a_slow_response_does_not_exceed_the_deadline_of_the_run(self, account, serve: Serve):
+        def slow_response() -> Iterator[bytes]:
             yield b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
             for _ in range(100):
                 sleep(0.05)
                 yield b" "
 
-        limits = evolve(QUICK, run_timeout=0.4)
-        playing = stage(listing(account, [trickle()]))
-        begun = monotonic()
+        limits = evolve(TEST_LIMITS, run_timeout=0.4)
+        server = serve(listing_after(account, [slow_response()]))
+        started = monotonic()
         with pytest.raises(EspUnavailable, match=r"did not list its fields within 0\.4 seconds"):
-            list(account.source(playing.url, limits=limits).fields())
-        assert monotonic() - begun < 1.5
+            list(account.source(server.url, limits=limits).fields())
+        assert monotonic() - started < 1.5
 
-    def test_an_endless_failure_is_not_read(self, account, stage: Staging):
+    def test_the_body_of_a_failure_is_not_read(self, account, serve: Serve):
         def endless() -> Iterator[bytes]:
             yield b"HTTP/1.1 500 Oops\r\nContent-Length: 99999999999\r\n\r\n"
             yield from repeat(b" " * 65_536)
 
-        playing = stage(listing(account, [endless()]))
-        assert tuple(account.source(playing.url).fields()) == account.reported
+        server = serve(listing_after(account, [endless()]))
+        assert tuple(account.source(server.url).fields()) == account.reported

@@ -1,4 +1,4 @@
-"""Listings of several pages: read to their end, never in circles, never at another origin."""
+"""Lists with several pages: limits, loops, changes, and links to other origins."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from attrs import evolve
 from recipient_fields.adapters.esp.api import Api
 from recipient_fields.domain.esp import Esp, EspRefused, EspUnavailable
 
-from ...support.http_server import Act, Heard, Play, Played, Stage
+from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse, StubServer
 from .accounts import (
     ACTIVECAMPAIGN,
     BRAZE,
     KLAVIYO,
     MAILCHIMP,
-    QUICK,
     SALESFORCE,
     SECRET,
     STANDARD,
+    TEST_LIMITS,
     Account,
     attributes,
     custom_fields,
@@ -32,30 +32,32 @@ from .accounts import (
     soap,
 )
 
-Staging = Callable[[Play], Stage]
+Serve = Callable[[Handler], StubServer]
 
-BOUNDED = evolve(QUICK, max_pages=20)
-LINKED = pytest.mark.parametrize("account", [BRAZE, KLAVIYO], ids=lambda a: a.esp.value)
-COUNTED = pytest.mark.parametrize("account", [MAILCHIMP, ACTIVECAMPAIGN], ids=lambda a: a.esp.value)
+FEW_PAGES = evolve(TEST_LIMITS, max_pages=20)
+with_links = pytest.mark.parametrize("account", [BRAZE, KLAVIYO], ids=lambda a: a.esp.value)
+with_totals = pytest.mark.parametrize(
+    "account", [MAILCHIMP, ACTIVECAMPAIGN], ids=lambda a: a.esp.value
+)
 
 
-def page(account: Account, link: str, name: str = "a") -> Played:
-    """A page of Braze or Klaviyo, and the link to the next one."""
+def page(account: Account, link: str, name: str = "a") -> StubResponse:
+    """Return a page of Braze or Klaviyo with a link to the next page."""
     if account is BRAZE:
         items = [{"name": name, "data_type": "String"}]
-        return Played.json({"attributes": items}, Link=f'<{link}>; rel="next"')
+        return StubResponse.json({"attributes": items}, Link=f'<{link}>; rel="next"')
     data = [{"attributes": {"properties": {name: "a"}}}]
-    return Played.json({"data": data, "links": {"next": link}})
+    return StubResponse.json({"data": data, "links": {"next": link}})
 
 
-def numbered(each: Callable[[int], Played]) -> Play:
-    """Plays the answers of ever higher numbers."""
+def numbered(each: Callable[[int], StubResponse]) -> Handler:
+    """Return a handler that passes the number of the request, from 0, to `each`."""
     numbers = count()
     return lambda _: each(next(numbers))
 
 
 @pytest.mark.parametrize(
-    ("account", "play", "requests"),
+    ("account", "handler", "requests"),
     [
         (
             MAILCHIMP,
@@ -77,18 +79,18 @@ def numbered(each: Callable[[int], Played]) -> Play:
     ],
     ids=lambda value: value.esp.value if isinstance(value, Account) else "",
 )
-def test_thousands_of_fields_take_as_few_requests_as_documented(
-    account: Account, play: Play, requests: int, stage: Staging
+def test_thousands_of_fields_are_read_in_full_pages(
+    account: Account, handler: Handler, requests: int, serve: Serve
 ):
-    playing = stage(play)
-    names = [each.name for each in account.source(playing.url).fields()]
+    server = serve(handler)
+    names = [each.name for each in account.source(server.url).fields()]
     assert names == [f"T{i}" for i in range(len(names))]
     assert len(names) in {2_500, 5_001}
-    assert sum(heard.path == account.listing for heard in playing.heard) == requests
+    assert sum(request.path == account.listing for request in server.requests) == requests
 
 
 @pytest.mark.parametrize(
-    ("account", "play"),
+    ("account", "handler"),
     [
         (MAILCHIMP, merge_fields([])),
         (ACTIVECAMPAIGN, custom_fields([])),
@@ -96,12 +98,14 @@ def test_thousands_of_fields_take_as_few_requests_as_documented(
     ],
     ids=["mailchimp", "activecampaign", "braze"],
 )
-def test_an_account_may_have_no_fields(account: Account, play: Play, stage: Staging):
-    assert list(account.source(stage(play).url).fields()) == []
+def test_an_account_without_fields_has_an_empty_list(
+    account: Account, handler: Handler, serve: Serve
+):
+    assert list(account.source(serve(handler).url).fields()) == []
 
 
 class TestLinks:
-    @LINKED
+    @with_links
     @pytest.mark.parametrize(
         "change",
         [
@@ -118,23 +122,23 @@ class TestLinks:
             "http://127.0.0.1:99999{path}",
         ],
     )
-    def test_to_another_origin_get_nothing(self, account, change, stage: Staging):
-        elsewhere = stage(account.play)
+    def test_a_link_to_another_origin_is_not_followed(self, account, change, serve: Serve):
+        other = serve(account.handler)
         link = ""
-        playing = stage(lambda _: page(account, link))
+        server = serve(lambda _: page(account, link))
         link = change.format(
-            other=elsewhere.url.rpartition(":")[2],
-            port=playing.url.rpartition(":")[2],
+            other=other.url.rpartition(":")[2],
+            port=server.url.rpartition(":")[2],
             path=account.listing,
         )
         with pytest.raises(EspRefused, match="on another host") as error:
-            list(account.source(playing.url).fields())
-        assert elsewhere.heard == []
-        assert len(playing.heard) == 1
+            list(account.source(server.url).fields())
+        assert other.requests == []
+        assert len(server.requests) == 1
         assert error.value.__cause__ is None
 
-    @LINKED
-    def test_may_be_relative_and_carry_no_name_along(self, account, stage: Staging):
+    @with_links
+    def test_a_link_can_be_relative_and_its_user_is_not_sent(self, account, serve: Serve):
         links = {
             None: "?cursor=2",
             "2": "{path}?cursor=3",
@@ -142,35 +146,35 @@ class TestLinks:
         }
         last: object = {"attributes": []} if account is BRAZE else {"data": []}
 
-        def play(heard: Heard) -> Act:
-            cursor = heard.query.get("cursor")
+        def handler(request: ReceivedRequest) -> Reply:
+            cursor = request.query.get("cursor")
             if cursor not in links:
-                return Played.json(last)
-            link = links[cursor].format(path=account.listing, host=heard.headers["host"])
+                return StubResponse.json(last)
+            link = links[cursor].format(path=account.listing, host=request.headers["host"])
             return page(account, link, f"name {cursor}")
 
-        playing = stage(play)
-        list(account.source(playing.url).fields())
-        assert [heard.query.get("cursor") for heard in playing.heard] == [None, "2", "3", "4"]
-        for heard in playing.heard:
-            assert heard.path == account.listing
-            assert heard.headers["authorization"].endswith(SECRET)
+        server = serve(handler)
+        list(account.source(server.url).fields())
+        assert [request.query.get("cursor") for request in server.requests] == [None, "2", "3", "4"]
+        for request in server.requests:
+            assert request.path == account.listing
+            assert request.headers["authorization"].endswith(SECRET)
 
-    @LINKED
-    def test_in_a_circle_are_a_refusal(self, account, stage: Staging):
+    @with_links
+    def test_a_loop_of_links_raises_esp_refused(self, account, serve: Serve):
         cursors = numbered(lambda i: page(account, f"?cursor={i % 3}", f"name {i}"))
-        playing = stage(cursors)
+        server = serve(cursors)
         with pytest.raises(EspRefused, match="a page that was read before"):
-            list(account.source(playing.url).fields())
-        assert len(playing.heard) == 4
+            list(account.source(server.url).fields())
+        assert len(server.requests) == 4
 
-    @LINKED
-    def test_without_end_are_a_refusal(self, account, stage: Staging):
-        playing = stage(numbered(lambda i: page(account, f"?cursor={i}", f"name {i}")))
+    @with_links
+    def test_too_many_linked_pages_raise_esp_refused(self, account, serve: Serve):
+        server = serve(numbered(lambda i: page(account, f"?cursor={i}", f"name {i}")))
         settings = {"pages": 100} if account is KLAVIYO else {}
         with pytest.raises(EspRefused, match="more than 20 pages"):
-            list(account.source(playing.url, limits=BOUNDED, **settings).fields())
-        assert len(playing.heard) == 20
+            list(account.source(server.url, limits=FEW_PAGES, **settings).fields())
+        assert len(server.requests) == 20
 
     @pytest.mark.parametrize(
         "header",
@@ -184,135 +188,137 @@ class TestLinks:
             '<{next}>; rel="next", <{other}>; rel="prev"',
         ],
     )
-    def test_of_braze_may_be_written_in_several_ways(self, header, stage: Staging):
+    def test_a_link_header_of_braze_can_have_several_forms(self, header, serve: Serve):
         links = {"next": "?cursor=2", "other": "http://example.com/"}
-        answers = {
-            None: Played.json({"attributes": []}, Link=header.format(**links)),
-            "2": Played.json({"attributes": []}, Link='<http://example.com/>; rel="prev"'),
+        pages = {
+            None: StubResponse.json({"attributes": []}, Link=header.format(**links)),
+            "2": StubResponse.json({"attributes": []}, Link='<http://example.com/>; rel="prev"'),
         }
-        playing = stage(lambda heard: answers[heard.query.get("cursor")])
-        assert list(BRAZE.source(playing.url).fields()) == []
-        assert len(playing.heard) == 2
+        server = serve(lambda request: pages[request.query.get("cursor")])
+        assert list(BRAZE.source(server.url).fields()) == []
+        assert len(server.requests) == 2
 
-    def test_are_followed_to_a_default_port_however_it_is_written(self):
+    def test_a_link_can_contain_the_default_port(self):
         api = Api(esp=Esp.BRAZE, url="https://EXAMPLE.com/", headers={}, scope="")
         assert api.linked(api.at("/a"), "https://example.com:443/b") == "https://example.com:443/b"
         with pytest.raises(EspRefused):
             api.linked(api.at("/a"), "https://example.com:444/b")
 
-    def test_are_followed_without_what_is_no_part_of_the_request(self):
+    def test_user_password_and_fragment_of_a_link_are_removed(self):
         api = Api(esp=Esp.BRAZE, url="https://example.com", headers={}, scope="")
         link = api.linked(api.at("/a"), "https://me:pw@example.com/b?c=d#e")
         assert link == "https://example.com/b?c=d"
 
 
 class TestTotals:
-    @COUNTED
+    @with_totals
     @pytest.mark.parametrize("change", [-1, 1])
-    def test_that_change_meanwhile_are_no_answer(self, account, change, stage: Staging):
-        playing = stage(changing(account, lambda i, total: total + (change if i else 0)))
+    def test_a_total_that_changes_raises_esp_unavailable(self, account, change, serve: Serve):
+        server = serve(changing(account, lambda i, total: total + (change if i else 0)))
         with pytest.raises(EspUnavailable, match="another number of fields than its total"):
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
 
-    @COUNTED
-    def test_that_are_never_reached_are_no_answer(self, account, stage: Staging):
-        playing = stage(changing(account, lambda _, total: total + 1))
+    @with_totals
+    def test_a_total_that_is_too_high_raises_esp_unavailable(self, account, serve: Serve):
+        server = serve(changing(account, lambda _, total: total + 1))
         with pytest.raises(EspUnavailable, match="another number of fields than its total"):
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
 
-    @COUNTED
-    def test_that_are_exceeded_are_no_answer(self, account, stage: Staging):
-        playing = stage(changing(account, lambda _, total: 1))
+    @with_totals
+    def test_a_total_that_is_too_low_raises_esp_unavailable(self, account, serve: Serve):
+        server = serve(changing(account, lambda _, total: 1))
         with pytest.raises(EspUnavailable, match="another number of fields than its total"):
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
 
-    @COUNTED
+    @with_totals
     @pytest.mark.parametrize("total", [None, "", "many", -1, 1.5, True, "٣", [7], "9" * 5_000])
-    def test_that_are_no_number_are_another_answer(self, account, total, stage: Staging):
-        playing = stage(changing(account, lambda *_: total))
+    def test_a_total_that_is_not_a_number_raises_esp_refused(self, account, total, serve: Serve):
+        server = serve(changing(account, lambda *_: total))
         with pytest.raises(EspRefused, match=r"This must be (a whole number|an object)"):
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
 
-    @COUNTED
-    def test_reached_by_the_same_page_again_are_no_answer(self, account, stage: Staging):
-        playing = stage(account.play)
-        list(account.source(playing.url).fields())
-        first = playing.heard[0]
-        playing.play = lambda _: account.play(first)
+    @with_totals
+    def test_a_repeated_page_raises_esp_unavailable(self, account, serve: Serve):
+        server = serve(account.handler)
+        list(account.source(server.url).fields())
+        first = server.requests[0]
+        server.handler = lambda _: account.handler(first)
         with pytest.raises(EspUnavailable, match="listed a field twice"):
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
 
-    @COUNTED
-    def test_without_end_are_a_refusal(self, account, stage: Staging):
-        def endless(i: int) -> Played:
+    @with_totals
+    def test_too_many_counted_pages_raise_esp_refused(self, account, serve: Serve):
+        def endless(i: int) -> StubResponse:
             merge_field = {"merge_id": i, "tag": f"T{i}", "name": "T", "type": "text"}
             custom_field = {"id": str(i), "perstag": f"T{i}", "title": "T"}
             if account is MAILCHIMP:
-                return Played.json({"merge_fields": [merge_field], "total_items": 10**9})
-            return Played.json({"fields": [custom_field], "meta": {"total": str(10**9)}})
+                return StubResponse.json({"merge_fields": [merge_field], "total_items": 10**9})
+            return StubResponse.json({"fields": [custom_field], "meta": {"total": str(10**9)}})
 
-        playing = stage(numbered(endless))
+        server = serve(numbered(endless))
         with pytest.raises(EspRefused, match="more than 20 pages"):
-            list(account.source(playing.url, limits=BOUNDED).fields())
-        assert len(playing.heard) == 20
+            list(account.source(server.url, limits=FEW_PAGES).fields())
+        assert len(server.requests) == 20
 
 
-def changing(account: Account, total: Callable[[int, int], object]) -> Play:
-    """The account, with totals that depend on the number of the page and the true total."""
+def changing(account: Account, total: Callable[[int, int], object]) -> Handler:
+    """Return a handler whose totals depend on the number of the page and the correct total."""
     numbers = count()
 
-    def play(heard: Heard) -> Act:
-        played = account.play(heard)
-        assert isinstance(played, Played)
-        document = json.loads(played.body)
+    def handler(request: ReceivedRequest) -> Reply:
+        response = account.handler(request)
+        assert isinstance(response, StubResponse)
+        document = json.loads(response.body)
         if account is MAILCHIMP:
             document["total_items"] = total(next(numbers), document["total_items"])
         else:
             document["meta"]["total"] = total(next(numbers), int(document["meta"]["total"]))
-        return Played.json(document)
+        return StubResponse.json(document)
 
-    return play
+    return handler
 
 
 class TestContinuedRequests:
-    def test_without_end_are_a_refusal(self, stage: Staging):
+    def test_too_many_continued_requests_raise_esp_refused(self, serve: Serve):
         numbers = count()
 
-        def play(heard: Heard) -> Act:
-            if heard.path == SALESFORCE.listing:
+        def handler(request: ReceivedRequest) -> Reply:
+            if request.path == SALESFORCE.listing:
                 return soap("MoreDataAvailable", [(f"F{next(numbers)}", "Text")])
-            return SALESFORCE.play(heard)
+            return SALESFORCE.handler(request)
 
-        playing = stage(play)
+        server = serve(handler)
         with pytest.raises(EspRefused, match="more than 20 pages"):
-            list(SALESFORCE.source(playing.url, limits=BOUNDED).fields())
-        assert len(playing.heard) == 21
+            list(SALESFORCE.source(server.url, limits=FEW_PAGES).fields())
+        assert len(server.requests) == 21
 
     @pytest.mark.parametrize("account", [SALESFORCE, BRAZE], ids=lambda a: a.esp.value)
-    def test_that_bring_a_field_again_are_no_answer(self, account, stage: Staging):
-        def play(heard: Heard) -> Act:
-            if heard.path != account.listing:
-                return account.play(heard)
+    def test_a_repeated_field_raises_esp_unavailable(self, account, serve: Serve):
+        def handler(request: ReceivedRequest) -> Reply:
+            if request.path != account.listing:
+                return account.handler(request)
             if account is BRAZE:
-                return page(BRAZE, f"?cursor={len(playing.heard)}")
+                return page(BRAZE, f"?cursor={len(server.requests)}")
             return soap("MoreDataAvailable", [("Same", "Text")])
 
-        playing = stage(play)
+        server = serve(handler)
         with pytest.raises(EspUnavailable, match="listed a field twice"):
-            list(account.source(playing.url).fields())
+            list(account.source(server.url).fields())
 
 
-class TestKlaviyosSample:
+class TestKlaviyoSample:
     @pytest.mark.parametrize(
-        ("pages", "asked", "found"), [(1, 1, 1), (2, 2, 2), ("2", 2, 2), (3, 3, 3), (100, 3, 3)]
+        ("pages", "requests", "found"), [(1, 1, 1), (2, 2, 2), ("2", 2, 2), (3, 3, 3), (100, 3, 3)]
     )
-    def test_is_as_long_as_asked_for(self, pages, asked, found, stage: Staging):
-        playing = stage(profiles([{f"property {i}": 1} for i in range(3)], size=1))
-        reported = list(KLAVIYO.source(playing.url, pages=pages).fields())
-        assert len(playing.heard) == asked
+    def test_the_sample_has_the_requested_number_of_pages(
+        self, pages, requests, found, serve: Serve
+    ):
+        server = serve(profiles([{f"property {i}": 1} for i in range(3)], size=1))
+        reported = list(KLAVIYO.source(server.url, pages=pages).fields())
+        assert len(server.requests) == requests
         assert reported[len(STANDARD) :] == [field(f"property {i}", "number") for i in range(found)]
 
     @pytest.mark.parametrize("pages", [0, 101, -1, "", "many", "1.5", "²", "9" * 5_000])
-    def test_is_not_of_any_length(self, pages):
+    def test_an_invalid_number_of_pages_raises_esp_refused(self, pages):
         with pytest.raises(EspRefused, match="1 to 100 pages"):
             KLAVIYO.source("https://a.klaviyo.com", pages=pages)

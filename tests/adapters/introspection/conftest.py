@@ -9,7 +9,7 @@ import pytest
 
 from recipient_fields.adapters.introspection import IntrospectionKeyValidator
 
-from ...support.http_server import Play, Stage, staged
+from ...support.http_server import Handler, StubServer, stub_server
 from .issuers import Tokens, validator_at
 
 
@@ -19,20 +19,20 @@ def tokens() -> Tokens:
 
 
 @pytest.fixture
-def play(tokens: Tokens) -> Play:
-    """What the issuer plays, unless a test's own fixture says otherwise."""
+def handler(tokens: Tokens) -> Handler:
+    """Return the handler of the issuer."""
     return tokens
 
 
 @pytest.fixture
-def issuer(play: Play) -> Iterator[Stage]:
-    with staged(play) as stage:
-        yield stage
+def issuer(handler: Handler) -> Iterator[StubServer]:
+    with stub_server(handler) as server:
+        yield server
 
 
 @pytest.fixture
-def asking(issuer: Stage) -> Iterator[Callable[..., IntrospectionKeyValidator]]:
-    """Makes validators that ask the issuer."""
+def make_validator(issuer: StubServer) -> Iterator[Callable[..., IntrospectionKeyValidator]]:
+    """Yield a function that creates validators for the issuer. The fixture closes them."""
     with ExitStack() as validators:
 
         def make(*rules: Any, **settings: Any) -> IntrospectionKeyValidator:
@@ -42,13 +42,15 @@ def asking(issuer: Stage) -> Iterator[Callable[..., IntrospectionKeyValidator]]:
 
 
 @pytest.fixture
-def validator(asking: Callable[..., IntrospectionKeyValidator]) -> IntrospectionKeyValidator:
-    return asking()
+def validator(
+    make_validator: Callable[..., IntrospectionKeyValidator],
+) -> IntrospectionKeyValidator:
+    return make_validator()
 
 
 @pytest.fixture
 def free_port() -> int:
-    """A port at which nobody answers."""
+    """Return a port on which no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     return port

@@ -1,4 +1,4 @@
-"""An issuer of tokens on the loopback, and validators that ask it."""
+"""A stub of a token issuer, and validators for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recipient_fields.adapters.introspection import (
     basic,
 )
 
-from ...support.http_server import Heard, Played
+from ...support.http_server import ReceivedRequest, StubResponse
 
 CLIENT, SECRET = "fields & co", "s:cret+ü%"
 TOKEN = "opaque-Token_7f3a9c~e1.b2/c3+d4=="
@@ -27,11 +27,11 @@ CLAIMS: dict[str, object] = {
     "scope": "profile recipient_fields:read recipient_fields:write",
     "client_id": "backend",
 }
-"""Of a token that may read and write."""
+"""The claims of a token that can read and write."""
 
 
 class Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that only `advance` changes."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -39,33 +39,35 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
-    def move(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
 
 @define
 class Tokens:
-    """What an issuer plays: its active tokens with their claims, for one client alone."""
+    """The handler of an issuer with these active tokens, for one client."""
 
     active: dict[str, dict[str, object]] = field(factory=lambda: {TOKEN: dict(CLAIMS)})
-    asked: list[str] = field(factory=list)
+    introspected: list[str] = field(factory=list)
 
-    def __call__(self, heard: Heard) -> Played:
-        assert (heard.method, heard.path) == ("POST", "/introspect")
-        assert heard.headers["content-type"] == "application/x-www-form-urlencoded"
-        if client_of(heard) != (CLIENT, SECRET):
-            return Played(401, b'{"error": "invalid_client"}')
-        form = parse_qs(heard.body.decode("ascii"), strict_parsing=True)
+    def __call__(self, request: ReceivedRequest) -> StubResponse:
+        assert (request.method, request.path) == ("POST", "/introspect")
+        assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+        if client_of(request) != (CLIENT, SECRET):
+            return StubResponse(401, b'{"error": "invalid_client"}')
+        form = parse_qs(request.body.decode("ascii"), strict_parsing=True)
         assert form["token_type_hint"] == ["access_token"]
         (token,) = form["token"]
-        self.asked.append(token)
+        self.introspected.append(token)
         claims = self.active.get(token)
-        return Played.json({"active": False} if claims is None else {"active": True, **claims})
+        return StubResponse.json(
+            {"active": False} if claims is None else {"active": True, **claims}
+        )
 
 
-def client_of(heard: Heard) -> tuple[str, str]:
-    """Who asks, read as RFC 6749, section 2.3.1, has it written."""
-    scheme, _, pair = heard.headers["authorization"].partition(" ")
+def client_of(request: ReceivedRequest) -> tuple[str, str]:
+    """Return the client id and the secret of a request (RFC 6749, section 2.3.1)."""
+    scheme, _, pair = request.headers["authorization"].partition(" ")
     assert scheme == "Basic"
     client_id, _, secret = b64decode(pair, validate=True).decode("ascii").partition(":")
     return unquote_plus(client_id), unquote_plus(secret)

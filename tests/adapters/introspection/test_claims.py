@@ -1,4 +1,4 @@
-"""Which claims of an active token make it a valid key, and what it then proves."""
+"""The claims of an active token, and the credential that they prove."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ READ, WRITE = "recipient_fields:read", "recipient_fields:write"
 NOW_SECONDS = int(NOW.timestamp())
 MISSING = "(missing)"
 
-Make = Callable[..., IntrospectionKeyValidator]
+MakeValidator = Callable[..., IntrospectionKeyValidator]
 
 
-def told(**claims: object) -> dict[str, object]:
-    """The claims of a good token, with these changed."""
+def claims_with(**claims: object) -> dict[str, object]:
+    """Return the claims of a valid token with these changes."""
     return {k: v for k, v in {**CLAIMS, **claims}.items() if v is not MISSING}
 
 
@@ -45,10 +45,10 @@ def told(**claims: object) -> dict[str, object]:
         ([WRITE, "x"], Access.READ_WRITE),
     ],
 )
-def test_the_scope_says_what_the_bearer_may_do(
+def test_the_scope_determines_the_access(
     validator: IntrospectionKeyValidator, tokens: Tokens, scope: object, access: Access
 ) -> None:
-    tokens.active[TOKEN] = told(scope=scope)
+    tokens.active[TOKEN] = claims_with(scope=scope)
 
     proven = validator.validate(TOKEN)
 
@@ -56,20 +56,35 @@ def test_the_scope_says_what_the_bearer_may_do(
     assert proven.catalog_revision is None
 
 
-NOT_AN_EXPIRY: list[object] = [None, "soon", True, -1, 1e300, str(NOW_SECONDS + 60), []]
+INVALID_EXPIRY_TIMES: list[object] = [None, "soon", True, -1, 1e300, str(NOW_SECONDS + 60), []]
 
 
 @pytest.mark.parametrize(
     "claims",
     [
-        *({"organization_id": odd} for odd in (MISSING, None, "7", 7.0, True, 0, -7, 2**53, [7])),
         *(
-            {"scope": odd}
-            for odd in (MISSING, None, "", "profile", f"{READ}s", f"{READ},{WRITE}", {READ: 1}, 1)
+            {"organization_id": invalid}
+            for invalid in (MISSING, None, "7", 7.0, True, 0, -7, 2**53, [7])
         ),
-        *({"scope": odd} for odd in (READ.upper(), f"x{READ}", [], [[READ]], [f"{READ} {WRITE}"])),
-        *({"exp": odd} for odd in NOT_AN_EXPIRY),
-        *({"nbf": odd} for odd in (None, "soon", False, 1e300)),
+        *(
+            {"scope": invalid}
+            for invalid in (
+                MISSING,
+                None,
+                "",
+                "profile",
+                f"{READ}s",
+                f"{READ},{WRITE}",
+                {READ: 1},
+                1,
+            )
+        ),
+        *(
+            {"scope": invalid}
+            for invalid in (READ.upper(), f"x{READ}", [], [[READ]], [f"{READ} {WRITE}"])
+        ),
+        *({"exp": invalid} for invalid in INVALID_EXPIRY_TIMES),
+        *({"nbf": invalid} for invalid in (None, "soon", False, 1e300)),
         {"exp": NOW_SECONDS},
         {"exp": NOW_SECONDS - 0.5},
         {"nbf": NOW_SECONDS + 6},
@@ -82,14 +97,14 @@ NOT_AN_EXPIRY: list[object] = [None, "soon", True, -1, 1e300, str(NOW_SECONDS + 
     ],
     ids=str,
 )
-def test_a_token_whose_claims_are_missing_or_odd_is_no_key_and_the_log_says_why(
+def test_a_token_with_missing_or_invalid_claims_is_rejected_with_a_log_line(
     validator: IntrospectionKeyValidator,
     tokens: Tokens,
     caplog: pytest.LogCaptureFixture,
     claims: dict[str, object],
 ) -> None:
     caplog.set_level(logging.INFO, "recipient_fields")
-    tokens.active[TOKEN] = told(**claims)
+    tokens.active[TOKEN] = claims_with(**claims)
 
     expired = claims.get("exp") in (NOW_SECONDS, NOW_SECONDS - 0.5)
     outcome = validator.validate(TOKEN)
@@ -117,31 +132,31 @@ def test_a_token_whose_claims_are_missing_or_odd_is_no_key_and_the_log_says_why(
     ],
     ids=str,
 )
-def test_a_token_with_other_usual_claims_is_a_key(
+def test_a_token_with_other_valid_claims_is_valid(
     validator: IntrospectionKeyValidator, tokens: Tokens, claims: dict[str, object]
 ) -> None:
-    tokens.active[TOKEN] = told(**claims)
+    tokens.active[TOKEN] = claims_with(**claims)
 
     assert isinstance(validator.validate(TOKEN), Credential)
 
 
-def test_a_token_is_a_key_until_it_expires(asking: Make, tokens: Tokens) -> None:
+def test_a_token_is_valid_until_it_expires(make_validator: MakeValidator, tokens: Tokens) -> None:
     clock = Clock()
-    validator = asking(clock=clock)
-    tokens.active[TOKEN] = told(exp=NOW_SECONDS + 60)
+    validator = make_validator(clock=clock)
+    tokens.active[TOKEN] = claims_with(exp=NOW_SECONDS + 60)
 
-    clock.move(59.999)
+    clock.advance(59.999)
     assert isinstance(validator.validate(TOKEN), Credential)
-    clock.move(0.001)
+    clock.advance(0.001)
     assert validator.validate(TOKEN) == Rejection(RejectionReason.EXPIRED, "backend")
 
 
-def test_an_expired_token_that_is_its_own_name_is_not_in_the_rejection(
-    asking: Make, tokens: Tokens
+def test_a_rejection_has_no_key_id_that_contains_the_token(
+    make_validator: MakeValidator, tokens: Tokens
 ) -> None:
-    tokens.active[TOKEN] = told(exp=NOW_SECONDS, jti=f"id:{TOKEN}")
+    tokens.active[TOKEN] = claims_with(exp=NOW_SECONDS, jti=f"id:{TOKEN}")
 
-    outcome = asking(TokenRules(key_id_claim="jti")).validate(TOKEN)
+    outcome = make_validator(TokenRules(key_id_claim="jti")).validate(TOKEN)
 
     assert outcome == Rejection(RejectionReason.EXPIRED)
 
@@ -166,16 +181,16 @@ def test_an_expired_token_that_is_its_own_name_is_not_in_the_rejection(
         ({"read_scope": "r", "write_scope": "w"}, {}, False),
     ],
 )
-def test_which_claims_count_can_be_set(
-    asking: Make,
+def test_the_rules_select_the_claims(
+    make_validator: MakeValidator,
     tokens: Tokens,
     rules: dict[str, str],
     claims: dict[str, object],
     valid: bool,
 ) -> None:
-    tokens.active[TOKEN] = told(**claims)
+    tokens.active[TOKEN] = claims_with(**claims)
 
-    assert isinstance(asking(TokenRules(**rules)).validate(TOKEN), Credential) is valid
+    assert isinstance(make_validator(TokenRules(**rules)).validate(TOKEN), Credential) is valid
 
 
 @pytest.mark.parametrize(
@@ -183,15 +198,18 @@ def test_which_claims_count_can_be_set(
     [
         ("backend", "backend"),
         ("x" * 100, "x" * 100),
-        *((odd, None) for odd in (MISSING, None, "", "x" * 101, "ü", "a\nb", 7, ["backend"])),
+        *(
+            (invalid, None)
+            for invalid in (MISSING, None, "", "x" * 101, "ü", "a\nb", 7, ["backend"])
+        ),
         (TOKEN, None),
         (f"token {TOKEN}", None),
     ],
 )
-def test_the_log_knows_a_key_by_a_short_name_or_none_and_never_by_itself(
+def test_the_key_id_is_a_short_printable_claim_without_the_token(
     validator: IntrospectionKeyValidator, tokens: Tokens, client_id: object, key_id: str | None
 ) -> None:
-    tokens.active[TOKEN] = told(client_id=client_id)
+    tokens.active[TOKEN] = claims_with(client_id=client_id)
 
     proven = validator.validate(TOKEN)
 
@@ -199,10 +217,10 @@ def test_the_log_knows_a_key_by_a_short_name_or_none_and_never_by_itself(
     assert proven.key_id == key_id
 
 
-def test_the_name_can_be_another_claim(asking: Make, tokens: Tokens) -> None:
-    tokens.active[TOKEN] = told(jti="t-1")
+def test_the_key_id_can_be_another_claim(make_validator: MakeValidator, tokens: Tokens) -> None:
+    tokens.active[TOKEN] = claims_with(jti="t-1")
 
-    proven = asking(TokenRules(key_id_claim="jti")).validate(TOKEN)
+    proven = make_validator(TokenRules(key_id_claim="jti")).validate(TOKEN)
 
     assert proven is not None
     assert proven.key_id == "t-1"
@@ -218,7 +236,7 @@ NAMES = st.sampled_from(["organization_id", "scope", "client_id", "exp", "nbf", 
 
 @given(claims=st.dictionaries(NAMES, JSON), start=st.sampled_from([{}, CLAIMS]))
 @settings(deadline=None)
-def test_whatever_the_claims_are_they_prove_a_credential_or_give_a_reason(
+def test_any_claims_prove_a_credential_or_have_a_reason(
     claims: dict[str, Any], start: dict[str, object]
 ) -> None:
     sent = json.loads(json.dumps({**start, **claims}))
@@ -231,6 +249,6 @@ def test_whatever_the_claims_are_they_prove_a_credential_or_give_a_reason(
         assert sent["organization_id"] == credential.organization_id
 
 
-def test_the_usual_claims_prove_a_credential() -> None:
+def test_unknown_claims_are_ignored() -> None:
     assert TokenRules().judge(CLAIMS, NOW) == TokenRules().judge({**CLAIMS, "x": 1}, NOW)
     assert hasattr(TokenRules().judge(CLAIMS, NOW), "credential")

@@ -1,4 +1,4 @@
-"""The contract of key validators, on ours and on faulty ones."""
+"""The contract of key validators, for the two adapters and for faulty validators."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing import InactiveKey, KeyValidatorContract, ValidKey
 
-from ...support.http_server import Stage
+from ...support.http_server import StubServer
 from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens, validator_at
 
 
 class TestIntrospection(KeyValidatorContract):
     @pytest.fixture
-    def validator(self, asking: Callable[..., KeyValidator]) -> KeyValidator:
-        return asking()
+    def validator(self, make_validator: Callable[..., KeyValidator]) -> KeyValidator:
+        return make_validator()
 
     @pytest.fixture
     def valid(self) -> ValidKey:
@@ -42,14 +42,14 @@ class TestIntrospection(KeyValidatorContract):
 
     @pytest.fixture
     def inactive_keys(self, tokens: Tokens) -> list[InactiveKey]:
-        tokens.active["ended-token"] = {**CLAIMS, "exp": int(NOW.timestamp())}
-        return [InactiveKey("ended-token", Rejection(RejectionReason.EXPIRED, "backend"))]
+        tokens.active["inactive-token"] = {**CLAIMS, "exp": int(NOW.timestamp())}
+        return [InactiveKey("inactive-token", Rejection(RejectionReason.EXPIRED, "backend"))]
 
 
-class TestIntrospectionThatKeeps(TestIntrospection):
+class TestIntrospectionWithCache(TestIntrospection):
     @pytest.fixture
-    def validator(self, asking: Callable[..., KeyValidator]) -> KeyValidator:
-        return asking(cache_seconds=60)
+    def validator(self, make_validator: Callable[..., KeyValidator]) -> KeyValidator:
+        return make_validator(cache_seconds=60)
 
 
 class TestStoredKeys(KeyValidatorContract):
@@ -72,7 +72,7 @@ class TestStoredKeys(KeyValidatorContract):
         expired = core.administration.issue_key(acme, name="E", lifetime=timedelta(seconds=1))
         revoked = core.administration.issue_key(acme, name="R")
         core.administration.revoke_key(acme, revoked.api_key.id)
-        clock.move(1)
+        clock.advance(1)
         return [
             InactiveKey(key.plain.reveal(), Rejection(reason, key.api_key.id))
             for key, reason in (
@@ -99,69 +99,69 @@ class TestStoredKeys(KeyValidatorContract):
 
 
 class Faulty:
-    """A validator over a sound one; each subclass makes one mistake."""
+    """A wrapper of a correct validator. Each subclass has one fault."""
 
-    def __init__(self, sound: KeyValidator) -> None:
-        self.sound = sound
+    def __init__(self, inner: KeyValidator) -> None:
+        self.inner = inner
 
     def validate(self, presented: str, /) -> Credential | Rejection:
-        return self.sound.validate(presented)
+        return self.inner.validate(presented)
 
 
-class Trims(Faulty):
+class StripsTheKey(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
-        return self.sound.validate(presented.strip())
+        return self.inner.validate(presented.strip())
 
 
-class Chokes(Faulty):
+class FailsOnSurrogates(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
         presented.encode()
-        return self.sound.validate(presented)
+        return self.inner.validate(presented)
 
 
-class ForgetsWhatIsReadOnly(Faulty):
+class GrantsReadOnlyAccess(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
-        proven = self.sound.validate(presented)
+        proven = self.inner.validate(presented)
         if isinstance(proven, Rejection):
             return proven
         return Credential(proven.organization_id, proven.key_id, Access.READ_ONLY)
 
 
-class Remembers(Faulty):
+class ShowsTheKeyInItsRepr(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
         self.last = presented
-        return self.sound.validate(presented)
+        return self.inner.validate(presented)
 
     def __repr__(self) -> str:
-        return f"Remembers({self.last})"
+        return f"ShowsTheKeyInItsRepr({self.last})"
 
 
-class RefusesWhatItCanNotTell(Faulty):
+class RejectsDuringAnOutage(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
         try:
-            return self.sound.validate(presented)
+            return self.inner.validate(presented)
         except KeyValidationUnavailable:
             return Rejection(RejectionReason.UNKNOWN)
 
 
 class RejectsWithNone(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
-        outcome = self.sound.validate(presented)
+        outcome = self.inner.validate(presented)
         return None if isinstance(outcome, Rejection) else outcome  # type: ignore[return-value]
 
 
-class NamesARejectedTextAsAKey(Faulty):
+class ReturnsTheTextAsKeyId(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
-        outcome = self.sound.validate(presented)
+        outcome = self.inner.validate(presented)
         return evolve(outcome, key_id=presented) if isinstance(outcome, Rejection) else outcome
 
 
-class TellsTheKey(Faulty):
+class ShowsTheKeyInItsError(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
         try:
-            return self.sound.validate(presented)
+            return self.inner.validate(presented)
         except KeyValidationUnavailable as error:
-            raise KeyValidationUnavailable(f"{presented} can't be told.") from error
+            raise KeyValidationUnavailable(f"{presented} can't be validated.") from error
 
 
 CASES = KeyValidatorContract
@@ -170,14 +170,14 @@ CASES = KeyValidatorContract
 @pytest.mark.parametrize(
     ("fault", "case"),
     [
-        (Trims, CASES.test_a_text_similar_to_a_valid_key_is_rejected),
+        (StripsTheKey, CASES.test_a_text_similar_to_a_valid_key_is_rejected),
         (RejectsWithNone, CASES.test_a_text_similar_to_a_valid_key_is_rejected),
-        (NamesARejectedTextAsAKey, CASES.test_a_text_similar_to_a_valid_key_is_rejected),
-        (ForgetsWhatIsReadOnly, CASES.test_a_valid_key_returns_its_credential),
-        (Remembers, CASES.test_the_repr_of_a_validator_contains_no_key),
+        (ReturnsTheTextAsKeyId, CASES.test_a_text_similar_to_a_valid_key_is_rejected),
+        (GrantsReadOnlyAccess, CASES.test_a_valid_key_returns_its_credential),
+        (ShowsTheKeyInItsRepr, CASES.test_the_repr_of_a_validator_contains_no_key),
     ],
 )
-def test_the_contract_finds_faults(
+def test_the_contract_detects_a_faulty_validator(
     validator: KeyValidator, fault: type[Faulty], case: Callable[..., None]
 ) -> None:
     credential = Credential(OrganizationId(7), "backend", Access.READ_WRITE)
@@ -186,31 +186,29 @@ def test_the_contract_finds_faults(
         case(CASES(), fault(validator), ValidKey(TOKEN, credential))
 
 
-class ForgetsWhyAKeyEnded(Faulty):
+class OmitsTheReason(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
-        outcome = self.sound.validate(presented)
+        outcome = self.inner.validate(presented)
         return Rejection(RejectionReason.UNKNOWN) if isinstance(outcome, Rejection) else outcome
 
 
-def test_the_contract_finds_a_validator_that_forgets_why_a_key_ended(
-    validator: KeyValidator, tokens: Tokens
-) -> None:
+def test_the_contract_detects_a_missing_reason(validator: KeyValidator, tokens: Tokens) -> None:
     tokens.active[TOKEN] = {**CLAIMS, "exp": int(NOW.timestamp())}
-    ended = [InactiveKey(TOKEN, Rejection(RejectionReason.EXPIRED, "backend"))]
+    inactive = [InactiveKey(TOKEN, Rejection(RejectionReason.EXPIRED, "backend"))]
     case = CASES().test_an_inactive_key_is_rejected_with_its_reason_and_its_id
 
-    case(validator, ended)
+    case(validator, inactive)
     with pytest.raises(AssertionError):
-        case(ForgetsWhyAKeyEnded(validator), ended)
+        case(OmitsTheReason(validator), inactive)
 
 
-def test_the_contract_finds_who_chokes_on_text(validator: KeyValidator) -> None:
+def test_the_contract_detects_a_failure_on_invalid_text(validator: KeyValidator) -> None:
     with pytest.raises(UnicodeEncodeError):
-        CASES().test_a_malformed_key_is_rejected(Chokes(validator), "\ud800")
+        CASES().test_a_malformed_key_is_rejected(FailsOnSurrogates(validator), "\ud800")
 
 
-@pytest.mark.parametrize("fault", [RefusesWhatItCanNotTell, TellsTheKey])
-def test_the_contract_finds_who_hides_or_tells_too_much_of_an_outage(
+@pytest.mark.parametrize("fault", [RejectsDuringAnOutage, ShowsTheKeyInItsError])
+def test_the_contract_detects_a_hidden_outage_and_a_key_in_an_error(
     free_port: int, fault: type[Faulty]
 ) -> None:
     credential = Credential(OrganizationId(7), "backend", Access.READ_WRITE)
@@ -224,11 +222,11 @@ def test_the_contract_finds_who_hides_or_tells_too_much_of_an_outage(
         )
 
 
-def test_only_what_can_be_a_token_reaches_the_issuer(
-    validator: KeyValidator, issuer: Stage
+def test_malformed_tokens_are_not_sent_to_the_issuer(
+    validator: KeyValidator, issuer: StubServer
 ) -> None:
     texts = ("", "=", "a b", "tok en", "tok\n", "ü", "a" * 8_193, "tok=en", 'to"ken', "\ud800")
 
     outcomes = [validator.validate(text) for text in texts]
     assert outcomes == [Rejection(RejectionReason.MALFORMED)] * len(texts)
-    assert issuer.heard == []
+    assert issuer.requests == []

@@ -1,4 +1,4 @@
-"""An ESP whose answer drips, a byte at a time, can't keep a run beyond its time."""
+"""An ESP that sends its response byte by byte does not extend the deadline of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recipient_fields.adapters.esp.run import Limits
 from recipient_fields.domain.esp import EspUnavailable
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-DRIPPING = {
+SLOW_RESPONSES = {
     "status line": b"",
     "a header": HEAD + b"X-Slow: ",
     "the body": HEAD + b"Content-Length: 1000\r\n\r\n",
@@ -27,37 +27,37 @@ DRIPPING = {
 
 
 @contextmanager
-def dripping(begun: bytes) -> Iterator[str]:
-    """The URL of a server that begins so, and then sends a byte now and then."""
-    over = Event()
+def slow_server(beginning: bytes) -> Iterator[str]:
+    """Run a server that sends `beginning`, and then a byte each 50 ms. Yield its URL."""
+    stopped = Event()
 
-    def answer(client: socket.socket) -> None:
+    def respond(client: socket.socket) -> None:
         with client, suppress(OSError):
             client.recv(65_536)
-            client.sendall(begun)
-            while not over.wait(0.05):
+            client.sendall(beginning)
+            while not stopped.wait(0.05):
                 client.sendall(b"0")
 
     def accept() -> None:
         with suppress(OSError):
             while True:
-                Thread(target=answer, args=[listener.accept()[0]]).start()
+                Thread(target=respond, args=[listener.accept()[0]]).start()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         accepting = Thread(target=accept)
         accepting.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        over.set()
+        stopped.set()
         listener.shutdown(socket.SHUT_RDWR)
         accepting.join()
 
 
-@pytest.mark.parametrize("begun", DRIPPING.values(), ids=DRIPPING)
-def test_a_run_ends_in_time_wherever_an_answer_drips(begun: bytes):
+@pytest.mark.parametrize("beginning", SLOW_RESPONSES.values(), ids=SLOW_RESPONSES)
+def test_a_slow_response_ends_the_run_at_its_deadline(beginning: bytes):
     limits = Limits(run_timeout=0.5, read_timeout=5, backoff=0.01)
-    with dripping(begun) as url:
+    with slow_server(beginning) as url:
         source = MailchimpFieldSource(api_key="key-us1", list_id="1", url=url, limits=limits)
-        asked = monotonic()
+        started = monotonic()
         with pytest.raises(EspUnavailable):
             list(source.fields())
-        assert monotonic() - asked < 2
+        assert monotonic() - started < 2

@@ -1,4 +1,4 @@
-"""What the service logs of a request that came with a token."""
+"""The log line of a request with a token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recipient_fields.entrypoints.http.app import create_app
 from ...http.api import Api, through_falcon
 from .issuers import CLAIMS, Tokens
 
-PLAIN = "token-without-odd-characters"
+PLAIN = "token-with-common-characters"
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def api(validator: IntrospectionKeyValidator, tokens: Tokens) -> Api:
     ("sent", "logged"),
     [(PLAIN, "[API key]"), (PLAIN[1:], PLAIN[1:]), ("characters", "characters"), ("B", "B")],
 )
-def test_a_request_id_that_is_the_token_is_echoed_and_not_logged(
+def test_a_request_id_that_equals_the_token_is_returned_but_not_logged(
     api: Api, caplog: pytest.LogCaptureFixture, scheme: str, sent: str, logged: str
 ) -> None:
     caplog.set_level(logging.INFO, "recipient_fields.requests")
 
-    answer = api.list(authorization=f"{scheme} {PLAIN}", x_request_id=sent)
+    response = api.list(authorization=f"{scheme} {PLAIN}", x_request_id=sent)
 
-    assert (answer.status, answer.headers["x-request-id"]) == (200, sent)
+    assert (response.status, response.headers["x-request-id"]) == (200, sent)
     (record,) = [r for r in caplog.records if r.name == "recipient_fields.requests"]
     facts = getattr(record, "facts", {})
     assert (facts["request_id"], facts["key_id"], facts["organization"]) == (logged, "backend", 1)

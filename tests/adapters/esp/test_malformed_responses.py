@@ -1,4 +1,4 @@
-"""Whatever an ESP answers: a report, or a refusal in our words."""
+"""Every response of an ESP is either read, or raises EspRefused or EspUnavailable."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from recipient_fields.domain.esp import (
     SyncRun,
 )
 
-from ...support.http_server import Played, staged
+from ...support.http_server import StubResponse, stub_server
 from .accounts import ACCOUNTS, Account
 
 pytestmark = pytest.mark.slow
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-PATIENCE = settings(deadline=None, suppress_health_check=list(HealthCheck))
+NO_DEADLINE = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 TEXTS = st.one_of(
     st.text(max_size=8), st.sampled_from(["text", "String", "string", "enumeration", "Text", "1"])
@@ -35,7 +35,7 @@ SCALARS = st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.floats(), TE
 
 
 def objects(values: SearchStrategy[object]) -> SearchStrategy[dict[str, object]]:
-    """Objects with the members that listings have."""
+    """Return objects with the members that lists of fields have."""
     names = (
         "id merge_id tag name title label perstag type data_type field_type fieldType status hidden"
         " category enumeration value choices attributes properties options total next links"
@@ -73,25 +73,25 @@ LISTINGS = st.fixed_dictionaries(
 )
 
 
-def outcome(account: Account, url: str) -> list[EspField | RefusedField]:
-    """What is reported; nothing where the ESP is refused or unavailable, in one fair sentence."""
-    sentence = ""
+def reported_fields(account: Account, url: str) -> list[EspField | RefusedField]:
+    """Return the reported fields, or none if the source raises an error with a short message."""
+    message = ""
     reported: list[EspField | RefusedField] = []
     try:
         reported = list(account.source(url).fields())
     except (EspRefused, EspUnavailable) as error:
-        sentence = str(error)
-    assert len(sentence) < 300
-    assert sentence.isprintable()
+        message = str(error)
+    assert len(message) < 300
+    assert message.isprintable()
     return reported
 
 
-@PATIENCE
+@NO_DEADLINE
 @given(st.one_of(LISTINGS, VALUES))
 def test_any_json_is_read_or_refused(document):
-    with staged(lambda _: Played.json(document)) as stage:
+    with stub_server(lambda _: StubResponse.json(document)) as server:
         for account in ACCOUNTS:
-            reported = outcome(account, stage.url)
+            reported = reported_fields(account, server.url)
             integration = Integration(
                 id=IntegrationId(1),
                 organization_id=OrganizationId(1),
@@ -103,28 +103,30 @@ def test_any_json_is_read_or_refused(document):
             assert len(plan.created) + len(plan.refused) == len(reported)
 
 
-@PATIENCE
+@NO_DEADLINE
 @given(st.data())
-def test_a_damaged_answer_is_read_or_refused(data):
+def test_a_damaged_response_is_read_or_refused(data):
     account = data.draw(st.sampled_from(ACCOUNTS), label="account")
     damage = data.draw(st.binary(max_size=3), label="damage")
     at = data.draw(st.floats(0, 1, exclude_max=True), label="at")
 
-    def play(heard):
+    def handler(request):
         try:
-            act = account.play(heard)
+            reply = account.handler(request)
         except (KeyError, ValueError):  # a damaged link
-            return Played(400)
-        if heard.path != account.listing:
-            return act
-        start = int(at * len(act.body))
-        return Played(200, act.body[:start] + damage + act.body[start + 1 :], act.headers)
+            return StubResponse(400)
+        if request.path != account.listing:
+            return reply
+        start = int(at * len(reply.body))
+        return StubResponse(
+            200, reply.body[:start] + damage + reply.body[start + 1 :], reply.headers
+        )
 
-    with staged(play) as stage:
-        outcome(account, stage.url)
+    with stub_server(handler) as server:
+        reported_fields(account, server.url)
 
 
-def test_the_listings_that_are_generated_are_read_at_times():
+def test_some_generated_documents_are_read():
     document = {"fields": {"a": "string"}, "data": [], "attributes": [], "access_token": "a"}
-    with staged(lambda _: Played.json(json.loads(json.dumps(document)))) as stage:
-        assert [len(outcome(account, stage.url)) for account in ACCOUNTS].count(0) < 8
+    with stub_server(lambda _: StubResponse.json(json.loads(json.dumps(document)))) as server:
+        assert [len(reported_fields(account, server.url)) for account in ACCOUNTS].count(0) < 8

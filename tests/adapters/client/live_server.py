@@ -1,4 +1,4 @@
-"""A service at a socket in this process, and clients of it."""
+"""A service that listens in this process, and its clients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Application: TypeAlias = Callable[[WSGIEnvironment, StartResponse], Iterable[byt
 
 
 class Keyring(Mapping[OrganizationId, str]):
-    """API keys of the organizations that there are, each made when it is first asked for."""
+    """API keys of the existing organizations. Each is issued at its first lookup."""
 
     def __init__(self, storage: Storage, access: Access = Access.READ_WRITE) -> None:
         self._storage = storage
@@ -37,10 +37,10 @@ class Keyring(Mapping[OrganizationId, str]):
 
     def __getitem__(self, organization_id: OrganizationId) -> str:
         if organization_id not in self._keys:
-            self._keys[organization_id] = self._issued(organization_id)
+            self._keys[organization_id] = self._issue(organization_id)
         return self._keys[organization_id]
 
-    def _issued(self, organization_id: OrganizationId) -> str:
+    def _issue(self, organization_id: OrganizationId) -> str:
         if organization_id not in {each.id for each in self._storage.organizations.all()}:
             raise KeyError(organization_id)
         administration = AdministrationService(
@@ -61,7 +61,7 @@ def application(
     service: RecipientFieldService | None = None,
     validator: KeyValidator | None = None,
 ) -> Application:
-    """The service over that storage."""
+    """Return the WSGI application of a service on this storage."""
     app: Any = create_app(
         service or RecipientFieldService(fields=storage.fields),
         validator or StoredKeyValidator(storage.api_keys),
@@ -71,12 +71,12 @@ def application(
 
 
 @contextmanager
-def served(app: Application, *, threads: int = 8) -> Iterator[str]:
-    """The URL at which the application answers until the block ends."""
-    listening = listen("127.0.0.1", 0, shared=False)
+def live_server(app: Application, *, threads: int = 8) -> Iterator[str]:
+    """Run the application. Yield its URL."""
+    listening_socket = listen("127.0.0.1", 0, shared=False)
     listener = Listener(
         app,
-        listening,
+        listening_socket,
         reject=HostRejections(),
         largest_body=LARGEST_BODY,
         threads=threads,
@@ -85,7 +85,7 @@ def served(app: Application, *, threads: int = 8) -> Iterator[str]:
     thread = Thread(target=listener.run)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listening_socket.getsockname()[1]}"
     finally:
         listener.drain()
         thread.join(20)
@@ -97,12 +97,12 @@ def served(app: Application, *, threads: int = 8) -> Iterator[str]:
 def client_of(
     storage: Storage, service: RecipientFieldService | None = None, **options: Any
 ) -> Iterator[RecipientFields]:
-    """A client of a service over that storage."""
+    """Run a service on this storage. Yield a client of it."""
     with (
-        served(application(storage, service)) as url,
+        live_server(application(storage, service)) as url,
         RecipientFieldsClient(url, keys=Keyring(storage), **options) as client,
     ):
         yield client
 
 
-ONCE = RetryPolicy(attempts=1, deadline=5)
+NO_RETRIES = RetryPolicy(attempts=1, deadline=5)

@@ -1,4 +1,4 @@
-"""The composition root: which source an environment opens."""
+"""`open_field_source` with the settings in environment variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recipient_fields.application.environment import MissingCredentials
 from recipient_fields.domain.esp import Esp, EspRefused
 from recipient_fields.entrypoints.selection import open_field_source
 
-from ...support.http_server import staged
+from ...support.http_server import stub_server
 from .accounts import ACCOUNTS, SECRET, Account
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "integrations.md"
@@ -36,15 +36,17 @@ def account(request: pytest.FixtureRequest) -> Account:
     return request.param
 
 
-def test_an_environment_with_credentials_opens_the_source(account: Account):
-    with staged(account.play) as stage:
-        given = {name: f" {value}\n" for name, value in environment(account, stage.url).items()}
-        source = open_field_source(account.esp, given)
+def test_the_credentials_in_the_environment_open_the_source(account: Account):
+    with stub_server(account.handler) as server:
+        variables = {
+            name: f" {value}\n" for name, value in environment(account, server.url).items()
+        }
+        source = open_field_source(account.esp, variables)
         assert tuple(source.fields()) == account.reported
     assert type(source) is SOURCES[account.esp]
 
 
-def test_without_credentials_all_missing_variables_are_named_at_once(account: Account):
+def test_an_error_lists_all_missing_variables(account: Account):
     with pytest.raises(MissingCredentials) as error:
         open_field_source(account.esp, {"RECIPIENT_FIELDS_STORAGE": "memory:"})
     source_class: Any = SOURCES[account.esp]
@@ -57,16 +59,16 @@ def test_without_credentials_all_missing_variables_are_named_at_once(account: Ac
     assert all(name in str(error.value) for name in required)
 
 
-def test_a_blank_credential_is_missing_and_the_others_are_not_told(account: Account):
-    given = environment(account, "https://example.com")
-    first = next(iter(given))
+def test_a_blank_variable_is_missing_and_no_value_is_in_the_message(account: Account):
+    variables = environment(account, "https://example.com")
+    first = next(iter(variables))
     with pytest.raises(MissingCredentials) as error:
-        open_field_source(account.esp, {**given, first: " "})
+        open_field_source(account.esp, {**variables, first: " "})
     assert error.value.variables == (first,)
     assert SECRET not in str(error.value)
 
 
-def test_every_setting_but_the_limits_is_a_documented_variable(account: Account):
+def test_every_setting_except_the_limits_is_a_documented_variable(account: Account):
     table = DOCUMENTATION.read_text(encoding="utf-8")
     source_class: Any = SOURCES[account.esp]
     for each in attrs.fields(source_class):
@@ -74,31 +76,31 @@ def test_every_setting_but_the_limits_is_a_documented_variable(account: Account)
             assert f"`{variable(account.esp, each.name)}`" in table
 
 
-def test_every_optional_setting_is_taken_from_the_environment(account: Account):
+def test_every_optional_setting_is_read_from_the_environment(account: Account):
     source_class: Any = SOURCES[account.esp]
     optional = {
         each.name: "7" if each.name == "pages" else "https://example.org"
         for each in attrs.fields(source_class)
         if each.default is not attrs.NOTHING and each.name != "limits"
     }
-    given = environment(account, "https://example.com")
-    given |= {variable(account.esp, name): value for name, value in optional.items()}
-    source = open_field_source(account.esp, given)
+    variables = environment(account, "https://example.com")
+    variables |= {variable(account.esp, name): value for name, value in optional.items()}
+    source = open_field_source(account.esp, variables)
     assert {name: str(getattr(source, name)) for name in optional} == optional
 
 
-def test_an_esp_without_a_listing_is_to_be_given_its_fields():
+def test_an_esp_without_a_list_of_fields_has_no_source():
     with pytest.raises(NoFieldSource, match=r"Customer\.io does not list fields.*--from"):
         open_field_source(Esp.CUSTOMER_IO, {})
 
 
-def test_a_sample_of_no_known_length_is_a_refusal():
-    given = {variable(Esp.KLAVIYO, "api_key"): "k", variable(Esp.KLAVIYO, "pages"): "many"}
+def test_an_invalid_number_of_pages_raises_esp_refused():
+    variables = {variable(Esp.KLAVIYO, "api_key"): "k", variable(Esp.KLAVIYO, "pages"): "many"}
     with pytest.raises(EspRefused, match="1 to 100 pages"):
-        open_field_source(Esp.KLAVIYO, given)
+        open_field_source(Esp.KLAVIYO, variables)
 
 
-def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_without_urllib3_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     for name in [name for name in sys.modules if name.startswith("recipient_fields.adapters.esp")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr("recipient_fields.adapters.esp")
@@ -107,7 +109,7 @@ def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         open_field_source(Esp.SENDGRID, {variable(Esp.SENDGRID, "api_key"): SECRET})
 
 
-def test_a_mailchimp_key_without_a_data_centre_is_not_looked_up():
+def test_a_mailchimp_key_without_a_data_center_raises_esp_refused():
     source = MailchimpFieldSource(api_key="0123456789abcdef" * 2, list_id="1")
     with pytest.raises(EspRefused):
         list(source.fields())
