@@ -1,8 +1,8 @@
 """Conversion between rows of plain values and objects of the domain, for storages with tables.
 
-A storage selects its columns in the order of the parameters of a function here. It converts what it
-stores in a form of its own, such as times, inside a `RowMapping` of the row. The domain validates
-each row; a row that breaks a rule raises UnreadableRow.
+A storage selects its columns in the order of the parameters of these functions. It converts values
+that each storage stores in a different format, such as times, inside a `RowMapping`. The domain
+validates each row. If a row breaks a rule, the functions raise UnreadableRow.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class UnreadableRow(Exception):
     """
 
 
-@define  # Not frozen, which would double the CPU time: a list creates two for each row.
+@define  # Not frozen, because `frozen` doubles the time to create one. Each row requires two.
 class RowMapping:
-    """The context of the conversion of one row, by its table and id.
+    """A context manager for the conversion of the row with this id in this table.
 
     Raises: UnreadableRow if the block finds a value that the domain does not permit.
     """
@@ -87,7 +87,7 @@ class RowMapping:
 
 
 def map_rows(read: Callable[[Row], T], rows: Iterable[Row]) -> Iterator[T]:
-    """Yield `read(row)` of each row, for a copy of the whole storage.
+    """Yield `read(row)` for each row. Use this to copy a whole storage.
 
     Raises: StorageUnavailable if a row breaks a rule of the domain. The message contains its table
     and id.
@@ -119,7 +119,7 @@ def stored_field(
 ) -> RecipientField:
     """Return the field of a row.
 
-    The last three columns are those that each storage stores in a form of its own.
+    The last three columns have a different format in each storage. Convert them first.
     """
     with RowMapping("recipient_fields", field_id):
         data_type = DataType(data_type_name)

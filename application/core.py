@@ -33,8 +33,8 @@ class Core:
     ) -> Core:
         """Return the application services for the storage, which the caller closes.
 
-        `field_limit` is the maximum of API-managed fields per organization. Without a `validator`,
-        the API keys in the storage are valid.
+        `field_limit` is the maximum number of API-managed fields per organization. Without a
+        `validator`, the API keys in the storage are valid.
         """
         return cls(
             storage,

@@ -102,7 +102,7 @@ class IntegrationService:
         *,
         dry_run: bool = False,
     ) -> SyncPlan:
-        """Replace the integration's fields by those that its ESP reports. Return the changes.
+        """Replace the integration's fields with those that its ESP reports. Return the changes.
 
         All changes are stored in one transaction. If the iteration over `reported` raises, nothing
         is stored and the exception is raised. A dry run stores nothing; it returns what a run would

@@ -78,7 +78,7 @@ class FieldRepository(Protocol):
     def all(self, organization_id: OrganizationId, /) -> Catalog:
         """Return the organization's fields by ascending id, and the revision of the catalog.
 
-        Both are of the same moment.
+        One transaction reads both.
         Raises: OrganizationNotFound if the organization does not exist.
         """
 
@@ -116,7 +116,7 @@ class FieldRepository(Protocol):
         Its id is greater than any that the storage has assigned to a field before.
         Raises: OrganizationNotFound if the organization does not exist; then KeyTaken if it has a
         field with this key, of any origin; then FieldLimitReached if it has `limit` or more fields
-        of this source. Both hold for any number of concurrent callers.
+        of this source. Concurrent calls can't bypass these checks.
         """
 
     def update(
@@ -163,7 +163,7 @@ class ApiKeyRepository(Protocol):
     def find(self, digest: bytes, /) -> FoundKey | None:
         """Return the key with this SHA-256 digest in any organization and state, or None.
 
-        The key and its organization's catalog revision are of the same moment.
+        One transaction reads the key and the revision of its organization's catalog.
         """
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
@@ -179,7 +179,7 @@ class ApiKeyRepository(Protocol):
     ) -> ApiKey:
         """Store `expires_at` and `revoked_at` of the key that `change` returns, and return the key.
 
-        Other attributes stay as they are. The key does not change between the call of `change` and
+        Other attributes stay the same. The key does not change between the call of `change` and
         the commit. If `change` raises, nothing is stored and the exception is raised.
         Raises: ApiKeyNotFound if the organization has no such key.
         """
@@ -303,9 +303,9 @@ class OrganizationRepository(Protocol):
     ) -> OrganizationContents:
         """Delete the organization and its fields, API keys and integrations, unless `check` raises.
 
-        Return how many of each were deleted, as `check` receives them. The contents do not change
-        between the call of `check` and the commit. No id is assigned again. A method that runs at
-        the same time takes effect before the deletion or finds nothing.
+        Return the numbers of deleted records, which `check` also receives. The contents do not
+        change between the call of `check` and the commit. No id is assigned again. A concurrent
+        call takes effect before the deletion, or does not find the organization.
         Raises: OrganizationNotFound if the organization does not exist.
         """
 
@@ -372,7 +372,7 @@ class Transferable(Protocol):
     def store_snapshot(self, snapshot: Snapshot, /) -> None:
         """Store everything in the snapshot in one transaction. The storage must be empty.
 
-        Ids, revisions and times stay as they are. From then on, each new id is greater than the
+        Ids, revisions and times stay the same. From then on, each new id is greater than the
         `last_id` of its kind, and than any id that this storage has assigned before. If the
         iteration over the snapshot raises, nothing is stored and the exception is raised. Of
         several concurrent callers, at most one succeeds. There is no deadline for the whole copy.

@@ -1,4 +1,4 @@
-"""JSON text to plain values, and back."""
+"""Parsing and rendering of JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recipient_fields.domain import RecipientFieldsError
 MAX_DEPTH = 32
 
 _MAX_DIGITS = 400
-"""A double has at most 309 digits before the point."""
+"""Longer integers are too large for a double, which has at most 309 digits before the point."""
 
 _TOKEN = re.compile(
     rb"""
@@ -28,26 +28,28 @@ _TOKEN = re.compile(
 )
 """A bracket, string, number or word, after its separators.
 
-It matches at every position, whatever the bytes: if it failed at some, a search would try the next
-position, and take quadratic time.
+The pattern matches at every position of any input. Otherwise, a search would retry at each
+following position, which takes quadratic time.
 """
 
 
 class NotJson(RecipientFieldsError):
-    """The bytes are not a JSON document that is accepted. The message does not repeat them."""
+    """The bytes are not a valid JSON document. The message does not contain them."""
 
 
 class TooManyValues(RecipientFieldsError):
-    """The document has more member names and values than its reader accepts."""
+    """The document has more member names and values than `parse_json` permits."""
 
 
 def parse_json(document: bytes, *, max_values: int | None = None) -> object:
     """Return the value of a JSON document (RFC 8259) in UTF-8.
 
-    Duplicate members, NaN, Infinity, numbers that a double can't hold and a byte order mark are
-    rejected. Pass `max_values` for a document of a client that is not trusted: it limits the member
-    names and values at all levels together, and the depth to 32 levels.
-    Raises: NotJson if the document breaks one of these rules; TooManyValues if it has more values.
+    A document must not have duplicate members, NaN, Infinity, numbers that are too large for a
+    double, or a byte order mark. Pass `max_values` for a document of an untrusted client: it limits
+    the number of member names and values at all levels together, and the depth to 32 levels.
+
+    Raises: NotJson if the document breaks one of these rules; TooManyValues if it has more than
+    `max_values` member names and values.
     """
     if max_values is not None:
         _check_limits(document, max_values)
@@ -72,10 +74,11 @@ def render_json(document: object) -> bytes:
 
 
 def _check_limits(document: bytes, max_values: int) -> None:
-    """Check depth and number of values in one pass, which ends when either limit is exceeded.
+    """Check the depth and the number of values before the slower, recursive parser runs.
 
-    The parser recurses, and a value costs it a hundred times as much as a byte of a text. The pass
-    may misread what follows a syntax error: the parser stops at that error.
+    After a syntax error, the counts may be wrong. The parser rejects the document in this case.
+
+    Raises: NotJson if the document is too deep; TooManyValues if it has too many values.
     """
     depth = values = 0
     for token in _TOKEN.finditer(document):

@@ -44,6 +44,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!recipient_fields\b).*"),
     (r"py:class", r"recipient_fields\.adapters\.row_mapping\.(Row|T)"),  # type variables
+    (r"py:class", r"recipient_fields\.entrypoints\.http\.request_log\.RequestLog"),  # private
 ]
 
 myst_heading_anchors = 3

@@ -1,4 +1,4 @@
-"""The migrations of the schema: which a database has, and applying the others."""
+"""The migrations of the database schema."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from .errors import every_error_translated
 C = TypeVar("C", bound=Connection[Any])
 
 _OLDEST_SERVER = 140000
-_START_TIMEOUT = 5.0
+_START_TIMEOUT = 5.0  # seconds
 _LOCK = int.from_bytes(b"fields", "big")
+"""The id of the advisory lock that processes take to migrate. It must be unique per database."""
 _CREATE_TABLE = """
     CREATE TABLE IF NOT EXISTS schema_migrations (
         name text COLLATE "C" CONSTRAINT schema_migrations_pk PRIMARY KEY,
@@ -49,12 +50,12 @@ class Migration:
 
 
 def migrate(url: str) -> int:
-    """Apply the migrations that the database lacks, and return how many they were.
+    """Apply the missing migrations to the database, and return their number.
 
-    Each is one transaction. Any number of processes can migrate one database at once.
+    Each migration is one transaction. Several processes can migrate one database at the same time.
 
-    Raises: StorageUnavailable if the server can't be reached, does not permit it, or has the schema
-    of a newer version of this package.
+    Raises: StorageUnavailable if the server can't be reached or denies permission, or if the schema
+    is of a newer version of this package.
     """
     require_compiled_driver()
     with connected(Connection, parse_url(url)) as connection:
@@ -64,7 +65,7 @@ def migrate(url: str) -> int:
 def migrate_new(url: str) -> None:
     """Apply all migrations in one transaction if the database has none; otherwise do nothing.
 
-    Raises: StorageUnavailable if the server can't be reached or does not permit it.
+    Raises: StorageUnavailable if the server can't be reached or denies permission.
     """
     require_compiled_driver()
     with connected(LongRunningConnection, parse_url(url)) as connection, connection.transaction():
@@ -73,10 +74,10 @@ def migrate_new(url: str) -> None:
 
 
 def apply_migrations(connection: Connection[Any]) -> int:
-    """Apply the migrations that the database lacks, and return how many they were.
+    """Apply the missing migrations to the database, and return their number.
 
-    They are part of the connection's transaction if it is in one. If none is lacking, the role
-    needs read access only.
+    They are part of the connection's transaction if it is in one. If no migration is missing, the
+    role needs only read access.
 
     Raises: StorageUnavailable if the server is too old, the database has another encoding, or its
     schema is of a newer version of this package.
@@ -98,9 +99,9 @@ def require_current(parameters: Parameters) -> None:
 
 
 def require_sufficient(connection: Connection[Any]) -> None:
-    """Raise StorageUnavailable unless the database has what this version needs.
+    """Raise StorageUnavailable unless the database has all migrations and tables of this version.
 
-    It may have migrations of a newer version: during an upgrade, old processes are still running.
+    It may also have migrations of a newer version, because old processes run during an upgrade.
     """
     if {migration.name for migration in _load_migrations()} - _applied(connection):
         raise StorageUnavailable(
@@ -112,7 +113,7 @@ def require_sufficient(connection: Connection[Any]) -> None:
 
 
 def _pending_migrations(connection: Connection[Any]) -> tuple[Migration, ...]:
-    """Return the migrations that the database lacks, in order."""
+    """Return the missing migrations, in order."""
     applied = _applied(connection)
     _refuse_newer(applied)
     return tuple(each for each in _load_migrations() if each.name not in applied)
@@ -143,7 +144,7 @@ def _apply_next(connection: Connection[Any]) -> int:
         pending = _pending_migrations(connection)
         if not pending:
             return 0
-        # A statement that waits for a table's lock blocks all later ones on that table.
+        # A migration that waits for the lock of a table blocks all later statements on it.
         connection.execute("SET LOCAL lock_timeout = '2s'")
         connection.execute(pending[0].sql.encode())
         connection.execute(_RECORD, (pending[0].name,))
@@ -151,7 +152,7 @@ def _apply_next(connection: Connection[Any]) -> int:
 
 
 def _applied(connection: Connection[Any]) -> set[str]:
-    # Checked first, because a statement that fails would end the transaction.
+    # A SELECT from a missing table would fail, which ends the transaction.
     [(missing,)] = connection.execute(_LACKS_TABLE).fetchall()
     return set() if missing else {name for (name,) in connection.execute(_SELECT_APPLIED)}
 

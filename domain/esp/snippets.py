@@ -28,7 +28,7 @@ class Snippet:
 
 @frozen
 class VariableClash:
-    """The names of different fields that have the same variable, in their given order."""
+    """A variable that several fields share, and their names in the order of the input."""
 
     variable: str
     names: tuple[str, ...]
@@ -68,7 +68,7 @@ def derive_snippet(
 
 
 def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...]:
-    """Return the variables that several of the names share, in their first spelling.
+    """Return the variables that several names share, as the first of these names spells them.
 
     Only Salesforce has variables; they are case-insensitive. Names without a safe form are ignored.
     """
@@ -128,8 +128,8 @@ def _text_violation(
 ) -> Violation | None:
     """Return a violation if the text is not one line without delimiters.
 
-    `before` and `after` are the adjacent characters: together with them, the text must not contain
-    delimiters either.
+    `before` and `after` are the characters next to the text. Together with it, they must not form
+    a delimiter.
     """
     if any(
         (before + text + after).count(d) > (before + after).count(d) for d in dialect.delimiters

@@ -14,9 +14,10 @@ from .output import note
 @click.argument("file", type=click.Path(path_type=Path))
 @click.pass_obj
 def backup(storage: str, file: Path) -> None:
-    """Write a copy of the SQLite storage to FILE, also while a service uses it.
+    """Write a copy of the SQLite storage to FILE.
 
-    FILE must not exist. It is complete once it has this name.
+    A service can use the storage during the backup. FILE must not exist. The command creates it
+    when the copy is complete.
     """
     back_up_storage(storage, file)
     note(f"Wrote {file}: {file.stat().st_size:,} bytes.")

@@ -51,7 +51,7 @@ def copy(storage: str, to: str) -> None:
 
 
 class _Progress:
-    """A callback that prints a line every two seconds."""
+    """A callback that prints at most one line every two seconds."""
 
     def __init__(self) -> None:
         self._next = monotonic() + _PROGRESS_INTERVAL

@@ -36,7 +36,7 @@ _MOST_LINES = 100
 @click.argument("content", type=click.File("rb"), default="-")
 @click.pass_obj
 def export(storage: str, organization: str, integration: int | None, content: BinaryIO) -> None:
-    """Replace {{recipient.KEY}} in CONTENT by each field's insertion code.
+    """Replace {{recipient.KEY}} in CONTENT with the insertion code of the field.
 
     CONTENT is a UTF-8 file, by default standard input. The command writes the result to standard
     output. If any placeholder can't be replaced, it writes nothing and reports all of them.

@@ -41,7 +41,7 @@ def create(
     read_only: bool,
     as_json: bool,
 ) -> None:
-    """Create an API key. The full key is shown this once."""
+    """Create an API key. The command shows the full key only once."""
     with open_for_organization(storage, organization) as (core, tenant):
         issued = core.administration.issue_key(
             tenant.id,
@@ -62,7 +62,7 @@ def create(
 def list_(storage: str, organization: str, *, as_json: bool) -> None:
     """List an organization's API keys, without the keys themselves.
 
-    STATE is active, expired or revoked. LAST USED AT is never for an unused key.
+    STATE is active, expired or revoked. LAST USED AT is "never" if the key has not been used.
     """
     with open_for_organization(storage, organization) as (core, tenant):
         rows = [_render(key) for key in core.administration.list_keys(tenant.id)]
@@ -109,7 +109,7 @@ def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: 
 def rotate(
     storage: str, key_id: int, organization: str, grace: timedelta, *, yes: bool, as_json: bool
 ) -> None:
-    """Replace an API key. The full new key is shown this once.
+    """Replace an API key. The command shows the full new key only once.
 
     The new key has the same lifetime as the old one. A rotation shortens the lifetime of the old
     key, so always rotate the newest key.

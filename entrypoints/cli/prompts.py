@@ -9,7 +9,7 @@ import click
 from .options import Option, option
 from .output import note, printable
 
-yes_option: Option = option("--yes", is_flag=True, help="Act without asking for confirmation.")
+yes_option: Option = option("--yes", is_flag=True, help="Do not prompt for confirmation.")
 
 
 def confirm(question: str, *listed: str) -> None:

@@ -1,4 +1,4 @@
-"""The HTTP service: a Falcon application hosted by waitress, or mounted in another."""
+"""The HTTP API: a WSGI application for the service, or to mount in another application."""
 
 from recipient_fields.application.extras import requires_extra
 

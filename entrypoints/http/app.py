@@ -14,7 +14,7 @@ from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
 from .media_types import JSON, PROBLEM, prefers_problem_document
 from .openapi.reference_page import (
-    ContractDocument,
+    OpenApiDocument,
     ReferenceFile,
     ReferencePage,
     redirect_browsers_to_reference,
@@ -53,15 +53,16 @@ def create_app(
     """Return the service as a WSGI application.
 
     `check` raises StorageUnavailable if the service is not ready. It has a deadline of 500 ms.
-    `request_log` and all of `on_response` are called after every response. `cache_bytes` limits the
-    memory of the response cache. 0 disables it.
+    After every response, the application calls `request_log` and each hook of `on_response` with
+    the request, the response and the duration in seconds. `cache_bytes` limits the memory of the
+    response cache. 0 disables it.
     """
     app = create_app_without_routes(validator, on_response, request_log)
     cache = ResponseCache(cache_bytes)
     readiness = check if isinstance(check, CheckWithDeadline) else CheckWithDeadline(check)
     app.add_route("/api/v1/recipient_fields", FieldCollection(service, cache))
     app.add_route("/api/v1/recipient_fields/{id_or_key}", FieldItem(service, cache))
-    app.add_route("/openapi.json", ContractDocument())
+    app.add_route("/openapi.json", OpenApiDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
     app.add_sink(redirect_browsers_to_reference, r"/\Z")

@@ -1,4 +1,4 @@
-"""Organizations with keys and fields, made by SQL because there are many of them."""
+"""Organizations with keys and fields. SQL creates them, because there are many."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIRST_KEY = "field_1"
 """The key of a tenant's first field, which the API manages."""
 
 _PAUSE = 0.015
-"""Seconds between changes of the same tenants."""
+"""Seconds between two changes of a field."""
 
 _ADD_ORGANIZATIONS = """
     INSERT INTO organizations (name, revision, created_at)
@@ -61,7 +61,7 @@ _CHANGE = """
 
 @frozen
 class Tenant:
-    """An organization, and a key to its fields."""
+    """An organization, and its API key."""
 
     id: int
     key: str
@@ -69,12 +69,15 @@ class Tenant:
 
 @frozen
 class Database:
-    """A database of the service's, as those see it who needn't ask the service."""
+    """The database of the service, accessed without the service."""
 
     url: str
 
     def add_tenants(self, count: int, *, fields: int) -> tuple[Tenant, ...]:
-        """New organizations of that many fields each: of every data type, some with all members."""
+        """Create organizations with fields of every data type, some of them with all members.
+
+        `fields` is the number of fields per organization.
+        """
         with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
             ids = [row[0] for row in cursor.execute(_ADD_ORGANIZATIONS, [count])]
             keys = [PlainKey.generate() for _ in ids]
@@ -84,7 +87,7 @@ class Database:
         return tuple(Tenant(i, key.reveal()) for i, key in zip(ids, keys, strict=True))
 
     def field_id(self, tenant: Tenant) -> int:
-        """The id of a tenant's first field."""
+        """Return the id of the tenant's first field."""
         select = "SELECT min(id) FROM recipient_fields WHERE organization_id = %s"
         with psycopg.connect(self.url) as connection:
             [(field_id,)] = connection.execute(select, [tenant.id])
@@ -92,7 +95,7 @@ class Database:
 
     @contextmanager
     def changing(self, tenants: Sequence[Tenant]) -> Iterator[None]:
-        """While the block runs, change a field of each of them about 50 times a second."""
+        """During the block, change one field of each tenant about 50 times per second."""
         values = {"organizations": [tenant.id for tenant in tenants], "key": FIRST_KEY}
         done = Event()
         with psycopg.connect(self.url, autocommit=True) as connection:
@@ -111,18 +114,18 @@ class Database:
                 thread.join()
 
     def remove_created(self, tenants: Sequence[Tenant]) -> None:
-        """Remove what loads have created for these tenants."""
+        """Delete the fields that requests have created for these tenants."""
         with psycopg.connect(self.url) as connection:
             connection.execute(_REMOVE_CREATED, [[tenant.id for tenant in tenants]])
         self.vacuum()
 
-    def note_uses(self) -> None:
-        """All keys were used a moment ago: none has its use noted within the next minute."""
+    def mark_keys_as_used(self) -> None:
+        """Set the last use of all keys to now, so that the service does not record uses soon."""
         with psycopg.connect(self.url) as connection:
             connection.execute("UPDATE api_keys SET last_used_at = now()")
 
     def vacuum(self) -> None:
-        """What autovacuum would do some time."""
+        """Run VACUUM and ANALYZE now, before autovacuum does."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
 

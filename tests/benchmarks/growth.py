@@ -1,4 +1,4 @@
-"""What a list costs as catalogs grow, and as organizations become more."""
+"""The cost of a list by the size of the catalog, and by the number of organizations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PLOT = "growth.svg"
 
 _FIELDS = 100
 _MANY, _FEW = 128, 16
-"""Tenants that change while they are asked in turn; long lists take long enough for few."""
+"""The number of tenants that change during the requests. Long lists require fewer tenants."""
 _WARMING_EACH = 0.001
-"""Seconds for each tenant, so that all of them have been asked."""
+"""Seconds of warm-up per tenant, so that it includes a request for each."""
 
 
 def growth(bench: Bench) -> Report:
-    """The cost of a list by its length, and by how many organizations ask for theirs."""
+    """Measure the cost of a list by its length, and by the number of organizations."""
     with bench.database() as database, service(database.url) as server:
         lengths = {n: _length(bench, database, server, n) for n in _sizes(10, bench.largest)}
     with bench.database() as database, service(database.url) as server:
@@ -63,7 +63,7 @@ def _crowds(
     for count in _sizes(1, bench.largest):
         tenants += database.add_tenants(count - len(tenants), fields=_FIELDS)
         load = Load(requests=tuple(map(read_list, tenants)))
-        database.note_uses()
+        database.mark_keys_as_used()
         evolve(bench, warming=bench.warming + count * _WARMING_EACH).warm(server, load)
         rounds = bench.rounds_of(partial(bench.measure, server, load))
         yield count, {"unchanged": typical([run for (run,) in rounds]).cpu}

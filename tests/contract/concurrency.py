@@ -91,21 +91,21 @@ def _frequent_thread_switches() -> Iterator[None]:
 
 
 class ConcurrentCall:
-    """A call that another thread makes during a change, which waits up to `moment` seconds for it.
+    """A call of another thread during a change, which waits up to `max_wait` seconds for it.
 
     If the change holds a lock, the call ends after the change.
     """
 
-    def __init__(self, call: Callable[[], object], moment: float) -> None:
+    def __init__(self, call: Callable[[], object], max_wait: float) -> None:
         self._call = call
-        self._moment = moment
+        self._max_wait = max_wait
         self._thread = Thread(target=self._run)
 
     def start(self) -> None:
         """Start the call, unless it has been started."""
         if self._thread.ident is None:
             self._thread.start()
-            self._thread.join(self._moment)
+            self._thread.join(self._max_wait)
 
     def result(self) -> Any:
         """Return the result or the error of the call."""
@@ -189,16 +189,16 @@ ADDITIONS: dict[str, Addition] = {
 class ConcurrencyCases:
     """Cases with many threads on one storage. Increase the numbers for a longer run."""
 
-    crowd = 50
+    concurrent_calls = 50
     threads = 8
     rounds = 100
-    moment: float = 0.1
+    max_wait: float = 0.1
     """Seconds that a change waits for a concurrent call."""
 
     def test_of_concurrent_additions_of_one_key_exactly_one_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        outcomes = race(*[partial(fields.add, ours, a_definition())] * self.crowd)
+        outcomes = race(*[partial(fields.add, ours, a_definition())] * self.concurrent_calls)
         (field,) = fields.all(ours).fields
         assert outcomes.count(field) == 1
         refusals = [outcome for outcome in outcomes if outcome != field]
@@ -208,11 +208,11 @@ class ConcurrencyCases:
     def test_the_field_limit_is_exact_under_concurrent_additions(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        limit = self.crowd // 3
+        limit = self.concurrent_calls // 3
         outcomes = race(
             *(
                 partial(fields.add, ours, a_definition(f"city_{number}"), limit=limit)
-                for number in range(self.crowd)
+                for number in range(self.concurrent_calls)
             )
         )
         added = [outcome for outcome in outcomes if isinstance(outcome, RecipientField)]
@@ -268,7 +268,7 @@ class ConcurrencyCases:
     ) -> None:
         field = fields.add(ours, a_definition())
         hiding = partial(fields.update, ours, field.id, changing(insertable=False))
-        other_call = ConcurrentCall(hiding, self.moment)
+        other_call = ConcurrentCall(hiding, self.max_wait)
 
         def change(found: RecipientField) -> RecipientField:
             other_call.start()
@@ -283,7 +283,7 @@ class ConcurrencyCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition())
-        other_call = ConcurrentCall(partial(fields.delete, ours, field.id, permit), self.moment)
+        other_call = ConcurrentCall(partial(fields.delete, ours, field.id, permit), self.max_wait)
 
         def change(found: RecipientField) -> RecipientField:
             other_call.start()
@@ -299,7 +299,7 @@ class ConcurrencyCases:
     ) -> None:
         field = fields.add(ours, a_definition())
         change = partial(fields.update, ours, field.id, renaming("Town"))
-        other_call = ConcurrentCall(change, self.moment)
+        other_call = ConcurrentCall(change, self.max_wait)
 
         def check(found: RecipientField) -> None:
             other_call.start()
@@ -313,7 +313,9 @@ class ConcurrencyCases:
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
-        other_call = ConcurrentCall(partial(api_keys.record_use, ours, key.id, LATER), self.moment)
+        other_call = ConcurrentCall(
+            partial(api_keys.record_use, ours, key.id, LATER), self.max_wait
+        )
 
         def change(found: ApiKey) -> ApiKey:
             other_call.start()
@@ -467,7 +469,10 @@ class ConcurrencyCases:
     ) -> None:
         catalog = storage.fields.all(ours)
         for _ in range(3):
-            assert race(*[partial(storage.fields.all, ours)] * self.crowd) == [catalog] * self.crowd
+            assert (
+                race(*[partial(storage.fields.all, ours)] * self.concurrent_calls)
+                == [catalog] * self.concurrent_calls
+            )
         storage.check()
 
     def test_concurrent_sync_runs_and_api_calls_lose_nothing(
@@ -580,7 +585,7 @@ class ConcurrencyCases:
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        other_call = ConcurrentCall(partial(fields.add, ours, a_definition("city")), self.moment)
+        other_call = ConcurrentCall(partial(fields.add, ours, a_definition("city")), self.max_wait)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             plan = reporting(an_esp_field("CITY"))(found, catalog)
@@ -600,7 +605,7 @@ class ConcurrencyCases:
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         run = partial(integrations.sync, ours, integration.id, reporting(an_esp_field("CITY")))
-        other_call = ConcurrentCall(run, self.moment)
+        other_call = ConcurrentCall(run, self.max_wait)
         checked: list[tuple[RecipientField, ...]] = []
 
         def check(found: tuple[RecipientField, ...]) -> None:
@@ -619,7 +624,7 @@ class ConcurrencyCases:
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         deletion = partial(integrations.delete, ours, integration.id, permit_all)
-        other_call = ConcurrentCall(deletion, self.moment)
+        other_call = ConcurrentCall(deletion, self.max_wait)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             other_call.start()
@@ -636,7 +641,7 @@ class ConcurrencyCases:
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         rename = partial(integrations.rename, ours, integration.id, "Other")
-        other_call = ConcurrentCall(rename, self.moment)
+        other_call = ConcurrentCall(rename, self.max_wait)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             other_call.start()
@@ -652,7 +657,7 @@ class ConcurrencyCases:
         self, storage: Storage, ours: OrganizationId, addition: Addition
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
-        other_call = ConcurrentCall(partial(addition, storage, key), self.moment)
+        other_call = ConcurrentCall(partial(addition, storage, key), self.max_wait)
         checked: list[OrganizationContents] = []
 
         def check(contents: OrganizationContents) -> None:
@@ -687,7 +692,7 @@ class ConcurrencyCases:
         key = storage.api_keys.add(a_grant(ours))
         plain = PlainKey.generate()
         deletion = partial(storage.organizations.delete, ours, permit_any)
-        other_call = ConcurrentCall(deletion, self.moment)
+        other_call = ConcurrentCall(deletion, self.max_wait)
 
         def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
             other_call.start()
@@ -704,7 +709,7 @@ class ConcurrencyCases:
     ) -> None:
         integration = storage.integrations.add(ours, an_integration_draft())
         deletion = partial(storage.organizations.delete, ours, permit_any)
-        other_call = ConcurrentCall(deletion, self.moment)
+        other_call = ConcurrentCall(deletion, self.max_wait)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             other_call.start()
@@ -732,7 +737,7 @@ class ConcurrencyCases:
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             definition = a_definition(f"town_{len(overtaking)}")
-            overtaking.append(ConcurrentCall(partial(fields.add, ours, definition), self.moment))
+            overtaking.append(ConcurrentCall(partial(fields.add, ours, definition), self.max_wait))
             overtaking[-1].start()
             planned.append(reporting(an_esp_field("CITY"))(found, catalog))
             return planned[-1]

@@ -77,29 +77,29 @@ class IntegrationCases:
         self, integrations: IntegrationRepository, theirs: OrganizationId
     ) -> Integration:
         """Return an integration of the other organization, with one field."""
-        made = integrations.add(theirs, an_integration_draft())
-        return integrations.sync(theirs, made.id, reporting(an_esp_field())).integration
+        added = integrations.add(theirs, an_integration_draft())
+        return integrations.sync(theirs, added.id, reporting(an_esp_field())).integration
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
     def test_names_of_integrations_are_stored_unchanged(
         self, integrations: IntegrationRepository, ours: OrganizationId, name: str
     ) -> None:
-        assert_comes_back(integrations, ours, an_integration_draft(name=name))
+        assert_stored_unchanged(integrations, ours, an_integration_draft(name=name))
 
     @pytest.mark.parametrize("esp", Esp)
     def test_every_esp_is_stored_unchanged(
         self, integrations: IntegrationRepository, ours: OrganizationId, esp: Esp
     ) -> None:
-        assert_comes_back(integrations, ours, an_integration_draft(esp))
+        assert_stored_unchanged(integrations, ours, an_integration_draft(esp))
 
     @pytest.mark.parametrize("at", INSTANTS)
     def test_times_of_integrations_are_stored_to_the_millisecond(
         self, integrations: IntegrationRepository, ours: OrganizationId, at: datetime
     ) -> None:
-        made = assert_comes_back(integrations, ours, an_integration_draft(created_at=at))
-        integrations.sync(ours, made.id, reporting(at=at))
-        expected = evolve(made, last_synced_at=at)
-        assert exact(integrations.get(ours, made.id)) == exact(expected)
+        added = assert_stored_unchanged(integrations, ours, an_integration_draft(created_at=at))
+        integrations.sync(ours, added.id, reporting(at=at))
+        expected = evolve(added, last_synced_at=at)
+        assert exact(integrations.get(ours, added.id)) == exact(expected)
         assert exact(integrations.all(ours)) == (exact(expected),)
 
     def test_a_new_organization_has_no_integrations(
@@ -327,10 +327,10 @@ class IntegrationCases:
         assert added.id > max(field.id for field in deleted)
 
 
-def assert_comes_back(
+def assert_stored_unchanged(
     integrations: IntegrationRepository, organization_id: OrganizationId, draft: IntegrationDraft
 ) -> Integration:
-    """Assert that the added integration equals its draft, in every way of reading it."""
+    """Assert that the added integration equals its draft, read by id and in the list."""
     added = integrations.add(organization_id, draft)
     expected = exact(draft.with_id(added.id, organization_id))
     assert exact(added) == expected

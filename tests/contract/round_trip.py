@@ -1,4 +1,4 @@
-"""Cases for stored values, which are read with the same value and type."""
+"""Cases for values, which a storage must return with the same value and type."""
 
 from __future__ import annotations
 
@@ -43,62 +43,64 @@ class RoundTripCases:
     def test_field_names_are_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, name: str
     ) -> None:
-        assert_comes_back(fields, ours, a_definition(name=name))
+        assert_stored_unchanged(fields, ours, a_definition(name=name))
 
     @pytest.mark.parametrize("key", ["a", "a1_2_b", "k" * 63])
     def test_field_keys_are_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, key: str
     ) -> None:
-        assert_comes_back(fields, ours, a_definition(key))
+        assert_stored_unchanged(fields, ours, a_definition(key))
 
     @pytest.mark.parametrize("data_type", DataType)
     def test_every_data_type_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, data_type: DataType
     ) -> None:
-        assert_comes_back(fields, ours, a_definition(data_type=data_type))
+        assert_stored_unchanged(fields, ours, a_definition(data_type=data_type))
 
     def test_insertable_is_stored_unchanged_if_false(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        assert_comes_back(fields, ours, a_definition(insertable=False))
+        assert_stored_unchanged(fields, ours, a_definition(insertable=False))
 
     @pytest.mark.parametrize("allowed", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
     def test_allowed_values_keep_their_order_and_types(
         self, fields: FieldRepository, ours: OrganizationId, allowed: AllowedValues
     ) -> None:
         definition = a_definition(data_type=allowed.data_type, allowed_values=allowed)
-        assert_comes_back(fields, ours, definition)
+        assert_stored_unchanged(fields, ours, definition)
 
     @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
     def test_esp_output_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, snippet: str
     ) -> None:
         definition = a_definition(custom_insertion_code=snippet, custom_value_expression=snippet)
-        assert_comes_back(fields, ours, definition)
+        assert_stored_unchanged(fields, ours, definition)
 
     def test_the_longest_insertion_code_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        assert_comes_back(fields, ours, a_definition(custom_insertion_code="😀" * 10_000))
+        assert_stored_unchanged(fields, ours, a_definition(custom_insertion_code="😀" * 10_000))
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_channel(LARGEST_INTEGRATION_ID)])
     def test_every_origin_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, channel: Channel
     ) -> None:
-        assert_comes_back(fields, ours, a_definition(by=channel))
+        assert_stored_unchanged(fields, ours, a_definition(by=channel))
 
     @pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
     def test_esp_field_names_are_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, snippet: str
     ) -> None:
         channel = sync_channel(LARGEST_INTEGRATION_ID)
-        assert_comes_back(fields, ours, a_definition(by=channel, esp_field_name=snippet[:255]))
+        assert_stored_unchanged(
+            fields, ours, a_definition(by=channel, esp_field_name=snippet[:255])
+        )
 
     @pytest.mark.parametrize("created_at", INSTANTS)
     def test_times_of_fields_are_stored_to_the_millisecond(
         self, fields: FieldRepository, ours: OrganizationId, created_at: datetime
     ) -> None:
-        assert_comes_back(fields, ours, evolve(a_definition(), created_at=created_at))
+        assert_stored_unchanged(fields, ours, evolve(a_definition(), created_at=created_at))
 
     def test_a_published_catalog_is_ordered_by_id(
         self, fields: FieldRepository, ours: OrganizationId
@@ -136,7 +138,7 @@ class RoundTripCases:
         assert field.version == 3
 
 
-def assert_comes_back(
+def assert_stored_unchanged(
     fields: FieldRepository, organization_id: OrganizationId, definition: FieldDefinition
 ) -> None:
     """Assert that the added field equals its definition, read by id, by key and in the list."""

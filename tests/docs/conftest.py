@@ -15,7 +15,7 @@ from ..support.redaction import log_lines_with_keys
 
 @pytest.fixture
 def demonstration() -> Iterator[dict[str, str]]:
-    """Run a service with demonstration data; return its address and key."""
+    """Run a service with demonstration data. Yield its URL and API key."""
     with subprocess.Popen(
         [
             *(Path(sys.executable).parent / "recipient-fields", "--storage", "memory:"),
@@ -26,10 +26,10 @@ def demonstration() -> Iterator[dict[str, str]]:
     ) as process:
         assert process.stderr is not None
         try:
-            told = [next(process.stderr) for _ in range(3)]
-            assert log_lines_with_keys("".join(told)) == []
-            (url,) = re.findall(r"http://\S+", told[0])
-            (key,) = re.findall(r"rfk_\w+", told[-1])
+            lines = [next(process.stderr) for _ in range(3)]
+            assert log_lines_with_keys("".join(lines)) == []
+            (url,) = re.findall(r"http://\S+", lines[0])
+            (key,) = re.findall(r"rfk_\w+", lines[-1])
             yield {"URL": url, "API_KEY": key}
         finally:
             process.terminate()

@@ -31,6 +31,7 @@ PACKAGES = (
     "recipient_fields.adapters.memory",
     "recipient_fields.adapters.postgres",
     "recipient_fields.adapters.sqlite",
+    "recipient_fields.entrypoints.http",
 )
 WHOLE_MODULES = (
     "recipient_fields.adapters.driver_errors",

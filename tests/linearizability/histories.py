@@ -1,4 +1,4 @@
-"""The number of histories, their callers, and assertions about them."""
+"""Recorded histories of concurrent callers, and assertions about them."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ OPERATIONS = 300
 HISTORIES = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES", "1"))
 """The number of histories per storage and service."""
 SEED = int(os.environ.get("RECIPIENT_FIELDS_HISTORIES_SEED", "1"))
-SOON = 20
-"""The number of histories in which a seeded bug must be found."""
+MAX_HISTORIES_TO_FIND_A_BUG = 20
+"""A seeded bug must be found within this number of histories."""
 
 _log = logging.getLogger(__name__)
 
 
-class LosesAnswers:
-    """A repository that sometimes fails, before a change or after it."""
+class LosesResponses:
+    """A repository that sometimes raises StorageUnavailable, before or after a call."""
 
-    def __init__(self, sound: Any) -> None:
-        self._sound = sound
+    def __init__(self, correct: Any) -> None:
+        self._correct = correct
         self._random = Random(1)
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._sound, name)
+        method = getattr(self._correct, name)
 
         def call(*arguments: Any, **options: Any) -> Any:
-            fate = self._random.random()
-            if fate < 0.02:
+            number = self._random.random()
+            if number < 0.02:
                 raise StorageUnavailable
             result = method(*arguments, **options)
-            if fate < 0.04:
+            if number < 0.04:
                 raise StorageUnavailable
             return result
 
@@ -52,14 +52,14 @@ class LosesAnswers:
 
 
 def users(core: Core, *repositories: Any) -> list[Caller]:
-    """Return callers of the use cases of a new organization, distributed over the repositories."""
+    """Return callers of the use cases, in a new organization, distributed over the repositories."""
     ours = core.administration.create_organization("Bakery").id
     services = [_over(fields) for fields in repositories]
     return [UseCases(services[n % len(services)], ours) for n in range(THREADS)]
 
 
 def clients(core: Core, *apps: Any) -> list[Caller]:
-    """Return clients of a new organization that use the applications in turn; half revalidate."""
+    """Return clients of a new organization. Each uses the applications in turn; half revalidate."""
     ours = core.administration.create_organization("Bakery").id
     key = core.administration.issue_key(ours, name="Test").plain.reveal()
     return [
@@ -75,7 +75,7 @@ def app(core: Core, fields: Any = None, validator: Any = None) -> Any:
 
 
 def assert_linearizable(callers: Callable[[], Sequence[Caller]]) -> None:
-    """Check that every history of such callers is linearizable."""
+    """Assert that every history of these callers is linearizable."""
     started, operations = perf_counter(), 0
     for history in _recorded(callers, HISTORIES):
         assert contradictions(history, KEYS) == ()
@@ -84,16 +84,16 @@ def assert_linearizable(callers: Callable[[], Sequence[Caller]]) -> None:
     _log.info("%d histories, %d operations, %.1f s", HISTORIES, operations, seconds)
 
 
-def assert_soon_contradicted(callers: Callable[[], Sequence[Caller]]) -> None:
-    """Check that some history of such callers is not linearizable."""
-    histories = enumerate(_recorded(callers, SOON), start=1)
+def assert_bug_is_found(callers: Callable[[], Sequence[Caller]]) -> None:
+    """Assert that a history of these callers is not linearizable."""
+    histories = enumerate(_recorded(callers, MAX_HISTORIES_TO_FIND_A_BUG), start=1)
     found = next((n for n, history in histories if contradictions(history, KEYS)), None)
     assert found is not None
     _log.info("found in history %d", found)
 
 
 def _in_turn(transports: Iterable[Transport], first: int) -> Transport:
-    """Send requests to one service after the other, as a load balancer does."""
+    """Return a transport that sends requests to the services in turn, like a load balancer."""
     turns = islice(cycle(transports), first, None)
     return lambda *request: next(turns)(*request)
 

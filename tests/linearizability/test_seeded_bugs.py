@@ -21,63 +21,63 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.http.response_cache import ResponseCache
 from recipient_fields.entrypoints.http.responses import ReadResponse
 
-from .histories import app, assert_soon_contradicted, clients, users
+from .histories import app, assert_bug_is_found, clients, users
 
 
 class Faulty:
     """A repository over a correct one; each subclass has one bug."""
 
-    def __init__(self, sound: Any) -> None:
-        self._sound = sound
+    def __init__(self, correct: Any) -> None:
+        self._correct = correct
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._sound, name)
+        return getattr(self._correct, name)
 
 
 class LosesUpdates(Faulty):
     """Reads, then writes outside the lock."""
 
     def update(self, organization_id: Any, reference: Any, change: Any, /) -> RecipientField:
-        changed = change(self._sound.get(organization_id, reference))
-        sleep(0.001)  # Time for another to come in between.
-        return self._sound.update(organization_id, reference, lambda _: changed)
+        changed = change(self._correct.get(organization_id, reference))
+        sleep(0.001)  # Time for a concurrent update.
+        return self._correct.update(organization_id, reference, lambda _: changed)
 
 
 class ChecksBeforeItDeletes(Faulty):
     """Reads and checks, then deletes outside the lock."""
 
     def delete(self, organization_id: Any, reference: Any, check: Any, /) -> None:
-        check(self._sound.get(organization_id, reference))
+        check(self._correct.get(organization_id, reference))
         sleep(0.005)
-        self._sound.delete(organization_id, reference, lambda _: None)
+        self._correct.delete(organization_id, reference, lambda _: None)
 
 
 class ListsInTwoSteps(Faulty):
     """Reads the revision, then the fields."""
 
     def all(self, organization_id: Any, /) -> Catalog:
-        revision = self._sound.all(organization_id).revision
+        revision = self._correct.all(organization_id).revision
         sleep(0.001)
-        return evolve(self._sound.all(organization_id), revision=revision)
+        return evolve(self._correct.all(organization_id), revision=revision)
 
 
 class ReportsAnOldRevision:
     """A validator that reports the revision of the previous request."""
 
-    def __init__(self, sound: KeyValidator) -> None:
-        self._sound = sound
+    def __init__(self, correct: KeyValidator) -> None:
+        self._correct = correct
         self._revision: int | None = None
 
     def validate(self, presented: str, /) -> Credential | Rejection:
-        found = self._sound.validate(presented)
+        found = self._correct.validate(presented)
         if isinstance(found, Rejection):
             return found
         old, self._revision = self._revision, found.catalog_revision
         return evolve(found, catalog_revision=old)
 
 
-class AsksForTheRevisionAfterwards(ResponseCache):
-    """Stores a response under the revision at the time when it is complete."""
+class ReadsTheRevisionAfterwards(ResponseCache):
+    """Stores a response under the revision that is current when the response is complete."""
 
     def __init__(self, max_bytes: int, fields: FieldRepository) -> None:
         super().__init__(max_bytes)
@@ -120,16 +120,16 @@ class CountsItsOwnWrites:
 
 @pytest.mark.parametrize("fault", [LosesUpdates, ChecksBeforeItDeletes, ListsInTwoSteps])
 def test_a_bug_in_a_storage_is_found(core: Core, fault: type[Faulty]) -> None:
-    assert_soon_contradicted(lambda: users(core, fault(core.storage.fields)))
+    assert_bug_is_found(lambda: users(core, fault(core.storage.fields)))
 
 
 def test_a_lost_update_is_found_through_the_service(core: Core) -> None:
     faulty = LosesUpdates(core.storage.fields)
-    assert_soon_contradicted(lambda: clients(core, app(core, faulty)))
+    assert_bug_is_found(lambda: clients(core, app(core, faulty)))
 
 
 def test_a_stale_cached_response_is_found(core: Core) -> None:
-    assert_soon_contradicted(
+    assert_bug_is_found(
         lambda: clients(core, app(core, validator=ReportsAnOldRevision(core.validator)))
     )
 
@@ -137,9 +137,9 @@ def test_a_stale_cached_response_is_found(core: Core) -> None:
 def test_a_response_cached_under_a_later_revision_is_found(
     core: Core, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faulty = partial(AsksForTheRevisionAfterwards, fields=core.storage.fields)
+    faulty = partial(ReadsTheRevisionAfterwards, fields=core.storage.fields)
     monkeypatch.setattr("recipient_fields.entrypoints.http.app.ResponseCache", faulty)
-    assert_soon_contradicted(lambda: clients(core, app(core)))
+    assert_bug_is_found(lambda: clients(core, app(core)))
 
 
 @pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)
@@ -152,4 +152,4 @@ def test_a_service_that_ignores_the_writes_of_another_is_found(
         own = CountsItsOwnWrites(core)
         return app(core, own, own)
 
-    assert_soon_contradicted(lambda: clients(cores[0], *map(faulty, cores)))
+    assert_bug_is_found(lambda: clients(cores[0], *map(faulty, cores)))

@@ -8,7 +8,7 @@ import pytest
 
 from recipient_fields.application import Core
 
-from .histories import LosesAnswers, app, assert_linearizable, clients
+from .histories import LosesResponses, app, assert_linearizable, clients
 
 
 def test_the_service_is_linearizable(core: Core) -> None:
@@ -16,7 +16,7 @@ def test_the_service_is_linearizable(core: Core) -> None:
 
 
 def test_the_service_is_linearizable_if_responses_are_lost(core: Core) -> None:
-    assert_linearizable(lambda: clients(core, app(core, LosesAnswers(core.storage.fields))))
+    assert_linearizable(lambda: clients(core, app(core, LosesResponses(core.storage.fields))))
 
 
 @pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)

@@ -8,7 +8,7 @@ import pytest
 
 from recipient_fields.application import Core
 
-from .histories import LosesAnswers, assert_linearizable, users
+from .histories import LosesResponses, assert_linearizable, users
 
 
 def test_the_use_cases_are_linearizable(core: Core) -> None:
@@ -16,7 +16,7 @@ def test_the_use_cases_are_linearizable(core: Core) -> None:
 
 
 def test_the_use_cases_are_linearizable_if_responses_are_lost(core: Core) -> None:
-    assert_linearizable(lambda: users(core, LosesAnswers(core.storage.fields)))
+    assert_linearizable(lambda: users(core, LosesResponses(core.storage.fields)))
 
 
 @pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)

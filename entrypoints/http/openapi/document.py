@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document. `schemas` has the schemas, `responses` the headers and errors."""
+"""The OpenAPI 3.1 document, with the schemas of `schemas` and the errors of `responses`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Recipient fields are named attributes that email teams personalize content with.
 and reads all fields of an organization, and creates, updates and deletes those that are managed
 through it (`source` is `api`).
 
-Every request under `/api/` carries an organization API key: `Authorization: Bearer <API_KEY>`.
+Every request under `/api/` requires an organization API key: `Authorization: Bearer <API_KEY>`.
 Keys are for servers: there is no CORS. Every error is an error object with a `code` for programs
-and a `message` for people. If the request accepts `application/problem+json`, it is a problem
-document (RFC 9457) instead: see the schema `Problem`.
+and a `message` for people. If the client accepts `application/problem+json`, the body is a
+problem document (RFC 9457) instead: see the schema `Problem`.
 
 Within `/api/v1`, changes only add members, parameters and enum values. Clients must tolerate them.
-Unknown query parameters are rejected.
+The service rejects unknown query parameters.
 """
 
 
@@ -131,7 +131,7 @@ def _query(name: str, description: str, schema: Schema) -> Schema:
 
 def _alternatives(name: str, description: str, one: Schema) -> Schema:
     values = {"type": "array", "minItems": 1, "items": one}
-    description = f"{description} Several values are alternatives: repeat it, or use commas."
+    description = f"{description} Separate several values by commas, or repeat it."
     return _query(name, description, values)
 
 
@@ -139,7 +139,10 @@ _PARAMETERS: Schema = {
     "RequestId": {
         "name": "X-Request-Id",
         "in": "header",
-        "description": "Returned if it matches `[A-Za-z0-9._-]{1,64}`. Otherwise replaced.",
+        "description": (
+            "The id of the request. The response has the same id if it matches "
+            "`[A-Za-z0-9._-]{1,64}`. Otherwise, the service generates one."
+        ),
         "schema": {"type": "string"},
     },
     "IfMatch": {
@@ -151,13 +154,15 @@ _PARAMETERS: Schema = {
     "UnlessMatch": {
         "name": "If-None-Match",
         "in": "header",
-        "description": "412 if the field has this `ETag`. With `*`: 412 if the field exists.",
+        "description": (
+            "The response is 412 if the field has this `ETag` or, with `*`, if the field exists."
+        ),
         "schema": ref("Precondition"),
     },
     "IfNoneMatch": {
         "name": "If-None-Match",
         "in": "header",
-        "description": "The `ETag` of the client's version: 304 if it is still current.",
+        "description": "The `ETag` of the client's version. The response is 304 if it is current.",
         "schema": ref("Precondition"),
     },
 }
@@ -194,8 +199,8 @@ _LIST_PARAMETERS = [
     ),
     _query(
         "sort",
-        "The order. The default is `id`; equal values are ordered by ascending id. `-` reverses "
-        "the order. Texts are compared by code points.",
+        "The order. The default is `id`; equal values are ordered by ascending id. A `-` before "
+        "the name reverses the order. Texts are compared by code points.",
         {"type": "string", "enum": [sign + key.value for key in SortKey for sign in ("", "-")]},
     ),
     _query(
@@ -205,7 +210,7 @@ _LIST_PARAMETERS = [
     ),
     _query(
         "cursor",
-        "The start of a page. Opaque: use it from `Link`, together with the other parameters.",
+        "The start of a page. Use the URLs in `Link`, which contain it. Its format is private.",
         {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"},
     ),
 ]

@@ -1,7 +1,7 @@
 """The OpenAPI document and the reference page, served without an API key.
 
-The page uses the static files of the package `swagger-ui-py`, which is never imported. If the
-package is not installed, the page says so.
+The page uses the static files of the package `swagger-ui-py`, without
+importing it. If the package is not installed, the page shows how to install it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""All resources come from this service. Swagger UI's style sheet embeds its icons as `data:`."""
+"""The page loads all files from this service. Swagger UI's style sheet contains `data:` icons."""
 
 _PAGE = b"""\
 <!DOCTYPE html>
@@ -76,7 +76,7 @@ SwaggerUIBundle({
 """
 
 
-class ContractDocument(Resource):
+class OpenApiDocument(Resource):
     """`/openapi.json`."""
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
@@ -138,17 +138,17 @@ def _send_file(req: falcon.Request, resp: falcon.Response, content: bytes, media
     resp.data = content
 
 
-@lru_cache(maxsize=16)  # A host may mount it at several paths, for example one per customer.
+@lru_cache(maxsize=16)  # An application may mount the API at several paths.
 def _document(mount_path: str) -> bytes:
     return render_json(document(mount_path))
 
 
 @cache
 def page_file(name: str) -> bytes | None:
-    """Return the content of one of the page's files, or None if the viewer is not installed."""
+    """Return the content of one of the page's files, or None if Swagger UI is not installed."""
     if name == "start.js":
         return _START
-    viewer = find_spec("swagger_ui")
-    if viewer is None or viewer.origin is None:
+    package = find_spec("swagger_ui")
+    if package is None or package.origin is None:
         return None
-    return (Path(viewer.origin).parent / "static" / name).read_bytes()
+    return (Path(package.origin).parent / "static" / name).read_bytes()
