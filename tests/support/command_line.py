@@ -122,8 +122,9 @@ class Script:
         """
         terminal, program_end = pty.openpty()
         try:
-            streams = dict.fromkeys(("stdin", "stdout", "stderr"), program_end)
-            process = self.start(*arguments, **streams)
+            process = self.start(
+                *arguments, stdin=program_end, stdout=program_end, stderr=program_end
+            )
             os.close(program_end)
             with process:
                 shown, replied = b"", False
