@@ -6,6 +6,7 @@ SOURCES := domain application adapters entrypoints tests/contract
 LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 # Some tools require newer versions than the package does: the versions of the package override them.
+# The installation builds in the tree, and `python -m pytest` would read the metadata that it leaves.
 UV := build/lowest/bin/uv
 LOWEST := --quiet --resolution lowest-direct
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
@@ -31,6 +32,7 @@ test-lowest:    ## run the tests of `make test` with the lowest versions that py
 	$(PYTHON) -m venv --clear build/lowest && build/lowest/bin/pip install --quiet uv
 	$(UV) pip compile $(LOWEST) --no-strip-extras --extra all --output-file build/lowest/package.txt pyproject.toml
 	$(UV) pip install $(LOWEST) --python build/lowest --override build/lowest/package.txt '.[dev]'
+	rm -rf *.egg-info build/lib build/bdist.*
 	build/lowest/bin/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
 
 test-browser: install ## test /docs and the documentation in Debian's chromium, installing it if absent
