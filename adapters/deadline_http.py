@@ -1,8 +1,8 @@
 """HTTP connections with one deadline for a whole request.
 
-The timeouts of urllib3 apply to each step on its own: each address, each read from the socket. A
-slow name resolution, a host with many addresses or a response that drips can therefore exceed them.
-Here, the timeout that urllib3 passes to a connection limits all steps together.
+urllib3 applies a timeout to each address and to each read from the socket. A slow name resolution,
+a host with many addresses or a slow response can therefore exceed it. In this module, the connect
+timeout limits name resolution and all addresses together, and the read timeout the whole response.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 _READ_SIZE = 65_536
 _SWITCHING_PROTOCOLS = 101
 _MAX_LOOKUPS = 16
-"""At the same time. A resolver that hangs blocks one thread each, which can't be stopped."""
+"""Concurrent name resolutions. Each has a thread, which can't be stopped if the resolver hangs."""
 
 _lookups = BoundedSemaphore(_MAX_LOOKUPS)
 
@@ -36,7 +36,7 @@ _Addresses: TypeAlias = list[tuple[Any, ...]]
 def connection_pool(
     url: Url, *, size: int, tls: ssl.SSLContext | None = None
 ) -> HTTPConnectionPool:
-    """Return a pool of connections to the URL's host, of which `size` stay open between requests.
+    """Return a connection pool for the URL's host that keeps up to `size` connections open.
 
     `tls` replaces the certificate authorities that the system trusts.
     """
@@ -48,13 +48,13 @@ def connection_pool(
     return _PlainPool(host, url.port, maxsize=size)
 
 
-def is_private(url: Url) -> bool:
+def is_secure(url: Url) -> bool:
     """Return whether requests to the URL are encrypted, or stay on this machine."""
     return url.scheme == "https" or (url.scheme == "http" and url.host in _LOOPBACK)
 
 
 def read_body(response: BaseHTTPResponse, max_bytes: int) -> bytes:
-    """Return the body as it was sent, or more than `max_bytes` of its start if it is longer."""
+    """Return the body without decoding it, or its first part if it exceeds `max_bytes`."""
     body = bytearray()
     while len(body) <= max_bytes and (piece := response.read1(_READ_SIZE, decode_content=False)):
         body += piece
@@ -62,16 +62,19 @@ def read_body(response: BaseHTTPResponse, max_bytes: int) -> bytes:
 
 
 class _DeadlineResponse(http.client.HTTPResponse):
-    """A response whose reading takes at most the timeout that the socket has at its start."""
+    """A response. Reading it takes at most the timeout that the socket has at its start."""
 
     def __init__(self, sock: socket.socket, *args: Any, **settings: Any) -> None:
         super().__init__(sock, *args, **settings)
         self.fp = BufferedReader(_DeadlineReader(sock, self.fp.detach()))
 
     def begin(self) -> None:
-        """Read the head. Raises: HTTPException if it is malformed, which urllib3 would log."""
+        """Read the status line and the headers.
+
+        Raises: HTTPException if they are malformed. urllib3 would only log them.
+        """
         super().begin()
-        while 100 <= self.status < 200:  # http.client takes it for the final response.
+        while 100 <= self.status < 200:  # http.client accepts 101 to 199 as final.
             if self.status == _SWITCHING_PROTOCOLS:
                 raise http.client.HTTPException
             self.headers = self.msg = None  # type: ignore[assignment]
@@ -110,7 +113,7 @@ class _PlainConnection(HTTPConnection):
 
     def _new_conn(self) -> socket.socket:
         self.process = os.getpid()
-        return _connected(self)
+        return _connect(self)
 
 
 class _SecureConnection(HTTPSConnection):
@@ -119,32 +122,32 @@ class _SecureConnection(HTTPSConnection):
 
     def _new_conn(self) -> socket.socket:
         self.process = os.getpid()
-        return _connected(self)
+        return _connect(self)
 
 
 class _PlainPool(HTTPConnectionPool):
     ConnectionCls = _PlainConnection
 
     def _get_conn(self, timeout: float | None = None) -> Any:
-        return _of_this_process(super()._get_conn(timeout))
+        return _close_if_inherited(super()._get_conn(timeout))
 
 
 class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _SecureConnection
 
     def _get_conn(self, timeout: float | None = None) -> Any:
-        return _of_this_process(super()._get_conn(timeout))
+        return _close_if_inherited(super()._get_conn(timeout))
 
 
-def _of_this_process(connection: Any) -> Any:
-    """Return the connection. Close it first if a forked process would share it."""
+def _close_if_inherited(connection: Any) -> Any:
+    """Return the connection. Close it first if this process inherited it by a fork."""
     if connection.sock is not None and connection.process != os.getpid():
         connection.close()
     return connection
 
 
-def _connected(connection: HTTPConnection) -> socket.socket:
-    """Return a socket to the first address that accepts. Each gets an equal share of the time."""
+def _connect(connection: HTTPConnection) -> socket.socket:
+    """Connect to the first address that accepts. Each gets an equal share of the time left."""
     deadline = monotonic() + cast("float", connection.timeout)
     addresses = _addresses(connection, deadline)
     for tried, (family, kind, protocol, _, address) in enumerate(addresses):
@@ -153,10 +156,10 @@ def _connected(connection: HTTPConnection) -> socket.socket:
         except OSError:  # The system does not support this address family.
             continue
         try:
-            sock.settimeout(_left(connection, deadline) / (len(addresses) - tried))
+            sock.settimeout(_seconds_left(connection, deadline) / (len(addresses) - tried))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.connect(address)
-            sock.settimeout(_left(connection, deadline))
+            sock.settimeout(_seconds_left(connection, deadline))
         except TimeoutError:
             sock.close()
         except OSError:
@@ -166,7 +169,7 @@ def _connected(connection: HTTPConnection) -> socket.socket:
             raise
         else:
             return sock
-    _left(connection, deadline)
+    _seconds_left(connection, deadline)
     raise NewConnectionError(connection, "no address accepts a connection")
 
 
@@ -183,11 +186,11 @@ def _addresses(connection: HTTPConnection, deadline: float) -> _Addresses:
         finally:
             _lookups.release()
 
-    if not _lookups.acquire(timeout=_left(connection, deadline)):
+    if not _lookups.acquire(timeout=_seconds_left(connection, deadline)):
         raise ConnectTimeoutError(connection, "too many names are being resolved")
     Thread(target=resolve, name="recipient-fields-resolver", daemon=True).start()
     try:
-        result = found.get(timeout=_left(connection, deadline))
+        result = found.get(timeout=_seconds_left(connection, deadline))
     except Empty:
         raise ConnectTimeoutError(connection, "the host's name was not resolved in time") from None
     if isinstance(result, socket.gaierror):
@@ -195,7 +198,7 @@ def _addresses(connection: HTTPConnection, deadline: float) -> _Addresses:
     return result
 
 
-def _left(connection: HTTPConnection, deadline: float) -> float:
+def _seconds_left(connection: HTTPConnection, deadline: float) -> float:
     left = deadline - monotonic()
     if left <= 0:
         raise ConnectTimeoutError(connection, "no connection was opened in time")

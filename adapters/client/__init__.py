@@ -1,4 +1,4 @@
-"""The use cases of recipient fields over HTTP: a client of another process's service."""
+"""The Python client of the HTTP API."""
 
 from recipient_fields.application.extras import requires_extra
 

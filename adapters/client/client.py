@@ -1,4 +1,4 @@
-"""The use cases of recipient fields over HTTP."""
+"""The Python client: an implementation of RecipientFields over HTTP."""
 
 from __future__ import annotations
 
@@ -53,18 +53,19 @@ _FIELDS = "/api/v1/recipient_fields"
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _MAX_CURSORS = 1_000
 
-_OF_A_FIELD = Context(FieldNotFound)
-_OF_AN_ORGANIZATION = Context(OrganizationNotFound)
+_FIELD_CONTEXT = Context(FieldNotFound)
+_ORGANIZATION_CONTEXT = Context(OrganizationNotFound)
 
 
 class RecipientFieldsClient(RecipientFields):
-    """The fields of the organizations for which you have API keys, in a remote service.
+    """A client of a remote service.
 
-    `url` is the base URL of the service, such as https://fields.example.com, with the path below
-    which it is mounted, if any. `keys` has an API key for each organization. The client looks a key
-    up for each call, so the mapping may change; an organization without a key does not exist.
-    `tls` replaces the certificate authorities that the system trusts. `plaintext` permits http to
-    another machine. `pool_size` connections stay open between calls.
+    `url` is the base URL of the service, such as https://fields.example.com. It includes the path
+    below which the service is mounted. `keys` contains an API key for each organization. The client
+    looks up the key for each call, so the mapping can change. It raises the same error for an
+    organization without a key as for one that does not exist. `tls` replaces the certificate
+    authorities that the system trusts. `plaintext` permits http to other hosts. The client keeps up
+    to `pool_size` connections open.
 
     In addition to the errors of RecipientFields, every method can raise RequestRefused. Fields have
     the `version` 0, because responses do not contain it; `version_tag` is the same as in-process.
@@ -85,7 +86,7 @@ class RecipientFieldsClient(RecipientFields):
         self._retry_policy = retry_policy or RetryPolicy()
         self._keys = keys
         self._cursors = _Cursors(_MAX_CURSORS)
-        self._agent = f"recipient-fields-client/{version('recipient-fields')}"
+        self._user_agent = f"recipient-fields-client/{version('recipient-fields')}"
         self._connections = Connections(
             url,
             tls=tls,
@@ -111,7 +112,7 @@ class RecipientFieldsClient(RecipientFields):
         self._connections.close()
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
-        response = self._call(_OF_AN_ORGANIZATION, organization_id, "GET", "")
+        response = self._call(_ORGANIZATION_CONTEXT, organization_id, "GET", "")
         with _response_checks():
             return catalog_of(response, organization_id)
 
@@ -121,19 +122,18 @@ class RecipientFieldsClient(RecipientFields):
     def find_fields(self, organization_id: OrganizationId, query: FieldQuery) -> FieldPage:
         """Return a page of the fields that match the query.
 
-        The client selects the fields itself, from the whole list, if the API has no parameters for
-        the query: an empty set of alternatives, a `limit` above 1,000, or an `after` that is not
-        the `next` of a page that this client has returned.
+        If the API does not support the query, the client reads the whole list and applies the query
+        itself. Examples are an empty set of alternatives, a `limit` above 1,000, or an `after` that
+        is not the `next` of a page that this client has returned.
         """
         cursor = self._cursors.find(organization_id, query)
         parameters = list_parameters(query, cursor)
         if parameters is None or (query.after is not None and cursor is None):
             return query.select(self.list_fields(organization_id))
         try:
-            response = self._call(_OF_AN_ORGANIZATION, organization_id, "GET", f"?{parameters}")
-        except (
-            RequestRefused
-        ):  # The page or a text is too large, or the cursor is of another release.
+            response = self._call(_ORGANIZATION_CONTEXT, organization_id, "GET", f"?{parameters}")
+        except RequestRefused:
+            # The limit or a text is too large, or the service does not know the cursor.
             return query.select(self.list_fields(organization_id))
         with _response_checks():
             page, cursor = page_of(response, organization_id, query)
@@ -143,12 +143,13 @@ class RecipientFieldsClient(RecipientFields):
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
-        response = self._call(_OF_A_FIELD, organization_id, "GET", _item(reference))
+        response = self._call(_FIELD_CONTEXT, organization_id, "GET", _item(reference))
         with _response_checks():
             return field_of(response, organization_id)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
-        definition = draft.define(by=API, at=system_clock())  # checks what JSON does not show
+        # This rejects values that are invalid in Python but have a valid form in JSON.
+        definition = draft.define(by=API, at=system_clock())
         context = Context(OrganizationNotFound, draft.key)
         response = self._call(context, organization_id, "POST", "", definition_body(definition))
         with _response_checks():
@@ -161,10 +162,10 @@ class RecipientFieldsClient(RecipientFields):
         changes: FieldChanges,
         precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
-        """Change a field. Violations of the form are reported before all other errors."""
+        """Change a field. The service reports InvalidField before other errors."""
         body = changes_body(changes)
         response = self._call(
-            _OF_A_FIELD, organization_id, "PATCH", _item(reference), body, precondition
+            _FIELD_CONTEXT, organization_id, "PATCH", _item(reference), body, precondition
         )
         with _response_checks():
             return field_of(response, organization_id)
@@ -188,7 +189,7 @@ class RecipientFieldsClient(RecipientFields):
         reference: FieldReference,
         precondition: Precondition = UNCONDITIONAL,
     ) -> None:
-        self._call(_OF_A_FIELD, organization_id, "DELETE", _item(reference), None, precondition)
+        self._call(_FIELD_CONTEXT, organization_id, "DELETE", _item(reference), None, precondition)
 
     def _call(
         self,
@@ -199,7 +200,7 @@ class RecipientFieldsClient(RecipientFields):
         body: bytes | None = None,
         precondition: Precondition = UNCONDITIONAL,
     ) -> Response:
-        """Return a successful response. Raises: the error that another response means."""
+        """Return the response if it is successful. Raises: the error for any other response."""
         require_ids(organization_id=organization_id)
         key = self._keys.get(organization_id)
         if key is None:
@@ -209,7 +210,7 @@ class RecipientFieldsClient(RecipientFields):
         headers = {
             "Authorization": f"Bearer {key}",
             "Accept": "application/json",
-            "User-Agent": self._agent,
+            "User-Agent": self._user_agent,
             **condition_headers(precondition),
         }
         if body is not None:
@@ -246,37 +247,37 @@ def _response_checks() -> Iterator[None]:
         ) from None
 
 
-_Place: TypeAlias = tuple[OrganizationId, FieldQuery]
+_Position: TypeAlias = tuple[OrganizationId, FieldQuery]
 
 
 class _Cursors:
-    """The cursors of next pages, by their position. The oldest entry is evicted.
+    """A cache of the cursors of next pages. The oldest entry is evicted.
 
     Safe for threads.
     """
 
     def __init__(self, maximum: int) -> None:
         self._maximum = maximum
-        self._cursors: OrderedDict[_Place, str] = OrderedDict()
+        self._cursors: OrderedDict[_Position, str] = OrderedDict()
         self._lock = Lock()
 
     def find(self, organization_id: OrganizationId, query: FieldQuery) -> str | None:
         """Return the cursor of the position at which the query starts, if it is known."""
         with self._lock:
-            return self._cursors.get(_place(organization_id, query))
+            return self._cursors.get(_position(organization_id, query))
 
     def add(self, query: FieldQuery, page: FieldPage, cursor: str | None) -> None:
-        """Store the cursor with which the page ended, if it is not the last page."""
+        """Store the cursor of the next page, if there is one."""
         if cursor is None:
             return
         with self._lock:
-            place = _place(page.organization_id, evolve(query, after=page.next))
-            self._cursors[place] = cursor
-            self._cursors.move_to_end(place)
+            position = _position(page.organization_id, evolve(query, after=page.next))
+            self._cursors[position] = cursor
+            self._cursors.move_to_end(position)
             if len(self._cursors) > self._maximum:
                 self._cursors.popitem(last=False)
 
 
-def _place(organization_id: OrganizationId, query: FieldQuery) -> _Place:
-    """Return the key of a cursor: a cursor is valid for pages of any size."""
+def _position(organization_id: OrganizationId, query: FieldQuery) -> _Position:
+    """Return the position without the limit: a cursor is valid for pages of any size."""
     return organization_id, evolve(query, limit=None)

@@ -1,4 +1,4 @@
-"""Connections to one service. Each request has a deadline, and each response a limit of size."""
+"""Connections to one service. Each request has a deadline, and each response a size limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from urllib3.exceptions import (
 from urllib3.exceptions import TimeoutError as HttpTimeout
 from urllib3.util import Url, parse_url
 
-from ..deadline_http import connection_pool, is_private, read_body
+from ..deadline_http import connection_pool, is_secure, read_body
 
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 
@@ -35,7 +35,7 @@ class Request:
 
     @property
     def is_read(self) -> bool:
-        """Whether it changes nothing, so that it can be sent again."""
+        """Whether the request only reads, so that it can be repeated."""
         return self.method == "GET"
 
 
@@ -50,7 +50,7 @@ class Response:
 
 @frozen
 class TransportFailure:
-    """Why no complete response arrived.
+    """The reason why no complete response arrived.
 
     `not_sent` is true if the service can't have received the request, `permanent` if a retry would
     fail in the same way.
@@ -83,16 +83,16 @@ class Connections:
         self._connect_timeout = connect_timeout
         self._max_response = max_response
 
-    def exchange(self, request: Request, *, seconds: float) -> Response | TransportFailure:
-        """Send the request and return the response, if all of it arrives within that time."""
+    def exchange(self, request: Request, *, timeout: float) -> Response | TransportFailure:
+        """Send the request and return its complete response. `timeout` in seconds includes both."""
         try:
-            # The retries of urllib3 would sleep beyond the deadline. A redirect would get the key.
+            # The retries of urllib3 would sleep beyond the deadline. A redirect would send the key.
             with self._pool.urlopen(
                 request.method,
                 self._path + request.target,
                 body=request.body,
                 headers=request.headers,
-                timeout=Timeout(total=seconds, connect=min(seconds, self._connect_timeout)),
+                timeout=Timeout(total=timeout, connect=min(timeout, self._connect_timeout)),
                 retries=False,
                 redirect=False,
                 preload_content=False,
@@ -129,7 +129,7 @@ _FAILURES: Mapping[type[HTTPError], TransportFailure] = {
     HttpTimeout: TransportFailure("did not respond in time"),
     HTTPError: TransportFailure("closed the connection before the end of its response"),
 }
-"""The failure that an error of urllib3 means. The first class that matches counts."""
+"""The failure for each error of urllib3. The first class that matches applies."""
 
 
 def _base(text: str, *, plaintext: bool) -> Url:
@@ -146,7 +146,7 @@ def _base(text: str, *, plaintext: bool) -> Url:
         raise ValueError(_BASE_URL)
     if url.auth or url.query is not None or url.fragment is not None:
         raise ValueError(_BASE_URL)
-    if not (is_private(url) or plaintext):
+    if not (is_secure(url) or plaintext):
         message = "API keys would be sent in plain text. Use https, or pass plaintext=True."
         raise ValueError(message)
     return url

@@ -1,7 +1,4 @@
-"""Error responses as errors of the core: the inverse of the service's table.
-
-HTTP contract, section 6.
-"""
+"""The conversion of error responses to the errors of the domain (HTTP contract, section 6)."""
 
 from __future__ import annotations
 
@@ -42,9 +39,9 @@ _MAX_MESSAGE = 1_000
 
 
 class RequestRefused(RecipientFieldsError):
-    """The service rejects the request for a reason that no use case has. `code` names it.
+    """The service rejects the request with a `code` for which there is no other error.
 
-    Nothing has changed. An example is a field that is larger, as JSON, than the service accepts.
+    The request changed nothing. An example is a field that exceeds 1 MiB as JSON.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -54,7 +51,7 @@ class RequestRefused(RecipientFieldsError):
 
 @frozen
 class Context:
-    """What an error response does not repeat: the error that 404 means, and the requested key."""
+    """Parts of an error that its response does not contain: the error for 404, and the key."""
 
     not_found: type[FieldNotFound | OrganizationNotFound]
     key: FieldKey | None = None
@@ -96,21 +93,21 @@ def code_of(response: Response) -> str | None:
 
 
 def error_of(response: Response, context: Context) -> RecipientFieldsError:
-    """Return the error that the response means, with the id of the request as a note."""
+    """Return the error for the response, with the request id as a note."""
     try:
         error = read_document(response, _ErrorDocument).error
-        rebuilt = _rebuilt(response, error, context)
+        converted = _convert(response, error, context)
     except (InvalidDocument, InvalidResponse):
         return StorageUnavailable(
-            f"The service, or a proxy before it, responds with status {response.status} and without"
-            " an error of the service's contract."
+            f"The service, or a proxy in front of it, sent status {response.status} without a valid"
+            " error document."
         )
     if isinstance(error.request_id, str) and _REQUEST_ID.fullmatch(error.request_id):
-        rebuilt.add_note(f"Request id: {error.request_id}")
-    return rebuilt
+        converted.add_note(f"Request id: {error.request_id}")
+    return converted
 
 
-def _rebuilt(response: Response, error: _Error, context: Context) -> RecipientFieldsError:
+def _convert(response: Response, error: _Error, context: Context) -> RecipientFieldsError:
     code, message = error.code, error.message[:_MAX_MESSAGE]
     if code in _FAILURES:
         return _FAILURES[code](message)
@@ -146,7 +143,7 @@ _FAILURES: Mapping[str, Callable[[str], RecipientFieldsError]] = {
     "request_timeout": StorageUnavailable,
     "api_key_validation_unavailable": KeyValidationUnavailable,
 }
-"""Errors that a later attempt may not meet."""
+"""The errors that can be temporary."""
 
 
 def _forbidden(error: _Error, message: str) -> RecipientFieldsError:
@@ -158,13 +155,15 @@ def _forbidden(error: _Error, message: str) -> RecipientFieldsError:
 
 
 def _violation(detail: _Detail) -> Violation:
-    # `format` replaces the codes that later versions of the service add.
-    rule = Rule(detail.code) if detail.code in Rule._value2member_map_ else Rule.FORMAT
+    try:
+        rule = Rule(detail.code)
+    except ValueError:  # A later version of the service has added the code.
+        rule = Rule.FORMAT
     return Violation(rule, detail.message, _path(detail.pointer), detail.suggestion)
 
 
 def _path(pointer: str) -> tuple[str | int, ...]:
-    """Return the path from the field in a JSON pointer. Below a member, digits are an index."""
+    """Return the path in a JSON pointer, without the root. Below a member, digits are an index."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[2:]]
     path: list[Any] = steps[:1]
     path += [int(step) if _INDEX.fullmatch(step) else step for step in steps[1:]]

@@ -1,6 +1,6 @@
 """Requests to a service: bodies, headers and query strings (HTTP contract, section 4).
 
-The client itself rejects what JSON or a header can't contain, with the violations of the service.
+The client rejects values that JSON can't contain, with the same error as the service.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from recipient_fields.domain import (
 
 _TAG = re.compile(r"[\x21\x23-\x7e]+")
 _MAX_QUERY = 4_000
-"""Characters. Proxies may reject a longer one."""
+"""Maximum length in characters. Proxies may reject longer URLs."""
 _WRITABLE = (
     "name",
     "allowed_values",
@@ -83,7 +83,7 @@ def condition_headers(precondition: Precondition) -> Mapping[str, str]:
 
 
 def list_parameters(query: FieldQuery, cursor: str | None) -> str | None:
-    """Return the query string of that page, or None if the API has no parameters for the query.
+    """Return the query string of the page, or None if the API does not support the query.
 
     `cursor` replaces `after`. The service may still reject values that are too large.
     """
@@ -148,7 +148,7 @@ def _body(members: Mapping[str, object]) -> bytes:
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
         return text.encode("utf-8")
-    except UnicodeEncodeError:  # The service rejects lone surrogates.
+    except UnicodeEncodeError:  # A lone surrogate, which the service reports as a violation.
         return json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
@@ -162,9 +162,13 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> list[Violation]:
         case float() if math.isfinite(value):
             return []
         case int() | float():
-            return [Violation(Rule.OUT_OF_RANGE, "A number must be finite, and a double.", path)]
+            return [
+                Violation(
+                    Rule.OUT_OF_RANGE, "This must be a finite number that a double can hold.", path
+                )
+            ]
         case list() | tuple():
             return [v for i, each in enumerate(value) for v in _not_json(each, (*path, i))]
         case dict() if all(isinstance(name, str) for name in value):
             return [v for name, each in value.items() for v in _not_json(each, (*path, name))]
-    return [Violation(Rule.TYPE, "JSON has no such value.", path)]
+    return [Violation(Rule.TYPE, "This must be a value that JSON can contain.", path)]

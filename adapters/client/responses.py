@@ -49,7 +49,7 @@ class _List:
 
 
 def field_of(response: Response, organization_id: OrganizationId) -> RecipientField:
-    """Return the field. Raises: InvalidResponse if it is not that of the `ETag`."""
+    """Return the field. Raises: InvalidResponse if its version is not that in `ETag`."""
     field = _field(read_document(response, _Item).recipient_field, organization_id)
     if version_of(response) != field.version_tag:
         raise InvalidResponse("its ETag is not that of this version of the field")
@@ -70,7 +70,10 @@ def catalog_of(response: Response, organization_id: OrganizationId) -> Catalog:
 def page_of(
     response: Response, organization_id: OrganizationId, query: FieldQuery
 ) -> tuple[FieldPage, str | None]:
-    """Return the page, and the cursor of the next page if there is one. Raises: InvalidResponse."""
+    """Return the page, and the cursor of the next page if there is one.
+
+    Raises: InvalidResponse if the response does not match the contract.
+    """
     fields = _fields(response, organization_id)
     cursor = _cursor(response)
     if cursor is not None and not fields:
@@ -86,7 +89,7 @@ def page_of(
 
 
 def read_document(response: Response, kind: type[T]) -> T:
-    """Return the response's JSON as a value of this class. Raises: InvalidResponse if it is not."""
+    """Return the JSON as a value of this class. Raises: InvalidResponse if it does not match."""
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media_type != _MEDIA_TYPE:
         raise InvalidResponse(f"it is not {_MEDIA_TYPE}")
@@ -99,7 +102,7 @@ def read_document(response: Response, kind: type[T]) -> T:
 
 
 def version_of(response: Response) -> str | None:
-    """Return the version in `ETag`, if it is an entity tag."""
+    """Return the version in `ETag`, or None if it is not an entity tag."""
     tag = _TAG.fullmatch(response.headers.get("ETag", ""))
     return None if tag is None else tag[1]
 
@@ -117,7 +120,7 @@ def _fields(response: Response, organization_id: OrganizationId) -> tuple[Recipi
 
 
 def _invalid(invalid: InvalidInput) -> InvalidResponse:
-    """Return the error with the first violation, without its suggestion: that can repeat a text."""
+    """Return the error with the first violation, without its suggestion, which can contain data."""
     return InvalidResponse(str(InvalidInput(invalid.violations[:1])).rstrip("."))
 
 
@@ -126,7 +129,9 @@ def _revision(response: Response, organization_id: OrganizationId) -> int:
     if tag is None:
         raise InvalidResponse("its ETag is not that of a catalog")
     if int(tag[1]) != organization_id:
-        raise InvalidResponse("it is about another organization: check whose API key you pass")
+        raise InvalidResponse(
+            "it belongs to another organization: check the API key of this organization"
+        )
     return int(tag[2], 16)
 
 
@@ -144,5 +149,5 @@ def _cursor(response: Response) -> str | None:
     target = _LINK.fullmatch(link)
     cursors = [] if target is None else parse_qs(urlsplit(target[1]).query).get("cursor", [])
     if len(cursors) != 1:
-        raise InvalidResponse("its Link has no cursor of a next page")
+        raise InvalidResponse("its Link has no cursor of the next page")
     return cursors[0]

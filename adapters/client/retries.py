@@ -1,4 +1,4 @@
-"""When a request is sent again, and how long a call takes at most."""
+"""The retries and the deadline of a call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .errors import code_of
 _RETRY_AFTER = Retry(retry_after_max=2**31)
 _RETRIED_STATUSES = {408, 429, 502, 503, 504}
 _NOT_STARTED_CODES = {"api_key_validation_unavailable", "overloaded", "request_timeout"}
-"""Errors that the service sends before it does anything."""
+"""The codes of responses that the service sends before it starts the request."""
 _DAY = 86_400.0
 _random = SystemRandom()
 
@@ -27,10 +27,11 @@ _random = SystemRandom()
 class RetryPolicy:
     """The limits of a call. Times are in seconds, up to a day.
 
-    A call takes at most `deadline`, with its waits and retries, and sends at most `attempts`
-    requests. Before a retry, the client waits as long as `Retry-After` says, and a random time
-    between half of `backoff` and all of it; `backoff` doubles each time. A response has at most
-    `max_response` bytes. Raises: ValueError if a value is out of range.
+    A call takes at most `deadline`, including waits and retries, and sends at most `attempts`
+    requests. Opening a connection takes at most `connect_timeout`. Before a retry, the client waits
+    for the time in `Retry-After` plus a random time between half of `backoff` and all of it.
+    `backoff` doubles with each retry. A response has at most `max_response` bytes.
+    Raises: ValueError if a value is out of range.
     """
 
     deadline: float = field(default=10.0, validator=[gt(0.0), le(_DAY)])
@@ -41,17 +42,17 @@ class RetryPolicy:
 
 
 def send(connections: Connections, request: Request, policy: RetryPolicy) -> Response:
-    """Send the request, and again while a retry is safe. Return the last response.
+    """Send the request, retry it while that is safe, and return the last response.
 
     A read is retried after each failure that can be temporary. A write is retried only if the
-    service can't have started it: if a response is lost, the change may have been stored.
+    service can't have started it: if the response is lost, the change may be stored.
     Raises: StorageUnavailable if no response arrives.
     """
-    ends = monotonic() + policy.deadline
+    deadline = monotonic() + policy.deadline
     for attempt in range(1, policy.attempts + 1):
-        outcome = connections.exchange(request, seconds=max(ends - monotonic(), 0.001))
+        outcome = connections.exchange(request, timeout=max(deadline - monotonic(), 0.001))
         wait = _wait(request, outcome, policy.backoff * 2 ** (attempt - 1))
-        if wait is None or attempt == policy.attempts or wait >= ends - monotonic():
+        if wait is None or attempt == policy.attempts or wait >= deadline - monotonic():
             break
         sleep(wait)
     if isinstance(outcome, TransportFailure):
@@ -60,7 +61,7 @@ def send(connections: Connections, request: Request, policy: RetryPolicy) -> Res
 
 
 def _wait(request: Request, outcome: Response | TransportFailure, backoff: float) -> float | None:
-    """Return the seconds before the request is sent again, or None if it must not be."""
+    """Return the seconds before a retry, or None if the request must not be retried."""
     jitter = _random.uniform(backoff / 2, backoff)
     if isinstance(outcome, TransportFailure):
         safe = request.is_read or outcome.not_sent

@@ -1,4 +1,4 @@
-"""Field sources that read the lists of ESPs over HTTP: one module per ESP, and what they share."""
+"""Field sources that read the fields of ESPs over HTTP. Each ESP has its own module."""
 
 from collections.abc import Callable, Mapping
 

@@ -36,7 +36,7 @@ class NoFieldSource(RecipientFieldsError):
 def account_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the required and the optional variables of an ESP, by the source's parameters.
 
-    A variable is RECIPIENT_FIELDS_, the ESP and the parameter: RECIPIENT_FIELDS_BRAZE_URL.
+    Their names contain the ESP and the parameter, such as RECIPIENT_FIELDS_BRAZE_URL.
     """
     required, optional = (
         {name: f"{VARIABLE_PREFIX}{esp.value}_{name}".upper() for name in names.split()}
@@ -46,10 +46,10 @@ def account_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 
 def open_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
-    """Return the source that lists the fields of the account. It stores the credentials nowhere.
+    """Return the source for the account with the credentials in these variables.
 
     Raises: NoFieldSource if the ESP has no such API; MissingCredentials if a required variable is
-    not set; UnusableCredentials if a value contains control characters; MissingExtra.
+    not set; UnusableCredentials if a value contains control characters.
     """
     required, optional = account_variables(esp)
     if not required:

@@ -54,7 +54,7 @@ class _Meta:
 class _Page:
     meta: _Meta
     fields: list[_Field]
-    fieldOptions: list[_Option] | None = None  # noqa: N815 (as ActiveCampaign has it)
+    fieldOptions: list[_Option] | None = None  # noqa: N815 (the name in the API)
 
     @property
     def total(self) -> int:

@@ -12,7 +12,7 @@ from urllib3.util import Url, parse_url
 
 from recipient_fields.domain.esp import DIALECTS, Esp, EspRefused, EspUnavailable
 
-from ..deadline_http import is_private
+from ..deadline_http import is_secure
 
 T = TypeVar("T")
 
@@ -37,11 +37,9 @@ class Api:
     empty_403_means_rate_limit: bool = False
 
     def __attrs_post_init__(self) -> None:
-        # Other characters could end the header, or be repeated in an error of http.client.
+        # Other characters could end the header, or appear in an error of http.client.
         if not all(value.isascii() and value.isprintable() for value in self.headers.values()):
-            raise self.refused(
-                "can't use these credentials: they contain characters that no credentials have"
-            )
+            raise self.refused("can't use these credentials: use only printable ASCII characters")
         if not _usable(self.url):
             raise self.refused("can't use this URL: use one like https://api.example.com")
 
@@ -51,11 +49,11 @@ class Api:
         return DIALECTS[self.esp].title
 
     def refused(self, what: str) -> EspRefused:
-        """Return the error for a response that stays the same until a person changes something."""
+        """Return the error for a failure that a retry can't fix."""
         return EspRefused(f"{self.title} {what}.")
 
     def undocumented(self, what: str) -> EspRefused:
-        """Return the error for a response that differs from the documentation of the ESP."""
+        """Return the error for a response that does not match the documentation of the ESP."""
         return self.refused(f"sent a response that is not as documented: {what.rstrip('.')}")
 
     def unavailable(self, what: str) -> EspUnavailable:
@@ -73,7 +71,7 @@ class Api:
         return self.url.rstrip("/") + path + ("?" + urlencode(query) if query else "")
 
     def linked(self, page: str, link: str) -> str:
-        """Return the URL of a page's link. Raises: EspRefused if its origin is another one."""
+        """Return the URL of a page's link. Raises: EspRefused if it has another origin."""
         try:
             target = parse_url(urljoin(page, link))
         except ValueError:
@@ -84,11 +82,11 @@ class Api:
 
 
 def host_label(esp: Esp, text: str) -> str:
-    """Return the text. Raises: EspRefused unless it is one label of a host name."""
+    """Return the text. Raises: EspRefused if it is not one label of a host name."""
     if _LABEL.fullmatch(text) is None:
         raise EspRefused(
-            f"The settings have no valid host name for {DIALECTS[esp].title}: a part of it"
-            " consists of letters, digits and hyphens."
+            f"Invalid host name for {DIALECTS[esp].title}: use only letters, digits and hyphens"
+            " between its dots."
         )
     return text
 
@@ -99,7 +97,7 @@ def _usable(text: str) -> bool:
         url = parse_url(text)
     except ValueError:
         return False
-    return is_private(url) and bool(url.host) and not (url.auth or url.query or url.fragment)
+    return is_secure(url) and bool(url.host) and not (url.auth or url.query or url.fragment)
 
 
 def _origin(url: Url) -> tuple[str | None, str | None, int | None]:

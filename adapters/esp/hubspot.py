@@ -15,7 +15,7 @@ from .run import DEFAULT_LIMITS, Limits, Run
 
 _ENUMERATION = "enumeration"
 _CHECKBOXES = "checkboxes"
-"""The name here for an enumeration of which several options can be selected."""
+"""The type, in this module, of an enumeration that permits several options."""
 
 _TYPES: Types = {
     "bool": DataType.BOOLEAN,
@@ -40,7 +40,7 @@ class _Property:
     name: str
     label: str
     type: str
-    fieldType: str | None = None  # noqa: N815 (as HubSpot has it)
+    fieldType: str | None = None  # noqa: N815 (the name in the API)
     options: list[_Option] | None = None
     archived: bool | None = None
     hidden: bool | None = None

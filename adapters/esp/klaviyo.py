@@ -32,7 +32,7 @@ _Kind: TypeAlias = DataType | Unsupported
 
 
 def _page_count(text: int | str) -> int:
-    """Return the number of pages. Raises: EspRefused unless it is 1 to 100."""
+    """Return the number of pages. Raises: EspRefused if it is not 1 to 100."""
     if str(text) not in _PAGE_COUNTS:
         raise EspRefused("Invalid number of pages for Klaviyo: use 1 to 100 pages.")
     return int(text)
@@ -101,7 +101,7 @@ class KlaviyoFieldSource:
 _NO_VALUE: tuple[object, ...] = (None, "")
 _DATE_LENGTH = len("2026-11-20")
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}.*)?")
-"""A date without hyphens could be any number."""
+"""Digits without hyphens are not a date: they could be any number."""
 
 
 def _read(response: Response) -> tuple[_Page, str | None]:

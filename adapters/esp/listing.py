@@ -1,4 +1,4 @@
-"""What the field lists of ESPs have in common: types, options, duplicates, pages by offset."""
+"""Shared parts of the field lists of ESPs: types, options, duplicates, pages by offset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_TYPE_NAME = 40
 
 
 class Unsupported(Enum):
-    """Why a type of an ESP can't be a recipient field; the values are sentences."""
+    """The reasons why a type of an ESP can't be a recipient field. The values are messages."""
 
     LIST = "It holds a list of values; a recipient field holds one."
     OBJECT = "It holds an object; a recipient field holds one value."
@@ -35,7 +35,7 @@ def report(
     label: str | None = None,
     options: Sequence[str] = (),
 ) -> ReportedField:
-    """Return the custom field of an ESP, or its refusal if its type has no data type.
+    """Return the custom field of an ESP, or a RefusedField if its type has no data type.
 
     Without options, the field allows any value.
     """
@@ -50,7 +50,7 @@ def report(
 
 
 class ListedFields:
-    """The identities of the fields listed so far.
+    """The identities of the fields that have been listed.
 
     If one is listed twice, pages overlap because fields changed, and other fields are missing.
     """
@@ -70,7 +70,7 @@ class ListedFields:
 
 
 class CountedPage(Protocol):
-    """A page of a list that has the number of all fields."""
+    """A page of a list that contains the total number of fields."""
 
     @property
     def total(self) -> int:
@@ -87,7 +87,7 @@ P = TypeVar("P", bound=CountedPage)
 def counted_pages(
     run: Run, api: Api, path: str, page_size: Mapping[str, int], kind: type[P]
 ) -> Iterator[P]:
-    """Yield the pages of a list that is read by offset, and that has its total on each page.
+    """Yield the pages of a list that is read by offset and contains its total in each page.
 
     Raises: EspUnavailable if the total changes, if it is not the number of fields, or if a field is
     listed twice: when a field is deleted, another one moves to a page that was read before.

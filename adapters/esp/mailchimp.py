@@ -65,7 +65,7 @@ class MailchimpFieldSource:
     api_key: str = field(repr=False)
     list_id: str
     url: str = ""
-    """The URL of the API. By default, it is that of the data center with which the API key ends."""
+    """The URL of the API. The default is that of the data center at the end of the API key."""
     limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:

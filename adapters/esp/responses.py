@@ -34,7 +34,7 @@ class Response:
     def read(self, kind: type[T]) -> T:
         """Return the JSON as a value of this class; other members are ignored.
 
-        Raises: EspRefused if it is not JSON, or not as this class.
+        Raises: EspRefused if it is not JSON, or does not match the class.
         """
         # A chained error would repeat the body, which may contain the credentials.
         try:
@@ -58,4 +58,4 @@ def _whole_number(value: object, _kind: object) -> int:
 
 
 WholeNumber: TypeAlias = Annotated[int, override(struct_hook=_whole_number)]
-"""A number from 0, which some ESPs write as a string."""
+"""A non-negative integer, which some ESPs send as a string."""

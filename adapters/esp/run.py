@@ -1,4 +1,4 @@
-"""Requests to an ESP during one sync run: with retries, deadlines, and limits of size."""
+"""Requests to an ESP during one sync run: with retries, deadlines and size limits."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _RETRY_AFTER = Retry(retry_after_max=2**31)
 class Limits:
     """The limits of a sync run. Times are in seconds, sizes in bytes.
 
-    A request is sent at most `attempts` times. Before a retry, the run waits as long as
-    `Retry-After` says, or else `backoff`, doubled each time, plus a random time of up to as much.
-    If `Retry-After` is longer than `max_wait`, the ESP is unavailable.
+    A request is sent at most `attempts` times. Before a retry, the run waits for the time in
+    `Retry-After`, or for a random time between `backoff` and twice that if there is none. `backoff`
+    doubles with each retry. If `Retry-After` exceeds `max_wait`, the run fails.
     """
 
     connect_timeout: float = 10
@@ -59,7 +59,7 @@ DEFAULT_LIMITS = Limits()
 
 @frozen
 class _TemporaryFailure:
-    """Why an attempt failed, and the seconds to wait that the ESP requires, if any."""
+    """The reason why an attempt failed, and the seconds in `Retry-After`, if any."""
 
     what: str
     wait: float | None = None
@@ -90,7 +90,7 @@ def _pool_manager(sockets: list[socket.socket]) -> PoolManager:
 
 
 class Run:
-    """The requests of one sync run, within its limits. On exit, all connections are closed."""
+    """The requests of one sync run, within its limits. It closes all connections on exit."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -116,11 +116,14 @@ class Run:
             self._pools.pools[origin].close()
 
     def get(self, api: Api, path: str, query: Mapping[str, object] | None = None) -> Response:
-        """Send a GET. Raises: EspUnavailable, EspRefused."""
+        """Send a GET.
+
+        Raises: EspUnavailable if all attempts fail, EspRefused if a retry would fail as well.
+        """
         return self._request(api, "GET", api.at(path, query))
 
     def post(self, api: Api, path: str, body: bytes) -> Response:
-        """Send a POST that can be repeated safely. Raises: EspUnavailable, EspRefused."""
+        """Send a POST that can be repeated safely. Raises: the errors of `get`."""
         return self._request(api, "POST", api.at(path), body)
 
     def pages(
@@ -149,7 +152,7 @@ class Run:
             url = api.linked(url, link)
 
     def check_page_limit(self, api: Api, pages: int) -> None:
-        """Raise EspRefused if so many pages were read that no list can be as long."""
+        """Raise EspRefused if the maximum number of pages has been read."""
         if pages >= self._limits.max_pages:
             raise api.refused(f"lists more than {self._limits.max_pages:,} pages of fields")
 
@@ -167,8 +170,8 @@ class Run:
     ) -> Response | _TemporaryFailure:
         left = self._time_left(api)
         try:
-            # The retries of urllib3 would sleep beyond the deadline, read all of a failure's body,
-            # and not cover a body that breaks off.
+            # The retries of urllib3 would sleep beyond the deadline, read the whole body of a
+            # failure, and not cover an incomplete body.
             with self._pools.request(
                 method,
                 url,
@@ -205,7 +208,7 @@ class Run:
         return bytes(body)
 
     def _shut_down(self) -> None:
-        """Shut down all sockets at the deadline: a body that drips never exceeds a read timeout."""
+        """Shut down all sockets at the deadline: a slow body never exceeds the read timeout."""
         for each in self._sockets:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -213,8 +216,8 @@ class Run:
     def _wait(self, api: Api, failure: _TemporaryFailure, attempts: int) -> None:
         wait = failure.wait
         if wait is None:
-            longest = self._limits.backoff * 2**attempts
-            wait = min(_random.uniform(longest / 2, longest), self._limits.max_wait)
+            max_backoff = self._limits.backoff * 2**attempts
+            wait = min(_random.uniform(max_backoff / 2, max_backoff), self._limits.max_wait)
         if wait > self._limits.max_wait:
             raise api.unavailable(f"{failure.what} and requires a wait of {wait:,.0f} seconds")
         if wait > self._time_left(api):
@@ -236,11 +239,11 @@ _TRANSPORT_FAILURES: Mapping[type[HTTPError], str] = {
     HttpTimeout: "did not respond in time",
     HTTPError: "closed the connection before the end of its response",
 }
-"""The failure that an error of urllib3 means. The first class that matches counts."""
+"""The failure for each error of urllib3. The first class that matches applies."""
 
 
 def _failure(api: Api, response: BaseHTTPResponse) -> _TemporaryFailure | None:
-    """Return why the request failed for now, or None if it succeeded.
+    """Return the temporary failure, or None if the request succeeded.
 
     Raises: EspRefused if a retry would fail in the same way.
     """

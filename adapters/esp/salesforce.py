@@ -14,7 +14,7 @@ from recipient_fields.domain.esp import Esp, ReportedField
 from .api import Api, host_label
 from .listing import ListedFields, Types, report
 from .run import DEFAULT_LIMITS, Limits, Run
-from .soap import Retrieval, Retrieved
+from .soap import RetrieveRequest, RetrieveResponse
 
 _TYPES: Types = {
     "Boolean": DataType.BOOLEAN,
@@ -43,9 +43,9 @@ class SalesforceFieldSource:
     subdomain: str
     data_extension: str
     account_id: str = ""
-    """The MID of the business unit. By default, it is that of the credentials."""
+    """The MID of the business unit. The default is that of the credentials."""
     url: str = ""
-    """The URL of both services. By default, each has its own host below the subdomain."""
+    """The URL of both services. By default, each has its own host."""
     limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
@@ -58,37 +58,37 @@ class SalesforceFieldSource:
                     listed.add(name)
                     yield report(name, type_name, _TYPES)
         if not listed:
-            # Each data extension has fields. Without any, a sync run would delete all.
+            # Every data extension has fields. With an empty list, a sync would delete all fields.
             raise soap.refused("has no data extension with this external key")
 
-    def _pages(self, run: Run, soap: Api) -> Iterator[Retrieved]:
+    def _pages(self, run: Run, soap: Api) -> Iterator[RetrieveResponse]:
         token = self._token(run)
-        wanted = Retrieval(
+        retrieve = RetrieveRequest(
             object_type="DataExtensionField",
             members=_MEMBERS,
             property="DataExtension.CustomerKey",
             value=self.data_extension,
         )
-        continued = ""
+        request_id = ""
         for pages in count():
             run.check_page_limit(soap, pages)
-            response = run.post(soap, "/Service.asmx", wanted.envelope(token, continued))
-            page = Retrieved.parse(soap, response.body)
+            response = run.post(soap, "/Service.asmx", retrieve.envelope(token, request_id))
+            page = RetrieveResponse.parse(soap, response.body)
             yield page
-            continued = page.continues
-            if not continued:
+            request_id = page.next_request_id
+            if not request_id:
                 return
 
     def _token(self, run: Run) -> str:
-        wanted = {
+        form = {
             "grant_type": "client_credentials",
             "client_id": self.client_id,
             "client_secret": self.client_secret,
         }
         if self.account_id:
-            wanted["account_id"] = self.account_id
+            form["account_id"] = self.account_id
         auth = self._api("auth", {"Content-Type": "application/json"})
-        token = run.post(auth, "/v2/token", render_json(wanted)).read(_Token).access_token
+        token = run.post(auth, "/v2/token", render_json(form)).read(_Token).access_token
         if not (token.isascii() and token.isprintable()):
             raise auth.refused("sent a token that a header can't contain")
         return token

@@ -30,7 +30,7 @@ class _List:
 
 @frozen(kw_only=True)
 class SendGridFieldSource:
-    """The custom and the reserved fields of contacts. Templates write both in the same way."""
+    """The custom and the reserved fields of contacts. Both have the same syntax in templates."""
 
     api_key: str = field(repr=False)
     url: str = "https://api.sendgrid.com"

@@ -15,7 +15,7 @@ _PARTNER = "{http://exacttarget.com/wsdl/partnerAPI}"
 
 
 @frozen(kw_only=True)
-class Retrieval:
+class RetrieveRequest:
     """A request for the objects of a type whose `property` equals `value`."""
 
     object_type: str
@@ -23,10 +23,10 @@ class Retrieval:
     property: str
     value: str
 
-    def envelope(self, token: str, continued: str = "") -> bytes:
-        """Return the request; `continued` is the id of the request that it continues, if any."""
+    def envelope(self, token: str, request_id: str = "") -> bytes:
+        """Return the request. `request_id` is the id of the request that it continues, if any."""
         members = "".join(f"<Properties>{member}</Properties>" for member in self.members)
-        more = f"<ContinueRequest>{escape(continued)}</ContinueRequest>" if continued else ""
+        more = f"<ContinueRequest>{escape(request_id)}</ContinueRequest>" if request_id else ""
         return f"""<?xml version="1.0" encoding="UTF-8"?>
 <s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">
 <s:Header><fueloauth xmlns="http://exacttarget.com">{escape(token)}</fueloauth></s:Header>
@@ -39,15 +39,15 @@ class Retrieval:
 
 
 @frozen
-class Retrieved:
-    """A response to a Retrieve request. Raises: EspRefused if it is not one, or if it failed."""
+class RetrieveResponse:
+    """A successful response to a Retrieve request."""
 
     _api: Api
     _message: Element
 
     @classmethod
-    def parse(cls, api: Api, body: bytes) -> Retrieved:
-        """Return the response in that XML."""
+    def parse(cls, api: Api, body: bytes) -> RetrieveResponse:
+        """Return the response. Raises: EspRefused if the XML is invalid, or the request failed."""
         parser = XMLParser(target=_WithoutDoctype())  # noqa: S314  # nosec B314
         try:
             parser.feed(body)
@@ -63,18 +63,18 @@ class Retrieved:
 
     @property
     def status(self) -> str:
-        """The status, which says whether there are more objects."""
+        """`OK`, or `MoreDataAvailable` if there are more objects."""
         return self._text(self._message, "OverallStatus")
 
     @property
-    def continues(self) -> str:
-        """The id of a request with more objects, or empty if there are none."""
+    def next_request_id(self) -> str:
+        """The id with which the next request continues, or empty if there are no more objects."""
         return self._text(self._message, "RequestID") if self.status == _CONTINUES else ""
 
     def objects(self, *members: str) -> Iterator[tuple[str, ...]]:
         """Yield the texts of these members of each object."""
-        for found in self._message.iterfind(f"{_PARTNER}Results"):
-            yield tuple(self._text(found, member) for member in members)
+        for result in self._message.iterfind(f"{_PARTNER}Results"):
+            yield tuple(self._text(result, member) for member in members)
 
     def _text(self, element: Element, name: str) -> str:
         text = element.findtext(_PARTNER + name)
@@ -88,7 +88,7 @@ _CONTINUES = "MoreDataAvailable"
 
 
 class _WithoutDoctype(TreeBuilder):
-    """Rejects a DTD: it can declare entities, whose expansion has no limit."""
+    """A tree builder that rejects DTDs: they can declare entities that expand without limit."""
 
     def doctype(self, name: str, public_id: str | None, system: str | None) -> NoReturn:  # noqa: ARG002
         raise ValueError

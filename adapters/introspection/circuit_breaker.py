@@ -12,8 +12,8 @@ PAUSE_SECONDS = 1.0
 class CircuitBreaker:
     """Blocks attempts for a second after three consecutive failures.
 
-    After the pause, it allows one attempt at a time until one succeeds. A failure is an attempt
-    that timed out: other errors end soon, and one caller's must not block the others. An attempt
+    After the pause, it allows one attempt at a time until one succeeds. Only timeouts are failures:
+    other errors don't delay requests, and a client could cause them with certain tokens. An attempt
     takes at most `timeout` seconds.
     """
 

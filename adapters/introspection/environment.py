@@ -22,14 +22,15 @@ _CLIENT_ID, _CLIENT_SECRET, _TOKEN = CREDENTIAL_VARIABLES = tuple(
 
 
 class InvalidIntrospectionUrl(RecipientFieldsError):
-    """The URL, or an option in it, is invalid."""
+    """The URL, or a setting in it, is invalid."""
 
 
 def open_validator(url: str, environment: Mapping[str, str]) -> IntrospectionKeyValidator:
     """Return the validator for the URL of an issuer's introspection endpoint.
 
-    Raises: InvalidIntrospectionUrl; MissingCredentials if the variables with the credentials are
-    not set; UnusableCredentials if they contradict each other or contain control characters.
+    Raises: InvalidIntrospectionUrl if the URL or a setting in it is invalid; MissingCredentials if
+    the variables with the credentials are not set; UnusableCredentials if these contradict each
+    other or contain control characters.
     """
     authorization = _authorization(read_variables(CREDENTIAL_VARIABLES, environment))
     try:

@@ -27,7 +27,7 @@ from recipient_fields.application.conversion import parse_document
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import KeyValidationUnavailable
 
-from ..deadline_http import connection_pool, is_private, read_body
+from ..deadline_http import connection_pool, is_secure, read_body
 from .circuit_breaker import CircuitBreaker
 
 DEFAULT_TIMEOUT = 2.0
@@ -124,9 +124,9 @@ class Endpoint:
             kind = next(kind for kind in _TRANSPORT_FAILURES if isinstance(error, kind))
         if kind is HttpTimeout:
             self._circuit_breaker.record_failure()
-        else:  # Other errors end soon, so callers don't wait.
+        else:  # Other errors don't delay requests.
             self._circuit_breaker.record_success()
-        # Outside the block: a chained error could repeat what the issuer sent.
+        # Outside the block: a chained error could contain the issuer's response.
         if kind is not None:
             _unavailable(_TRANSPORT_FAILURES[kind])
         if status != 200:
@@ -158,7 +158,7 @@ class Endpoint:
 
 
 def _read(body: bytes) -> Mapping[str, object]:
-    """Return the claims in a response, which are its members."""
+    """Return the members of a response, which are the claims."""
     try:
         claims: Any = parse_json(body)
         parse_document(claims, _Introspection, unknown_members=True)
@@ -177,7 +177,7 @@ _TRANSPORT_FAILURES: Mapping[type[HTTPError], str] = {
     HttpTimeout: "did not respond in time",
     HTTPError: "closed the connection before the end of its response",
 }
-"""The failure that an error of urllib3 means. The first class that matches counts."""
+"""The failure for each error of urllib3. The first class that matches applies."""
 
 
 def _failure(status: int) -> str:
@@ -205,4 +205,4 @@ def _usable(text: str) -> bool:
     except ValueError:
         return False
     plain = _PRINTABLE.fullmatch(text) is not None
-    return plain and is_private(url) and bool(url.host) and not (url.auth or url.fragment)
+    return plain and is_secure(url) and bool(url.host) and not (url.auth or url.fragment)

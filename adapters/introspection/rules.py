@@ -1,4 +1,4 @@
-"""The rules by which the claims of an active token make it a valid key."""
+"""The rules that an active token must follow to be a valid key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNKNOWN = Rejection(RejectionReason.UNKNOWN)
 
 
 @frozen
-class Proven:
+class ValidToken:
     """The token is a valid key until `expires_at`, in seconds since 1970, if it is known."""
 
     credential: Credential
@@ -43,23 +43,24 @@ class Proven:
 
 
 @frozen
-class Unproven:
-    """The token is not a valid key, for this reason. Callers receive the rejection."""
+class InvalidToken:
+    """The token is not a valid key. The reason is logged. Callers receive the rejection."""
 
     reason: str
     rejection: Rejection = _UNKNOWN
 
 
-Verdict: TypeAlias = Proven | Unproven
+Verdict: TypeAlias = ValidToken | InvalidToken
 
 
 @frozen(kw_only=True)
 class TokenRules:
-    """The claims that name a token's organization and its access.
+    """The claims that contain the organization and the access of a token.
 
-    `organization_claim` is an integer. `access_claim` is a text of words or a list of texts:
-    `write_scope` among them permits reads and writes, `read_scope` only reads. The log shows
-    `key_id_claim`. If `audience` or `issuer` is set, `aud` must contain it or `iss` must equal it.
+    `organization_claim` is an integer. `access_claim` is a list of scopes, or a string of scopes
+    separated by spaces. `write_scope` permits reads and writes, `read_scope` only reads. The log
+    shows `key_id_claim`. `aud` must contain `audience`, and `iss` must equal `issuer`, if they are
+    set.
     """
 
     organization_claim: str = "organization_id"
@@ -70,24 +71,28 @@ class TokenRules:
     audience: str | None = None
     issuer: str | None = None
 
-    def judge(self, claims: Mapping[str, object], at: datetime) -> Verdict:
-        """Return the verdict on the claims of an active token at this time."""
-        now, key_id = at.timestamp(), _shown(claims.get(self.key_id_claim))
+    def evaluate(self, claims: Mapping[str, object], at: datetime) -> Verdict:
+        """Return whether an active token with these claims is a valid key at this time."""
+        now, key_id = at.timestamp(), _printable(claims.get(self.key_id_claim))
         expires_at = _time(claims.get("exp"))
         if expires_at is not None and expires_at <= now:
-            return Unproven("it has expired", Rejection(RejectionReason.EXPIRED, key_id))
-        reason = _time_violation(claims, now) or _binding_violation(claims) or self._foreign(claims)
+            return InvalidToken("it has expired", Rejection(RejectionReason.EXPIRED, key_id))
+        reason = (
+            _time_violation(claims, now)
+            or _binding_violation(claims)
+            or self._target_violation(claims)
+        )
         if reason is not None:
-            return Unproven(reason)
+            return InvalidToken(reason)
         organization_id = claims.get(self.organization_claim)
         if type(organization_id) is not int or not 1 <= organization_id <= MAX_SAFE_INTEGER:
-            return Unproven(f"{self.organization_claim} is not the id of an organization")
+            return InvalidToken(f"{self.organization_claim} is not the id of an organization")
         access = self._access(claims.get(self.access_claim))
         if access is None:
-            return Unproven(f"{self.access_claim} permits nothing here")
-        return Proven(Credential(OrganizationId(organization_id), key_id, access), expires_at)
+            return InvalidToken(f"{self.access_claim} contains no scope of this service")
+        return ValidToken(Credential(OrganizationId(organization_id), key_id, access), expires_at)
 
-    def _foreign(self, claims: Mapping[str, object]) -> str | None:
+    def _target_violation(self, claims: Mapping[str, object]) -> str | None:
         """Return why the token is meant for another service, or None."""
         if self.issuer is not None and claims.get("iss") != self.issuer:
             return "iss is another issuer"
@@ -114,7 +119,7 @@ def _time_violation(claims: Mapping[str, object], now: float) -> str | None:
 
 
 def _binding_violation(claims: Mapping[str, object]) -> str | None:
-    """Return why the token alone does not authorize its bearer, or None."""
+    """Return why the token is not a bearer access token, or None."""
     if "cnf" in claims:
         return "cnf binds it to a key of its holder, which can't be checked here"
     for claim, usual in _BEARER_ACCESS.items():
@@ -138,8 +143,8 @@ def _texts(claim: object) -> list[object]:
     return claim if isinstance(claim, list) else []
 
 
-def _shown(claim: object) -> str | None:
-    """Return the text if a log may contain it, or None."""
+def _printable(claim: object) -> str | None:
+    """Return the text if it is short and printable, or None."""
     if not isinstance(claim, str) or not 0 < len(claim) <= _MAX_KEY_ID:
         return None
     return claim if claim.isascii() and claim.isprintable() else None

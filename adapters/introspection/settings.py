@@ -1,4 +1,4 @@
-"""A validator from one URL with settings."""
+"""The settings of a validator in the query of its URL."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from recipient_fields.application import Clock, system_clock
 from recipient_fields.domain import Credential, PlainKey, Rejection, RejectionReason
 
 from .issuer import TOKEN, Endpoint, Issuer
-from .rules import Proven, TokenRules, Unproven
+from .rules import InvalidToken, TokenRules, ValidToken
 
 MAX_CACHE_SECONDS = 300
 DEFAULT_CACHE_TOKENS = 10_000
@@ -77,18 +77,18 @@ class IntrospectionKeyValidator:
         """Close all connections. Later calls raise KeyValidationUnavailable."""
         self._endpoint.close()
 
-    def _introspect(self, token: str) -> Proven | Rejection:
+    def _introspect(self, token: str) -> ValidToken | Rejection:
         claims = self._endpoint.introspect(token)
         if claims is None:
             return Rejection(RejectionReason.UNKNOWN)
-        verdict = self._rules.judge(claims, self._clock())
-        if isinstance(verdict, Unproven):
+        verdict = self._rules.evaluate(claims, self._clock())
+        if isinstance(verdict, InvalidToken):
             _log.info("an active token was rejected: %s", verdict.reason)
-            return _without(token, verdict.rejection)
-        return evolve(verdict, credential=_without(token, verdict.credential))
+            return _without_token(token, verdict.rejection)
+        return evolve(verdict, credential=_without_token(token, verdict.credential))
 
 
-def _without(token: str, outcome: Outcome) -> Outcome:
+def _without_token(token: str, outcome: Outcome) -> Outcome:
     """Return the outcome without a `key_id` that contains the token: the log shows that id."""
     if isinstance(outcome.key_id, str) and token in outcome.key_id:
         return evolve(outcome, key_id=None)
@@ -120,7 +120,7 @@ class _Cache:
         expired = entry.expires_at is not None and now >= entry.expires_at
         return None if expired else entry.credential
 
-    def add(self, digest: bytes, proven: Proven, requested_at: float) -> None:
+    def add(self, digest: bytes, proven: ValidToken, requested_at: float) -> None:
         """Cache the outcome for a token, from the time of the request to the issuer."""
         entry = _Entry(proven.credential, requested_at + self._seconds, proven.expires_at)
         with self._lock:

@@ -241,7 +241,7 @@ def test_any_claims_prove_a_credential_or_have_a_reason(
 ) -> None:
     sent = json.loads(json.dumps({**start, **claims}))
 
-    verdict = TokenRules().judge(sent, NOW)
+    verdict = TokenRules().evaluate(sent, NOW)
 
     credential = getattr(verdict, "credential", None)
     assert (credential is None) == bool(getattr(verdict, "reason", ""))
@@ -250,5 +250,5 @@ def test_any_claims_prove_a_credential_or_have_a_reason(
 
 
 def test_unknown_claims_are_ignored() -> None:
-    assert TokenRules().judge(CLAIMS, NOW) == TokenRules().judge({**CLAIMS, "x": 1}, NOW)
-    assert hasattr(TokenRules().judge(CLAIMS, NOW), "credential")
+    assert TokenRules().evaluate(CLAIMS, NOW) == TokenRules().evaluate({**CLAIMS, "x": 1}, NOW)
+    assert hasattr(TokenRules().evaluate(CLAIMS, NOW), "credential")
