@@ -1,4 +1,4 @@
-"""Debian's Chromium, without a network of its own."""
+"""Chromium of Debian without access to the network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FLAGS = (
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[Chrome]:
-    """A browser that keeps its profile in this folder."""
+    """Start a browser whose profile is in this folder."""
     options = ChromeOptions()
     options.binary_location = CHROMIUM
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
@@ -38,13 +38,13 @@ def chromium(profile: Path) -> Iterator[Chrome]:
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Chrome]:
-    """A new browser for this test."""
+    """Start a browser for this test."""
     with chromium(tmp_path / "profile") as browser:
         yield browser
 
 
 @pytest.fixture(scope="module")
 def shared_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    """One browser for all tests of a module."""
+    """Start one browser for all tests of a module."""
     with chromium(tmp_path_factory.mktemp("browser") / "profile") as browser:
         yield browser

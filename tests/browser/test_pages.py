@@ -1,4 +1,4 @@
-"""The built documentation, in a real browser: on a laptop (1,280 pixels) and on a phone (400)."""
+"""The built documentation in a browser, on a laptop (1,280 pixels) and on a phone (400)."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ const withoutButton = blocks.filter(block => !block.querySelector("button.copybt
 
 return {brokenWords, tooWide, cutOff, withoutButton};
 """
-"""What can be wrong with a page. A broken word takes more than one line of a table's cell."""
+"""Finds faults of a page. A broken word takes more than one line of a table cell."""
 
 Pages = Mapping[str, Mapping[str, list[str]]]
 
 
 @pytest.fixture(scope="module")
 def documentation(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The URL of the documentation that `make docs` builds."""
+    """Return the URL of the documentation that `make docs` builds."""
     built = tmp_path_factory.mktemp("documentation")
     options = ("-W", "--keep-going", "--fresh-env", "--quiet")
     subprocess.run([sys.executable, "-m", "sphinx", *options, ROOT / "docs", built], check=True)
@@ -89,9 +89,7 @@ def test_every_block_has_a_copy_button(on_a_laptop: Pages) -> None:
 
 
 @pytest.mark.parametrize("page", ["tutorial", "calling-the-api"])
-def test_every_command_of_a_page_is_visible_in_full_on_a_laptop(
-    on_a_laptop: Pages, page: str
-) -> None:
+def test_every_command_fits_the_width_of_a_laptop(on_a_laptop: Pages, page: str) -> None:
     assert on_a_laptop[page]["cutOff"] == []
 
 
@@ -138,7 +136,7 @@ def _found(pages: Pages, what: str) -> Mapping[str, list[str]]:
 
 
 def _copied(browser: Chrome, button: WebElement) -> str:
-    """What can be pasted after a click on the button."""
+    """Click on the button, and return the text in the clipboard."""
     button.click()
     box = browser.execute_script(
         "const box = document.body.appendChild(document.createElement('textarea'));"

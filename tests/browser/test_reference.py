@@ -1,4 +1,4 @@
-"""The reference at `/docs`, in a real browser without a network."""
+"""The reference at `/docs` in a browser without access to the network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def live() -> Iterator[Live]:
         yield live
 
 
-def test_a_key_can_be_entered_and_a_request_tried(
+def test_a_user_can_enter_a_key_and_send_a_request(
     live: Live, browser: Chrome, tmp_path: Path
 ) -> None:
     browser.get(f"{live.url}/docs")
@@ -39,19 +39,19 @@ def test_a_key_can_be_entered_and_a_request_tried(
     _click(browser, f"{operation} .opblock-summary-control")
     _click(browser, f"{operation} .try-out__btn")
     _click(browser, f"{operation} button.execute")
-    answer = _find(browser, f"{operation} .live-responses-table")
+    response = _find(browser, f"{operation} .live-responses-table")
 
-    assert _find(answer, ".response .response-col_status").text.startswith("200")
-    shown = _find(answer, ".response .highlight-code").text
+    assert _find(response, ".response .response-col_status").text.startswith("200")
+    body = _find(response, ".response .highlight-code").text
     for key in ("loyalty_tier", "preferred_shop", "first_name"):
-        assert f'"{key}"' in shown
-    browser.execute_script("arguments[0].scrollIntoView()", answer)
+        assert f'"{key}"' in body
+    browser.execute_script("arguments[0].scrollIntoView()", response)
     browser.save_screenshot(tmp_path / "reference.png")
     assert browser.get_log("browser") == []
     assert _hosts(browser) == {urlsplit(live.url).netloc}
 
 
-def test_every_operation_is_shown(live: Live, browser: Chrome) -> None:
+def test_the_page_has_every_operation(live: Live, browser: Chrome) -> None:
     browser.get(f"{live.url}/docs")
     _find(browser, ".opblock")
 
@@ -70,7 +70,7 @@ def _click(browser: Chrome, selector: str) -> None:
 
 
 def _hosts(browser: Chrome) -> set[str]:
-    """The hosts of everything that was requested."""
+    """Return the hosts of all requests."""
     messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
     urls = [
         message["params"]["request"]["url"]

@@ -1,4 +1,4 @@
-"""A client of the service; it holds every answer to what all answers have in common."""
+"""A client of the API that checks what all responses have in common."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEGABYTE = 1024 * 1024
 
 Headers: TypeAlias = Iterable[tuple[str, str]]
 Transport: TypeAlias = Callable[[str, str, Headers, bytes], tuple[int, Headers, bytes]]
-"""Method, target, headers and body of a request; status, headers and body of its answer."""
+"""Method, target, headers and body of a request; status, headers and body of the response."""
 
 _MEMBERS = {"code", "message", "request_id", "reason", "details"}
 _DETAIL = {"pointer", "code", "message", "suggestion", "existing_id"}
@@ -29,14 +29,14 @@ _INTERNAL = re.compile(
     r"|waitress|attrs|recipient_fields|/home|/tmp|<class|rfk_",
     re.IGNORECASE,
 )
-"""What no sentence to a client speaks of."""
+"""Text that no message to a client contains."""
 _ECHOED_NAME = re.compile(r"query parameter `.*`")
 """The part of a message that repeats a parameter's name, which the client chose."""
 
 
 @frozen
-class Answer:
-    """One answer of the service."""
+class ApiResponse:
+    """One response of the API."""
 
     method: str
     path: str
@@ -50,14 +50,14 @@ class Answer:
 
     @property
     def field(self) -> dict[str, Any]:
-        """The one field, which must be all there is."""
+        """The field. The document has no other member."""
         (only,) = self.json.items()
         assert only[0] == "recipient_field"
         return dict(only[1])
 
     @property
     def fields(self) -> list[dict[str, Any]]:
-        """The fields of a list, which must be all there is."""
+        """The fields of a list. The document has no other member."""
         (only,) = self.json.items()
         assert only[0] == "recipient_fields"
         return list(only[1])
@@ -71,100 +71,101 @@ class Answer:
         return dict(self.json["error"])
 
     @property
-    def outcome(self) -> tuple[int, str]:
-        """The status and the error's code."""
+    def status_and_code(self) -> tuple[int, str]:
+        """The status, and the code of the error."""
         return self.status, self.error["code"]
 
     @property
-    def refusal(self) -> tuple[int, str, str | None]:
-        """The status, the error's code and its reason."""
-        return *self.outcome, self.error.get("reason")
+    def status_code_and_reason(self) -> tuple[int, str, str | None]:
+        """The status, and the code and the reason of the error."""
+        return *self.status_and_code, self.error.get("reason")
 
     @property
     def violations(self) -> list[str]:
         """The details of a 422 as `pointer: code`, sorted."""
-        assert self.outcome == (422, "validation_failed")
-        return sorted(f"{told['pointer']}: {told['code']}" for told in self.error["details"])
+        assert self.status_and_code == (422, "validation_failed")
+        return sorted(f"{detail['pointer']}: {detail['code']}" for detail in self.error["details"])
 
     @property
-    def sentences(self) -> list[str]:
-        """Every sentence of an error."""
+    def messages(self) -> list[str]:
+        """The messages of the error and of its details."""
         details = self.error.get("details", [])
-        return [self.error["message"], *(told["message"] for told in details)]
+        return [self.error["message"], *(detail["message"] for detail in details)]
 
     @property
     def etag(self) -> str:
         return self.headers["etag"]
 
     @property
-    def told(self) -> object:
-        """All that the client gets to see, bar the request's id."""
-        name = self.headers["x-request-id"]
+    def without_request_id(self) -> object:
+        """Everything that the client receives, except the request id and the date."""
+        request_id = self.headers["x-request-id"]
         headers = {k: v for k, v in self.headers.items() if k not in {"x-request-id", "date"}}
-        return self.status, headers, self.content.replace(name.encode(), b"")
+        return self.status, headers, self.content.replace(request_id.encode(), b"")
 
 
 @frozen
 class Api:
-    """The service as the bearer of one key sees it.
+    """A client that sends one API key.
 
-    Keywords are headers: `if_match="*"`; None leaves one out, and a list sends it several times.
+    Keyword arguments are headers, such as `if_match="*"`. None omits a header, and a list sends it
+    several times.
     """
 
     transport: Transport = field(repr=False)
     key: str | None = None
 
-    def bearing(self, key: str | None) -> Api:
+    def with_key(self, key: str | None) -> Api:
         return evolve(self, key=key)
 
-    def list(self, **headers: Any) -> Answer:
+    def list(self, **headers: Any) -> ApiResponse:
         return self.send("GET", FIELDS, **headers)
 
-    def get(self, reference: object, **headers: Any) -> Answer:
+    def get(self, reference: object, **headers: Any) -> ApiResponse:
         return self.send("GET", f"{FIELDS}/{reference}", **headers)
 
-    def post(self, members: object, **headers: Any) -> Answer:
+    def post(self, members: object, **headers: Any) -> ApiResponse:
         return self.send("POST", FIELDS, enveloped(members), **headers)
 
-    def patch(self, reference: object, members: object, **headers: Any) -> Answer:
+    def patch(self, reference: object, members: object, **headers: Any) -> ApiResponse:
         return self.send("PATCH", f"{FIELDS}/{reference}", enveloped(members), **headers)
 
-    def put(self, reference: object, members: object, **headers: Any) -> Answer:
+    def put(self, reference: object, members: object, **headers: Any) -> ApiResponse:
         return self.send("PUT", f"{FIELDS}/{reference}", enveloped(members), **headers)
 
-    def delete(self, reference: object, **headers: Any) -> Answer:
+    def delete(self, reference: object, **headers: Any) -> ApiResponse:
         return self.send("DELETE", f"{FIELDS}/{reference}", **headers)
 
-    def send(self, method: str, path: str, body: bytes | str = b"", **headers: Any) -> Answer:
-        """Any request at all."""
-        sent = dict(_usual(self.key, body)) | {
+    def send(self, method: str, path: str, body: bytes | str = b"", **headers: Any) -> ApiResponse:
+        """Send any request, and check the response."""
+        sent = dict(_default_headers(self.key, body)) | {
             name.replace("_", "-").title(): value for name, value in headers.items()
         }
         content = body.encode("utf-8") if isinstance(body, str) else body
-        status, received, answered = self.transport(method, path, list(_pairs(sent)), content)
-        answer = Answer(method, path, status, {k.lower(): v for k, v in received}, answered)
-        hold_to_the_contract(answer, sent.get("X-Request-Id"))
-        return answer
+        status, received, data = self.transport(method, path, list(_pairs(sent)), content)
+        response = ApiResponse(method, path, status, {k.lower(): v for k, v in received}, data)
+        assert_contract(response, sent.get("X-Request-Id"))
+        return response
 
     def state(self) -> object:
-        """All that is stored of the organization, to the version."""
+        """Return the fields of the organization and the entity tag of their list."""
         listed = self.list()
         assert listed.status == 200
         return listed.etag, listed.content
 
 
 def enveloped(members: object) -> str:
-    """The request body of these members; lone surrogates become escapes."""
+    """Return a request body with these members. Lone surrogates become escapes."""
     return json.dumps({"recipient_field": members})
 
 
 def compact(document: object) -> bytes:
-    """The document as JSON in UTF-8 without spaces between its parts."""
+    """Return the document as JSON in UTF-8 without white space."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
-def through_falcon(app: falcon.App[Any, Any]) -> Transport:
-    """Requests to the application without a server, checked by wsgiref's validator."""
+def falcon_transport(app: falcon.App[Any, Any]) -> Transport:
+    """Return a transport that calls the application without a server."""
     client = TestClient(app)
 
     def transport(
@@ -176,11 +177,11 @@ def through_falcon(app: falcon.App[Any, Any]) -> Transport:
     return transport
 
 
-def hold_to_the_contract(answer: Answer, request_id: object = None) -> None:
-    """AssertionError where the answer lacks what every answer of its kind has."""
-    headers = answer.headers
-    protected = unquote(answer.path).startswith("/api/")
-    fresh = protected and answer.method in {"GET", "HEAD"} and answer.status in {200, 304}
+def assert_contract(response: ApiResponse, request_id: object = None) -> None:
+    """Fail if the response lacks what the contract requires of every response."""
+    headers = response.headers
+    protected = unquote(response.path).startswith("/api/")
+    fresh = protected and response.method in {"GET", "HEAD"} and response.status in {200, 304}
     assert headers["cache-control"] == ("private, no-cache" if fresh else "no-store")
     assert headers["x-content-type-options"] == "nosniff"
     assert re.fullmatch("[A-Za-z0-9._-]{1,64}", headers["x-request-id"])
@@ -188,43 +189,43 @@ def hold_to_the_contract(answer: Answer, request_id: object = None) -> None:
         assert headers["x-request-id"] == request_id
     if protected:
         assert headers["vary"] == "Authorization, Accept"
-    if answer.status in {204, 304}:
-        assert answer.content == b""
+    if response.status in {204, 304}:
+        assert response.content == b""
         assert "content-type" not in headers
         return
     assert headers["content-type"] == "application/json"
-    if answer.method == "HEAD":
-        assert answer.content == b""
-    elif answer.status >= 400:
-        _hold_error(answer)
+    if response.method == "HEAD":
+        assert response.content == b""
+    elif response.status >= 400:
+        _assert_error_contract(response)
 
 
-def _hold_error(answer: Answer) -> None:
-    (name,) = answer.json
+def _assert_error_contract(response: ApiResponse) -> None:
+    (name,) = response.json
     assert name == "error"
-    assert answer.content == compact(answer.json)
-    error = answer.error
+    assert response.content == compact(response.json)
+    error = response.error
     assert {"code", "message", "request_id"} <= error.keys() <= _MEMBERS
-    assert error["request_id"] == answer.headers["x-request-id"]
-    assert STATUSES[error["code"]] == answer.status
+    assert error["request_id"] == response.headers["x-request-id"]
+    assert STATUSES[error["code"]] == response.status
     details = error.get("details", [])
-    assert all({"pointer", "code", "message"} <= told.keys() <= _DETAIL for told in details)
-    for sentence in answer.sentences:
-        assert sentence.strip()
-        assert not _INTERNAL.search(_ECHOED_NAME.sub("", sentence)), sentence
-    for status, header in _COMPANIONS.items():
-        if answer.status == status:
-            assert answer.headers[header]
+    assert all({"pointer", "code", "message"} <= detail.keys() <= _DETAIL for detail in details)
+    for message in response.messages:
+        assert message.strip()
+        assert not _INTERNAL.search(_ECHOED_NAME.sub("", message)), message
+    for status, header in _REQUIRED_HEADERS.items():
+        if response.status == status:
+            assert response.headers[header]
 
 
-_COMPANIONS = {
+_REQUIRED_HEADERS = {
     HTTPStatus.UNAUTHORIZED: "www-authenticate",
     HTTPStatus.METHOD_NOT_ALLOWED: "allow",
     HTTPStatus.SERVICE_UNAVAILABLE: "retry-after",
 }
 
 
-def _usual(key: str | None, body: bytes | str) -> Iterable[tuple[str, str]]:
+def _default_headers(key: str | None, body: bytes | str) -> Iterable[tuple[str, str]]:
     if key is not None:
         yield "Authorization", f"Bearer {key}"
     if body:

@@ -1,4 +1,4 @@
-"""The service over each storage, with its clock in our hands, and clients of it."""
+"""The service with each storage and a manual clock, and its clients."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.selection import open_storage
 
-from .api import Api, through_falcon
+from .api import Api, falcon_transport
 
 STORAGES = ("memory", "sqlite", "postgresql")
 CHANNELS = {"api": API, "manual": ADMINISTRATOR, "integration": sync_channel(IntegrationId(7))}
 
 
 class Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that changes only when `advance` is called."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
@@ -50,21 +50,21 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
-    def move(self, **by: float) -> None:
+    def advance(self, **by: float) -> None:
         self.now += timedelta(**by)
 
 
 @frozen
-class Stand:
-    """The whole service over one storage."""
+class Harness:
+    """The service with one storage."""
 
     storage: Storage
     clock: Clock = field(factory=Clock)
     limit: int = DEFAULT_FIELD_LIMIT
 
     @classmethod
-    def over(cls, url: str) -> Stand:
-        """A stand over the storage of that URL, which is to be closed."""
+    def open(cls, url: str) -> Harness:
+        """Open the storage with that URL. The caller closes it."""
         return cls(open_storage(url))
 
     @property
@@ -77,10 +77,10 @@ class Stand:
 
     @property
     def service(self) -> RecipientFieldService:
-        return self.service_over(self.storage.fields)
+        return self.service_with(self.storage.fields)
 
-    def service_over(self, fields: Any) -> RecipientFieldService:
-        """The use cases over another repository."""
+    def service_with(self, fields: Any) -> RecipientFieldService:
+        """Return the application service for another repository."""
         return RecipientFieldService(fields=fields, clock=self.clock, limit=self.limit)
 
     @property
@@ -88,41 +88,41 @@ class Stand:
         return StoredKeyValidator(self.storage.api_keys, self.clock)
 
     def app(self, **parts: Any) -> falcon.App[Any, Any]:
-        """The application; `service`, `validator` and `check` may be others."""
-        usual = {
+        """Return the application. `parts` replace arguments of `create_app`."""
+        defaults = {
             "service": self.service,
             "validator": self.validator,
             "check": self.storage.check,
         }
-        return create_app(**{**usual, **parts})
+        return create_app(**{**defaults, **parts})
 
     def client(self, **parts: Any) -> Api:
-        """A client without a key."""
-        return Api(through_falcon(self.app(**parts)))
+        """Return a client without a key."""
+        return Api(falcon_transport(self.app(**parts)))
 
     def organization(self, name: str = "Bakery") -> OrganizationId:
         return self.administration.create_organization(name).id
 
-    def issue(self, organization: OrganizationId, **terms: Any) -> IssuedKey:
+    def issue_key(self, organization: OrganizationId, **terms: Any) -> IssuedKey:
         return self.administration.issue_key(organization, name="Test", **terms)
 
-    def bearer(self, organization: OrganizationId, **terms: Any) -> Api:
-        """A client with a new key of that organization."""
-        return self.client().bearing(self.issue(organization, **terms).plain.reveal())
+    def client_with_key(self, organization: OrganizationId, **terms: Any) -> Api:
+        """Return a client with a new key of that organization."""
+        return self.client().with_key(self.issue_key(organization, **terms).plain.reveal())
 
-    def add(
+    def add_field(
         self, organization: OrganizationId, by: Channel, key: str = "shop", **members: Any
     ) -> RecipientField:
-        """A field made through any channel."""
+        """Create a field through any channel."""
         synced = {} if by.integration_id is None else {"esp_field_name": "SHOP"}
-        usual = {"name": "Shop", "key": key, "data_type": DataType.TEXT}
-        draft = FieldDraft(**{**usual, **synced, **members})
+        defaults = {"name": "Shop", "key": key, "data_type": DataType.TEXT}
+        draft = FieldDraft(**{**defaults, **synced, **members})
         return self.service.through(by).create_field(organization, draft)
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder, in memory where the system has one: SQLite waits for its disk at every commit."""
+    """Return a folder, in memory if possible: SQLite waits for the disk at every commit."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)
@@ -130,14 +130,14 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgresql(shared_database: str) -> Iterator[Storage]:
-    """PostgreSQL, opened once: connections take longer than most tests."""
+    """Open PostgreSQL once, because a connection takes longer than most tests."""
     storage = open_storage(shared_database)
     yield storage
     storage.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test runs on every storage, unless its module names those that it needs."""
+    """Run each test with every storage, or with those in `STORAGES` of its module."""
     if "storage" in metafunc.fixturenames:
         storages = getattr(metafunc.module, "STORAGES", STORAGES)
         metafunc.parametrize("storage", storages, indirect=True)
@@ -157,54 +157,56 @@ def storage(request: pytest.FixtureRequest, folder: Path) -> Iterator[Storage]:
 
 @pytest.fixture
 def closed(folder: Path) -> Storage:
-    """A storage that fails whatever it is asked."""
+    """Return a closed storage, whose methods all fail."""
     storage = open_storage(f"sqlite:{folder / 'closed.db'}")
     storage.close()
     return storage
 
 
 @pytest.fixture
-def stand(storage: Storage) -> Stand:
-    return Stand(storage)
+def harness(storage: Storage) -> Harness:
+    return Harness(storage)
 
 
 @pytest.fixture
-def clock(stand: Stand) -> Clock:
-    return stand.clock
+def clock(harness: Harness) -> Clock:
+    return harness.clock
 
 
 @pytest.fixture
-def bakery(stand: Stand) -> OrganizationId:
-    return stand.organization("Bakery")
+def bakery(harness: Harness) -> OrganizationId:
+    return harness.organization("Bakery")
 
 
 @pytest.fixture
-def api(stand: Stand, bakery: OrganizationId) -> Api:
-    """The bakery's client."""
-    return stand.bearer(bakery)
+def api(harness: Harness, bakery: OrganizationId) -> Api:
+    """Return a client of the bakery."""
+    return harness.client_with_key(bakery)
 
 
 @pytest.fixture
-def reader(stand: Stand, bakery: OrganizationId) -> Api:
-    """The bakery's client that may only read."""
-    return stand.bearer(bakery, access=Access.READ_ONLY)
+def reader(harness: Harness, bakery: OrganizationId) -> Api:
+    """Return a client of the bakery with a read-only key."""
+    return harness.client_with_key(bakery, access=Access.READ_ONLY)
 
 
 @pytest.fixture
-def brewery(stand: Stand) -> Api:
-    """Another organization's client."""
-    return stand.bearer(stand.organization("Brewery"))
+def brewery(harness: Harness) -> Api:
+    """Return a client of another organization."""
+    return harness.client_with_key(harness.organization("Brewery"))
 
 
 @pytest.fixture
 def city(api: Api) -> dict[str, Any]:
-    """A field that was made through the API."""
+    """Create a field through the API."""
     created = api.post({"name": "City", "data_type": "text"})
     assert created.status == 201
     return created.field
 
 
 @pytest.fixture(params=["manual", "integration"])
-def foreign(request: pytest.FixtureRequest, stand: Stand, bakery: OrganizationId) -> RecipientField:
-    """A field of the bakery that the API may only read."""
-    return stand.add(bakery, CHANNELS[request.param])
+def foreign(
+    request: pytest.FixtureRequest, harness: Harness, bakery: OrganizationId
+) -> RecipientField:
+    """Create a field of the bakery that the API can only read."""
+    return harness.add_field(bakery, CHANNELS[request.param])

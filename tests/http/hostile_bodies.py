@@ -1,4 +1,4 @@
-"""Bodies of 1 MiB that are meant to cost the service much CPU."""
+"""Bodies of 1 MiB that could cost the service much CPU time."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Callable, Mapping
 from .api import MEGABYTE
 
 LONG_TEXT = "one long text"
-"""What the others are compared with."""
+"""The body with which the others are compared."""
 
 _FIELD = b'{"recipient_field":{"name":"C","data_type":"text"'
 _VALUES = _FIELD + b',"allowed_values":['
 _CODE = _FIELD + b',"custom_insertion_code":"'
 _UNKNOWN = _FIELD + b',"other":['
 _MARKS = "\u0315\u0300"
-"""Marks that are not in canonical order."""
+"""Two combining marks that are not in canonical order."""
 
 
 def _filled(head: bytes, unit: bytes, tail: bytes) -> Callable[[], bytes]:
-    """The unit, as often as 1 MiB holds it."""
+    """Repeat the unit until the body has 1 MiB."""
     return lambda: head + unit * ((MEGABYTE - len(head) - len(tail)) // len(unit)) + tail
 
 
 def _numbered(head: bytes, unit: bytes, tail: bytes, most: int = MEGABYTE) -> Callable[[], bytes]:
-    """Different units, separated by commas: `most` of them and white space, or 1 MiB of them."""
+    """Join different units by commas: `most` units and white space, or 1 MiB of units."""
 
     def body() -> bytes:
         units: list[bytes] = []
@@ -41,12 +41,12 @@ def _numbered(head: bytes, unit: bytes, tail: bytes, most: int = MEGABYTE) -> Ca
 
 
 def _padded(head: bytes, unit: bytes, tail: bytes, count: int) -> Callable[[], bytes]:
-    """The unit that many times, and white space."""
+    """Repeat the unit `count` times, and add white space up to 1 MiB."""
     return lambda: (head + unit * count + tail).ljust(MEGABYTE)
 
 
 def _valued(text: str, most: int = 1_000) -> Callable[[], bytes]:
-    """Allowed values that begin with the text."""
+    """Return allowed values that begin with the text."""
     escaped = json.dumps(text, ensure_ascii=False)[:-1].encode()
     return _numbered(_VALUES, escaped + b'%d"', b"]}}", most)
 
@@ -121,4 +121,4 @@ HOSTILE: Mapping[str, Callable[[], bytes]] = {
         700,
     ),
 }
-"""Each body is at most 1 MiB, and is made when it is needed."""
+"""Each function creates a body of at most 1 MiB."""

@@ -1,4 +1,4 @@
-"""Whose address is logged, whatever clients and proxies send."""
+"""The client address that is logged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST = 64 * 1024
 
 
 def through(x_forwarded_for: str | None = None, forwarded: str | None = None) -> str | None:
-    """The address found for a request that comes from a trusted proxy."""
+    """Return the address that is found for a request from a trusted proxy."""
     return BEHIND_PROXIES.find(Sender(PROXY, x_forwarded_for, forwarded))
 
 
@@ -35,18 +35,18 @@ def through(x_forwarded_for: str | None = None, forwarded: str | None = None) ->
         ("/run/service.sock", None),
     ],
 )
-def test_without_headers_the_client_is_the_peer(peer: str | None, address: str | None):
+def test_without_headers_the_address_is_that_of_the_peer(peer: str | None, address: str | None):
     assert BEHIND_PROXIES.find(Sender(peer, None, None)) == address
 
 
 @pytest.mark.parametrize("peer", [CLIENT, "11.0.0.1", "2001:db8::1", "::ffff:203.0.113.9", None])
-def test_the_headers_of_a_peer_that_is_not_trusted_do_not_count(peer: str | None):
+def test_headers_from_an_untrusted_peer_are_ignored(peer: str | None):
     found = BEHIND_PROXIES.find(Sender(peer, "192.0.2.1", "for=192.0.2.1"))
 
     assert found == (None if peer is None else str(peer.removeprefix("::ffff:")))
 
 
-def test_without_trusted_proxies_no_header_counts():
+def test_without_trusted_proxies_headers_are_ignored():
     assert ClientAddresses().find(Sender("127.0.0.1", CLIENT, f"for={CLIENT}")) == "127.0.0.1"
 
 
@@ -104,7 +104,7 @@ NO_ADDRESSES = (
 
 
 @pytest.mark.parametrize("node", NO_ADDRESSES)
-def test_what_is_no_address_counts_as_the_trusted_proxy_that_sent_it(node: str):
+def test_an_entry_that_is_no_address_counts_as_the_proxy_that_sent_it(node: str):
     assert through(node) == PROXY
     assert through(f"192.0.2.66, {node}") == PROXY
     assert through(f"192.0.2.66, {node}, {INNER}") == INNER
@@ -122,7 +122,7 @@ def test_what_is_no_address_counts_as_the_trusted_proxy_that_sent_it(node: str):
         f'for={CLIENT};host="\\""',
     ],
 )
-def test_a_malformed_element_counts_as_the_trusted_proxy_that_sent_it(element: str):
+def test_a_malformed_element_counts_as_the_proxy_that_sent_it(element: str):
     assert through(None, element) == PROXY
     assert through(None, f"for=192.0.2.66, {element}, for={INNER}") == INNER
 
@@ -139,7 +139,7 @@ def test_a_malformed_element_counts_as_the_trusted_proxy_that_sent_it(element: s
     ids=lambda text: text[:30],
 )
 @pytest.mark.parametrize("client", [CLIENT, "2001:db8::1"])
-def test_what_the_client_itself_sends_does_not_matter(spoofed: str, client: str):
+def test_entries_that_the_client_sends_are_ignored(spoofed: str, client: str):
     node = f'"[{client}]:4711"' if ":" in client else client
 
     assert through(f"{spoofed}, {client}") == client
@@ -148,8 +148,8 @@ def test_what_the_client_itself_sends_does_not_matter(spoofed: str, client: str)
     assert through(None, f"{spoofed},for={node};proto=https, for={INNER}") == client
 
 
-def test_if_both_headers_are_sent_x_forwarded_for_counts():
-    """A client can send the other one through the many proxies that do not know it."""
+def test_x_forwarded_for_takes_precedence_over_forwarded():
+    """Most proxies pass a `Forwarded` header of the client on."""
     assert through(CLIENT, "for=192.0.2.66") == CLIENT
     assert through("unknown", "for=192.0.2.66") == PROXY
 
@@ -166,7 +166,7 @@ def test_hundreds_of_trusted_hops_are_followed():
     ["10.0.0.1,", "for=10.0.0.1,", 'for="10.0.0.1",', '"', 'a="', "a=b;", 'a="b";', "[", "1:"],
 )
 def test_the_largest_header_costs_little(unit: str):
-    """Linear in its length: far below the time that a pattern with backtracking would take."""
+    """The time is linear. A regular expression with backtracking would take far longer."""
     header = (unit * LARGEST)[:LARGEST].rstrip(",")
     began = perf_counter()
     through(header)
@@ -183,7 +183,7 @@ ADDRESSES = st.ip_addresses().map(str)
     hops=st.lists(st.ip_addresses(network="10.0.0.0/8").map(str), max_size=5),
     spoofed=st.text(),
 )
-def test_the_client_is_found_whatever_precedes_it(client: str, hops: list[str], spoofed: str):
+def test_the_address_is_found_after_any_text(client: str, hops: list[str], spoofed: str):
     expected = str(getattr(ip_address(client), "ipv4_mapped", None) or client)
     nodes = [f'"[{client}]"' if ":" in client else client, *hops]
 
@@ -192,7 +192,7 @@ def test_the_client_is_found_whatever_precedes_it(client: str, hops: list[str], 
 
 
 @given(st.text(), st.text() | st.none(), st.text() | st.none())
-def test_any_text_leads_to_an_address_or_none(peer: str, one: str | None, other: str | None):
+def test_any_header_results_in_an_address_or_none(peer: str, one: str | None, other: str | None):
     for sender in (Sender(peer, one, other), Sender(PROXY, one, other), Sender(PROXY, None, other)):
         found = BEHIND_PROXIES.find(sender)
         assert found is None or str(ip_address(found)) == found

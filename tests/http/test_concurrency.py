@@ -1,4 +1,4 @@
-"""Many callers at once: nothing is lost, nothing is made twice."""
+"""Concurrent clients lose no change and create nothing twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from attrs import evolve
 from recipient_fields.domain import FieldKey, OrganizationId
 
 from .api import Api, Headers
-from .conftest import Stand
+from .conftest import Harness
 
 T = TypeVar("T")
 
@@ -25,40 +25,40 @@ TIMES = 100
 
 
 @pytest.fixture(autouse=True)
-def _many_turns() -> Iterator[None]:
-    """Threads take turns far more often than usual, so that they meet halfway."""
-    usual = sys.getswitchinterval()
+def _frequent_thread_switches() -> Iterator[None]:
+    """Switch threads far more often than usual, so that their requests interleave."""
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
-    sys.setswitchinterval(usual)
+    sys.setswitchinterval(interval)
 
 
 @pytest.fixture
-def api(stand: Stand, bakery: OrganizationId) -> Api:
+def api(harness: Harness, bakery: OrganizationId) -> Api:
     """The bakery's client."""
-    return asking_again(stand.bearer(bakery))
+    return retrying(harness.client_with_key(bakery))
 
 
-def asking_again(api: Api) -> Api:
-    """The client that sends twice more what was answered 503, as it is told to.
+def retrying(api: Api) -> Api:
+    """Return a client that repeats a request up to twice if it gets 503.
 
-    Where the machine stands still for a second, whoever waits for a lock has waited for too long.
+    If the machine stalls for a second, requests that wait for a lock time out.
     """
 
     def transport(
         method: str, path: str, headers: Headers, body: bytes
     ) -> tuple[int, Headers, bytes]:
         for _ in range(2):
-            answer = api.transport(method, path, headers, body)
-            if answer[0] != HTTPStatus.SERVICE_UNAVAILABLE:
-                return answer
+            response = api.transport(method, path, headers, body)
+            if response[0] != HTTPStatus.SERVICE_UNAVAILABLE:
+                return response
         return api.transport(method, path, headers, body)
 
     return evolve(api, transport=transport)
 
 
-def at_once(calls: list[Callable[[], T]]) -> list[T]:
-    """The results of calls that begin together."""
+def run_concurrently(calls: list[Callable[[], T]]) -> list[T]:
+    """Start the calls at the same time, and return their results."""
     barrier = Barrier(len(calls))
 
     def begin(call: Callable[[], T]) -> T:
@@ -70,50 +70,50 @@ def at_once(calls: list[Callable[[], T]]) -> list[T]:
 
 
 def test_of_many_creations_of_one_key_one_succeeds(api: Api):
-    answers = at_once([lambda: api.post(CITY)] * 20)
-    assert Counter(answer.status for answer in answers) == {201: 1, 409: 19}
-    (made,) = [answer.field["id"] for answer in answers if answer.status == 201]
-    told = {a.error["details"][0]["existing_id"] for a in answers if a.status == 409}
-    assert told == {made}
+    responses = run_concurrently([lambda: api.post(CITY)] * 20)
+    assert Counter(response.status for response in responses) == {201: 1, 409: 19}
+    (created,) = [response.field["id"] for response in responses if response.status == 201]
+    reported = {r.error["details"][0]["existing_id"] for r in responses if r.status == 409}
+    assert reported == {created}
 
 
 def test_of_many_puts_of_a_free_key_one_creates_and_the_others_replace(api: Api):
-    answers = at_once([lambda: api.put("city", CITY)] * 20)
-    assert Counter(answer.status for answer in answers) == {201: 1, 200: 19}
-    assert len({answer.etag for answer in answers}) == 1
+    responses = run_concurrently([lambda: api.put("city", CITY)] * 20)
+    assert Counter(response.status for response in responses) == {201: 1, 200: 19}
+    assert len({response.etag for response in responses}) == 1
 
 
 def test_of_many_puts_that_only_create_one_succeeds(api: Api):
-    answers = at_once([lambda: api.put("city", CITY, if_none_match="*")] * 20)
-    assert Counter(answer.status for answer in answers) == {201: 1, 412: 19}
+    responses = run_concurrently([lambda: api.put("city", CITY, if_none_match="*")] * 20)
+    assert Counter(response.status for response in responses) == {201: 1, 412: 19}
 
 
-def test_of_many_changes_of_one_version_one_goes_ahead(api: Api, city):
+def test_of_many_changes_of_one_version_one_succeeds(api: Api, city):
     etag = api.get("city").etag
 
     def change(n: int) -> Callable[[], int]:
         return lambda: api.patch("city", {"name": f"City {n}"}, if_match=etag).status
 
-    assert Counter(at_once([change(n) for n in range(20)])) == {200: 1, 412: 19}
+    assert Counter(run_concurrently([change(n) for n in range(20)])) == {200: 1, 412: 19}
 
 
-def test_the_limit_holds_however_many_create_at_once(stand: Stand, bakery: OrganizationId):
-    narrow = asking_again(Stand(stand.storage, stand.clock, limit=5).bearer(bakery))
+def test_concurrent_creations_do_not_exceed_the_limit(harness: Harness, bakery: OrganizationId):
+    limited = retrying(Harness(harness.storage, harness.clock, limit=5).client_with_key(bakery))
 
     def create(n: int) -> Callable[[], int]:
-        return lambda: narrow.put(f"k{n}", CITY).status
+        return lambda: limited.put(f"k{n}", CITY).status
 
-    assert Counter(at_once([create(n) for n in range(20)])) == {201: 5, 409: 15}
-    assert len(narrow.list().fields) == 5
+    assert Counter(run_concurrently([create(n) for n in range(20)])) == {201: 5, 409: 15}
+    assert len(limited.list().fields) == 5
 
 
-def test_changes_of_different_members_all_last(
-    stand: Stand, api: Api, bakery: OrganizationId, city: dict[str, Any]
+def test_concurrent_changes_of_different_members_are_all_stored(
+    harness: Harness, api: Api, bakery: OrganizationId, city: dict[str, Any]
 ):
     def patch(member: str, value: Callable[[int], object]) -> Callable[[], list[str]]:
         return lambda: [api.patch("city", {member: value(n)}).etag for n in range(TIMES)]
 
-    etags = at_once(
+    etags = run_concurrently(
         [
             patch("name", lambda n: f"one {n}"),
             patch("name", lambda n: f"two {n}"),
@@ -131,26 +131,26 @@ def test_changes_of_different_members_all_last(
     assert field["allowed_values"] == [f"value {last}"]
     assert field["insertable"] is True
     assert len({etag for thread in etags for etag in thread}) == 8 * TIMES
-    assert stand.service.get_field(bakery, FieldKey("city")).version == 1 + 8 * TIMES
+    assert harness.service.get_field(bakery, FieldKey("city")).version == 1 + 8 * TIMES
 
 
-def test_what_is_deleted_while_it_changes_stays_deleted(api: Api, city):
+def test_a_field_that_is_deleted_during_changes_stays_deleted(api: Api, city):
     calls: list[Callable[[], int]] = [lambda: api.delete("city").status]
     calls += [lambda: api.patch("city", {"name": "Town"}).status] * 7
-    statuses = at_once(calls)
+    statuses = run_concurrently(calls)
     assert statuses[0] == 204
     assert set(statuses[1:]) <= {200, 404}
     assert api.list().fields == []
 
 
-def test_an_organization_that_is_deleted_while_clients_use_it_ends_as_401_or_404(
-    stand: Stand, api: Api, bakery: OrganizationId, city, brewery: Api
+def test_requests_during_the_deletion_of_an_organization_get_401_or_404(
+    harness: Harness, api: Api, bakery: OrganizationId, city, brewery: Api
 ):
     def use(n: int) -> Callable[[], set[int]]:
         return lambda: {
-            answer.status
+            response.status
             for m in range(10)
-            for answer in (
+            for response in (
                 api.put(f"k{n}_{m}", CITY),
                 api.patch("city", {"name": f"City {n}.{m}"}),
                 api.list(),
@@ -158,10 +158,10 @@ def test_an_organization_that_is_deleted_while_clients_use_it_ends_as_401_or_404
         }
 
     def delete() -> set[int]:
-        stand.administration.delete_organization(bakery)
+        harness.administration.delete_organization(bakery)
         return set()
 
-    statuses = set[int]().union(*at_once([use(n) for n in range(7)] + [delete]))
+    statuses = set[int]().union(*run_concurrently([use(n) for n in range(7)] + [delete]))
     assert statuses <= {200, 201, 401, 404}
     assert api.list().status == 401
     assert brewery.list().status == 200

@@ -1,4 +1,4 @@
-"""POST: a field of one's own (HTTP contract, sections 2 and 4)."""
+"""POST: creating a field (HTTP contract, sections 2 and 4)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import pytest
 from recipient_fields.domain import OrganizationId
 
 from .api import Api
-from .conftest import CHANNELS, Clock, Stand
+from .conftest import CHANNELS, Clock, Harness
 
 CITY = {"name": "City", "data_type": "text"}
 AT = "2026-11-20T09:15:00.123Z"
 
 
-def test_what_is_left_out_takes_its_default(api: Api):
-    answer = api.post(CITY)
-    assert answer.status == 201
+def test_a_missing_member_gets_its_default(api: Api):
+    response = api.post(CITY)
+    assert response.status == 201
     (field_id,) = [field["id"] for field in api.list().fields]
-    assert answer.field == {
+    assert response.field == {
         "id": field_id,
         "name": "City",
         "key": "city",
@@ -34,7 +34,7 @@ def test_what_is_left_out_takes_its_default(api: Api):
     }
 
 
-def test_everything_that_can_be_set_is_kept(api: Api):
+def test_every_writable_member_is_stored(api: Api):
     members = {
         "name": "City",
         "key": "home_town",
@@ -50,18 +50,18 @@ def test_everything_that_can_be_set_is_kept(api: Api):
 
 
 @pytest.mark.parametrize("data_type", ["text", "number", "boolean", "date", "datetime"])
-def test_a_field_is_of_any_of_the_five_types(api: Api, data_type: str):
+def test_a_field_can_have_any_of_the_five_data_types(api: Api, data_type: str):
     assert api.post({**CITY, "data_type": data_type}).field["data_type"] == data_type
 
 
-def test_the_answer_says_where_the_field_is_and_in_which_version(api: Api):
+def test_the_response_has_the_location_and_the_entity_tag_of_the_field(api: Api):
     created = api.post(CITY)
     found = api.send("GET", created.headers["location"])
     assert created.headers["location"] == f"/api/v1/recipient_fields/{created.field['id']}"
     assert (found.etag, found.content) == (created.etag, created.content)
 
 
-def test_ids_count_up(api: Api, brewery: Api):
+def test_ids_increase(api: Api, brewery: Api):
     ids = [
         client.post({**CITY, "key": f"k{n}"}).field["id"]
         for n in (1, 2)
@@ -91,34 +91,34 @@ def test_ids_count_up(api: Api, brewery: Api):
         ("1" * 80, "f_" + "1" * 61),
     ],
 )
-def test_a_key_that_is_left_out_is_derived_from_the_name(api: Api, name: str, key: str):
+def test_a_missing_key_is_derived_from_the_name(api: Api, name: str, key: str):
     assert api.post({**CITY, "name": name}).field["key"] == key
 
 
 @pytest.mark.parametrize(
     "name", ["日本", "Цена", "Tier 日本", "Størrelse", "٣ wishes", "\u0131s\u0131", "!?", "😀"]
 )
-def test_a_name_without_letters_or_with_others_than_a_to_z_requires_a_key(api: Api, name: str):
-    answer = api.post({**CITY, "name": name})
-    assert answer.violations == ["/recipient_field/key: required"]
-    assert "Send a key" in answer.error["details"][0]["message"]
+def test_a_name_without_letters_from_a_to_z_requires_a_key(api: Api, name: str):
+    response = api.post({**CITY, "name": name})
+    assert response.violations == ["/recipient_field/key: required"]
+    assert "Send a key" in response.error["details"][0]["message"]
 
 
 @pytest.mark.parametrize("name", ["Type", "endfor", "Sys admin", "NULL"])
-def test_a_name_that_makes_a_reserved_key_needs_another(api: Api, name: str):
-    answer = api.post({**CITY, "name": name})
-    assert answer.violations == ["/recipient_field/key: reserved"]
-    assert "Send another key" in answer.error["details"][0]["message"]
+def test_a_name_whose_derived_key_is_reserved_requires_a_key(api: Api, name: str):
+    response = api.post({**CITY, "name": name})
+    assert response.violations == ["/recipient_field/key: reserved"]
+    assert "Send another key" in response.error["details"][0]["message"]
 
 
-def test_a_key_is_never_null(api: Api):
+def test_a_key_can_not_be_null(api: Api):
     assert api.post({**CITY, "key": None}).violations == ["/recipient_field/key: type"]
 
 
-def test_a_repeated_request_makes_no_second_field(api: Api, city):
-    answer = api.post(CITY)
-    assert answer.outcome == (409, "key_already_exists")
-    (detail,) = answer.error["details"]
+def test_a_repeated_request_creates_no_second_field(api: Api, city):
+    response = api.post(CITY)
+    assert response.status_and_code == (409, "key_already_exists")
+    (detail,) = response.error["details"]
     assert detail["pointer"] == "/recipient_field/key"
     assert detail["code"] == "key_already_exists"
     assert detail["existing_id"] == city["id"]
@@ -127,25 +127,25 @@ def test_a_repeated_request_makes_no_second_field(api: Api, city):
 
 @pytest.mark.parametrize("origin", CHANNELS)
 def test_a_key_is_unique_across_origins(
-    stand: Stand, api: Api, bakery: OrganizationId, origin: str
+    harness: Harness, api: Api, bakery: OrganizationId, origin: str
 ):
-    holder = stand.add(bakery, CHANNELS[origin], "city")
-    answer = api.post(CITY)
-    assert answer.outcome == (409, "key_already_exists")
-    assert answer.error["details"][0]["existing_id"] == holder.id
+    holder = harness.add_field(bakery, CHANNELS[origin], "city")
+    response = api.post(CITY)
+    assert response.status_and_code == (409, "key_already_exists")
+    assert response.error["details"][0]["existing_id"] == holder.id
 
 
 def test_names_need_not_be_unique(api: Api, city):
     assert api.post({**CITY, "key": "town"}).status == 201
 
 
-def test_the_two_times_of_a_new_field_are_one(api: Api, clock: Clock):
-    clock.move(milliseconds=877)
+def test_created_at_and_updated_at_of_a_new_field_are_equal(api: Api, clock: Clock):
+    clock.advance(milliseconds=877)
     created = api.post(CITY).field
     assert created["created_at"] == created["updated_at"] == "2026-11-20T09:15:01.000Z"
 
 
-def test_what_the_stored_field_will_say_may_be_sent(api: Api):
+def test_read_only_members_can_be_sent_with_their_future_values(api: Api):
     stated = {"source": "api", "integration_id": None, "esp_field_name": None}
     assert api.post({**CITY, **stated}).status == 201
 
@@ -168,44 +168,44 @@ def test_what_the_stored_field_will_say_may_be_sent(api: Api):
         ("updated_at", AT),
     ],
 )
-def test_what_the_service_assigns_can_not_be_sent(api: Api, member: str, value: object):
-    answer = api.post({**CITY, member: value})
-    assert answer.violations == [f"/recipient_field/{member}: read_only"]
+def test_other_values_of_read_only_members_are_rejected(api: Api, member: str, value: object):
+    response = api.post({**CITY, member: value})
+    assert response.violations == [f"/recipient_field/{member}: read_only"]
     assert api.list().fields == []
 
 
 @pytest.fixture
-def narrow(stand: Stand, bakery: OrganizationId) -> Api:
-    """A client of an organization that may have two fields of the API."""
-    return Stand(stand.storage, stand.clock, limit=2).bearer(bakery)
+def limited(harness: Harness, bakery: OrganizationId) -> Api:
+    """Return a client of an organization whose limit is two fields of the API."""
+    return Harness(harness.storage, harness.clock, limit=2).client_with_key(bakery)
 
 
-def test_a_full_organization_takes_no_further_field(narrow: Api):
+def test_an_organization_at_its_limit_can_not_create_fields(limited: Api):
     for key in ("a", "b"):
-        assert narrow.post({**CITY, "key": key}).status == 201
-    assert narrow.post({**CITY, "key": "c"}).outcome == (409, "field_limit_reached")
-    assert narrow.put("c", CITY).outcome == (409, "field_limit_reached")
-    assert narrow.list().keys == ["a", "b"]
+        assert limited.post({**CITY, "key": key}).status == 201
+    assert limited.post({**CITY, "key": "c"}).status_and_code == (409, "field_limit_reached")
+    assert limited.put("c", CITY).status_and_code == (409, "field_limit_reached")
+    assert limited.list().keys == ["a", "b"]
 
 
-def test_a_full_organization_still_changes_what_it_has(narrow: Api):
+def test_an_organization_at_its_limit_can_change_its_fields(limited: Api):
     for key in ("a", "b"):
-        narrow.put(key, CITY)
-    assert narrow.put("a", {**CITY, "name": "Town"}).status == 200
-    assert narrow.delete("b").status == 204
-    assert narrow.post({**CITY, "key": "c"}).status == 201
+        limited.put(key, CITY)
+    assert limited.put("a", {**CITY, "name": "Town"}).status == 200
+    assert limited.delete("b").status == 204
+    assert limited.post({**CITY, "key": "c"}).status == 201
 
 
 @pytest.mark.parametrize("origin", ["manual", "integration"])
-def test_fields_of_other_origins_do_not_count(
-    stand: Stand, narrow: Api, bakery: OrganizationId, origin: str
+def test_fields_of_other_origins_do_not_count_towards_the_limit(
+    harness: Harness, limited: Api, bakery: OrganizationId, origin: str
 ):
     for key in ("x", "y", "z"):
-        stand.add(bakery, CHANNELS[origin], key)
-    assert narrow.post(CITY).status == 201
+        harness.add_field(bakery, CHANNELS[origin], key)
+    assert limited.post(CITY).status == 201
 
 
-def test_other_organizations_fields_do_not_count(narrow: Api, brewery: Api):
+def test_fields_of_other_organizations_do_not_count_towards_the_limit(limited: Api, brewery: Api):
     for key in ("x", "y", "z"):
         brewery.put(key, CITY)
-    assert narrow.post(CITY).status == 201
+    assert limited.post(CITY).status == 201

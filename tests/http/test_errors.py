@@ -1,4 +1,4 @@
-"""Errors: one table, closed; and what is told when something breaks (HTTP contract, section 6)."""
+"""The table of errors, and responses to internal errors and outages (HTTP contract, section 6)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from recipient_fields.entrypoints.settings import InvalidSettings
 
 from ..support.postgres import execute
 from .api import FIELDS, Api, enveloped
-from .conftest import Stand
+from .conftest import Harness
 
 DOCUMENTED = {
     "invalid_json": 400,
@@ -83,7 +83,7 @@ DOCUMENTED = {
 }
 """The table of the contract."""
 
-ADMINISTRATORS_ONLY = {
+NOT_OVER_HTTP = {
     AddressUnavailable,
     AuditNotWritten,
     BackupFailed,
@@ -119,9 +119,9 @@ ADMINISTRATORS_ONLY = {
     UnusableCredentials,
     InvalidIntrospectionUrl,
 }
-"""What no request through the API can raise: it is for administrators, operators, exports and the
-users of a client, or, as NotJson, TooManyValues and InvalidQuery, refused where the
-request is read."""
+"""Errors that no request to the API can raise. They concern administrators, operators, exports and
+users of a client. The code that reads a request converts NotJson, TooManyValues and InvalidQuery to
+other errors."""
 
 BODY = enveloped({"name": "Town", "data_type": "text"})
 REQUESTS = [
@@ -132,13 +132,13 @@ REQUESTS = [
 ]
 
 
-def leaves(kind: type[RecipientFieldsError]) -> set[type[RecipientFieldsError]]:
-    ours = [k for k in kind.__subclasses__() if k.__module__.startswith("recipient_fields.")]
-    return set().union(*map(leaves, ours)) if ours else {kind}
+def leaves(error: type[RecipientFieldsError]) -> set[type[RecipientFieldsError]]:
+    subclasses = [k for k in error.__subclasses__() if k.__module__.startswith("recipient_fields.")]
+    return set().union(*map(leaves, subclasses)) if subclasses else {error}
 
 
-def test_every_error_that_can_reach_a_client_has_its_answer():
-    assert leaves(RecipientFieldsError) - ADMINISTRATORS_ONLY == CODES.keys()
+def test_every_error_that_can_reach_a_client_has_a_code():
+    assert leaves(RecipientFieldsError) - NOT_OVER_HTTP == CODES.keys()
 
 
 def test_every_code_and_its_status_are_documented():
@@ -159,21 +159,21 @@ class Broken:
 
 class TestADefect:
     @pytest.fixture
-    def client(self, stand: Stand, api: Api) -> Api:
-        return stand.client(service=stand.service_over(Broken())).bearing(api.key)
+    def client(self, harness: Harness, api: Api) -> Api:
+        return harness.client(service=harness.service_with(Broken())).with_key(api.key)
 
     @pytest.mark.parametrize(("method", "path"), REQUESTS)
-    def test_is_answered_as_an_internal_error(self, client: Api, method: str, path: str):
-        answer = client.send(method, path, BODY)
-        assert answer.status == 500
+    def test_gets_an_internal_error(self, client: Api, method: str, path: str):
+        response = client.send(method, path, BODY)
+        assert response.status == 500
         if method != "HEAD":
-            assert answer.outcome == (500, "internal_error")
+            assert response.status_and_code == (500, "internal_error")
 
     def test_is_not_explained_to_the_client(self, client: Api):
         content = client.list().content
         assert not any(word in content for word in (b"secret", b"ZeroDivision", b"Broken", b"/tmp"))
 
-    def test_is_logged_with_its_traceback_under_the_requests_id(
+    def test_is_logged_with_its_traceback_and_the_request_id(
         self, client: Api, caplog: pytest.LogCaptureFixture
     ):
         client.list(x_request_id="find-me")
@@ -183,135 +183,137 @@ class TestADefect:
         assert "ZeroDivisionError" in caplog.text
         assert (client.key or "none") not in caplog.text
 
-    def test_is_logged_under_an_id_of_ours_where_the_client_has_none(
+    def test_is_logged_with_a_generated_id_if_the_client_sends_none(
         self, client: Api, caplog: pytest.LogCaptureFixture
     ):
         assert client.list().error["request_id"] in caplog.text
 
-    def test_harms_no_later_request(self, client: Api):
+    def test_does_not_affect_later_requests(self, client: Api):
         assert client.list().status == 500
         assert client.send("GET", "/readyz").status == 200
 
 
-class OfAnAdapter(StorageUnavailable):
-    """A kind of failure that an adapter tells from others."""
+class AdapterError(StorageUnavailable):
+    """An error that an adapter derives from an error of the table."""
 
 
-class OfAPlugin(RecipientFieldsError):
-    """An error that no table knows."""
+class PluginError(RecipientFieldsError):
+    """An error that is not in the table."""
 
 
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (OfAnAdapter, (503, "service_unavailable")),
-        (OfAPlugin, (500, "internal_error")),
+        (AdapterError, (503, "service_unavailable")),
+        (PluginError, (500, "internal_error")),
         (ApiKeyNotFound, (500, "internal_error")),
     ],
 )
-def test_an_error_beyond_the_table_is_answered_too(stand: Stand, api: Api, error, expected):
+def test_an_error_that_is_not_in_the_table_gets_a_response(
+    harness: Harness, api: Api, error, expected
+):
     class Failing:
         def __getattr__(self, name: str):
             raise error
 
-    client = stand.client(service=stand.service_over(Failing())).bearing(api.key)
-    assert client.list().outcome == expected
+    client = harness.client(service=harness.service_with(Failing())).with_key(api.key)
+    assert client.list().status_and_code == expected
 
 
 class TestWhileTheFieldsCanNotBeRead:
-    """The fields are in a storage that is closed; the keys are in another."""
+    """The fields are in a closed storage, and the keys in another one."""
 
     @pytest.fixture
-    def client(self, stand: Stand, closed, api: Api) -> Api:
-        return stand.client(service=stand.service_over(closed.fields)).bearing(api.key)
+    def client(self, harness: Harness, closed, api: Api) -> Api:
+        return harness.client(service=harness.service_with(closed.fields)).with_key(api.key)
 
     @pytest.mark.parametrize(("method", "path"), REQUESTS)
-    def test_a_request_is_answered_503(self, client: Api, method: str, path: str):
-        answer = client.send(method, path, BODY)
-        assert answer.status == 503
-        assert int(answer.headers["retry-after"]) > 0
+    def test_a_request_gets_503(self, client: Api, method: str, path: str):
+        response = client.send(method, path, BODY)
+        assert response.status == 503
+        assert int(response.headers["retry-after"]) > 0
 
-    def test_the_answer_tells_nothing_of_the_storage(self, client: Api):
-        answer = client.list()
-        assert answer.outcome == (503, "service_unavailable")
-        assert "closed" not in answer.error["message"]
+    def test_the_response_does_not_mention_the_storage(self, client: Api):
+        response = client.list()
+        assert response.status_and_code == (503, "service_unavailable")
+        assert "closed" not in response.error["message"]
 
-    def test_what_needs_no_storage_is_answered_as_ever(self, client: Api):
+    def test_requests_that_need_no_storage_get_their_usual_response(self, client: Api):
         assert client.post({"name": " "}).status == 422
         assert client.get("01").status == 404
         assert client.send("OPTIONS", FIELDS).status == 204
 
 
-def test_a_damaged_file_is_a_storage_that_can_not_be_read(stand: Stand, api: Api, folder: Path):
-    broken = Stand.over(f"sqlite:{folder / 'broken.db'}")
+def test_a_damaged_file_makes_the_service_unavailable(harness: Harness, api: Api, folder: Path):
+    broken = Harness.open(f"sqlite:{folder / 'broken.db'}")
     with sqlite3.connect(folder / "broken.db") as connection:
         connection.execute("DROP TABLE recipient_fields")
     connection.close()
-    client = stand.client(service=broken.service, check=broken.storage.check).bearing(api.key)
-    answer = client.get("city")
+    client = harness.client(service=broken.service, check=broken.storage.check).with_key(api.key)
+    response = client.get("city")
     broken.storage.close()
-    assert answer.outcome == (503, "service_unavailable")
-    assert "table" not in answer.error["message"]
+    assert response.status_and_code == (503, "service_unavailable")
+    assert "table" not in response.error["message"]
 
 
 class TestAStoredFieldThatBreaksARule:
-    """As nobody but somebody else can have stored it: the client did nothing wrong."""
+    """Another program stored the field, so the error is not one of the client."""
 
     @pytest.fixture(params=["sqlite", "postgresql"])
     def client(self, request: pytest.FixtureRequest, folder: Path) -> Iterator[Api]:
-        """A client of a storage whose one field, `city`, has a line break in its name."""
+        """Return a client of a storage whose only field, `city`, has a line break in its name."""
         if request.param == "postgresql":
             database = request.getfixturevalue("emptied_database")
-            stand = Stand(request.getfixturevalue("postgresql"))
-            client = self.client_with_field(stand)
+            harness = Harness(request.getfixturevalue("postgresql"))
+            client = self.client_with_field(harness)
             execute(database, "UPDATE recipient_fields SET name = E'a\\nb'")
             yield client
             return
-        with closing(Stand.over(f"sqlite:{folder / 'spoiled.db'}").storage) as storage:
-            client = self.client_with_field(Stand(storage))
+        with closing(Harness.open(f"sqlite:{folder / 'spoiled.db'}").storage) as storage:
+            client = self.client_with_field(Harness(storage))
             with closing(sqlite3.connect(folder / "spoiled.db")) as connection, connection:
                 connection.execute("UPDATE recipient_fields SET name = 'a' || char(10) || 'b'")
             yield client
 
-    def client_with_field(self, stand: Stand) -> Api:
-        client = stand.bearer(stand.organization())
+    def client_with_field(self, harness: Harness) -> Api:
+        client = harness.client_with_key(harness.organization())
         assert client.post({"name": "City", "data_type": "text"}).status == 201
         return client
 
     @pytest.mark.parametrize("method", ["GET", "PATCH", "PUT", "DELETE"])
-    def test_is_answered_as_an_internal_error(
+    def test_gets_an_internal_error(
         self, client: Api, method: str, caplog: pytest.LogCaptureFixture
     ):
-        answer = client.send(method, f"{FIELDS}/city", BODY)
-        assert answer.outcome == (500, "internal_error")
-        assert "details" not in answer.error
+        response = client.send(method, f"{FIELDS}/city", BODY)
+        assert response.status_and_code == (500, "internal_error")
+        assert "details" not in response.error
         assert "Traceback" in caplog.text
         assert "UnreadableRow: recipient_fields" in caplog.text
 
 
-def test_a_key_of_an_organization_that_is_gone_finds_nothing(stand: Stand):
-    other = Stand.over("memory:")
-    bearer = other.bearer(other.organization())
-    client = stand.client(validator=other.validator).bearing(bearer.key)
-    assert client.list().outcome == (404, "not_found")
-    assert client.post({"name": "City", "data_type": "text"}).outcome == (404, "not_found")
-    assert client.get(1).outcome == (404, "not_found")
+def test_a_key_of_a_missing_organization_gets_404(harness: Harness):
+    other = Harness.open("memory:")
+    bearer = other.client_with_key(other.organization())
+    client = harness.client(validator=other.validator).with_key(bearer.key)
+    assert client.list().status_and_code == (404, "not_found")
+    assert client.post({"name": "City", "data_type": "text"}).status_and_code == (404, "not_found")
+    assert client.get(1).status_and_code == (404, "not_found")
 
 
 @pytest.mark.parametrize("own", ["a", "A-1_2.b", "x" * 64, "0"])
-def test_a_clients_request_id_is_echoed(api: Api, own: str):
+def test_a_valid_request_id_is_returned(api: Api, own: str):
     assert api.list(x_request_id=own).headers["x-request-id"] == own
     assert api.get("missing", x_request_id=own).error["request_id"] == own
 
 
 @pytest.mark.parametrize("own", [None, "", "x" * 65, "a b", "a/b", "ä", "<a>", ["a", "b"]])
-def test_another_request_id_is_replaced(api: Api, own: object):
+def test_an_invalid_request_id_is_replaced(api: Api, own: object):
     first, second = (api.list(x_request_id=own).headers["x-request-id"] for _ in range(2))
     assert first != second
     assert own not in [first, second]
     assert "a" not in [first, second]
 
 
-def test_a_refusal_changes_nothing_for_the_next_request(api: Api, bakery: OrganizationId):
+def test_a_rejected_request_does_not_affect_the_next_one(api: Api, bakery: OrganizationId):
     assert api.send("POST", FIELDS, "[" * 100).status == 400
     assert api.post({"name": "City", "data_type": "text"}).status == 201

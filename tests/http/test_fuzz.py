@@ -1,4 +1,4 @@
-"""Whatever is sent: no 5xx, and what is not answered 2xx stores nothing."""
+"""No request causes a 5xx, and only requests with a 2xx response store anything."""
 
 from __future__ import annotations
 
@@ -84,36 +84,36 @@ LIKELY = st.sampled_from(
 
 
 def send(api: Api, method: str, body: bytes) -> None:
-    """Send it; AssertionError for a 5xx, and where a refusal has stored anything."""
+    """Send the body. Fail if the status is 5xx, or if a rejected request stored anything."""
     before = api.state()
     path = FIELDS if method == "POST" else f"{FIELDS}/city"
-    answer = api.send(method, path, body, content_type="application/json")
-    assert answer.status < 500
-    if answer.status >= 300:
+    response = api.send(method, path, body, content_type="application/json")
+    assert response.status < 500
+    if response.status >= 300:
         assert api.state() == before
     else:
-        assert answer.field in api.list().fields
-        api.delete(answer.field["id"])
+        assert response.field in api.list().fields
+        api.delete(response.field["id"])
         assert api.put("city", {"name": "City", "data_type": "text"}).status in {200, 201}
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
 @thoroughly
 @given(document=DOCUMENTS)
-def test_any_document_is_taken_or_refused(api: Api, city, method: str, document: object):
+def test_any_document_is_accepted_or_rejected(api: Api, city, method: str, document: object):
     send(api, method, json.dumps(document).encode())
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
 @thoroughly
 @given(body=st.binary(max_size=200))
-def test_any_bytes_are_taken_or_refused(api: Api, city, method: str, body: bytes):
+def test_any_bytes_are_accepted_or_rejected(api: Api, city, method: str, body: bytes):
     send(api, method, body)
 
 
 @thoroughly
 @given(before=st.integers(0, 70), noise=st.binary(max_size=4), cut=st.integers(0, 4))
-def test_any_damage_to_a_document_is_taken_or_refused(
+def test_any_damaged_document_is_accepted_or_rejected(
     api: Api, city, before: int, noise: bytes, cut: int
 ):
     valid = b'{"recipient_field": {"name": "Town", "data_type": "text", "key": "t"}}'
@@ -130,7 +130,7 @@ def test_any_reference_is_found_or_not(api: Api, city, reference: str):
 
 @thoroughly
 @given(headers=st.dictionaries(NAMES, LATIN | LIKELY, max_size=4))
-def test_any_headers_are_taken_or_refused(api: Api, city, headers: dict[str, str]):
+def test_any_headers_are_accepted_or_rejected(api: Api, city, headers: dict[str, str]):
     before = api.state()
     body = b'{"recipient_field": {}}'
     assert api.send("PATCH", f"{FIELDS}/city", body, **headers).status < 500
@@ -139,7 +139,7 @@ def test_any_headers_are_taken_or_refused(api: Api, city, headers: dict[str, str
 
 @thoroughly
 @given(query=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30))
-def test_any_query_is_taken_or_refused(api: Api, city, query: str):
+def test_any_query_is_accepted_or_rejected(api: Api, city, query: str):
     before = api.state()
     assert api.send("GET", f"{FIELDS}?a{query}").status == 400
     assert api.send("GET", f"{FIELDS}?q={query}").status in {200, 400}

@@ -18,36 +18,36 @@ from recipient_fields.entrypoints.http.readiness import (
 )
 
 from .api import Api
-from .conftest import Stand
+from .conftest import Harness
 
 
 def down() -> None:
     raise StorageUnavailable("down")
 
 
-def never_asked() -> None:
-    raise AssertionError("asked whether the storage is ready")
+def fail_if_called() -> None:
+    raise AssertionError("the storage was checked")
 
 
-def test_a_process_that_is_up_says_so_without_asking_the_storage(stand: Stand):
-    assert stand.client(check=never_asked).send("GET", "/healthz").status == 200
+def test_liveness_does_not_check_the_storage(harness: Harness):
+    assert harness.client(check=fail_if_called).send("GET", "/healthz").status == 200
 
 
-def test_a_service_is_ready_while_its_storage_answers(stand: Stand):
-    assert stand.client().send("GET", "/readyz").status == 200
-    answer = stand.client(check=down).send("GET", "/readyz")
-    assert answer.outcome == (503, "service_unavailable")
-    assert stand.client(check=down).send("GET", "/healthz").status == 200
+def test_a_service_is_ready_while_its_storage_responds(harness: Harness):
+    assert harness.client().send("GET", "/readyz").status == 200
+    response = harness.client(check=down).send("GET", "/readyz")
+    assert response.status_and_code == (503, "service_unavailable")
+    assert harness.client(check=down).send("GET", "/healthz").status == 200
 
 
 def test_a_service_is_not_ready_without_the_current_schema(folder: Path):
-    stand = Stand.over(f"sqlite:{folder / 'old.db'}")
-    assert stand.client().send("GET", "/readyz").status == 200
+    harness = Harness.open(f"sqlite:{folder / 'old.db'}")
+    assert harness.client().send("GET", "/readyz").status == 200
     with sqlite3.connect(folder / "old.db") as connection:
         connection.execute("PRAGMA user_version = 0")
     connection.close()
-    assert stand.client().send("GET", "/readyz").outcome == (503, "service_unavailable")
-    stand.storage.close()
+    assert harness.client().send("GET", "/readyz").status_and_code == (503, "service_unavailable")
+    harness.storage.close()
 
 
 def test_the_deadline_is_half_a_second():
@@ -60,15 +60,15 @@ class TestAStorageThatDoesNotRespond:
         return Event()
 
     @pytest.fixture
-    def client(self, stand: Stand, responds: Event) -> Iterator[Api]:
+    def client(self, harness: Harness, responds: Event) -> Iterator[Api]:
         def check() -> None:
             responds.wait()
 
-        yield stand.client(check=CheckWithDeadline(check, timeout=0.05))
+        yield harness.client(check=CheckWithDeadline(check, timeout=0.05))
         responds.set()
 
     def test_is_not_ready(self, client: Api):
-        assert client.send("GET", "/readyz").outcome == (503, "service_unavailable")
+        assert client.send("GET", "/readyz").status_and_code == (503, "service_unavailable")
 
     def test_delays_no_later_check(self, client: Api):
         assert [client.send("GET", "/readyz").status for _ in range(3)] == [503] * 3
@@ -79,17 +79,17 @@ class TestAStorageThatDoesNotRespond:
         assert 200 in (client.send("GET", "/readyz").status for _ in range(1_000))
 
 
-def test_a_check_that_fails_fails_every_time(stand: Stand):
-    client = stand.client(check=CheckWithDeadline(down))
+def test_a_check_that_fails_fails_every_time(harness: Harness):
+    client = harness.client(check=CheckWithDeadline(down))
     assert [client.send("GET", "/readyz").status for _ in range(3)] == [503] * 3
 
 
-def test_a_check_with_a_defect_is_an_internal_error(stand: Stand):
+def test_a_check_with_a_defect_is_an_internal_error(harness: Harness):
     def defective() -> None:
         raise ZeroDivisionError
 
-    client = stand.client(check=CheckWithDeadline(defective))
-    assert client.send("GET", "/readyz").outcome == (500, "internal_error")
+    client = harness.client(check=CheckWithDeadline(defective))
+    assert client.send("GET", "/readyz").status_and_code == (500, "internal_error")
 
 
 class TestAPeriodicCheck:

@@ -1,4 +1,4 @@
-"""Another organization's field answers exactly as one that does not exist."""
+"""A field of another organization gets the same response as a missing field."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from recipient_fields.domain import FieldId, IntegrationId, OrganizationId, sync_channel
 
 from .api import FIELDS, Api, enveloped
-from .conftest import CHANNELS, Stand
+from .conftest import CHANNELS, Harness
 
 REPLACEMENT = {"name": "Shop", "data_type": "text"}
 BODIES = {"PATCH": enveloped({"name": "Store"}), "PUT": enveloped(REPLACEMENT)}
@@ -16,74 +16,90 @@ MISSING = FieldId(999)
 
 
 @pytest.fixture(params=CHANNELS)
-def theirs(request: pytest.FixtureRequest, stand: Stand, bakery: OrganizationId) -> FieldId:
-    """A field of the bakery, which the brewery asks for."""
-    return stand.add(bakery, CHANNELS[request.param]).id
+def other_field(
+    request: pytest.FixtureRequest, harness: Harness, bakery: OrganizationId
+) -> FieldId:
+    """Create a field of the bakery, which the brewery requests."""
+    return harness.add_field(bakery, CHANNELS[request.param]).id
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_by_id_it_is_like_a_missing_one(api: Api, brewery: Api, theirs: FieldId, verb: str):
+def test_by_id_the_response_is_that_of_a_missing_field(
+    api: Api, brewery: Api, other_field: FieldId, verb: str
+):
     before = api.state()
     body = BODIES.get(verb, "")
-    answers = [brewery.send(verb, f"{FIELDS}/{one}", body) for one in (theirs, MISSING)]
-    assert answers[0].status == 404
-    assert answers[0].told == answers[1].told
+    responses = [brewery.send(verb, f"{FIELDS}/{one}", body) for one in (other_field, MISSING)]
+    assert responses[0].status == 404
+    assert responses[0].without_request_id == responses[1].without_request_id
     assert api.state() == before
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "PUT"])
-def test_by_key_it_is_like_a_missing_one(api: Api, brewery: Api, theirs, verb: str):
+def test_by_key_the_response_is_that_of_a_missing_field(
+    api: Api, brewery: Api, other_field, verb: str
+):
     before = api.state()
     body = BODIES.get(verb, "")
-    answers = [brewery.send(verb, f"{FIELDS}/{key}", body) for key in ("shop", "missing")]
-    assert answers[0].status == 404
-    assert answers[0].told == answers[1].told
+    responses = [brewery.send(verb, f"{FIELDS}/{key}", body) for key in ("shop", "missing")]
+    assert responses[0].status == 404
+    assert responses[0].without_request_id == responses[1].without_request_id
     assert api.state() == before
 
 
 @pytest.mark.parametrize("headers", [{"if_match": "*"}, {"if_none_match": "*"}])
 @pytest.mark.parametrize("verb", VERBS)
-def test_conditions_do_not_tell_them_apart(api: Api, brewery: Api, theirs, verb: str, headers):
+def test_preconditions_do_not_reveal_the_field(
+    api: Api, brewery: Api, other_field, verb: str, headers
+):
     body = BODIES.get(verb, "")
-    answers = [brewery.send(verb, f"{FIELDS}/{one}", body, **headers) for one in (theirs, MISSING)]
-    assert answers[0].told == answers[1].told
+    responses = [
+        brewery.send(verb, f"{FIELDS}/{one}", body, **headers) for one in (other_field, MISSING)
+    ]
+    assert responses[0].without_request_id == responses[1].without_request_id
 
 
-def test_their_version_does_not_tell_them_apart(api: Api, brewery: Api, theirs: FieldId):
-    etag = api.get(theirs).etag
-    answers = [brewery.get(one, if_none_match=etag) for one in (theirs, MISSING)]
-    assert answers[0].told == answers[1].told
+def test_the_entity_tag_of_the_field_does_not_reveal_it(
+    api: Api, brewery: Api, other_field: FieldId
+):
+    etag = api.get(other_field).etag
+    responses = [brewery.get(one, if_none_match=etag) for one in (other_field, MISSING)]
+    assert responses[0].without_request_id == responses[1].without_request_id
 
 
-def test_put_by_their_key_creates_a_field_of_ones_own(api: Api, brewery: Api, theirs: FieldId):
+def test_put_by_its_key_creates_a_field_of_the_caller(api: Api, brewery: Api, other_field: FieldId):
     before = api.state()
-    answer = brewery.put("shop", REPLACEMENT)
-    assert answer.status == 201
-    assert answer.field["id"] != theirs
+    response = brewery.put("shop", REPLACEMENT)
+    assert response.status == 201
+    assert response.field["id"] != other_field
     assert api.state() == before
 
 
-def test_a_key_is_unique_in_its_organization_only(api: Api, brewery: Api, theirs: FieldId):
+def test_a_key_is_unique_within_its_organization_only(api: Api, brewery: Api, other_field: FieldId):
     mine = brewery.post({**REPLACEMENT, "key": "shop"})
     assert mine.status == 201
     again = brewery.post({**REPLACEMENT, "key": "shop"})
     assert again.error["details"][0]["existing_id"] == mine.field["id"]
 
 
-def test_lists_hold_ones_own_fields_only(api: Api, brewery: Api, theirs: FieldId):
+def test_a_list_has_only_the_fields_of_the_organization(
+    api: Api, brewery: Api, other_field: FieldId
+):
     brewery.put("beer", {"name": "Beer", "data_type": "text"})
     assert brewery.list().keys == ["beer"]
     assert api.list().keys == ["shop"]
 
 
-def test_a_list_keeps_its_version_while_others_change_theirs(api: Api, brewery: Api, theirs):
+def test_changes_of_another_organization_do_not_change_the_entity_tag_of_a_list(
+    api: Api, brewery: Api, other_field
+):
     etag = brewery.list().etag
     api.put("beer", {"name": "Beer", "data_type": "text"})
     assert brewery.list(if_none_match=etag).status == 304
 
 
-def test_a_field_synced_by_the_same_integration_stays_apart(
-    stand: Stand, api: Api, brewery: Api, bakery: OrganizationId
+def test_fields_of_one_integration_id_belong_to_their_organization_only(
+    harness: Harness, api: Api, brewery: Api, bakery: OrganizationId
 ):
-    theirs = stand.add(bakery, sync_channel(IntegrationId(7)), "beer")
-    assert brewery.get(theirs.id).status == 404
+    other_field = harness.add_field(bakery, sync_channel(IntegrationId(7)), "beer")
+    assert brewery.get(other_field.id).status == 404

@@ -1,4 +1,4 @@
-"""Bodies that are no JSON document we take: 4xx, and nothing is stored."""
+"""Bodies that are not acceptable JSON get 4xx, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from recipient_fields.entrypoints.http.bodies import MAX_VALUES
 from .api import FIELDS, MEGABYTE, Api, enveloped
 from .hostile_bodies import HOSTILE
 
-STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+STORAGES = ("memory",)  # These requests do not reach the storage.
 
 CITY = {"name": "City", "data_type": "text"}
 CITY_PATH = f"{FIELDS}/city"
 VALID = enveloped(CITY).encode()
 
 
-def holding(value: str) -> bytes:
-    """A valid document but for one allowed value, which is this text."""
+def with_value(value: str) -> bytes:
+    """Return a valid document with this text in the place of one allowed value."""
     members = f'"name": "City", "data_type": "number", "allowed_values": [{value}]'
     return ('{"recipient_field": {' + members + "}}").encode()
 
@@ -53,21 +53,21 @@ BROKEN = {
     "the envelope twice": b'{"recipient_field": {}, ' + VALID[1:],
     "an unknown member twice": b'{"a": 1, "a": 1, ' + VALID[1:],
     "a member twice in two forms": rb'{"a": 1, "\u0061": 1, ' + VALID[1:],
-    "a member twice deep inside": holding('[{"a": 1, "a": 1}]'),
-    "NaN": holding("NaN"),
-    "Infinity": holding("Infinity"),
-    "-Infinity": holding("-Infinity"),
-    "1e999": holding("1e999"),
-    "-1e999": holding("-1e999"),
-    "1e309": holding("1e309"),
-    "an integer beyond a double": holding("1" + "0" * 309),
-    "an integer of 5,000 digits": holding("9" * 5_000),
-    "a negative integer of 5,000 digits": holding("-" + "9" * 5_000),
-    "a huge exponent": holding("1e" + "9" * 5_000),
-    "a leading zero": holding("01"),
-    "a plus sign": holding("+1"),
-    "a hexadecimal number": holding("0x10"),
-    "a number without its end": holding("1."),
+    "a member twice deep inside": with_value('[{"a": 1, "a": 1}]'),
+    "NaN": with_value("NaN"),
+    "Infinity": with_value("Infinity"),
+    "-Infinity": with_value("-Infinity"),
+    "1e999": with_value("1e999"),
+    "-1e999": with_value("-1e999"),
+    "1e309": with_value("1e309"),
+    "an integer beyond a double": with_value("1" + "0" * 309),
+    "an integer of 5,000 digits": with_value("9" * 5_000),
+    "a negative integer of 5,000 digits": with_value("-" + "9" * 5_000),
+    "a huge exponent": with_value("1e" + "9" * 5_000),
+    "a leading zero": with_value("01"),
+    "a plus sign": with_value("+1"),
+    "a hexadecimal number": with_value("0x10"),
+    "a number without its end": with_value("1."),
     "33 levels": b"[" * 33 + b"]" * 33,
     "33 levels of objects": b'{"a":' * 33 + b"1" + b"}" * 33,
     "100,000 levels": b"[" * 100_000 + b"]" * 100_000,
@@ -80,11 +80,11 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN.keys())
-def test_what_is_no_json_is_refused(api: Api, city, body: bytes):
+def test_a_body_that_is_not_json_is_rejected(api: Api, city, body: bytes):
     before = api.state()
     for method, path in (("POST", FIELDS), ("PATCH", CITY_PATH), ("PUT", CITY_PATH)):
-        answer = api.send(method, path, body, content_type="application/json")
-        assert answer.outcome == (400, "invalid_json")
+        response = api.send(method, path, body, content_type="application/json")
+        assert response.status_and_code == (400, "invalid_json")
     assert api.state() == before
 
 
@@ -99,20 +99,20 @@ def test_what_is_no_json_is_refused(api: Api, city, body: bytes):
     ],
     ids=["32 levels", "of objects", "quoted brackets", "after a quoted quote", "side by side"],
 )
-def test_what_is_nested_32_deep_is_read(api: Api, body: bytes):
+def test_a_body_nested_32_levels_deep_is_read(api: Api, body: bytes):
     assert api.send("POST", FIELDS, body).status == 422
 
 
 @pytest.mark.parametrize("number", ["1e308", "-1E+308", "1" + "0" * 308, "1e-999", "0.1e1", "-0"])
-def test_what_a_double_can_hold_is_read(api: Api, number: str):
-    assert api.send("POST", FIELDS, holding(number)).status in {201, 422}
+def test_numbers_in_the_range_of_a_double_are_read(api: Api, number: str):
+    assert api.send("POST", FIELDS, with_value(number)).status in {201, 422}
 
 
-def test_white_space_around_the_document_is_fine(api: Api):
+def test_white_space_around_the_document_is_ignored(api: Api):
     assert api.send("POST", FIELDS, b"\r\n\t " + VALID + b" \n").status == 201
 
 
-def test_a_member_may_have_its_name_in_escapes(api: Api):
+def test_the_name_of_a_member_can_have_escapes(api: Api):
     body = VALID.replace(b'"name"', rb'"\u006e\u0061\u006d\u0065"')
     assert api.send("POST", FIELDS, body).field["name"] == "City"
 
@@ -123,22 +123,22 @@ def test_a_body_of_one_mebibyte_is_read(api: Api):
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "GET", "DELETE"])
-def test_a_body_of_one_byte_more_is_not(api: Api, city, method: str):
+def test_a_body_of_one_byte_more_is_rejected(api: Api, city, method: str):
     before = api.state()
     body = VALID + b" " * (MEGABYTE + 1 - len(VALID))
     path = FIELDS if method == "POST" else f"{FIELDS}/city"
-    assert api.send(method, path, body).outcome == (413, "payload_too_large")
+    assert api.send(method, path, body).status_and_code == (413, "payload_too_large")
     assert api.state() == before
 
 
-def test_a_megabyte_of_members_is_refused_with_an_answer_of_moderate_size(api: Api):
+def test_a_megabyte_of_members_is_rejected_with_a_response_of_moderate_size(api: Api):
     members = {f"m{n}": n for n in range(50_000)}
-    answer = api.post(members)
-    assert answer.outcome == (422, "validation_failed")
-    assert len(answer.content) < MEGABYTE
+    response = api.post(members)
+    assert response.status_and_code == (422, "validation_failed")
+    assert len(response.content) < MEGABYTE
 
 
-def test_a_megabyte_of_combining_marks_is_refused(api: Api):
+def test_a_megabyte_of_combining_marks_is_rejected(api: Api):
     marks = "\u0315\u0300" * 100_000
     body = json.dumps(
         {"recipient_field": {**CITY, "name": marks, "allowed_values": [marks]}}, ensure_ascii=False
@@ -150,7 +150,7 @@ def test_a_megabyte_of_combining_marks_is_refused(api: Api):
 
 
 MOST_LINES = 400_000
-"""Lines of Python that a request may take. A line takes about 0.1 µs, and more if it calls C."""
+"""Maximum lines of Python per request. A line takes about 0.1 µs, and more if it calls C."""
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -167,15 +167,15 @@ def test_a_megabyte_of_anything_is_handled_in_few_steps(api: Api, name: str):
     traced = sys.gettrace()
     sys.settrace(count)
     try:
-        answer = api.send("POST", FIELDS, body, content_type="application/json")
+        response = api.send("POST", FIELDS, body, content_type="application/json")
     finally:
         sys.settrace(traced)
-    assert answer.status in {201, 400, 422}
+    assert response.status in {201, 400, 422}
     assert lines < MOST_LINES
 
 
 def of_size(unit: bytes, count: int, size: int) -> bytes:
-    """A body of that many names and values, most of them in units of `count`."""
+    """Return a body with that many names and values, most of them in units of `count`."""
     units, zeros = divmod(size - 9, count)
     values = b", ".join([unit] * units + [b"0"] * zeros)
     members = b'"name": "City", "data_type": "text", "other": [' + values + b"]"
@@ -208,21 +208,21 @@ def test_a_body_has_at_most_10_000_names_and_values(api: Api, unit: bytes, count
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
-def test_9_000_allowed_values_are_too_many_where_they_are(api: Api, city, method: str):
+def test_9_000_allowed_values_are_reported_as_too_many(api: Api, city, method: str):
     path = FIELDS if method == "POST" else CITY_PATH
-    answer = api.send(method, path, enveloped({**CITY, "allowed_values": ["a"] * 9_000}))
-    assert answer.violations == ["/recipient_field/allowed_values: too_many_items"]
+    response = api.send(method, path, enveloped({**CITY, "allowed_values": ["a"] * 9_000}))
+    assert response.violations == ["/recipient_field/allowed_values: too_many_items"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
-def test_more_values_than_are_read_are_refused_by_every_method(api: Api, city, method: str):
+def test_every_method_rejects_more_than_10_000_values(api: Api, city, method: str):
     before = api.state()
     path = FIELDS if method == "POST" else CITY_PATH
-    answer = api.send(method, path, enveloped({**CITY, "allowed_values": ["a"] * 100_000}))
-    assert answer.violations == [": too_many_items"]
+    response = api.send(method, path, enveloped({**CITY, "allowed_values": ["a"] * 100_000}))
+    assert response.violations == [": too_many_items"]
     assert api.state() == before
 
 
-def test_a_document_that_is_no_body_has_as_many_values_as_it_likes():
-    """Reports of sync runs, which administrators read from files, are larger than any body."""
+def test_a_document_that_is_not_a_body_has_no_limit():
+    """Reports of sync runs, which administrators read from files, are larger than bodies."""
     assert parse_json(b"[" + b"0," * 20_000 + b"0]") == [0] * 20_001

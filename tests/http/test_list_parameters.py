@@ -12,29 +12,29 @@ import pytest
 from recipient_fields.domain import DataType, FieldQuery, OrganizationId, SortKey
 from recipient_fields.entrypoints.http.list_parameters import NAMES, checksum
 
-from .api import FIELDS, Answer, Api
-from .conftest import CHANNELS, Stand
+from .api import FIELDS, Api, ApiResponse
+from .conftest import CHANNELS, Harness
 
 BAD_REQUEST = (400, "invalid_parameter")
 
 
 @pytest.fixture
-def shelf(stand: Stand, bakery: OrganizationId) -> None:
-    """Five fields of all origins, some with equal names."""
-    stand.add(bakery, CHANNELS["api"], "city", name="b")
-    stand.add(bakery, CHANNELS["manual"], "size", name="Größe", data_type=DataType.NUMBER)
-    stand.add(bakery, CHANNELS["integration"], "first", name="a", esp_field_name="FNAME")
-    stand.add(bakery, CHANNELS["api"], "zip", name="b", insertable=False)
-    stand.add(bakery, CHANNELS["api"], "town", name="A", data_type=DataType.DATE)
+def five_fields(harness: Harness, bakery: OrganizationId) -> None:
+    """Create five fields of all origins, some with equal names."""
+    harness.add_field(bakery, CHANNELS["api"], "city", name="b")
+    harness.add_field(bakery, CHANNELS["manual"], "size", name="Größe", data_type=DataType.NUMBER)
+    harness.add_field(bakery, CHANNELS["integration"], "first", name="a", esp_field_name="FNAME")
+    harness.add_field(bakery, CHANNELS["api"], "zip", name="b", insertable=False)
+    harness.add_field(bakery, CHANNELS["api"], "town", name="A", data_type=DataType.DATE)
 
 
-def ask(api: Api, query: str, **headers: str) -> Answer:
+def get_list(api: Api, query: str, **headers: str) -> ApiResponse:
     return api.send("GET", f"{FIELDS}?{query}", **headers)
 
 
-def next_of(answer: Answer) -> str | None:
-    """The query string of the next page."""
-    link = answer.headers.get("link")
+def next_of(response: ApiResponse) -> str | None:
+    """Return the query string of the next page."""
+    link = response.headers.get("link")
     if link is None:
         return None
     match = re.fullmatch(rf'<{FIELDS}\?(.+)>; rel="next"', link)
@@ -42,7 +42,7 @@ def next_of(answer: Answer) -> str | None:
     return match[1]
 
 
-@pytest.mark.usefixtures("shelf")
+@pytest.mark.usefixtures("five_fields")
 class TestFilters:
     @pytest.mark.parametrize(
         ("query", "keys"),
@@ -73,10 +73,10 @@ class TestFilters:
             "": ["city", "size", "first", "zip", "town"],
         }.items(),
     )
-    def test_each_keeps_what_it_names(self, api: Api, query: str, keys: list[str]):
-        answer = ask(api, query)
-        assert answer.keys == keys
-        assert answer.headers["total-count"] == str(len(keys))
+    def test_each_filter_selects_the_matching_fields(self, api: Api, query: str, keys: list[str]):
+        response = get_list(api, query)
+        assert response.keys == keys
+        assert response.headers["total-count"] == str(len(keys))
 
     @pytest.mark.parametrize(
         ("query", "keys"),
@@ -90,13 +90,15 @@ class TestFilters:
         }.items(),
     )
     def test_the_order_is_by_code_points_then_by_id(self, api: Api, query: str, keys: list[str]):
-        assert ask(api, query).keys == keys
+        assert get_list(api, query).keys == keys
 
-    def test_the_order_by_times_follows_changes(self, api: Api, stand: Stand):
-        stand.clock.move(seconds=1)
+    def test_the_order_by_updated_at_follows_changes(self, api: Api, harness: Harness):
+        harness.clock.advance(seconds=1)
         api.patch("city", {"name": "c"})
-        assert ask(api, "sort=-updated_at").keys[0] == "city"
-        assert ask(api, "sort=-created_at").keys[0] == "city"  # All were made in one millisecond.
+        assert get_list(api, "sort=-updated_at").keys[0] == "city"
+        assert (
+            get_list(api, "sort=-created_at").keys[0] == "city"
+        )  # They were all created in the same millisecond.
 
     @pytest.mark.parametrize(
         "query",
@@ -112,8 +114,8 @@ class TestFilters:
             "q=%", "q=%zz", "q=%u1234", "q=100%&limit=1",
         ],
     )  # fmt: skip
-    def test_what_is_unknown_malformed_or_repeated_is_refused(self, api: Api, query: str):
-        assert ask(api, query).outcome == BAD_REQUEST
+    def test_unknown_malformed_or_repeated_parameters_are_rejected(self, api: Api, query: str):
+        assert get_list(api, query).status_and_code == BAD_REQUEST
 
     @pytest.mark.parametrize(
         ("query", "names"),
@@ -142,7 +144,7 @@ class TestFilters:
         ],
     )
     def test_a_message_about_a_parameter_names_it(self, api: Api, query: str, names: list[str]):
-        message = ask(api, query).error["message"]
+        message = get_list(api, query).error["message"]
         assert [name for name in names if f"`{name}`" not in message] == []
 
     @pytest.mark.parametrize(
@@ -150,11 +152,11 @@ class TestFilters:
         ["x" * 33, "a%0Ab", "a%E2%80%AEb", "%1b[31m", "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"],
     )
     def test_a_name_that_is_long_or_not_printable_is_not_repeated(self, api: Api, name: str):
-        message = ask(api, f"{name}=1").error["message"]
+        message = get_list(api, f"{name}=1").error["message"]
         assert message.startswith("Unknown query parameter `…`.")
         assert message.isprintable()
 
-    def test_a_message_repeats_no_value(self, api: Api):
+    def test_no_message_repeats_a_value(self, api: Api):
         for name in NAMES:
             for query in (
                 f"{name}=vvv%00",
@@ -162,30 +164,30 @@ class TestFilters:
                 f"{name}=%ffvvv",
                 f"a={name}&b=VVV",
             ):
-                answer = ask(api, query)
-                assert answer.outcome == BAD_REQUEST
-                assert "vvv" not in answer.error["message"].lower()
+                response = get_list(api, query)
+                assert response.status_and_code == BAD_REQUEST
+                assert "vvv" not in response.error["message"].lower()
 
     @pytest.mark.parametrize("method", ["POST", "OPTIONS"])
     def test_other_methods_name_the_parameter_that_they_reject(self, api: Api, method: str):
-        answer = api.send(method, f"{FIELDS}?limit=1", "{}")
-        assert "`limit`" in answer.error["message"]
+        response = api.send(method, f"{FIELDS}?limit=1", "{}")
+        assert "`limit`" in response.error["message"]
 
     @pytest.mark.parametrize("method", ["POST", "OPTIONS"])
-    def test_other_methods_of_the_list_take_no_parameters(self, api: Api, method: str):
-        assert api.send(method, f"{FIELDS}?limit=1", "{}").outcome == BAD_REQUEST
+    def test_other_methods_of_the_list_accept_no_parameters(self, api: Api, method: str):
+        assert api.send(method, f"{FIELDS}?limit=1", "{}").status_and_code == BAD_REQUEST
 
 
-@pytest.mark.usefixtures("shelf")
+@pytest.mark.usefixtures("five_fields")
 class TestPages:
     @pytest.mark.parametrize("limit", [1, 2, 4, 5, 1000])
     @pytest.mark.parametrize("sort", ["id", "-key", "name", "-name", "updated_at"])
-    def test_the_links_lead_through_all_of_the_list_once(self, api: Api, limit: int, sort: str):
-        whole = ask(api, f"sort={sort}")
+    def test_the_links_lead_to_every_field_once(self, api: Api, limit: int, sort: str):
+        whole = get_list(api, f"sort={sort}")
         keys: list[str] = []
         query: str | None = f"sort={sort}&limit={limit}"
         while query is not None:
-            page = ask(api, query)
+            page = get_list(api, query)
             assert page.headers["total-count"] == "5"
             assert 1 <= len(page.keys) <= limit
             keys += page.keys
@@ -193,57 +195,57 @@ class TestPages:
         assert keys == whole.keys
 
     def test_a_link_keeps_the_filters(self, api: Api):
-        query = next_of(ask(api, "source=api&q=C&sort=name&limit=1&insertable=true"))
+        query = next_of(get_list(api, "source=api&q=C&sort=name&limit=1&insertable=true"))
         assert query is None  # Only `city` is left.
-        query = next_of(ask(api, f"source=api&q={quote('t')}&limit=1"))
+        query = next_of(get_list(api, f"source=api&q={quote('t')}&limit=1"))
         assert query is not None
-        assert ask(api, query).keys == ["town"]
+        assert get_list(api, query).keys == ["town"]
 
     @pytest.mark.parametrize("form", ["source=api,manual", "source=api&source=manual"])
     @pytest.mark.parametrize("other", ["source=manual,api", "source=manual&source=api,manual"])
-    def test_commas_and_repetition_lead_to_pages_of_the_same_list(
+    def test_values_separated_by_commas_and_repeated_parameters_are_equivalent(
         self, api: Api, form: str, other: str
     ):
-        query = next_of(ask(api, f"{form}&limit=1"))
+        query = next_of(get_list(api, f"{form}&limit=1"))
         assert query is not None
         pages = []
         while query is not None:
-            page = ask(api, query)
+            page = get_list(api, query)
             pages += page.keys
             query = next_of(page)
         assert pages == ["size", "zip", "town"]
-        (cursor,) = re.findall("cursor=[^&]+", next_of(ask(api, f"{form}&limit=1")) or "")
-        assert ask(api, f"{other}&{cursor}").keys == ["size"]
+        (cursor,) = re.findall("cursor=[^&]+", next_of(get_list(api, f"{form}&limit=1")) or "")
+        assert get_list(api, f"{other}&{cursor}").keys == ["size"]
 
-    def test_a_cursor_knows_its_limit_and_another_may_accompany_it(self, api: Api):
-        query = next_of(ask(api, "limit=2"))
+    def test_a_cursor_contains_its_limit_and_a_request_can_override_it(self, api: Api):
+        query = next_of(get_list(api, "limit=2"))
         assert query is not None
         (cursor,) = re.findall("cursor=[^&]+", query)
-        assert ask(api, cursor).keys == ["first", "zip"]
-        assert ask(api, f"{cursor}&limit=1").keys == ["first"]
+        assert get_list(api, cursor).keys == ["first", "zip"]
+        assert get_list(api, f"{cursor}&limit=1").keys == ["first"]
 
     @pytest.mark.parametrize("other", ["source=api", "sort=key", "sort=-id", "q=a", "key=city"])
-    def test_a_cursor_of_another_query_is_refused(self, api: Api, other: str):
-        query = next_of(ask(api, "limit=2"))
+    def test_a_cursor_of_another_query_is_rejected(self, api: Api, other: str):
+        query = next_of(get_list(api, "limit=2"))
         assert query is not None
         (cursor,) = re.findall("cursor=[^&]+", query)
-        assert ask(api, f"{cursor}&{other}").outcome == BAD_REQUEST
+        assert get_list(api, f"{cursor}&{other}").status_and_code == BAD_REQUEST
 
-    def test_a_cursor_of_another_organization_is_refused(self, api: Api, brewery: Api):
-        query = next_of(ask(api, "limit=2"))
+    def test_a_cursor_of_another_organization_is_rejected(self, api: Api, brewery: Api):
+        query = next_of(get_list(api, "limit=2"))
         assert query is not None
-        assert ask(brewery, query).outcome == BAD_REQUEST
+        assert get_list(brewery, query).status_and_code == BAD_REQUEST
 
-    def test_a_cursor_that_was_tampered_with_is_refused(self, api: Api):
-        query = next_of(ask(api, "limit=2"))
+    def test_a_modified_cursor_is_rejected(self, api: Api):
+        query = next_of(get_list(api, "limit=2"))
         assert query is not None
         for place in range(query.index("cursor=") + 7, len(query)):
             swapped = "A" if query[place] != "A" else "B"
-            answer = ask(api, query[:place] + swapped + query[place + 1 :])
-            assert answer.outcome == BAD_REQUEST or answer.keys == ["first", "zip"]
+            response = get_list(api, query[:place] + swapped + query[place + 1 :])
+            assert response.status_and_code == BAD_REQUEST or response.keys == ["first", "zip"]
 
     @pytest.mark.parametrize(
-        ("query", "told"),
+        ("query", "expected"),
         [
             ("datatype=text", "Unknown query parameter `datatype`. Did you mean `data_type`?"),
             ("Source=api", "Unknown query parameter `Source`. Did you mean `source`?"),
@@ -259,36 +261,36 @@ class TestPages:
             ("q=100%", "Invalid value for `q`: percent-encode it as UTF-8."),
         ],
     )
-    def test_a_refusal_says_what_would_be_taken(self, api: Api, query: str, told: str):
-        assert told in ask(api, query).error["message"]
+    def test_a_rejection_says_which_values_are_accepted(self, api: Api, query: str, expected: str):
+        assert expected in get_list(api, query).error["message"]
 
     @pytest.mark.parametrize("junk", ["!{}", "{}!", "{}=", "{}%20", "%20{}", "{}%0A"])
-    def test_a_cursor_with_anything_beside_it_is_refused(self, api: Api, junk: str):
-        query = next_of(ask(api, "limit=2"))
+    def test_a_cursor_with_additional_characters_is_rejected(self, api: Api, junk: str):
+        query = next_of(get_list(api, "limit=2"))
         assert query is not None
         (cursor,) = re.findall("cursor=([^&]+)", query)
-        assert ask(api, f"limit=2&cursor={junk.format(cursor)}").outcome == BAD_REQUEST
+        assert get_list(api, f"limit=2&cursor={junk.format(cursor)}").status_and_code == BAD_REQUEST
 
-    def test_a_deleted_field_leaves_its_cursor_usable(self, api: Api):
-        query = next_of(ask(api, "source=api&limit=1"))
+    def test_a_cursor_is_valid_after_the_deletion_of_its_field(self, api: Api):
+        query = next_of(get_list(api, "source=api&limit=1"))
         assert query is not None
         api.delete("city")
-        page = ask(api, query)
+        page = get_list(api, query)
         assert page.keys == ["zip"]
         assert page.headers["total-count"] == "2"
 
 
-@pytest.mark.usefixtures("shelf")
+@pytest.mark.usefixtures("five_fields")
 class TestCaching:
     @pytest.mark.parametrize("query", ["", "source=api", "limit=2", "sort=-name&limit=1"])
-    def test_a_page_that_has_not_changed_is_not_sent_again(self, api: Api, query: str):
-        tag = ask(api, query).etag
-        assert ask(api, query, if_none_match=tag).status == 304
+    def test_an_unchanged_page_gets_304(self, api: Api, query: str):
+        tag = get_list(api, query).etag
+        assert get_list(api, query, if_none_match=tag).status == 304
         api.patch("town", {"name": "B"})
-        assert ask(api, query, if_none_match=tag).status == 200
+        assert get_list(api, query, if_none_match=tag).status == 200
 
-    def test_head_tells_what_get_would(self, api: Api):
-        get = ask(api, "limit=2&source=api")
+    def test_head_has_the_headers_of_get(self, api: Api):
+        get = get_list(api, "limit=2&source=api")
         head = api.send("HEAD", f"{FIELDS}?limit=2&source=api")
         for name in ("etag", "link", "total-count", "content-length"):
             assert head.headers[name] == get.headers[name]
@@ -309,10 +311,10 @@ class TestCaching:
         ("created_at", [2, 2**53 - 1, 1]),
     ],
 )
-def test_a_forged_cursor_is_refused(
+def test_a_forged_cursor_is_rejected(
     api: Api, bakery: OrganizationId, sort: str, place: list[object]
 ) -> None:
     query = FieldQuery(sort=SortKey(sort))
     token = json.dumps([*place, checksum(place, query, bakery)])
     cursor = urlsafe_b64encode(token.encode()).decode().rstrip("=")
-    assert ask(api, f"sort={sort}&cursor={cursor}").outcome == BAD_REQUEST
+    assert get_list(api, f"sort={sort}&cursor={cursor}").status_and_code == BAD_REQUEST

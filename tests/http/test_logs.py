@@ -27,7 +27,7 @@ from recipient_fields.entrypoints.http.request_log import RequestLog
 from recipient_fields.entrypoints.server.log import LineFormatter, json_formatter, text_formatter
 
 from .api import FIELDS, Api
-from .conftest import Stand
+from .conftest import Harness
 
 STORAGES = ("memory",)
 
@@ -77,7 +77,7 @@ def test_a_request_is_one_line_with_its_key_route_and_status(
 
 
 def test_a_token_of_another_issuer_in_the_request_id_is_not_logged(
-    stand: Stand, bakery: OrganizationId, log: Log
+    harness: Harness, bakery: OrganizationId, log: Log
 ):
     """Such a token has no form by which it could be recognized."""
 
@@ -85,7 +85,7 @@ def test_a_token_of_another_issuer_in_the_request_id_is_not_logged(
         def validate(self, _presented: str, /) -> Credential:
             return Credential(bakery, None, Access.READ_ONLY)
 
-    client = stand.client(validator=AcceptsEveryKey())
+    client = harness.client(validator=AcceptsEveryKey())
     client.send("GET", FIELDS, authorization="Bearer secret", x_request_id="secret")
     client.send("GET", FIELDS, authorization="Bearer secret", x_request_id="another")
 
@@ -125,12 +125,12 @@ REASONS = ("missing", "malformed", "unknown", "expired", "revoked")
 
 
 @pytest.fixture
-def rejected(stand: Stand, bakery: OrganizationId) -> dict[str, tuple[str | None, int | None]]:
+def rejected(harness: Harness, bakery: OrganizationId) -> dict[str, tuple[str | None, int | None]]:
     """Map each reason to an `Authorization` header, and the id of its key if it has one."""
-    expired = stand.issue(bakery, lifetime=timedelta(seconds=1))
-    revoked = stand.issue(bakery)
-    stand.administration.revoke_key(bakery, revoked.api_key.id)
-    stand.clock.move(seconds=1)
+    expired = harness.issue_key(bakery, lifetime=timedelta(seconds=1))
+    revoked = harness.issue_key(bakery)
+    harness.administration.revoke_key(bakery, revoked.api_key.id)
+    harness.clock.advance(seconds=1)
     return {
         "missing": (None, None),
         "malformed": (f"Bearer {revoked.plain.reveal()}0", None),
@@ -142,10 +142,10 @@ def rejected(stand: Stand, bakery: OrganizationId) -> dict[str, tuple[str | None
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_the_line_of_a_401_has_its_reason_and_the_id_of_a_known_key(
-    stand: Stand, rejected: dict[str, tuple[str | None, int | None]], log: Log, reason: str
+    harness: Harness, rejected: dict[str, tuple[str | None, int | None]], log: Log, reason: str
 ):
     header, key_id = rejected[reason]
-    stand.client().list(authorization=header)
+    harness.client().list(authorization=header)
 
     (line,) = requests(log)
     assert line["status"] == 401
@@ -157,9 +157,9 @@ def test_the_line_of_a_401_has_its_reason_and_the_id_of_a_known_key(
     "header", ["", "Bearer", "Basic dTpw", "Bearer a b", "Bearer null", ["Bearer a", "Bearer b"]]
 )
 def test_a_header_that_holds_no_api_key_is_malformed(
-    stand: Stand, log: Log, header: str | list[str]
+    harness: Harness, log: Log, header: str | list[str]
 ):
-    stand.client().list(authorization=header)
+    harness.client().list(authorization=header)
 
     (line,) = requests(log)
     assert (line["status"], line["reason"]) == (401, "malformed")
@@ -178,9 +178,9 @@ def test_a_header_that_holds_no_api_key_is_malformed(
     ],
 )
 def test_the_line_of_a_401_has_the_route_that_a_valid_key_would_have_reached(
-    stand: Stand, api: Api, log: Log, method: str, path: str, route: str
+    harness: Harness, api: Api, log: Log, method: str, path: str, route: str
 ):
-    stand.client().send(method, path, content_type=None)
+    harness.client().send(method, path, content_type=None)
     api.send(method, path, content_type=None)
 
     rejected, accepted = requests(log)
@@ -199,36 +199,36 @@ def test_only_the_line_of_a_401_has_a_reason(api: Api, reader: Api, log: Log):
     ]
 
 
-def test_the_key_id_can_be_any_id_that_the_validator_returns(stand: Stand, log: Log):
+def test_the_key_id_can_be_any_id_that_the_validator_returns(harness: Harness, log: Log):
     class RejectsAsExpired:
         def validate(self, _presented: str, /) -> Rejection:
             return Rejection(RejectionReason.EXPIRED, "backend")
 
-    stand.client(validator=RejectsAsExpired()).list(authorization="Bearer a-token")
+    harness.client(validator=RejectsAsExpired()).list(authorization="Bearer a-token")
 
     (line,) = requests(log)
     assert (line["status"], line["reason"], line["key_id"]) == (401, "expired", "backend")
 
 
-def test_if_a_validator_returns_none_the_line_has_no_reason(stand: Stand, log: Log):
+def test_if_a_validator_returns_none_the_line_has_no_reason(harness: Harness, log: Log):
     class ReturnsNone:
         def validate(self, _presented: str, /) -> None:
             return None
 
-    response = stand.client(validator=ReturnsNone()).list(authorization="Bearer a-token")
+    response = harness.client(validator=ReturnsNone()).list(authorization="Bearer a-token")
 
     (line,) = requests(log)
-    assert response.outcome == (401, "unauthorized")
+    assert response.status_and_code == (401, "unauthorized")
     assert "reason" not in line
 
 
 def test_every_line_has_the_address_of_the_client_if_that_is_configured(
-    stand: Stand, api: Api, log: Log
+    harness: Harness, api: Api, log: Log
 ):
     without_addresses = RequestLog()
     with_addresses = RequestLog(client_addresses=ClientAddresses((ip_network("127.0.0.0/8"),)))
     for request_log in (without_addresses, with_addresses):
-        get = TestClient(stand.app(request_log=request_log)).simulate_get
+        get = TestClient(harness.app(request_log=request_log)).simulate_get
         key = {"Authorization": f"Bearer {api.key}"}
         for path, headers in (
             (FIELDS, {**key, "X-Forwarded-For": "203.0.113.9"}),
@@ -246,11 +246,11 @@ def test_every_line_has_the_address_of_the_client_if_that_is_configured(
     assert (api.key or "")[8:-8] not in str(lines)
 
 
-def test_successful_probes_are_logged_at_debug_and_failed_ones_at_info(stand: Stand, log: Log):
+def test_successful_probes_are_logged_at_debug_and_failed_ones_at_info(harness: Harness, log: Log):
     def down() -> None:
         raise StorageUnavailable("down")
 
-    client = stand.client(check=down)
+    client = harness.client(check=down)
     client.send("GET", "/healthz")
     client.send("GET", "/readyz")
 
@@ -260,12 +260,14 @@ def test_successful_probes_are_logged_at_debug_and_failed_ones_at_info(stand: St
     ]
 
 
-def test_a_storage_failure_is_logged_with_the_request_id(stand: Stand, api: Api, log: Log):
+def test_a_storage_failure_is_logged_with_the_request_id(harness: Harness, api: Api, log: Log):
     class Down:
         def __getattr__(self, name: str):
             raise StorageUnavailable("the disk is full")
 
-    stand.client(service=stand.service_over(Down())).bearing(api.key).list(x_request_id="find-me")
+    harness.client(service=harness.service_with(Down())).with_key(api.key).list(
+        x_request_id="find-me"
+    )
 
     warning, line = log()
     assert (warning["level"], warning["event"]) == ("warning", "request find-me: the disk is full")
@@ -282,9 +284,9 @@ class RaisesWithASecret:
 
 @pytest.mark.parametrize("formatter", [json_formatter(), text_formatter(colors=False)])
 def test_an_unexpected_error_is_logged_with_its_traceback_and_without_values(
-    stand: Stand, api: Api, caplog: pytest.LogCaptureFixture, formatter: LineFormatter
+    harness: Harness, api: Api, caplog: pytest.LogCaptureFixture, formatter: LineFormatter
 ):
-    client = stand.client(service=stand.service_over(RaisesWithASecret())).bearing(api.key)
+    client = harness.client(service=harness.service_with(RaisesWithASecret())).with_key(api.key)
     client.list(x_request_id="find-me")
 
     (record,) = [r for r in caplog.records if r.levelno == logging.ERROR]
@@ -295,8 +297,8 @@ def test_an_unexpected_error_is_logged_with_its_traceback_and_without_values(
     assert "a secret" not in line
 
 
-def test_a_traceback_is_on_the_line_of_its_error(stand: Stand, api: Api, log: Log):
-    stand.client(service=stand.service_over(RaisesWithASecret())).bearing(api.key).list()
+def test_a_traceback_is_on_the_line_of_its_error(harness: Harness, api: Api, log: Log):
+    harness.client(service=harness.service_with(RaisesWithASecret())).with_key(api.key).list()
 
     error, line = log()
     assert error["exception"].startswith("Traceback")

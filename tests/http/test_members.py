@@ -10,7 +10,7 @@ from recipient_fields.domain import RESERVED_KEYS, Rule
 
 from .api import FIELDS, Api
 
-STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+STORAGES = ("memory",)  # These requests do not reach the storage.
 
 CITY = {"name": "City", "data_type": "text"}
 NOT_TEXT: list[object] = [None, 5, 1.5, True, [], ["City"], {}]
@@ -28,7 +28,7 @@ def test_the_codes_are_those_of_the_contract():
     assert {rule.value for rule in Rule} == set(CODES.split())
 
 
-# What a text may be.
+# Rules for texts.
 
 BAD_TEXTS = [
     ("name", "", "blank"),
@@ -66,7 +66,7 @@ BAD_TEXTS = [
 
 
 @pytest.mark.parametrize(("member", "text", "code"), BAD_TEXTS)
-def test_a_text_that_breaks_a_rule_is_refused(api: Api, member: str, text: str, code: str):
+def test_a_text_that_breaks_a_rule_is_rejected(api: Api, member: str, text: str, code: str):
     assert api.post({**CITY, member: text}).violations == at(member, code)
     assert api.list().fields == []
 
@@ -75,7 +75,7 @@ def test_a_text_that_breaks_a_rule_is_refused(api: Api, member: str, text: str, 
     ("member", "text", "code"), [bad for bad in BAD_TEXTS if bad[0] not in {"key", "data_type"}]
 )
 @pytest.mark.parametrize("method", ["PATCH", "PUT"])
-def test_a_change_obeys_the_same_rules(api: Api, city, method: str, member, text, code):
+def test_the_same_rules_apply_to_changes(api: Api, city, method: str, member, text, code):
     send = {"PATCH": api.patch, "PUT": api.put}[method]
     before = api.state()
     assert send("city", {**CITY, member: text}).violations == at(member, code)
@@ -96,7 +96,7 @@ def test_a_change_obeys_the_same_rules(api: Api, city, method: str, member, text
         ("custom_value_expression", "e" * 2_000),
     ],
 )
-def test_a_text_at_the_limit_is_kept(api: Api, member: str, text: str):
+def test_a_text_of_the_maximum_length_is_stored(api: Api, member: str, text: str):
     assert api.post({"key": "k", **CITY, member: text}).field[member] == text
 
 
@@ -109,11 +109,11 @@ def test_a_text_is_a_string_and_not_null(api: Api, member: str, value: object):
 @pytest.mark.parametrize("member", ["custom_insertion_code", "custom_value_expression"])
 @pytest.mark.parametrize("value", NOT_TEXT)
 def test_esp_output_is_a_string_or_null(api: Api, member: str, value: object):
-    answer = api.post({**CITY, member: value})
+    response = api.post({**CITY, member: value})
     if value is None:
-        assert answer.field[member] is None
+        assert response.field[member] is None
     else:
-        assert answer.violations == at(member, "type")
+        assert response.violations == at(member, "type")
 
 
 @pytest.mark.parametrize("value", [None, 0, 1, "true", "false", "", [], {}])
@@ -128,18 +128,18 @@ def test_name_and_data_type_are_required(api: Api, member: str):
     assert api.put("k", members).violations == at(member, "required")
 
 
-def test_a_name_is_trimmed_and_composed(api: Api):
+def test_a_name_is_trimmed_and_normalized(api: Api):
     assert api.post({**CITY, "name": " \tGro\u0308ße\n"}).field["name"] == "Gr\u00f6ße"
 
 
 @pytest.mark.parametrize("member", ["custom_insertion_code", "custom_value_expression"])
-def test_esp_output_is_kept_verbatim(api: Api, member: str):
+def test_esp_output_is_stored_unchanged(api: Api, member: str):
     text = '  {{ contact.FNAME\u0301 }}\r\n\t\u2028</script> \\ " \U0010ffff\x01'
     assert api.post({**CITY, member: text}).field[member] == text
     assert api.get("city").field[member] == text
 
 
-# What allowed values may be.
+# Rules for allowed values.
 
 
 def with_values(data_type: str, values: object) -> dict[str, object]:
@@ -149,28 +149,28 @@ def with_values(data_type: str, values: object) -> dict[str, object]:
 @pytest.mark.parametrize("data_type", ["text", "number", "boolean", "date", "datetime"])
 @pytest.mark.parametrize("values", ["abc", {}, {"a": 1}, 5, True, ""])
 def test_allowed_values_are_an_array_or_null(api: Api, data_type: str, values: object):
-    answer = api.post(with_values(data_type, values))
-    assert answer.violations == at("allowed_values", "type")
+    response = api.post(with_values(data_type, values))
+    assert response.violations == at("allowed_values", "type")
 
 
 @pytest.mark.parametrize("data_type", ["text", "number", "boolean", "date", "datetime"])
-def test_null_is_no_restriction(api: Api, data_type: str):
+def test_null_allowed_values_do_not_restrict(api: Api, data_type: str):
     assert api.post(with_values(data_type, None)).field["allowed_values"] is None
 
 
 @pytest.mark.parametrize("data_type", ["text", "number", "boolean", "date", "datetime"])
-def test_an_empty_array_is_refused(api: Api, data_type: str):
+def test_an_empty_array_is_rejected(api: Api, data_type: str):
     assert api.post(with_values(data_type, [])).violations == at("allowed_values", "empty")
 
 
-def test_what_is_wrong_with_known_members_is_told_before_unknown_ones(api: Api):
-    answer = api.post({**{f"x{n}": 1 for n in range(1_000)}, "name": " ", "data_type": "texx"})
-    told = [(detail["pointer"], detail["code"]) for detail in answer.error["details"]]
-    assert len(told) == 1_000
+def test_violations_of_known_members_are_reported_before_unknown_members(api: Api):
+    response = api.post({**{f"x{n}": 1 for n in range(1_000)}, "name": " ", "data_type": "texx"})
+    violations = [(detail["pointer"], detail["code"]) for detail in response.error["details"]]
+    assert len(violations) == 1_000
     assert {
         ("/recipient_field/name", "blank"),
         ("/recipient_field/data_type", "unknown_value"),
-    } <= set(told)
+    } <= set(violations)
 
 
 def test_a_thousand_values_are_allowed(api: Api):
@@ -178,15 +178,15 @@ def test_a_thousand_values_are_allowed(api: Api):
     assert api.post(with_values("number", values)).field["allowed_values"] == values
 
 
-def test_a_thousand_and_one_are_too_many(api: Api):
-    answer = api.post(with_values("number", list(range(1_001))))
-    assert answer.violations == at("allowed_values", "too_many_items")
+def test_more_than_a_thousand_values_are_rejected(api: Api):
+    response = api.post(with_values("number", list(range(1_001))))
+    assert response.violations == at("allowed_values", "too_many_items")
 
 
 @pytest.mark.parametrize("values", [[True], [True, False], ["true"], [None]])
-def test_a_boolean_field_has_none(api: Api, values: object):
-    answer = api.post(with_values("boolean", values))
-    assert answer.violations == at("allowed_values", "not_applicable")
+def test_a_boolean_field_has_no_allowed_values(api: Api, values: object):
+    response = api.post(with_values("boolean", values))
+    assert response.violations == at("allowed_values", "not_applicable")
 
 
 NOT_A_TEXT: list[object] = [None, 1, True, ["a"], {}]
@@ -233,16 +233,16 @@ NOT_A_NUMBER: list[object] = [None, "1", True, False, [1], {}]
         ("datetime", "9999-12-31T23:59:59-01:00", "out_of_range"),
     ],
 )  # fmt: skip
-def test_a_value_that_is_none_of_the_type_is_refused(
+def test_a_value_that_does_not_have_the_type_is_rejected(
     api: Api, data_type: str, value: object, code: str
 ):
     valid = {"text": "b", "number": 1, "date": "2026-11-20", "datetime": "2026-11-20T00:00:00Z"}
-    answer = api.post(with_values(data_type, [valid[data_type], value]))
-    assert answer.violations == at("allowed_values/1", code)
+    response = api.post(with_values(data_type, [valid[data_type], value]))
+    assert response.violations == at("allowed_values/1", code)
 
 
 @pytest.mark.parametrize(
-    ("data_type", "values", "kept"),
+    ("data_type", "values", "stored"),
     [
         ("text", ["b", "B", "a"], ["b", "B", "a"]),
         ("text", ["a" * 255], ["a" * 255]),
@@ -257,11 +257,11 @@ def test_a_value_that_is_none_of_the_type_is_refused(
         ),
     ],
 )
-def test_allowed_values_are_kept_in_order_and_in_one_form(
-    api: Api, data_type: str, values: list[object], kept: list[object]
+def test_allowed_values_are_stored_in_order_and_normalized(
+    api: Api, data_type: str, values: list[object], stored: list[object]
 ):
-    assert repr(api.post(with_values(data_type, values)).field["allowed_values"]) == repr(kept)
-    assert repr(api.get("city").field["allowed_values"]) == repr(kept)
+    assert repr(api.post(with_values(data_type, values)).field["allowed_values"]) == repr(stored)
+    assert repr(api.get("city").field["allowed_values"]) == repr(stored)
 
 
 @pytest.mark.parametrize(
@@ -278,12 +278,14 @@ def test_allowed_values_are_kept_in_order_and_in_one_form(
         ),
     ],
 )
-def test_a_value_is_listed_once_in_whatever_form(api: Api, data_type: str, values: list[object]):
-    answer = api.post(with_values(data_type, values))
-    assert answer.violations == at("allowed_values/2", "duplicate_item")
+def test_equal_values_in_different_forms_are_duplicates(
+    api: Api, data_type: str, values: list[object]
+):
+    response = api.post(with_values(data_type, values))
+    assert response.violations == at("allowed_values/2", "duplicate_item")
 
 
-# The document around them.
+# Rules for the document.
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
@@ -293,46 +295,58 @@ class TestADocument:
         return FIELDS if method == "POST" else f"{FIELDS}/city"
 
     @pytest.mark.parametrize("body", ["[]", "null", "5", '"recipient_field"', "true", "1.5"])
-    def test_is_an_object(self, api: Api, city, method: str, path: str, body: str):
+    def test_must_be_an_object(self, api: Api, city, method: str, path: str, body: str):
         assert api.send(method, path, body).violations == [": type"]
 
-    def test_has_the_envelope(self, api: Api, city, method: str, path: str):
+    def test_must_have_the_envelope(self, api: Api, city, method: str, path: str):
         assert api.send(method, path, "{}").violations == ["/recipient_field: required"]
 
     @pytest.mark.parametrize("value", ["[]", "null", "5", '"a"', "true", "[{}]"])
-    def test_has_an_object_in_its_envelope(self, api: Api, city, method: str, path: str, value):
-        answer = api.send(method, path, f'{{"recipient_field": {value}}}')
-        assert answer.violations == ["/recipient_field: type"]
+    def test_must_have_an_object_in_its_envelope(
+        self, api: Api, city, method: str, path: str, value
+    ):
+        response = api.send(method, path, f'{{"recipient_field": {value}}}')
+        assert response.violations == ["/recipient_field: type"]
 
-    def test_has_nothing_beside_its_envelope(self, api: Api, city, method: str, path: str):
+    def test_must_have_no_other_member_than_its_envelope(
+        self, api: Api, city, method: str, path: str
+    ):
         body = '{"recipient_fields": [], "recipient_field": {"name": "a", "data_type": "text"}}'
         assert api.send(method, path, body).violations == ["/recipient_fields: unknown_field"]
 
-    def test_has_known_members_only(self, api: Api, city, method: str, path: str):
+    def test_must_have_known_members_only(self, api: Api, city, method: str, path: str):
         body = '{"recipient_field": {"name": "a", "data_type": "text", "label": 1, "Name": 2}}'
         assert api.send(method, path, body).violations == [
             *at("Name", "unknown_field"),
             *at("label", "unknown_field"),
         ]
 
-    def test_has_pointers_that_lead_to_any_member(self, api: Api, city, method: str, path: str):
+    def test_pointers_escape_the_names_of_members(self, api: Api, city, method: str, path: str):
         body = '{"recipient_field": {"name": "a", "data_type": "text", "a/b~c": 1, "": 2}}'
         assert api.send(method, path, body).violations == [
             *at("", "unknown_field"),
             *at("a~1b~0c", "unknown_field"),
         ]
 
-    def test_has_no_bad_character_in_a_members_name(self, api: Api, city, method: str, path: str):
+    def test_names_of_members_must_have_no_forbidden_character(
+        self, api: Api, city, method: str, path: str
+    ):
         body = '{"recipient_field": {"name": "a", "data_type": "text", "a\\u0000": 1}}'
-        answer = api.send(method, path, body)
-        assert answer.violations == ["/recipient_field: invalid_characters"]
+        response = api.send(method, path, body)
+        assert response.violations == ["/recipient_field: invalid_characters"]
 
-    def test_has_no_bad_character_in_any_depth(self, api: Api, city, method: str, path: str):
+    def test_forbidden_characters_are_reported_at_any_depth(
+        self, api: Api, city, method: str, path: str
+    ):
         body = (
             '{"\\ud800": 1, "recipient_field": {"name": "a", "data_type": "text",'
             ' "allowed_values": ["a", "\\udc00", {"b\\u0000": [["\\ud800"]]}, [["\\u0000"]]]}}'
         )
-        bad = [told for told in api.send(method, path, body).violations if "_characters" in told]
+        bad = [
+            violation
+            for violation in api.send(method, path, body).violations
+            if "_characters" in violation
+        ]
         assert bad == [
             *at("allowed_values/1", "invalid_characters"),
             *at("allowed_values/2", "invalid_characters"),
@@ -340,13 +354,13 @@ class TestADocument:
             ": invalid_characters",
         ]
 
-    def test_may_hold_surrogates_in_pairs(self, api: Api, city, method: str, path: str):
+    def test_surrogate_pairs_are_accepted(self, api: Api, city, method: str, path: str):
         body = '{"recipient_field": {"name": "\\ud83d\\ude00", "key": "city", "data_type": "text"}}'
         api.delete("city") if method == "POST" else None
         assert api.send(method, path, body).field["name"] == "😀"
 
 
-# All at once.
+# Several violations.
 
 WRONG: dict[str, Any] = {
     "name": " ",
@@ -366,7 +380,7 @@ WRONG: dict[str, Any] = {
 }
 
 
-def test_all_violations_of_a_new_field_are_told_at_once(api: Api):
+def test_all_violations_of_a_new_field_are_reported_at_once(api: Api):
     assert api.post(WRONG).violations == sorted(
         [
             *at("name", "blank"),
@@ -387,7 +401,7 @@ def test_all_violations_of_a_new_field_are_told_at_once(api: Api):
     )
 
 
-def test_all_violations_of_the_shape_of_a_change_are_told_at_once(api: Api, city):
+def test_all_structural_violations_of_a_change_are_reported_at_once(api: Api, city):
     assert api.patch("city", WRONG).violations == sorted(
         [
             *at("name", "blank"),
@@ -400,7 +414,7 @@ def test_all_violations_of_the_shape_of_a_change_are_told_at_once(api: Api, city
     )
 
 
-def test_all_violations_of_the_shape_of_a_replacement_are_told_at_once(api: Api):
+def test_all_structural_violations_of_a_replacement_are_reported_at_once(api: Api):
     assert api.put("town", WRONG).violations == sorted(
         [
             *at("name", "blank"),
@@ -415,10 +429,10 @@ def test_all_violations_of_the_shape_of_a_replacement_are_told_at_once(api: Api)
     )
 
 
-def test_all_that_the_stored_field_tells_is_told_at_once(api: Api, city):
+def test_all_violations_against_the_stored_field_are_reported_at_once(api: Api, city):
     stated = {name: WRONG[name] for name in ("key", "data_type", "source", "updated_at", "id")}
-    answer = api.patch("city", {**stated, "id": 999, "updated_at": None, "allowed_values": [1]})
-    assert answer.violations == sorted(
+    response = api.patch("city", {**stated, "id": 999, "updated_at": None, "allowed_values": [1]})
+    assert response.violations == sorted(
         [
             *at("key", "immutable"),
             *at("data_type", "immutable"),
@@ -430,9 +444,9 @@ def test_all_that_the_stored_field_tells_is_told_at_once(api: Api, city):
     )
 
 
-def test_every_value_that_is_wrong_is_told(api: Api):
-    answer = api.post(with_values("number", [1, "2", 1, None, 2**53, 2]))
-    assert answer.violations == [
+def test_every_wrong_value_is_reported(api: Api):
+    response = api.post(with_values("number", [1, "2", 1, None, 2**53, 2]))
+    assert response.violations == [
         *at("allowed_values/1", "type"),
         *at("allowed_values/2", "duplicate_item"),
         *at("allowed_values/3", "type"),
@@ -440,8 +454,8 @@ def test_every_value_that_is_wrong_is_told(api: Api):
     ]
 
 
-def test_no_sentence_repeats_what_was_sent(api: Api, city):
+def test_no_message_repeats_a_value_of_the_request(api: Api, city):
     document = dict.fromkeys([*city, "Zanzibar"], "Zanzibar")
     for send in (api.post, lambda members: api.patch("city", members)):
         for members in (document, {**city, "name": "Zanzibar", "source": "Zanzibar"}, ["Zanzibar"]):
-            assert not any("Zanzibar" in sentence for sentence in send(members).sentences)
+            assert not any("Zanzibar" in sentence for sentence in send(members).messages)

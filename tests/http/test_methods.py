@@ -1,4 +1,4 @@
-"""Methods: what each resource has, and what the others are told (HTTP contract, section 4)."""
+"""The methods of each resource, and responses to other methods (HTTP contract, section 4)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import json
 import pytest
 from falcon import testing
 
-from .api import FIELDS, Answer, Api, hold_to_the_contract
-from .conftest import Stand
+from .api import FIELDS, Api, ApiResponse, assert_contract
+from .conftest import Harness
 
-STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+STORAGES = ("memory",)  # These requests do not reach the storage.
 
 ALLOWED = {
     FIELDS: "GET, HEAD, OPTIONS, POST",
@@ -25,49 +25,53 @@ REFUSED = [(m, path) for path, allow in ALLOWED.items() for m in METHODS if m no
 
 
 @pytest.mark.parametrize("path", ALLOWED)
-def test_options_tells_the_methods(api: Api, path: str):
-    answer = api.send("OPTIONS", path)
-    assert (answer.status, answer.headers["allow"]) == (204, ALLOWED[path])
+def test_options_lists_the_methods(api: Api, path: str):
+    response = api.send("OPTIONS", path)
+    assert (response.status, response.headers["allow"]) == (204, ALLOWED[path])
 
 
 @pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city"])
-def test_options_needs_a_key(stand: Stand, path: str):
-    assert stand.client().send("OPTIONS", path).outcome == (401, "unauthorized")
+def test_options_needs_a_key(harness: Harness, path: str):
+    assert harness.client().send("OPTIONS", path).status_and_code == (401, "unauthorized")
 
 
 @pytest.mark.parametrize(("method", "path"), REFUSED)
-def test_another_method_is_refused(api: Api, city, method: str, path: str):
+def test_a_method_that_the_resource_does_not_have_is_rejected(
+    api: Api, city, method: str, path: str
+):
     before = api.state()
-    answer = api.send(method, path, "{}" if method in {"POST", "PUT", "PATCH"} else "")
-    assert answer.outcome == (405, "method_not_allowed")
-    assert answer.headers["allow"] == ALLOWED[path]
+    response = api.send(method, path, "{}" if method in {"POST", "PUT", "PATCH"} else "")
+    assert response.status_and_code == (405, "method_not_allowed")
+    assert response.headers["allow"] == ALLOWED[path]
     assert api.state() == before
 
 
 @pytest.mark.parametrize("path", ALLOWED)
 @pytest.mark.parametrize("method", ["BREW", "PROPFIND", "get", "CONNECT", "QUERY", "__init__"])
-def test_an_unknown_method_is_refused_alike(stand: Stand, api: Api, method: str, path: str):
-    # The test client's validator knows the usual methods only.
+def test_an_unknown_method_is_rejected_in_the_same_way(
+    harness: Harness, api: Api, method: str, path: str
+):
+    # The validator of the test client warns about unknown methods.
     environ = testing.create_environ(path, headers={"Authorization": f"Bearer {api.key}"})
     environ["REQUEST_METHOD"] = method
     started = testing.StartResponseMock()
-    content = b"".join(stand.app()(environ, started))
+    content = b"".join(harness.app()(environ, started))
     assert started.status is not None
-    answer = Answer(method, path, int(started.status[:3]), started.headers_dict, content)
-    hold_to_the_contract(answer)
-    assert answer.outcome == (405, "method_not_allowed")
-    assert answer.headers["allow"] == ALLOWED[path]
+    response = ApiResponse(method, path, int(started.status[:3]), started.headers_dict, content)
+    assert_contract(response)
+    assert response.status_and_code == (405, "method_not_allowed")
+    assert response.headers["allow"] == ALLOWED[path]
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", FIELDS, f"{FIELDS}/city"])
-def test_head_is_get_without_a_body(api: Api, city, path: str):
+def test_head_has_the_headers_of_get_and_no_body(api: Api, city, path: str):
     got, head = api.send("GET", path), api.send("HEAD", path)
     assert (head.status, head.content) == (got.status, b"")
     assert head.headers["content-length"] == got.headers["content-length"]
 
 
 @pytest.mark.parametrize("path", ["/nothing", f"{FIELDS}/missing", f"{FIELDS}?a=1", "/api/v1/a"])
-def test_head_of_what_get_refuses_is_refused_alike(api: Api, path: str):
+def test_head_is_rejected_if_get_is(api: Api, path: str):
     got, head = (api.send(method, path, x_request_id="one") for method in ("GET", "HEAD"))
     assert (head.status, head.headers) == (got.status, got.headers)
 
@@ -80,14 +84,14 @@ def test_a_method_can_not_be_overridden(api: Api, city, header: str):
 
 def test_there_is_no_cors(api: Api):
     for method in ("GET", "OPTIONS"):
-        answer = api.send(
+        response = api.send(
             method, FIELDS, origin="https://example.com", access_control_request_method="GET"
         )
-        assert not [name for name in answer.headers if name.startswith("access-control")]
+        assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-def test_liveness_and_readiness_need_no_key_and_tell_no_secret(stand: Stand):
+def test_liveness_and_readiness_need_no_key_and_reveal_no_secret(harness: Harness):
     for path in ("/healthz", "/readyz"):
-        answer = stand.client().send("GET", path)
-        assert answer.status == 200
-        assert json.loads(answer.content).keys() == {"status"}
+        response = harness.client().send("GET", path)
+        assert response.status == 200
+        assert json.loads(response.content).keys() == {"status"}

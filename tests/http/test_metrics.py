@@ -1,4 +1,4 @@
-"""What Prometheus is told, and how little of it clients decide."""
+"""Metrics for Prometheus, whose time series clients can't create."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.http.admin import create_admin_app
 from recipient_fields.entrypoints.http.metrics import Metrics
 
-from .api import FIELDS, Api, through_falcon
-from .conftest import Stand
+from .api import FIELDS, Api, falcon_transport
+from .conftest import Harness
 
 STORAGES = ("memory",)
 
@@ -38,25 +38,25 @@ def metrics() -> Metrics:
 
 
 @pytest.fixture
-def client(stand: Stand, bakery: OrganizationId, metrics: Metrics) -> Api:
-    """The bakery's client of a service that is measured."""
-    key = stand.issue(bakery).plain.reveal()
-    return measured(stand, metrics).bearing(key)
+def client(harness: Harness, bakery: OrganizationId, metrics: Metrics) -> Api:
+    """Return a client of the bakery, whose requests are counted."""
+    key = harness.issue_key(bakery).plain.reveal()
+    return measured_client(harness, metrics).with_key(key)
 
 
-def measured(stand: Stand, metrics: Metrics, **parts: object) -> Api:
-    validator = metrics.counting(stand.validator)
-    return stand.client(
+def measured_client(harness: Harness, metrics: Metrics, **parts: object) -> Api:
+    validator = metrics.counting(harness.validator)
+    return harness.client(
         **{"validator": validator, "on_response": [metrics.record_response]} | parts
     )
 
 
-def told(metrics: Metrics) -> dict[tuple[str, ...], float]:
-    """What `/metrics` answers of us: names, and the labels' values in the order of their names."""
-    answer = scrape(metrics)
+def samples(metrics: Metrics) -> dict[tuple[str, ...], float]:
+    """Return our samples in `/metrics` by the name and the values of the labels."""
+    response = scrape(metrics)
     return {
         (sample.name.removeprefix("recipient_fields_"), *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(answer.decode())
+        for family in text_string_to_metric_families(response.decode())
         for sample in family.samples
         if sample.name.startswith("recipient_fields_") and not sample.name.endswith("_created")
     }
@@ -65,7 +65,7 @@ def told(metrics: Metrics) -> dict[tuple[str, ...], float]:
 def scrape(metrics: Metrics) -> bytes:
     app = create_admin_app(metrics, lambda: None)
     accepted = [("Accept", "application/openmetrics-text;version=1.0.0,text/plain;q=0.5,*/*;q=0.1")]
-    status, headers, content = through_falcon(app)("GET", "/metrics", accepted, b"")
+    status, headers, content = falcon_transport(app)("GET", "/metrics", accepted, b"")
     assert status == 200
     assert dict(headers)["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     return content
@@ -77,18 +77,18 @@ def test_requests_are_counted_by_route_method_and_status(client: Api, metrics: M
     client.get("missing")
     client.get("other")
 
-    counts = {labels: n for labels, n in told(metrics).items() if labels[0] == "requests_total"}
+    counts = {labels: n for labels, n in samples(metrics).items() if labels[0] == "requests_total"}
     assert counts == {
         ("requests_total", "GET", FIELDS, "200"): 2,
         ("requests_total", "GET", f"{FIELDS}/{{id_or_key}}", "404"): 2,
     }
 
 
-def test_the_time_of_requests_is_told_by_route(client: Api, metrics: Metrics):
+def test_the_duration_of_requests_is_reported_per_route(client: Api, metrics: Metrics):
     client.list()
     client.get("missing")
 
-    shown = told(metrics)
+    shown = samples(metrics)
     for route in (FIELDS, f"{FIELDS}/{{id_or_key}}"):
         assert shown["request_seconds_count", route] == 1
         assert shown["request_seconds_bucket", "+Inf", route] == 1
@@ -96,42 +96,44 @@ def test_the_time_of_requests_is_told_by_route(client: Api, metrics: Metrics):
     assert shown["request_seconds_bucket", "5.0", FIELDS] == 1
 
 
-def test_what_clients_send_makes_no_new_series(client: Api, metrics: Metrics):
-    def ask(salt: str) -> None:
+def test_clients_can_not_create_time_series(client: Api, metrics: Metrics):
+    def send_requests(salt: str) -> None:
         client.send("GET", f"/{salt}")
         client.send("GET", f"{FIELDS}/{salt}")
         client.send("GET", f"{FIELDS}?{salt}=1")
         client.send(salt.upper(), FIELDS)
         client.list(authorization=f"Bearer {salt}", x_request_id=salt, user_agent=salt)
 
-    ask("first")
-    before = told(metrics).keys()
+    send_requests("first")
+    before = samples(metrics).keys()
     for number in range(20):
-        ask(f"more{number}")
+        send_requests(f"more{number}")
 
-    assert told(metrics).keys() == before
+    assert samples(metrics).keys() == before
     assert b"more" not in scrape(metrics)
     assert ("requests_total", "GET", "unrouted", "404") in before
     assert ("requests_total", "other", FIELDS, "405") in before
 
 
 def test_key_validations_are_counted_by_their_result(
-    stand: Stand, client: Api, metrics: Metrics, closed: Storage
+    harness: Harness, client: Api, metrics: Metrics, closed: Storage
 ):
     client.list()
     client.list(authorization="Bearer wrong")
     client.list(authorization=None)
-    down = stand.client(
-        validator=metrics.counting(StoredKeyValidator(closed.api_keys, stand.clock))
+    down = harness.client(
+        validator=metrics.counting(StoredKeyValidator(closed.api_keys, harness.clock))
     )
-    down.bearing(client.key).list()
+    down.with_key(client.key).list()
 
-    results = {key[1]: n for key, n in told(metrics).items() if key[0] == "key_validations_total"}
+    results = {
+        key[1]: n for key, n in samples(metrics).items() if key[0] == "key_validations_total"
+    }
     assert results == {"valid": 1, "refused": 1, "unavailable": 1}
 
 
-def test_results_that_have_not_been_seen_are_told_as_0(client: Api, metrics: Metrics):
-    shown = told(metrics)
+def test_results_that_have_not_occurred_are_reported_as_0(client: Api, metrics: Metrics):
+    shown = samples(metrics)
 
     assert {shown["key_validations_total", r] for r in ("valid", "refused", "unavailable")} == {0}
     assert shown["input_stopped_by_storage_total",] == 0
@@ -151,47 +153,47 @@ def caused(error: Exception, cause: BaseException) -> Exception:
 
 
 class Frozen(Exception):
-    """What a driver raises."""
+    """An error of a driver."""
 
 
-def test_storage_errors_are_counted_by_the_error_that_began_them(
-    stand: Stand, client: Api, metrics: Metrics
-):
+def test_storage_errors_are_counted_by_their_cause(harness: Harness, client: Api, metrics: Metrics):
     for error in (caused(StorageUnavailable("x"), Frozen()), StorageUnavailable("y")):
-        service = stand.service_over(failing(error))
-        measured(stand, metrics, service=service).bearing(client.key).list()
+        service = harness.service_with(failing(error))
+        measured_client(harness, metrics, service=service).with_key(client.key).list()
 
-    shown = told(metrics)
+    shown = samples(metrics)
     assert shown["storage_errors_total", "Frozen"] == 1
     assert shown["storage_errors_total", "StorageUnavailable"] == 1
 
 
-def test_a_storage_that_fails_the_key_check_is_counted_too(
-    stand: Stand, client: Api, metrics: Metrics, folder: Path
+def test_storage_errors_of_the_key_check_are_counted(
+    harness: Harness, client: Api, metrics: Metrics, folder: Path
 ):
-    broken = Stand.over(f"sqlite:{folder / 'broken.db'}")
+    broken = Harness.open(f"sqlite:{folder / 'broken.db'}")
     with sqlite3.connect(folder / "broken.db") as connection:
         connection.execute("DROP TABLE api_keys")
     connection.close()
-    measured(stand, metrics, validator=broken.validator).bearing(client.key).list()
+    measured_client(harness, metrics, validator=broken.validator).with_key(client.key).list()
     broken.storage.close()
 
-    assert told(metrics)["storage_errors_total", "OperationalError"] == 1
+    assert samples(metrics)["storage_errors_total", "OperationalError"] == 1
 
 
-def test_input_that_only_the_storage_stopped_is_counted(
-    stand: Stand, client: Api, metrics: Metrics
+def test_input_that_only_the_storage_rejects_is_counted(
+    harness: Harness, client: Api, metrics: Metrics
 ):
     violation = Violation(Rule.TOO_LONG, "PostgreSQL can't store this value.")
     error = caused(InvalidField([violation]), Frozen())
-    late = measured(stand, metrics, service=stand.service_over(failing(error))).bearing(client.key)
+    client = measured_client(
+        harness, metrics, service=harness.service_with(failing(error))
+    ).with_key(client.key)
 
-    assert late.post({"name": "City", "data_type": "text"}).status == 422
+    assert client.post({"name": "City", "data_type": "text"}).status == 422
 
-    assert told(metrics)["input_stopped_by_storage_total",] == 1
+    assert samples(metrics)["input_stopped_by_storage_total",] == 1
 
 
-def test_input_that_was_stopped_in_time_is_not(client: Api, metrics: Metrics):
+def test_input_that_is_rejected_earlier_is_not_counted(client: Api, metrics: Metrics):
     assert client.post({"name": "City", "data_type": "text", "key": "city"}).status == 201
     for members in (
         {"name": "\x00", "data_type": "text"},
@@ -205,10 +207,10 @@ def test_input_that_was_stopped_in_time_is_not(client: Api, metrics: Metrics):
         assert client.patch("city", changes).status == 422
     assert client.put("If", {"name": "N", "data_type": "text"}).status == 422
 
-    assert told(metrics)["input_stopped_by_storage_total",] == 0
+    assert samples(metrics)["input_stopped_by_storage_total",] == 0
 
 
-def test_the_server_and_the_pool_are_asked_whenever_somebody_wants_to_know(metrics: Metrics):
+def test_the_server_and_the_pool_are_read_at_each_scrape(metrics: Metrics):
     class Host:
         connections, in_flight, shed, refused = 7, 1, 2, 3
 
@@ -224,7 +226,7 @@ def test_the_server_and_the_pool_are_asked_whenever_somebody_wants_to_know(metri
     metrics.watch_pool(pool)
     host.in_flight = pool.use["in_use"] = 0
 
-    shown = told(metrics)
+    shown = samples(metrics)
     assert shown["connections",] == 7
     assert shown["requests_in_flight",] == 0
     assert shown["requests_shed_total",] == 2
@@ -232,11 +234,11 @@ def test_the_server_and_the_pool_are_asked_whenever_somebody_wants_to_know(metri
     assert {state: shown["pool", state] for state in pool.use} == pool.use
 
 
-def test_postgresql_tells_of_its_connections(emptied_database: str, postgresql: Storage):
+def test_the_postgresql_storage_reports_its_connections(emptied_database: str, postgresql: Storage):
     assert isinstance(postgresql, PostgresStorage)
     assert isinstance(postgresql, Pooled)
-    stand = Stand(postgresql)
-    field = stand.add(stand.organization(), API)
+    harness = Harness(postgresql)
+    field = harness.add_field(harness.organization(), API)
     seen = []
 
     def change(field: RecipientField) -> RecipientField:
@@ -251,13 +253,13 @@ def test_postgresql_tells_of_its_connections(emptied_database: str, postgresql: 
     assert use["waiting"] == 0
 
 
-def test_other_storages_have_none_to_tell_of(storage: Storage, closed: Storage):
+def test_other_storages_do_not_report_connections(storage: Storage, closed: Storage):
     assert not isinstance(storage, Pooled)
     assert not isinstance(closed, Pooled)
 
 
-def test_each_service_has_metrics_of_its_own(client: Api, metrics: Metrics):
+def test_each_service_has_its_own_metrics(client: Api, metrics: Metrics):
     client.list()
 
-    assert len(told(Metrics())) < len(told(metrics))
+    assert len(samples(Metrics())) < len(samples(metrics))
     assert not [family.name for family in REGISTRY.collect() if "recipient" in family.name]

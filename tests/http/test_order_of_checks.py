@@ -1,4 +1,4 @@
-"""Which answer wins where a request is wrong in two ways (HTTP contract, section 6)."""
+"""The error of a request with two faults (HTTP contract, section 6)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from recipient_fields.domain import (
     Rejection,
 )
 
-from .api import FIELDS, MEGABYTE, Answer, Api
-from .conftest import Stand
+from .api import FIELDS, MEGABYTE, Api, ApiResponse
+from .conftest import Harness
 
 
 @define
-class Draft:
-    """A request in the making; as it is, it succeeds."""
+class RequestDraft:
+    """A request that succeeds unless a fault is added."""
 
     method: str
     collection: str = FIELDS
@@ -51,74 +51,74 @@ class Draft:
 
 @frozen
 class Fault:
-    """One way to be wrong, and its answer."""
+    """A fault of a request, and its status and code."""
 
-    answer: tuple[int, str]
-    commit: Callable[[Draft], None]
+    error: tuple[int, str]
+    apply: Callable[[RequestDraft], None]
     methods: str = "POST PATCH PUT DELETE"
 
 
-def too_large(draft: Draft) -> None:
+def too_large(draft: RequestDraft) -> None:
     draft.padding = MEGABYTE + 1
 
 
-def without_key(draft: Draft) -> None:
+def without_key(draft: RequestDraft) -> None:
     draft.headers["authorization"] = None
 
 
-def elsewhere(draft: Draft) -> None:
+def elsewhere(draft: RequestDraft) -> None:
     draft.collection = "/api/v1/recipient_fieldz"
 
 
-def other_method(draft: Draft) -> None:
+def other_method(draft: RequestDraft) -> None:
     draft.method = "POST" if draft.reference else "PATCH"
 
 
-def accepting_html(draft: Draft) -> None:
+def accepting_html(draft: RequestDraft) -> None:
     draft.headers["accept"] = "text/html"
 
 
-def reading_only(draft: Draft) -> None:
+def reading_only(draft: RequestDraft) -> None:
     draft.access = Access.READ_ONLY
 
 
-def with_parameter(draft: Draft) -> None:
+def with_parameter(draft: RequestDraft) -> None:
     draft.query = "?limit=1"
 
 
-def as_text(draft: Draft) -> None:
+def as_text(draft: RequestDraft) -> None:
     draft.headers["content_type"] = "text/plain"
 
 
-def without_quotes(draft: Draft) -> None:
+def without_quotes(draft: RequestDraft) -> None:
     draft.headers["if_match"] = "stale"
 
 
-def broken(draft: Draft) -> None:
+def broken(draft: RequestDraft) -> None:
     draft.broken = True
 
 
-def nameless(draft: Draft) -> None:
+def nameless(draft: RequestDraft) -> None:
     draft.members["name"] = " "
 
 
-def missing(draft: Draft) -> None:
+def missing(draft: RequestDraft) -> None:
     draft.reference = "999"
 
 
-def by_hand(draft: Draft) -> None:
+def by_hand(draft: RequestDraft) -> None:
     draft.reference = "shop"
 
 
-def stale(draft: Draft) -> None:
+def stale(draft: RequestDraft) -> None:
     draft.headers["if_match"] = '"stale"'
 
 
-def of_other_type(draft: Draft) -> None:
+def of_other_type(draft: RequestDraft) -> None:
     draft.members["data_type"] = "number"
 
 
-def taken(draft: Draft) -> None:
+def taken(draft: RequestDraft) -> None:
     draft.members["key"] = "shop"
 
 
@@ -142,32 +142,32 @@ FAULTS = {
     "stored": Fault((422, "validation_failed"), of_other_type, "PATCH PUT"),
     "conflict": Fault((409, "key_already_exists"), taken, "POST"),
 }
-"""In the contract's order, and in ours where it names none."""
+"""In the order of the contract. Faults that it does not order are in the order of the service."""
 
 
 def pairs(method: str) -> list[tuple[str, str]]:
     faults = [name for name, fault in FAULTS.items() if method in fault.methods.split()]
-    exclusive = {("existence", "origin")}  # What does not exist has no origin.
+    exclusive = {("existence", "origin")}  # A missing field has no origin.
     return [pair for pair in combinations(faults, 2) if pair not in exclusive]
 
 
 CASES = [(method, *pair) for method in FAULTS["size"].methods.split() for pair in pairs(method)]
 
 
-def well_formed(method: str) -> Draft:
+def well_formed(method: str) -> RequestDraft:
     members = {"name": "Town"} if method == "PATCH" else {"name": "Town", "data_type": "text"}
-    return Draft(method, reference=None if method == "POST" else "city", members=members)
+    return RequestDraft(method, reference=None if method == "POST" else "city", members=members)
 
 
 @pytest.fixture
-def send(stand: Stand, bakery: OrganizationId, city) -> Callable[[Draft], Answer]:
-    stand.add(bakery, ADMINISTRATOR)
+def send(harness: Harness, bakery: OrganizationId, city) -> Callable[[RequestDraft], ApiResponse]:
+    harness.add_field(bakery, ADMINISTRATOR)
 
-    def sending(draft: Draft) -> Answer:
-        client = stand.bearer(bakery, access=draft.access)
+    def send_draft(draft: RequestDraft) -> ApiResponse:
+        client = harness.client_with_key(bakery, access=draft.access)
         return client.send(draft.method, draft.path, draft.body, **draft.headers)
 
-    return sending
+    return send_draft
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
@@ -179,76 +179,78 @@ def test_without_a_fault_the_request_succeeds(send, method: str):
     ("method", "fault"),
     [(m, name) for name, fault in FAULTS.items() for m in fault.methods.split()],
 )
-def test_one_fault_has_its_own_answer(send, method: str, fault: str):
+def test_each_fault_has_its_own_error(send, method: str, fault: str):
     draft = well_formed(method)
-    FAULTS[fault].commit(draft)
-    assert send(draft).outcome == FAULTS[fault].answer
+    FAULTS[fault].apply(draft)
+    assert send(draft).status_and_code == FAULTS[fault].error
 
 
 @pytest.mark.parametrize(("method", "first", "second"), CASES)
-def test_of_two_faults_the_first_is_answered(send, api: Api, method, first, second):
+def test_of_two_faults_the_first_is_reported(send, api: Api, method, first, second):
     before = api.state()
     draft = well_formed(method)
-    FAULTS[second].commit(draft)
-    FAULTS[first].commit(draft)
-    answer = send(draft)
-    assert answer.outcome == FAULTS[first].answer
+    FAULTS[second].apply(draft)
+    FAULTS[first].apply(draft)
+    response = send(draft)
+    assert response.status_and_code == FAULTS[first].error
     if first == "scope":
-        assert answer.error["reason"] == "insufficient_scope"
+        assert response.error["reason"] == "insufficient_scope"
     assert api.state() == before
 
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT"])
-def test_values_of_the_wrong_type_are_judged_after_the_precondition(send, method: str):
+def test_the_types_of_values_are_checked_after_the_precondition(send, method: str):
     draft = well_formed(method)
     draft.members["allowed_values"] = [1]
     assert send(draft).violations == ["/recipient_field/allowed_values/0: type"]
     stale(draft)
-    assert send(draft).outcome == (412, "precondition_failed")
+    assert send(draft).status_and_code == (412, "precondition_failed")
     by_hand(draft)
-    assert send(draft).outcome == (403, "forbidden")
+    assert send(draft).status_and_code == (403, "forbidden")
     missing(draft)
-    assert send(draft).outcome == (404, "not_found")
+    assert send(draft).status_and_code == (404, "not_found")
 
 
-def test_on_a_free_key_the_precondition_comes_before_what_the_stored_field_would_tell(api: Api):
+def test_on_a_free_key_the_precondition_is_checked_before_read_only_members(api: Api):
     members = {"name": "City", "data_type": "text", "source": "manual"}
-    assert api.put("city", members, if_match="*").outcome == (412, "precondition_failed")
+    assert api.put("city", members, if_match="*").status_and_code == (412, "precondition_failed")
     assert api.put("city", members).violations == ["/recipient_field/source: read_only"]
 
 
-def test_a_taken_key_comes_before_the_limit(stand: Stand, api: Api, bakery: OrganizationId, city):
-    narrow = Stand(stand.storage, stand.clock, limit=1).bearer(bakery)
+def test_a_taken_key_is_reported_before_the_limit(
+    harness: Harness, api: Api, bakery: OrganizationId, city
+):
+    limited = Harness(harness.storage, harness.clock, limit=1).client_with_key(bakery)
     again = {"name": "City", "data_type": "text"}
-    assert narrow.post(again).outcome == (409, "key_already_exists")
-    assert narrow.post({**again, "name": "Town"}).outcome == (409, "field_limit_reached")
+    assert limited.post(again).status_and_code == (409, "key_already_exists")
+    assert limited.post({**again, "name": "Town"}).status_and_code == (409, "field_limit_reached")
 
 
-class Undecided:
-    """A key validator that is down."""
+class UnavailableValidator:
+    """A key validator that is unavailable."""
 
     def validate(self, presented: str, /) -> Rejection:
         raise KeyValidationUnavailable("down")
 
 
 @pytest.fixture
-def undecided(stand: Stand, api: Api) -> Api:
-    return stand.client(validator=Undecided()).bearing(api.key)
+def unvalidated(harness: Harness, api: Api) -> Api:
+    return harness.client(validator=UnavailableValidator()).with_key(api.key)
 
 
-def test_the_size_is_judged_before_the_key(undecided: Api):
-    answer = undecided.send("POST", FIELDS, " " * (MEGABYTE + 1))
-    assert answer.outcome == (413, "payload_too_large")
+def test_the_size_is_checked_before_the_api_key(unvalidated: Api):
+    response = unvalidated.send("POST", FIELDS, " " * (MEGABYTE + 1))
+    assert response.status_and_code == (413, "payload_too_large")
 
 
 @pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing", f"{FIELDS}/", f"{FIELDS}/a%2Fb"])
-def test_while_keys_can_not_be_validated_no_route_is_told(undecided: Api, path: str):
-    assert undecided.send("GET", path).outcome == (503, "api_key_validation_unavailable")
+def test_if_keys_can_not_be_validated_no_route_is_revealed(unvalidated: Api, path: str):
+    assert unvalidated.send("GET", path).status_and_code == (503, "api_key_validation_unavailable")
 
 
 @pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing", f"{FIELDS}/", f"{FIELDS}/a%2Fb"])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "TRACE"])
-def test_without_a_key_no_route_is_told(stand: Stand, method: str, path: str):
-    client = stand.client()
-    expected = client.send(method, FIELDS).told
-    assert client.send(method, path).told == expected
+def test_without_a_key_no_route_is_revealed(harness: Harness, method: str, path: str):
+    client = harness.client()
+    expected = client.send(method, FIELDS).without_request_id
+    assert client.send(method, path).without_request_id == expected

@@ -1,4 +1,4 @@
-"""What a path names: digits an id, anything else a key (HTTP contract, section 4)."""
+"""Paths: digits are an id, and anything else is a key (HTTP contract, section 4)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from attrs import frozen
 from falcon.testing import TestClient
 
 from .api import FIELDS, Api, enveloped
-from .conftest import Stand
+from .conftest import Harness
 
-STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+STORAGES = ("memory",)  # These requests do not reach the storage.
 
 NO_IDS = [
     "0", "01", "00", "+1", "-1", "%2B1", "1_0", "1_", "1%20", "%201", "1%0A", "1%09", "%C2%A01",
     "%D9%A1", "%EF%BC%91", "1%D9%A1", "9223372036854775808", "9223372036854775807",
     "18446744073709551616", "10000000000000000", "9" * 1_000,
 ]  # fmt: skip
-"""Written like a number, yet no field can have them as its id; `%D9%A1` is an Arabic one."""
+"""Numbers that are not valid ids. `%D9%A1` is the Arabic digit 1."""
 
 NO_ROUTES = [
     "/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/recipient_fields", "/api/v1/fields",
@@ -36,8 +36,8 @@ VERBS = ("GET", "HEAD", "PATCH", "PUT", "DELETE")
 
 
 @pytest.mark.parametrize("reference", NO_IDS)
-def test_what_only_looks_like_an_id_is_not_found(api: Api, city, reference: str):
-    assert city["id"] == 1  # Which some of them are in a lenient reading.
+def test_text_that_only_resembles_an_id_is_not_found(api: Api, city, reference: str):
+    assert city["id"] == 1  # A lenient parser would find this field for some of them.
     before = api.state()
     for verb in VERBS:
         assert api.send(verb, f"{FIELDS}/{reference}", BODY).status == 404
@@ -45,18 +45,18 @@ def test_what_only_looks_like_an_id_is_not_found(api: Api, city, reference: str)
 
 
 @frozen
-class Silent:
-    """A repository that must not be asked."""
+class FailsIfCalled:
+    """A repository that must not be called."""
 
     def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"asked to {name}")
+        raise AssertionError(f"`{name}` was called")
 
 
 @pytest.mark.parametrize("reference", [*NO_IDS, "City", "type", "%00", "a" * 64])
-def test_the_storage_is_not_asked_about_what_no_field_can_have(
-    stand: Stand, api: Api, reference: str
+def test_impossible_ids_and_keys_do_not_reach_the_storage(
+    harness: Harness, api: Api, reference: str
 ):
-    client = stand.client(service=stand.service_over(Silent())).bearing(api.key)
+    client = harness.client(service=harness.service_with(FailsIfCalled())).with_key(api.key)
     for verb in ("GET", "HEAD", "PATCH", "DELETE"):
         assert client.send(verb, f"{FIELDS}/{reference}", BODY).status == 404
 
@@ -70,11 +70,11 @@ def test_other_paths_are_not_found(api: Api, city, path: str):
 
 
 @pytest.mark.parametrize("path", [f"/{FIELDS}", "/nothing", "/", "/healthz%2F"])
-def test_outside_of_the_api_no_key_is_needed_to_find_nothing(stand: Stand, path: str):
-    assert stand.client().send("GET", path).outcome == (404, "not_found")
+def test_other_paths_outside_of_the_api_get_404_without_a_key(harness: Harness, path: str):
+    assert harness.client().send("GET", path).status_and_code == (404, "not_found")
 
 
-def test_a_path_may_be_percent_encoded(api: Api, city):
+def test_a_path_can_be_percent_encoded(api: Api, city):
     assert api.get("%63ity").field == city
     assert api.send("GET", "/%61pi/v1/recipient%5Ffields/city").field == city
 
@@ -93,18 +93,18 @@ def test_a_path_may_be_percent_encoded(api: Api, city):
         ("http://example.com/healthz%2f", 404),
     ],
 )
-def test_a_path_is_judged_as_it_was_sent_where_the_server_tells_it(
-    stand: Stand, name: str, sent: str, status: int
+def test_the_path_is_checked_as_sent_if_the_server_provides_it(
+    harness: Harness, name: str, sent: str, status: int
 ):
     query = sent.partition("?")[2]
-    answer = TestClient(stand.app()).simulate_get(
+    response = TestClient(harness.app()).simulate_get(
         "/healthz", query_string=query, extras={name: sent}
     )
-    assert answer.status_code == status
+    assert response.status_code == status
 
 
 @pytest.mark.parametrize("path", [f"{FIELDS}?", f"{FIELDS}/city?", "/healthz?", "/readyz?"])
-def test_an_empty_query_is_none(api: Api, city, path: str):
+def test_an_empty_query_is_ignored(api: Api, city, path: str):
     assert api.send("GET", path).status == 200
 
 
@@ -120,7 +120,7 @@ def test_an_empty_query_is_none(api: Api, city, path: str):
         ("GET", "/readyz"),
     ],
 )
-def test_an_unknown_parameter_is_refused(api: Api, city, verb: str, path: str):
+def test_an_unknown_parameter_is_rejected(api: Api, city, verb: str, path: str):
     before = api.state()
     for query in ("nonsense=1", "nonsense", "Source=api", "a=1&a=1", "%FF=%FF"):
         assert api.send(verb, f"{path}?{query}", BODY).status == 400
@@ -128,7 +128,7 @@ def test_an_unknown_parameter_is_refused(api: Api, city, verb: str, path: str):
 
 
 def test_the_rejection_of_a_parameter_repeats_its_name_and_not_its_value(api: Api):
-    answer = api.send("GET", f"{FIELDS}?zanzibar=okapi")
-    assert answer.outcome == (400, "invalid_parameter")
-    assert "`zanzibar`" in answer.error["message"]
-    assert b"okapi" not in answer.content
+    response = api.send("GET", f"{FIELDS}?zanzibar=okapi")
+    assert response.status_and_code == (400, "invalid_parameter")
+    assert "`zanzibar`" in response.error["message"]
+    assert b"okapi" not in response.content

@@ -1,4 +1,4 @@
-"""Who may do what (HTTP contract, section 3)."""
+"""Permissions (HTTP contract, section 3)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import pytest
 from recipient_fields.domain import OrganizationId, RecipientField
 
 from .api import Api
-from .conftest import CHANNELS, Stand
+from .conftest import CHANNELS, Harness
 
 REPLACEMENT = {"name": "Store", "data_type": "text"}
 
 
 @pytest.fixture(params=CHANNELS)
-def field(request: pytest.FixtureRequest, stand: Stand, bakery: OrganizationId) -> RecipientField:
-    return stand.add(bakery, CHANNELS[request.param])
+def field(
+    request: pytest.FixtureRequest, harness: Harness, bakery: OrganizationId
+) -> RecipientField:
+    return harness.add_field(bakery, CHANNELS[request.param])
 
 
 @pytest.fixture(params=["id", "key"])
@@ -35,12 +37,12 @@ def test_a_field_of_every_origin_is_listed(api: Api, field: RecipientField):
 
 @pytest.mark.parametrize("by", ["id", "key"])
 def test_a_field_of_every_origin_is_read(api: Api, field: RecipientField, by: str):
-    answer = api.get(getattr(field, by))
-    assert answer.status == 200
-    assert answer.field["source"] == field.origin.source.value
+    response = api.get(getattr(field, by))
+    assert response.status == 200
+    assert response.field["source"] == field.origin.source.value
 
 
-def test_a_field_of_every_origin_shows_where_it_came_from(api: Api, field: RecipientField):
+def test_a_field_of_every_origin_has_its_source(api: Api, field: RecipientField):
     shown = api.get("shop").field
     synced = field.origin.source.value == "integration"
     assert (shown["integration_id"], shown["esp_field_name"]) == (
@@ -48,59 +50,63 @@ def test_a_field_of_every_origin_shows_where_it_came_from(api: Api, field: Recip
     )
 
 
-def test_what_the_api_creates_is_its_own(api: Api):
+def test_the_api_creates_fields_of_source_api(api: Api):
     assert api.post({"name": "City", "data_type": "text"}).field["source"] == "api"
 
 
 @pytest.mark.parametrize("by", ["id", "key"])
-def test_a_field_of_the_api_is_changed_replaced_and_deleted(api: Api, city, by: str):
+def test_a_field_of_the_api_can_be_changed_replaced_and_deleted(api: Api, city, by: str):
     reference = city[by]
     assert api.patch(reference, {"name": "Town"}).field["name"] == "Town"
     assert api.put(reference, REPLACEMENT).field["name"] == "Store"
     assert api.delete(reference).status == 204
 
 
-def test_another_origins_field_is_not_changed(api: Api, reference):
+def test_a_field_of_another_origin_can_not_be_changed(api: Api, reference):
     before = api.state()
-    answer = api.patch(reference, {"name": "Store"})
-    assert answer.refusal == (403, "forbidden", "field_not_api_managed")
+    response = api.patch(reference, {"name": "Store"})
+    assert response.status_code_and_reason == (403, "forbidden", "field_not_api_managed")
     assert api.state() == before
 
 
-def test_another_origins_field_is_not_replaced(api: Api, reference):
+def test_a_field_of_another_origin_can_not_be_replaced(api: Api, reference):
     before = api.state()
-    answer = api.put(reference, REPLACEMENT)
-    assert answer.refusal == (403, "forbidden", "field_not_api_managed")
+    response = api.put(reference, REPLACEMENT)
+    assert response.status_code_and_reason == (403, "forbidden", "field_not_api_managed")
     assert api.state() == before
 
 
-def test_another_origins_field_is_not_deleted(api: Api, reference):
+def test_a_field_of_another_origin_can_not_be_deleted(api: Api, reference):
     before = api.state()
-    assert api.delete(reference).refusal == (403, "forbidden", "field_not_api_managed")
+    assert api.delete(reference).status_code_and_reason == (
+        403,
+        "forbidden",
+        "field_not_api_managed",
+    )
     assert api.state() == before
 
 
-def test_not_even_a_change_of_nothing_is_allowed_elsewhere(api: Api, foreign):
+def test_a_field_of_another_origin_rejects_even_an_empty_change(api: Api, foreign):
     assert api.patch("shop", {}).status == 403
 
 
-def test_the_refusal_names_the_origin_and_where_to_edit(api: Api, foreign):
+def test_the_message_names_the_origin_and_where_to_edit_the_field(api: Api, foreign):
     message = api.delete("shop").error["message"]
     manual = foreign.origin.source.value == "manual"
     for words in ("Manual", "web application") if manual else ("Integration", "service provider"):
         assert words in message
 
 
-def test_a_read_only_key_reads(reader: Api, city):
+def test_a_read_only_key_can_read(reader: Api, city):
     assert reader.list().keys == ["city"]
     assert reader.get("city").field == city
     assert reader.send("HEAD", "/api/v1/recipient_fields").status == 200
     assert reader.send("OPTIONS", "/api/v1/recipient_fields").status == 204
 
 
-def test_a_read_only_key_writes_nothing(api: Api, reader: Api, own):
+def test_a_read_only_key_can_not_write(api: Api, reader: Api, own):
     before = api.state()
-    answers = [
+    responses = [
         reader.post({"name": "Street", "data_type": "text"}),
         reader.patch(own, {"name": "Town"}),
         reader.patch("city", {"name": "Town"}),
@@ -109,5 +115,7 @@ def test_a_read_only_key_writes_nothing(api: Api, reader: Api, own):
         reader.delete(own),
         reader.delete("city"),
     ]
-    assert {answer.refusal for answer in answers} == {(403, "forbidden", "insufficient_scope")}
+    assert {response.status_code_and_reason for response in responses} == {
+        (403, "forbidden", "insufficient_scope")
+    }
     assert api.state() == before

@@ -9,7 +9,7 @@ import pytest
 
 from .api import FIELDS, Api, compact
 
-STORAGES = ("memory",)  # What these tests try happens before anything is stored.
+STORAGES = ("memory",)  # These requests do not reach the storage.
 
 PROBLEM = "application/problem+json"
 
@@ -32,7 +32,7 @@ def media_type(api: Api, accept: str, path: str = f"{FIELDS}/missing") -> tuple[
         f"text/html, {PROBLEM};q=0.1",
     ],
 )
-def test_who_names_problem_documents_gets_them(api: Api, accept: str):
+def test_a_client_that_accepts_problem_documents_gets_them(api: Api, accept: str):
     content_type, document = media_type(api, accept)
     assert content_type == PROBLEM
     assert document == {
@@ -58,7 +58,7 @@ def test_who_names_problem_documents_gets_them(api: Api, accept: str):
         f"nonsense, {PROBLEM}",
     ],
 )
-def test_everyone_else_gets_the_error_object(api: Api, accept: str):
+def test_other_clients_get_the_error_object(api: Api, accept: str):
     content_type, document = media_type(api, accept)
     assert content_type == "application/json"
     assert document.keys() == {"error"}
@@ -70,7 +70,7 @@ def test_success_is_never_a_problem_document(api: Api):
     assert document == {"recipient_fields": []}
 
 
-def test_a_problem_document_tells_reason_and_details_too(api: Api):
+def test_a_problem_document_has_the_reason_and_the_details(api: Api):
     body = json.dumps({"recipient_field": {"name": "", "data_type": "txt", "datatype": "text"}})
     headers = [
         ("Authorization", f"Bearer {api.key}"),
@@ -78,7 +78,7 @@ def test_a_problem_document_tells_reason_and_details_too(api: Api):
         ("Content-Type", "application/json"),
     ]
     _, _, content = api.transport("POST", FIELDS, headers, body.encode())
-    details = {told["pointer"]: told for told in json.loads(content)["details"]}
+    details = {detail["pointer"]: detail for detail in json.loads(content)["details"]}
     assert details["/recipient_field/name"]["code"] == "blank"
     assert details["/recipient_field/data_type"]["suggestion"] == "text"
     assert details["/recipient_field/datatype"]["suggestion"] == "data_type"
@@ -97,9 +97,9 @@ def test_a_problem_document_tells_reason_and_details_too(api: Api):
         ({"data_type": "money"}, "/recipient_field/data_type", None),
     ],
 )
-def test_what_is_near_is_suggested(
+def test_a_similar_name_or_value_is_suggested(
     api: Api, members: dict[str, object], pointer: str, suggestion: str | None
 ):
-    answer = api.post({"name": "City", "data_type": "text", **members})
-    (detail,) = [told for told in answer.error["details"] if told["pointer"] == pointer]
+    response = api.post({"name": "City", "data_type": "text", **members})
+    (detail,) = [d for d in response.error["details"] if d["pointer"] == pointer]
     assert detail.get("suggestion") == suggestion

@@ -1,4 +1,4 @@
-"""Kept answers: what is asked again costs nothing, and nobody is ever given an old answer."""
+"""The response cache, which never returns outdated responses."""
 
 from __future__ import annotations
 
@@ -25,144 +25,155 @@ from recipient_fields.entrypoints.http.response_cache import ResponseCache
 from recipient_fields.entrypoints.http.responses import ReadResponse
 
 from .api import FIELDS, Api
-from .conftest import Stand
+from .conftest import Harness
 
 BAKERY, BREWERY = OrganizationId(1), OrganizationId(2)
 LIST = ReadResponse("1-1", b"[]")
 
 
-def meeting(revision: int | None, whose: OrganizationId = BAKERY) -> Credential:
-    return Credential(whose, ApiKeyId(1), Access.READ_ONLY, revision)
+def credential(revision: int | None, organization: OrganizationId = BAKERY) -> Credential:
+    return Credential(organization, ApiKeyId(1), Access.READ_ONLY, revision)
 
 
-def not_again() -> NoReturn:
-    raise AssertionError("made again")
+def fail_if_called() -> NoReturn:
+    raise AssertionError("the response was created again")
 
 
 def of_size(size: int) -> ReadResponse:
     return ReadResponse("1-1", b"x" * size)
 
 
-class TestKeeping:
-    def test_an_answer_is_made_once_for_a_revision(self):
+class TestResponseCache:
+    def test_a_response_is_created_once_per_revision(self):
         cache = ResponseCache(10_000)
-        assert cache.get_or_create(meeting(5), "/", lambda: LIST) is LIST
-        assert cache.get_or_create(meeting(5), "/", not_again) is LIST
+        assert cache.get_or_create(credential(5), "/", lambda: LIST) is LIST
+        assert cache.get_or_create(credential(5), "/", fail_if_called) is LIST
 
     @pytest.mark.parametrize("other", [4, 6])
-    def test_another_revision_is_another_catalog_for_good(self, other):
+    def test_an_older_or_newer_revision_replaces_the_entries(self, other):
         cache = ResponseCache(10_000)
-        cache.get_or_create(meeting(5), "/", lambda: of_size(1))
-        cache.get_or_create(meeting(other), "/", lambda: LIST)
-        assert cache.get_or_create(meeting(other), "/", not_again) is LIST
-        assert cache.get_or_create(meeting(5), "/", lambda: of_size(2)) == of_size(2)
+        cache.get_or_create(credential(5), "/", lambda: of_size(1))
+        cache.get_or_create(credential(other), "/", lambda: LIST)
+        assert cache.get_or_create(credential(other), "/", fail_if_called) is LIST
+        assert cache.get_or_create(credential(5), "/", lambda: of_size(2)) == of_size(2)
 
-    def test_organizations_and_targets_are_kept_apart(self):
+    def test_organizations_and_targets_have_separate_entries(self):
         cache = ResponseCache(10_000)
-        cache.get_or_create(meeting(5), "/a", lambda: of_size(1))
-        assert cache.get_or_create(meeting(5), "/b", lambda: LIST) is LIST
-        assert cache.get_or_create(meeting(5, BREWERY), "/a", lambda: LIST) is LIST
+        cache.get_or_create(credential(5), "/a", lambda: of_size(1))
+        assert cache.get_or_create(credential(5), "/b", lambda: LIST) is LIST
+        assert cache.get_or_create(credential(5, BREWERY), "/a", lambda: LIST) is LIST
 
-    def test_a_validator_that_knows_no_revision_has_each_answer_made(self):
+    def test_without_a_revision_nothing_is_cached(self):
         cache = ResponseCache(10_000)
-        cache.get_or_create(meeting(None), "/", lambda: of_size(1))
-        assert cache.get_or_create(meeting(None), "/", lambda: LIST) is LIST
+        cache.get_or_create(credential(None), "/", lambda: of_size(1))
+        assert cache.get_or_create(credential(None), "/", lambda: LIST) is LIST
 
-    def test_what_raises_is_not_kept(self):
+    def test_an_error_is_not_cached(self):
         def fail() -> NoReturn:
             raise StorageUnavailable
 
         cache = ResponseCache(10_000)
         with pytest.raises(StorageUnavailable):
-            cache.get_or_create(meeting(5), "/", fail)
-        assert cache.get_or_create(meeting(5), "/", lambda: LIST) is LIST
+            cache.get_or_create(credential(5), "/", fail)
+        assert cache.get_or_create(credential(5), "/", lambda: LIST) is LIST
 
-    def test_what_was_asked_for_longest_ago_goes_first(self):
+    def test_the_least_recently_used_organization_is_evicted_first(self):
         cache = ResponseCache(80_000)
-        for whose in range(1, 9):
-            cache.get_or_create(meeting(5, OrganizationId(whose)), "/", lambda: of_size(9_000))
-        cache.get_or_create(meeting(5, OrganizationId(1)), "/", not_again)
-        cache.get_or_create(meeting(5, OrganizationId(9)), "/", lambda: of_size(9_000))
-        for whose in (1, 3, 9):
-            cache.get_or_create(meeting(5, OrganizationId(whose)), "/", not_again)
-        assert cache.get_or_create(meeting(5, OrganizationId(2)), "/", lambda: LIST) is LIST
+        for organization in range(1, 9):
+            cache.get_or_create(
+                credential(5, OrganizationId(organization)), "/", lambda: of_size(9_000)
+            )
+        cache.get_or_create(credential(5, OrganizationId(1)), "/", fail_if_called)
+        cache.get_or_create(credential(5, OrganizationId(9)), "/", lambda: of_size(9_000))
+        for organization in (1, 3, 9):
+            cache.get_or_create(credential(5, OrganizationId(organization)), "/", fail_if_called)
+        assert cache.get_or_create(credential(5, OrganizationId(2)), "/", lambda: LIST) is LIST
 
-    def test_one_organization_does_not_displace_the_others(self):
+    def test_one_organization_does_not_evict_the_entries_of_others(self):
         cache = ResponseCache(80_000)
-        cache.get_or_create(meeting(5, BREWERY), "/", lambda: LIST)
+        cache.get_or_create(credential(5, BREWERY), "/", lambda: LIST)
         for number in range(1_000):
-            cache.get_or_create(meeting(5), f"/?q={number}", lambda: of_size(500))
-        cache.get_or_create(meeting(5, BREWERY), "/", not_again)
-        there = [
+            cache.get_or_create(credential(5), f"/?q={number}", lambda: of_size(500))
+        cache.get_or_create(credential(5, BREWERY), "/", fail_if_called)
+        cached = [
             number
             for number in range(1_000)
-            if cache.get_or_create(meeting(5), f"/?q={number}", lambda: LIST) is not LIST
+            if cache.get_or_create(credential(5), f"/?q={number}", lambda: LIST) is not LIST
         ]
-        assert 0 < len(there) * 500 < 80_000 / 8
+        assert 0 < len(cached) * 500 < 80_000 / 8
 
-    def test_headers_count_as_well(self):
+    def test_headers_count_towards_the_size(self):
         cache = ResponseCache(80_000)
         query = "q=" + "%20" * 1_000
-        made = ReadResponse("1-1", b"[]", {"Total-Count": "2", "Link": f'</?{query}>; rel="next"'})
+        created = ReadResponse(
+            "1-1", b"[]", {"Total-Count": "2", "Link": f'</?{query}>; rel="next"'}
+        )
         for number in range(100):
-            cache.get_or_create(meeting(5), f"/?{number}", lambda: made)
-        there = [
+            cache.get_or_create(credential(5), f"/?{number}", lambda: created)
+        cached = [
             number
             for number in range(100)
-            if cache.get_or_create(meeting(5), f"/?{number}", lambda: LIST) is made
+            if cache.get_or_create(credential(5), f"/?{number}", lambda: LIST) is created
         ]
-        assert 0 < len(there) * len(query) < 80_000 / 8
+        assert 0 < len(cached) * len(query) < 80_000 / 8
 
-    def test_nothing_is_kept_where_nothing_may_be(self):
+    def test_a_cache_of_0_bytes_stores_nothing(self):
         cache = ResponseCache(0)
-        cache.get_or_create(meeting(5), "/", lambda: of_size(1))
-        assert cache.get_or_create(meeting(5), "/", lambda: LIST) is LIST
+        cache.get_or_create(credential(5), "/", lambda: of_size(1))
+        assert cache.get_or_create(credential(5), "/", lambda: LIST) is LIST
 
-    def test_threads_never_get_an_answer_of_another_revision(self):
+    def test_no_thread_gets_a_response_of_another_revision(self):
         cache = ResponseCache(50_000)
 
-        def ask(number: int) -> bool:
-            revision, whose = number % 7, OrganizationId(number % 3)
-            made = ReadResponse(f"{whose}-{revision}", b"x" * 1_000)
-            return cache.get_or_create(meeting(revision, whose), "/", lambda: made) == made
+        def get(number: int) -> bool:
+            revision, organization = number % 7, OrganizationId(number % 3)
+            created = ReadResponse(f"{organization}-{revision}", b"x" * 1_000)
+            return (
+                cache.get_or_create(credential(revision, organization), "/", lambda: created)
+                == created
+            )
 
         with ThreadPoolExecutor(8) as pool:
-            assert all(pool.map(ask, range(5_000)))
+            assert all(pool.map(get, range(5_000)))
 
 
 @frozen
-class Unasked:
-    """A repository that must not be asked."""
+class FailsIfCalled:
+    """A repository that must not be called."""
 
     def __getattr__(self, method: str) -> Any:
-        raise AssertionError(f"{method} was asked")
+        raise AssertionError(f"`{method}` was called")
 
 
 class TestService:
     @pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city", f"{FIELDS}?limit=1&sort=-id"])
-    def test_what_has_not_changed_is_not_read_again(self, stand: Stand, api: Api, city, path):
-        fields = Switch(stand.storage.fields)
-        client = stand.client(service=stand.service_over(fields)).bearing(api.key)
+    def test_an_unchanged_catalog_is_not_read_again(self, harness: Harness, api: Api, city, path):
+        fields = Delegate(harness.storage.fields)
+        client = harness.client(service=harness.service_with(fields)).with_key(api.key)
         first = client.send("GET", path)
-        fields.target = Unasked()
+        fields.target = FailsIfCalled()
         again = client.send("GET", path)
         assert (again.status, again.content) == (200, first.content)
         assert {**again.headers, "x-request-id": ""} == {**first.headers, "x-request-id": ""}
         assert client.send("GET", path, if_none_match=first.etag).status == 304
 
-    def test_every_change_through_any_channel_is_seen_at_once(self, stand: Stand, api: Api, bakery):
-        shop = stand.add(bakery, ADMINISTRATOR)
+    def test_a_change_through_any_channel_is_visible_at_once(
+        self, harness: Harness, api: Api, bakery
+    ):
+        shop = harness.add_field(bakery, ADMINISTRATOR)
         integrations = IntegrationService(
-            integrations=stand.storage.integrations, fields=stand.storage.fields, clock=stand.clock
+            integrations=harness.storage.integrations,
+            fields=harness.storage.fields,
+            clock=harness.clock,
         )
         audience = integrations.create_integration(bakery, esp=Esp.MAILCHIMP, name="List")
-        by_hand = stand.service.through(ADMINISTRATOR)
+        administrator = harness.service.through(ADMINISTRATOR)
         synced = EspField(name="FNAME", data_type=DataType.TEXT)
         changes = (
             lambda: api.post({"name": "City", "data_type": "text"}),
             lambda: api.patch("city", {"name": "Town"}),
-            lambda: by_hand.update_field(bakery, shop.id, FieldChanges(insertable=False)),
-            lambda: by_hand.delete_field(bakery, shop.id),
+            lambda: administrator.update_field(bakery, shop.id, FieldChanges(insertable=False)),
+            lambda: administrator.delete_field(bakery, shop.id),
             lambda: integrations.sync_fields(bakery, audience.id, [synced]),
             lambda: integrations.sync_fields(bakery, audience.id, []),
             lambda: api.delete("city"),
@@ -175,33 +186,33 @@ class TestService:
             assert after.fields != before.fields
             assert after.etag != before.etag
             assert [f["id"] for f in after.fields] == [
-                f.id for f in stand.service.list_fields(bakery).fields
+                f.id for f in harness.service.list_fields(bakery).fields
             ]
 
-    def test_a_revoked_key_gets_no_kept_answer(self, stand: Stand, bakery, city):
-        issued = stand.issue(bakery)
-        client = stand.client().bearing(issued.plain.reveal())
+    def test_a_revoked_key_gets_no_cached_response(self, harness: Harness, bakery, city):
+        issued = harness.issue_key(bakery)
+        client = harness.client().with_key(issued.plain.reveal())
         assert client.list().status == client.list().status == 200
-        stand.administration.revoke_key(bakery, issued.api_key.id)
+        harness.administration.revoke_key(bakery, issued.api_key.id)
         assert client.list().status == 401
 
     def test_a_key_of_a_deleted_organization_gets_no_cached_response(
-        self, stand: Stand, bakery, brewery: Api, city
+        self, harness: Harness, bakery, brewery: Api, city
     ):
-        client = stand.bearer(bakery)
+        client = harness.client_with_key(bakery)
         theirs = brewery.list().content
         assert client.list().status == client.list().status == 200
-        stand.administration.delete_organization(bakery)
-        assert client.list().outcome == (401, "unauthorized")
+        harness.administration.delete_organization(bakery)
+        assert client.list().status_and_code == (401, "unauthorized")
         assert client.post({"name": "Town", "data_type": "text"}).status == 401
         assert brewery.list().content == theirs
 
-    def test_organizations_get_their_own(self, api: Api, brewery: Api, city):
+    def test_an_organization_gets_its_own_fields(self, api: Api, brewery: Api, city):
         for _ in range(2):
             assert len(api.list().fields) == 1
             assert brewery.list().fields == []
 
-    def test_a_validator_that_knows_no_revisions_serves_as_well(self, stand: Stand, bakery, api):
+    def test_a_validator_without_revisions_is_supported(self, harness: Harness, bakery, api):
         @frozen
         class Revisionless:
             validator: KeyValidator
@@ -211,14 +222,14 @@ class TestService:
                 assert isinstance(found, Credential)
                 return evolve(found, catalog_revision=None)
 
-        client = stand.client(validator=Revisionless(stand.validator)).bearing(api.key)
+        client = harness.client(validator=Revisionless(harness.validator)).with_key(api.key)
         for count in range(3):
             assert len(client.list().fields) == count
-            stand.add(bakery, ADMINISTRATOR, key=f"shop_{count}")
+            harness.add_field(bakery, ADMINISTRATOR, key=f"shop_{count}")
 
 
-class Switch:
-    """Stands for a repository, or for another one."""
+class Delegate:
+    """A repository that delegates to another one, which can be replaced."""
 
     def __init__(self, target: Any) -> None:
         self.target = target

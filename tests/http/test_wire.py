@@ -1,4 +1,4 @@
-"""The same contract on a real socket: framing, limits, and what the server itself refuses."""
+"""The contract over sockets: framing, limits, and rejections of the server."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from recipient_fields.entrypoints.server.limits import LARGEST_HEAD
 from ..support.postgres import new_database
 from ..support.redaction import log_lines_with_keys
 from ..support.service import Transcript
-from .api import FIELDS, MEGABYTE, Answer, Api, Headers, enveloped, hold_to_the_contract
+from .api import FIELDS, MEGABYTE, Api, ApiResponse, Headers, assert_contract, enveloped
 from .conftest import STORAGES
 
 CITY = {"name": "City", "data_type": "text"}
 PROGRAM = Path(sys.executable).with_name("recipient-fields")
 
 
-class Wire:
-    """A service in a process of its own, with demonstration data."""
+class RunningService:
+    """A service in another process, with demonstration data."""
 
     def __init__(self, storage: str) -> None:
         self.process = subprocess.Popen(
@@ -37,25 +37,25 @@ class Wire:
             stderr=subprocess.PIPE,
         )
         self.host, self.port = "", 0
-        url = urlsplit(self._said(r"listening on (http://\S+)"))
+        url = urlsplit(self._wait_for_line(r"listening on (http://\S+)"))
         self.host, self.port = str(url.hostname), int(url.port or 0)
-        self.api = Api(self.request, self._said(r"shown this once: (rfk_\w+)"))
+        self.api = Api(self.request, self._wait_for_line(r"shown this once: (rfk_\w+)"))
         assert self.process.stderr is not None
-        self._told = Transcript(self.process.stderr)
+        self._log = Transcript(self.process.stderr)
 
-    def _said(self, pattern: str) -> str:
+    def _wait_for_line(self, pattern: str) -> str:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             match = re.search(pattern, line.decode())
             if match is not None:
                 return match[1]
-        raise AssertionError(f"the service ended without saying {pattern}")
+        raise AssertionError(f"the service exited without writing {pattern}")
 
     def stop(self) -> None:
         self.process.terminate()
-        self._told.join()
+        self._log.join()
         self.process.wait()
-        assert log_lines_with_keys(self._told.text) == []
+        assert log_lines_with_keys(self._log.text) == []
 
     def connect(self) -> HTTPConnection:
         return HTTPConnection(self.host, self.port, timeout=30)
@@ -63,29 +63,29 @@ class Wire:
     def request(
         self, method: str, target: str, headers: Headers, body: bytes
     ) -> tuple[int, Headers, bytes]:
-        """See Transport; over a connection of its own."""
+        """Send a request over a new connection. This is a Transport."""
         connection = self.connect()
         try:
-            return ask(connection, method, target, headers, body)
+            return send(connection, method, target, headers, body)
         finally:
             connection.close()
 
-    def exchange(self, head: str, body: bytes = b"") -> Answer:
-        """The one answer to these lines and this body."""
+    def exchange(self, head: str, body: bytes = b"") -> ApiResponse:
+        """Return the only response to these lines and this body."""
         lines = head.format(key=self.api.key).strip().splitlines()
         return self.exchange_bytes("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
 
-    def exchange_bytes(self, sent: bytes) -> Answer:
-        """The one answer to these bytes, after which the server closes the connection."""
+    def exchange_bytes(self, sent: bytes) -> ApiResponse:
+        """Return the only response to these bytes. The server then closes the connection."""
         with socket.create_connection((self.host, self.port), timeout=30) as connection:
             connection.sendall(sent)
             received = b""
             while chunk := connection.recv(65_536):
                 received += chunk
-        return parsed(received, sent.split(b" ")[0].decode())
+        return parse(received, sent.split(b" ")[0].decode())
 
 
-def ask(
+def send(
     connection: HTTPConnection, method: str, target: str, headers: Headers, body: bytes
 ) -> tuple[int, Headers, bytes]:
     connection.putrequest(method, target, skip_accept_encoding=True)
@@ -98,14 +98,14 @@ def ask(
     return response.status, response.getheaders(), response.read()
 
 
-def parsed(received: bytes, method: str) -> Answer:
-    """The one answer there is, checked."""
+def parse(received: bytes, method: str) -> ApiResponse:
+    """Parse the only response, and check its length."""
     head, _, content = received.partition(b"\r\n\r\n")
     status, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
-    answer = Answer(method, "", int(status.split(" ")[1]), headers, content)
+    response = ApiResponse(method, "", int(status.split(" ")[1]), headers, content)
     assert int(headers["content-length"]) == len(content)
-    return answer
+    return response
 
 
 def chunked(body: bytes, size: int) -> bytes:
@@ -114,37 +114,37 @@ def chunked(body: bytes, size: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def wire_database(server_url: str) -> Iterator[str]:
+def server_database(server_url: str) -> Iterator[str]:
     with new_database(server_url) as url:
         migrate(url)
         yield url
 
 
 @pytest.fixture(scope="module", params=STORAGES)
-def wire(
+def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Wire]:
-    path = tmp_path_factory.mktemp("wire") / "fields.db"
+) -> Iterator[RunningService]:
+    path = tmp_path_factory.mktemp("server") / "fields.db"
     urls = {"memory": "memory:", "sqlite": f"sqlite:{path}"}
     if request.param == "postgresql":
-        urls["postgresql"] = request.getfixturevalue("wire_database")
-    wire = Wire(urls[request.param])
+        urls["postgresql"] = request.getfixturevalue("server_database")
+    server = RunningService(urls[request.param])
     try:
-        yield wire
+        yield server
     finally:
-        wire.stop()
+        server.stop()
 
 
 @pytest.fixture
-def api(wire: Wire) -> Iterator[Api]:
-    """A client of a catalog that has the demonstration's fields, and nothing else afterwards."""
-    before = wire.api.list().keys
-    yield wire.api
-    for key in set(wire.api.list().keys) - set(before):
-        assert wire.api.delete(key).status == 204
+def api(server: RunningService) -> Iterator[Api]:
+    """Return a client of the demonstration, and delete the fields that the test creates."""
+    before = server.api.list().keys
+    yield server.api
+    for key in set(server.api.list().keys) - set(before):
+        assert server.api.delete(key).status == 204
 
 
-def test_a_field_is_made_read_changed_and_deleted(api: Api):
+def test_a_field_is_created_read_changed_and_deleted(api: Api):
     created = api.post({**CITY, "name": "Größe 😀"})
     assert created.status == 201
     path = created.headers["location"]
@@ -152,10 +152,10 @@ def test_a_field_is_made_read_changed_and_deleted(api: Api):
     assert api.patch(created.field["key"], {"insertable": False}).field["insertable"] is False
     assert api.send("HEAD", path).status == 200
     assert api.send("DELETE", path).status == 204
-    assert api.send("GET", path).outcome == (404, "not_found")
+    assert api.send("GET", path).status_and_code == (404, "not_found")
 
 
-def test_headers_have_their_usual_spelling(wire: Wire, api: Api):
+def test_headers_have_their_usual_spelling(server: RunningService, api: Api):
     created = api.post(CITY)
     requests: list[tuple[str, str, list[tuple[str, str]]]] = [
         ("GET", f"{FIELDS}?limit=1", []),
@@ -170,8 +170,8 @@ def test_headers_have_their_usual_spelling(wire: Wire, api: Api):
         name
         for method, target, headers in requests
         for _, received, _ in (
-            wire.request(method, target, [key, *headers], b""),
-            wire.request(method, target, headers, b""),
+            server.request(method, target, [key, *headers], b""),
+            server.request(method, target, headers, b""),
         )
         for name, _ in received
     }
@@ -196,27 +196,27 @@ def test_headers_have_their_usual_spelling(wire: Wire, api: Api):
 
 def test_of_fifty_creations_of_one_key_one_succeeds(api: Api):
     with ThreadPoolExecutor(50) as pool:
-        answers = list(pool.map(lambda _: api.post(CITY), range(50)))
-    assert Counter(answer.status for answer in answers) == {201: 1, 409: 49}
+        responses = list(pool.map(lambda _: api.post(CITY), range(50)))
+    assert Counter(response.status for response in responses) == {201: 1, 409: 49}
     assert api.list().keys.count("city") == 1
 
 
-def test_a_connection_serves_on_after_every_answer_with_a_body(wire: Wire, api: Api):
-    connection = wire.connect()
-    client = Api(lambda *request: ask(connection, *request), api.key)
+def test_a_connection_stays_open_after_every_response(server: RunningService, api: Api):
+    connection = server.connect()
+    client = Api(lambda *request: send(connection, *request), api.key)
     connection.connect()
     opened = connection.sock
-    for answer in (
+    for response in (
         client.list(),
         client.send("HEAD", FIELDS),
         client.get("missing"),
-        client.bearing(None).send("POST", FIELDS, "{}"),
+        client.with_key(None).send("POST", FIELDS, "{}"),
         client.send("POST", FIELDS, "{"),
-        client.send("GET", FIELDS, "a body that nobody reads"),
+        client.send("GET", FIELDS, "an ignored body"),
         client.send("HEAD", "/nothing"),
         client.post({"name": " "}),
     ):
-        assert answer.status < 500
+        assert response.status < 500
         assert client.send("GET", "/healthz").json == {"status": "ok"}
     assert connection.sock is opened
     connection.close()
@@ -227,9 +227,9 @@ def test_a_body_of_one_mebibyte_is_read(api: Api):
     assert api.send("POST", FIELDS, body).status == 201
 
 
-def test_a_body_of_one_byte_more_is_not(api: Api):
+def test_a_body_of_one_byte_more_is_rejected(api: Api):
     body = enveloped(CITY).encode().ljust(MEGABYTE + 1)
-    assert api.send("POST", FIELDS, body).outcome == (413, "payload_too_large")
+    assert api.send("POST", FIELDS, body).status_and_code == (413, "payload_too_large")
     assert "city" not in api.list().keys
 
 
@@ -244,49 +244,49 @@ Connection: close
 
 
 @pytest.mark.parametrize(("length", "size"), [(100, 1), (100, 7), (MEGABYTE, 4_096)])
-def test_a_chunked_body_is_read(wire: Wire, api: Api, length: int, size: int):
+def test_a_chunked_body_is_read(server: RunningService, api: Api, length: int, size: int):
     body = enveloped(CITY).encode().ljust(length)
-    answer = wire.exchange(CHUNKED, chunked(body, size))
-    hold_to_the_contract(answer)
-    assert answer.status == 201
+    response = server.exchange(CHUNKED, chunked(body, size))
+    assert_contract(response)
+    assert response.status == 201
 
 
 @pytest.mark.parametrize("length", [MEGABYTE + 1, 2 * MEGABYTE, 3 * MEGABYTE])
-def test_a_chunked_body_of_more_is_not(wire: Wire, api: Api, length: int):
-    begun = chunked(enveloped(CITY).encode().ljust(length), 65_536)[: 2 * MEGABYTE]
-    answer = wire.exchange(CHUNKED, begun)
-    hold_to_the_contract(answer)
-    assert answer.outcome == (413, "payload_too_large")
+def test_a_larger_chunked_body_is_rejected(server: RunningService, api: Api, length: int):
+    sent = chunked(enveloped(CITY).encode().ljust(length), 65_536)[: 2 * MEGABYTE]
+    response = server.exchange(CHUNKED, sent)
+    assert_contract(response)
+    assert response.status_and_code == (413, "payload_too_large")
     assert "city" not in api.list().keys
 
 
-def test_a_huge_body_is_refused_before_it_is_sent(wire: Wire):
+def test_a_huge_body_is_rejected_before_it_is_sent(server: RunningService):
     for length in (MEGABYTE + 1, 2 * MEGABYTE, 10**12):
-        answer = wire.exchange(
+        response = server.exchange(
             f"POST {FIELDS} HTTP/1.1\nHost: localhost\nX-Request-Id: mine\nConnection: close\n"
             f"Content-Length: {length}",
             b" " * (length if length < MEGABYTE * 2 else 0),
         )
-        hold_to_the_contract(answer, "mine")
-        assert answer.outcome == (413, "payload_too_large")
+        assert_contract(response, "mine")
+        assert response.status_and_code == (413, "payload_too_large")
 
 
 GET = f"GET {FIELDS} HTTP/1.1\nHost: localhost\nConnection: close\n"
 
 
-def test_two_keys_are_refused(wire: Wire):
-    answer = wire.exchange(GET + "Authorization: Bearer {key}\nAuthorization: Bearer {key}")
-    assert answer.outcome == (401, "unauthorized")
+def test_two_api_keys_are_rejected(server: RunningService):
+    response = server.exchange(GET + "Authorization: Bearer {key}\nAuthorization: Bearer {key}")
+    assert response.status_and_code == (401, "unauthorized")
 
 
 @pytest.mark.parametrize("name", ["authorization", "AUTHORIZATION", "aUTHORIZATION"])
-def test_the_names_of_headers_are_case_insensitive(wire: Wire, name: str):
-    assert wire.exchange(GET + name + ": bEARER {key}").status == 200
+def test_the_names_of_headers_are_case_insensitive(server: RunningService, name: str):
+    assert server.exchange(GET + name + ": bEARER {key}").status == 200
 
 
-def test_the_target_may_be_a_whole_url(wire: Wire):
+def test_the_target_can_be_an_absolute_url(server: RunningService):
     head = GET.replace(FIELDS, f"http://localhost{FIELDS}") + "Authorization: Bearer {key}"
-    assert wire.exchange(head).status == 200
+    assert server.exchange(head).status == 200
 
 
 @pytest.mark.parametrize(
@@ -294,22 +294,22 @@ def test_the_target_may_be_a_whole_url(wire: Wire):
     [f"/{FIELDS}", f"//{FIELDS}", f"{FIELDS}/", f"{FIELDS}%2Fcity", f"http://localhost/{FIELDS}",
      f"http://localhost{FIELDS}%2fcity", f"{FIELDS}/loyalty_tier/", "*", "/", "//", "/healthz/"],
 )  # fmt: skip
-def test_other_targets_are_not_found(wire: Wire, target: str):
-    answer = wire.exchange(GET.replace(FIELDS, target, 1) + "Authorization: Bearer {key}")
-    assert answer.outcome == (404, "not_found")
+def test_other_targets_are_not_found(server: RunningService, target: str):
+    response = server.exchange(GET.replace(FIELDS, target, 1) + "Authorization: Bearer {key}")
+    assert response.status_and_code == (404, "not_found")
 
 
 @pytest.mark.parametrize("method", ["BREW", "PROPFIND", "TRACE", "QUERY"])
-def test_an_unknown_method_is_refused(wire: Wire, method: str):
+def test_an_unknown_method_is_rejected(server: RunningService, method: str):
     head = GET.replace("GET", method, 1)
-    assert wire.exchange(head).outcome == (401, "unauthorized")
-    answer = wire.exchange(head + "Authorization: Bearer {key}")
-    assert answer.outcome == (405, "method_not_allowed")
-    assert answer.headers["allow"] == "GET, HEAD, OPTIONS, POST"
+    assert server.exchange(head).status_and_code == (401, "unauthorized")
+    response = server.exchange(head + "Authorization: Bearer {key}")
+    assert response.status_and_code == (405, "method_not_allowed")
+    assert response.headers["allow"] == "GET, HEAD, OPTIONS, POST"
 
 
 @pytest.mark.parametrize(
-    ("head", "outcome"),
+    ("head", "expected"),
     [
         (GET + "no header", (400, "malformed_request")),
         (GET + "Content-Length: -1", (400, "malformed_request")),
@@ -319,39 +319,39 @@ def test_an_unknown_method_is_refused(wire: Wire, method: str):
     ],
     ids=["header", "negative", "underscore", "two lengths", "encoding"],
 )
-def test_what_the_server_refuses_is_told_in_the_same_shape(wire: Wire, head: str, outcome):
-    answer = wire.exchange(head)
-    hold_to_the_contract(answer)
-    assert answer.outcome == outcome
-    assert answer.headers["connection"] == "close"
+def test_rejections_of_the_server_have_the_same_format(server: RunningService, head: str, expected):
+    response = server.exchange(head)
+    assert_contract(response)
+    assert response.status_and_code == expected
+    assert response.headers["connection"] == "close"
 
 
-def test_headers_of_more_than_16_kib_are_refused(wire: Wire):
-    begun = (GET.replace("\n", "\r\n") + "X: ").ljust(LARGEST_HEAD, "x")
-    answer = wire.exchange_bytes(begun.encode())
-    hold_to_the_contract(answer)
-    assert answer.outcome == (431, "headers_too_large")
+def test_headers_of_more_than_16_kib_are_rejected(server: RunningService):
+    sent = (GET.replace("\n", "\r\n") + "X: ").ljust(LARGEST_HEAD, "x")
+    response = server.exchange_bytes(sent.encode())
+    assert_contract(response)
+    assert response.status_and_code == (431, "headers_too_large")
 
 
-def test_a_broken_chunk_is_refused(wire: Wire, api: Api):
-    answer = wire.exchange(CHUNKED, b"zz\r\n{}\r\n0\r\n\r\n")
-    hold_to_the_contract(answer)
-    assert answer.outcome == (400, "malformed_request")
+def test_a_malformed_chunk_is_rejected(server: RunningService, api: Api):
+    response = server.exchange(CHUNKED, b"zz\r\n{}\r\n0\r\n\r\n")
+    assert_contract(response)
+    assert response.status_and_code == (400, "malformed_request")
 
 
-def test_the_server_does_not_name_itself(wire: Wire, api: Api):
-    for answer in (api.list(), api.send("GET", "/nothing"), wire.exchange(GET + "no header")):
-        assert not {"server", "via", "x-powered-by"} & answer.headers.keys()
+def test_the_server_does_not_name_itself(server: RunningService, api: Api):
+    for response in (api.list(), api.send("GET", "/nothing"), server.exchange(GET + "no header")):
+        assert not {"server", "via", "x-powered-by"} & response.headers.keys()
 
 
-def test_a_request_that_nobody_finishes_blocks_no_other(wire: Wire, api: Api):
-    with socket.create_connection((wire.host, wire.port)) as connection:
+def test_an_incomplete_request_does_not_block_others(server: RunningService, api: Api):
+    with socket.create_connection((server.host, server.port)) as connection:
         connection.sendall(GET.replace("\n", "\r\n").encode())
         assert api.list().status == 200
 
 
-def test_a_client_that_leaves_without_its_answer_harms_nobody(wire: Wire, api: Api):
+def test_a_client_that_disconnects_early_does_not_affect_others(server: RunningService, api: Api):
     for _ in range(20):
-        with socket.create_connection((wire.host, wire.port)) as connection:
+        with socket.create_connection((server.host, server.port)) as connection:
             connection.sendall(GET.replace("\n", "\r\n").encode() + b"\r\n")
     assert api.list().status == 200

@@ -14,7 +14,7 @@ from recipient_fields.application import Core, RecipientFieldService
 from recipient_fields.domain import StorageUnavailable
 from recipient_fields.entrypoints.http.app import create_app
 
-from ..http.api import Api, Transport, through_falcon
+from ..http.api import Api, Transport, falcon_transport
 from .model import Call, contradictions
 from .recorder import KEYS, Caller, Client, UseCases, record
 
@@ -63,7 +63,7 @@ def clients(core: Core, *apps: Any) -> list[Caller]:
     ours = core.administration.create_organization("Bakery").id
     key = core.administration.issue_key(ours, name="Test").plain.reveal()
     return [
-        Client(Api(_in_turn(map(through_falcon, apps), n), key), revalidates=n >= THREADS // 2)
+        Client(Api(_in_turn(map(falcon_transport, apps), n), key), revalidates=n >= THREADS // 2)
         for n in range(THREADS)
     ]
 

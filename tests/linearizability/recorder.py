@@ -32,7 +32,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing.concurrency import race
 
-from ..http.api import FIELDS, Answer, Api
+from ..http.api import FIELDS, Api, ApiResponse
 from .checker import NEVER
 from .model import READS, Call, Kind, Members, Operation, Outcome, Result, parse_tag
 
@@ -155,7 +155,7 @@ class Client:
 
     api: Api
     revalidates: bool = False
-    _read: dict[str, Answer] = field(factory=dict, init=False)
+    _read: dict[str, ApiResponse] = field(factory=dict, init=False)
 
     def __call__(self, operation: Operation) -> Outcome:
         response = self._execute(operation)
@@ -181,7 +181,7 @@ class Client:
                 return _UNKNOWN
         raise AssertionError(response)
 
-    def _execute(self, operation: Operation) -> Answer:
+    def _execute(self, operation: Operation) -> ApiResponse:
         conditions = {
             "if_match": None if operation.match is None else f'"{operation.match}"',
             "if_none_match": "*" if operation.vacant else None,
@@ -202,7 +202,7 @@ class Client:
                 return self.api.put(operation.key, members, **conditions)
         return self.api.delete(operation.key, **conditions)
 
-    def _get(self, path: str) -> Answer:
+    def _get(self, path: str) -> ApiResponse:
         known = self._read.get(path)
         response = self.api.send("GET", path, if_none_match=known and known.etag)
         if known is not None and response.status == HTTPStatus.NOT_MODIFIED:
@@ -242,5 +242,5 @@ def _members(document: Members) -> dict[str, Any]:
     return {member: document[member] for member in _SHOWN}
 
 
-def _tag(response: Answer) -> str:
+def _tag(response: ApiResponse) -> str:
     return response.etag.strip('"')

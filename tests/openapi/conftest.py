@@ -1,4 +1,4 @@
-"""The service in process, at a known time, with a field of each origin."""
+"""The service in this process, with a fixed time and a field of each origin."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ FIELDS = "/api/v1/recipient_fields"
 
 
 @frozen
-class Caller:
-    """A client of the application that presents a key, or none."""
+class ApiClient:
+    """A client of the application, with an API key or without one."""
 
     app: falcon.App[Any, Any]
     key: str | None = None
 
-    def ask(self, method: str, path: str, document: object = None, **request: Any) -> Result:
+    def request(self, method: str, path: str, document: object = None, **arguments: Any) -> Result:
         headers = {} if self.key is None else bearer(self.key)
-        headers |= request.pop("headers", {})
+        headers |= arguments.pop("headers", {})
         if document is not None:
-            request["json"] = document
-        return TestClient(self.app).simulate_request(method, path, headers=headers, **request)
+            arguments["json"] = document
+        return TestClient(self.app).simulate_request(method, path, headers=headers, **arguments)
 
 
 @frozen(kw_only=True)
 class Service:
-    """The parts of the service over a new storage in memory."""
+    """The parts of the service with a new storage in memory."""
 
     fields: RecipientFieldService
     organization: OrganizationId
@@ -63,11 +63,11 @@ class Service:
     read_only_key: str
 
     @property
-    def caller(self) -> Caller:
-        return Caller(create_app(self.fields, self.validator, self.check), self.key)
+    def client(self) -> ApiClient:
+        return ApiClient(create_app(self.fields, self.validator, self.check), self.key)
 
-    def reading(self) -> Caller:
-        return evolve(self.caller, key=self.read_only_key)
+    def reader(self) -> ApiClient:
+        return evolve(self.client, key=self.read_only_key)
 
 
 @pytest.fixture
@@ -95,8 +95,8 @@ def _new_service() -> Service:
     fields.create_field(
         acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT, allowed_values=tiers)
     )
-    by_hand = fields.through(ADMINISTRATOR)
-    by_hand.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
+    administrator = fields.through(ADMINISTRATOR)
+    administrator.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
     synced = fields.through(sync_channel(IntegrationId(1)))
     synced.create_field(
         acme, FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
@@ -117,5 +117,5 @@ def _new_service() -> Service:
 
 @pytest.fixture(scope="session")
 def contract() -> dict[str, Any]:
-    """The published document, as any reader gets it."""
+    """Return the published document."""
     return document()

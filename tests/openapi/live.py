@@ -1,4 +1,4 @@
-"""The service as its own process, with two organizations that have fields of every origin."""
+"""The service in another process, with two organizations that have fields of every origin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SERVE = Path(__file__).parent / "serve.py"
 
 @frozen(kw_only=True)
 class Live:
-    """Where the service answers, and the keys it answers to."""
+    """The URL of a running service, and its API keys."""
 
     url: str
     acme: str
@@ -33,7 +33,7 @@ class Live:
 
 @contextmanager
 def live_service(storage_url: str) -> Iterator[Live]:
-    """The service over that storage, until the block ends."""
+    """Run the service with that storage during the block."""
     with TemporaryFile("w+") as log:
         with subprocess.Popen(
             [sys.executable, SERVE, storage_url], stdout=subprocess.PIPE, stderr=log, text=True
@@ -49,5 +49,5 @@ def live_service(storage_url: str) -> Iterator[Live]:
 
 
 def bearer(key: str) -> dict[str, str]:
-    """The header that presents a key."""
+    """Return the header with the API key."""
     return {"Authorization": f"Bearer {key}"}

@@ -1,4 +1,4 @@
-"""What makes a request valid and no schema can say."""
+"""Corrections of generated requests for rules that a schema can't express."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from recipient_fields.domain import FieldKey, InvalidField
 def before_call(
     context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]
 ) -> None:
-    # Where Schemathesis takes a header from an answer, it takes numbers as they are.
+    # Schemathesis copies numbers from responses to headers without converting them to text.
     for header, value in case.headers.items():
         case.headers[header] = str(value)
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
-    # A cursor is one that the service gave; following `Link` is tested elsewhere.
+    # Only the service creates valid cursors. Other tests follow `Link`.
     case.query.pop("cursor", None)
-    # Of a field that is not synced, Schemathesis takes null for its integration's id.
+    # Schemathesis copies the `integration_id` null of fields that are not synced.
     if str(case.query.get("integration_id")) in {"", "None"}:
         case.query.pop("integration_id", None)
-    # Schemathesis makes up versions, of which few exist, and beside them numbers that are none: let
-    # some of the changes come through.
+    # Few of the generated entity tags exist, and numbers are invalid. Remove some of them, so that
+    # some changes succeed.
     for header in ("If-Match", "If-None-Match"):
         value = case.headers.get(header, "")
         if value.isdigit() or len(value) % 4 > 1:
             del case.headers[header]
     if case.operation.definition.raw.get("operationId") == "create_recipient_field":
-        _give_a_key(case.body)
+        _add_key(case.body)
 
 
-def _give_a_key(body: Any) -> None:
-    """A name that yields no key needs one."""
+def _add_key(body: Any) -> None:
+    """Add a key if none can be derived from the name."""
     match body:
         case {"recipient_field": {"name": str(name)} as field} if "key" not in field:
             try:

@@ -1,4 +1,4 @@
-"""Serve a new storage with two organizations: one JSON line, then answers until SIGTERM."""
+"""Serve a new storage with two organizations until SIGTERM. Write one line of JSON first."""
 
 from __future__ import annotations
 
@@ -40,25 +40,27 @@ def main(storage_url: str) -> None:
         largest_body=LARGEST_BODY,
         threads=4,
     )
-    told = {
+    description = {
         "url": server.url,
         "acme": _key(core, acme),
         "acme_read_only": _key(core, acme, Access.READ_ONLY),
         "globex": _key(core, globex),
     }
-    click.echo(json.dumps(told))
+    click.echo(json.dumps(description))
     server.run()
 
 
 def _fill(core: Core, organization: OrganizationId) -> None:
     tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
     synced = core.fields.through(sync_channel(IntegrationId(1)))
-    by_hand = core.fields.through(ADMINISTRATOR)
+    administrator = core.fields.through(ADMINISTRATOR)
     core.fields.create_field(
         organization,
         FieldDraft(name="Loyalty tier", data_type=DataType.TEXT, allowed_values=tiers),
     )
-    by_hand.create_field(organization, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
+    administrator.create_field(
+        organization, FieldDraft(name="Preferred shop", data_type=DataType.TEXT)
+    )
     synced.create_field(
         organization,
         FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME"),

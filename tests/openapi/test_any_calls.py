@@ -1,4 +1,4 @@
-"""Whatever is called in whatever order with whatever keys, what is not yours stays untouched."""
+"""No sequence of requests changes fields of other origins or organizations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.composition import open_core
 from recipient_fields.entrypoints.http.app import create_app
 
-from .conftest import FIELDS, Caller
+from .conftest import FIELDS, ApiClient
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ bodies = st.fixed_dictionaries(
 
 @frozen
 class Call:
-    """One request: by which organization's key, on which of which organization's fields."""
+    """A request with the key of organization `by` for a field of organization `of`."""
 
     by: int
     read_only: bool
@@ -83,13 +83,13 @@ def core(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(calls, max_size=25))
-def test_fields_of_other_origins_and_organizations_stay_untouched(
+def test_fields_of_other_origins_and_organizations_do_not_change(
     core: Core, sequence: list[Call]
 ) -> None:
     organizations = [_organization(core, name) for name in ("Acme", "Globex")]
     app = create_app(core.fields, core.validator, core.storage.check)
-    callers = {
-        (number, access): Caller(app, _key(core, organization, access))
+    clients = {
+        (number, access): ApiClient(app, _key(core, organization, access))
         for number, organization in enumerate(organizations)
         for access in Access
     }
@@ -97,26 +97,26 @@ def test_fields_of_other_origins_and_organizations_stay_untouched(
         before = [_fields(core, organization) for organization in organizations]
 
         access = Access.READ_ONLY if call.read_only else Access.READ_WRITE
-        answer = _ask(callers[call.by, access], call, before[call.of])
+        response = _send(clients[call.by, access], call, before[call.of])
 
         after = [_fields(core, organization) for organization in organizations]
-        assert answer.status_code in {200, 201, 204, 304, 403, 404, 405, 409, 412, 422}
+        assert response.status_code in {200, 201, 204, 304, 403, 404, 405, 409, 412, 422}
         assert after[1 - call.by] == before[1 - call.by]
         assert _others(after[call.by]) == _others(before[call.by])
-        if call.read_only or call.method == "GET" or answer.status_code >= 400:
+        if call.read_only or call.method == "GET" or response.status_code >= 400:
             assert after == before
-        assert not _ids(answer) & {field.id for field in before[1 - call.by]}
+        assert not _ids(response) & {field.id for field in before[1 - call.by]}
 
 
 def _organization(core: Core, name: str) -> OrganizationId:
-    """A new organization with a field of each origin."""
+    """Create an organization with a field of each origin."""
     organization = core.administration.create_organization(name).id
-    by_hand, synced = (
+    administrator, synced = (
         core.fields.through(c) for c in (ADMINISTRATOR, sync_channel(IntegrationId(1)))
     )
     text = DataType.TEXT
     core.fields.create_field(organization, FieldDraft(name="Loyalty tier", data_type=text))
-    by_hand.create_field(organization, FieldDraft(name="Preferred shop", data_type=text))
+    administrator.create_field(organization, FieldDraft(name="Preferred shop", data_type=text))
     synced.create_field(
         organization, FieldDraft(name="First name", data_type=text, esp_field_name="FNAME")
     )
@@ -135,7 +135,7 @@ def _others(fields: tuple[RecipientField, ...]) -> list[RecipientField]:
     return [field for field in fields if field.origin.source is not Source.API]
 
 
-def _ask(caller: Caller, call: Call, fields: tuple[RecipientField, ...]) -> Result:
+def _send(client: ApiClient, call: Call, fields: tuple[RecipientField, ...]) -> Result:
     path = FIELDS
     match call.reference:
         case int(place):
@@ -143,12 +143,12 @@ def _ask(caller: Caller, call: Call, fields: tuple[RecipientField, ...]) -> Resu
         case str(key):
             path += f"/{key}"
     body = {"recipient_field": call.body} if call.method in {"POST", "PATCH", "PUT"} else None
-    return caller.ask(call.method, path, body, headers=call.conditions)
+    return client.request(call.method, path, body, headers=call.conditions)
 
 
-def _ids(answer: Result) -> set[int]:
-    """The ids of the fields that the answer shows."""
-    match answer.json if answer.content else None:
+def _ids(response: Result) -> set[int]:
+    """Return the ids of the fields in the response."""
+    match response.json if response.content else None:
         case {"recipient_field": dict(field)}:
             return {field["id"]}
         case {"recipient_fields": list(fields)}:

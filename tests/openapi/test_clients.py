@@ -1,4 +1,4 @@
-"""Other people's HTTP clients work with the service unaided."""
+"""Generated clients, curl and other HTTP clients work with the service."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def live() -> Iterator[Live]:
 
 @pytest.fixture
 def new_live() -> Iterator[Live]:
-    """A service that no other test writes to."""
+    """Run a service that no other test changes."""
     with live_service("memory:") as live:
         yield live
 
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of the document."""
+    """Return the path of a file with the document."""
     path = tmp_path_factory.mktemp("document") / "openapi.json"
     with path.open("wb") as file:
         subprocess.run([EXECUTABLES / "recipient-fields", "openapi"], stdout=file, check=True)
@@ -49,7 +49,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def typescript(document: Path, tmp_path: Path) -> Path:
-    """The folder of `client.js`: `client.ts`, compiled with the types that the document defines."""
+    """Compile `client.ts` with the types of the document. Return the folder of `client.js`."""
     _found("node")
     for source in ("package.json", "tsconfig.json", "client.ts"):
         shutil.copy(TYPESCRIPT / source, tmp_path)
@@ -61,7 +61,7 @@ def typescript(document: Path, tmp_path: Path) -> Path:
 
 
 def _npm_packages() -> Path:
-    """The folder of the packages in `package.json`, which npm installs if the file has changed."""
+    """Install the packages in `package.json` if it has changed, and return their folder."""
     wanted, installed = TYPESCRIPT / "package.json", NPM_FOLDER / "installed.json"
     if not installed.exists() or installed.read_bytes() != wanted.read_bytes():
         NPM_FOLDER.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def _npm_packages() -> Path:
 
 
 def _found(program: str) -> str:
-    """The program's path. The test fails without it."""
+    """Return the path of the program. Fail if it is not installed."""
     path = shutil.which(program)
     if path is None:
         pytest.fail(f"{program} is missing: install Node.js 20 or later, with npm.", pytrace=False)
@@ -81,7 +81,7 @@ def _found(program: str) -> str:
 
 
 def _run(*command: object) -> str:
-    """What the command prints; the test fails with all of it if the command fails."""
+    """Return the output of the command. Fail with the output if the command fails."""
     ran = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
@@ -89,7 +89,7 @@ def _run(*command: object) -> str:
 
 @pytest.fixture(scope="module")
 def generated(document: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The name of a package that openapi-python-client makes of the document."""
+    """Generate a package from the document with openapi-python-client, and return its name."""
     folder = tmp_path_factory.mktemp("generated")
     plain = folder / "plain.json"
     plain.write_text(json.dumps({"post_hooks": []}))
@@ -212,7 +212,7 @@ def test_a_typescript_client_filters_creates_pages_and_handles_errors(
     }
 
 
-def test_curl_asks_for_headers_alone(live: Live) -> None:
+def test_curl_requests_headers_only(live: Live) -> None:
     head = subprocess.run(
         ["curl", "-sSI", live.fields, "-H", f"Authorization: Bearer {live.acme}"],
         capture_output=True,
@@ -229,7 +229,7 @@ def test_curl_asks_for_headers_alone(live: Live) -> None:
 
 
 @pytest.mark.parametrize("get", [requests.get, httpx.get])
-def test_conditional_requests_spare_the_body(live: Live, get: Any) -> None:
+def test_conditional_requests_get_no_body(live: Live, get: Any) -> None:
     for url in (live.fields, f"{live.fields}/loyalty_tier", f"{live.url}/openapi.json"):
         first = get(url, headers=bearer(live.acme))
         known = {**bearer(live.acme), "If-None-Match": first.headers["ETag"]}

@@ -1,4 +1,4 @@
-"""The published document is valid, and says what the service is."""
+"""The published document is valid and describes the service."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ OPERATIONS = {
     ("get", "/healthz"),
     ("get", "/readyz"),
 }
-"""The operations that the size limit of the document was set for."""
+"""The number of operations when the size limit of the document was set."""
 LARGEST_DOCUMENT = 60_000
 LARGEST_ADDITION = 3_000
-"""Bytes per operation that is added to OPERATIONS."""
+"""Bytes for each further operation."""
 
 
 def _values(count: int) -> list[str]:
@@ -60,12 +60,12 @@ def test_it_is_valid_openapi_3_1(contract: dict[str, Any]) -> None:
     assert contract["openapi"].startswith("3.1.")
 
 
-def test_it_has_every_route_and_method_but_head_options_and_the_files_of_the_page(
+def test_it_has_every_route_and_method_except_head_options_and_the_files_of_the_page(
     contract: dict[str, Any], service: Service
 ) -> None:
     served = {
         (_without_names(route.path), method.method.lower())
-        for route in inspect_routes(service.caller.app)
+        for route in inspect_routes(service.client.app)
         for method in route.methods
         if not method.internal
     }
@@ -80,7 +80,7 @@ def test_it_has_every_route_and_method_but_head_options_and_the_files_of_the_pag
 
 def test_it_is_small_enough_to_read(service: Service, contract: dict[str, Any]) -> None:
     added = {(method, path) for path, method, _ in operations(contract)} - OPERATIONS
-    served = service.caller.ask("GET", "/openapi.json").content
+    served = service.client.request("GET", "/openapi.json").content
 
     assert len(served) <= LARGEST_DOCUMENT + LARGEST_ADDITION * len(added)
 
@@ -102,15 +102,15 @@ def test_enumerations_are_shared(contract: dict[str, Any]) -> None:
 
 def test_errors_are_shared(contract: dict[str, Any]) -> None:
     for _, _, operation in operations(contract):
-        for status, answer in operation["responses"].items():
-            assert ("$ref" in answer) is (int(status) >= 400)
+        for status, response in operation["responses"].items():
+            assert ("$ref" in response) is (int(status) >= 400)
 
 
 def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]) -> None:
     codes = {
         (code, status)
-        for status, answer in _refusals(contract).items()
-        for code in answer["application/json"]["schema"]["properties"]["error"]["properties"][
+        for status, response in _errors(contract).items()
+        for code in response["application/json"]["schema"]["properties"]["error"]["properties"][
             "code"
         ]["enum"]
     }
@@ -119,7 +119,7 @@ def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]) -> N
     assert MEANINGS.keys() == STATUSES.keys()
 
 
-def test_it_shows_every_error_code_once_and_both_reasons() -> None:
+def test_it_has_one_example_for_every_error_code_and_both_reasons() -> None:
     assert {problem.code for problem in EXAMPLES.values()} == STATUSES.keys()
     assert sorted(EXAMPLES.keys() - STATUSES.keys()) == [
         "field_not_api_managed",
@@ -127,7 +127,7 @@ def test_it_shows_every_error_code_once_and_both_reasons() -> None:
     ]
 
 
-def test_every_status_but_that_of_missing_methods_belongs_to_an_operation(
+def test_every_status_except_405_belongs_to_an_operation(
     contract: dict[str, Any],
 ) -> None:
     documented = {int(status) for _, _, o in operations(contract) for status in o["responses"]}
@@ -136,19 +136,19 @@ def test_every_status_but_that_of_missing_methods_belongs_to_an_operation(
     assert refused - documented == {HTTPStatus.METHOD_NOT_ALLOWED}
 
 
-def test_every_answer_names_the_headers_that_all_answers_have(contract: dict[str, Any]) -> None:
+def test_every_response_lists_the_common_headers(contract: dict[str, Any]) -> None:
     for _, _, operation in operations(contract):
-        for answer in operation["responses"].values():
-            assert {"X-Request-Id", "Cache-Control"} <= _resolved(contract, answer)[
+        for response in operation["responses"].values():
+            assert {"X-Request-Id", "Cache-Control"} <= _resolved(contract, response)[
                 "headers"
             ].keys()
 
 
-def test_answers_without_a_body_have_no_content(contract: dict[str, Any]) -> None:
+def test_responses_without_a_body_have_no_content(contract: dict[str, Any]) -> None:
     for _, _, operation in operations(contract):
-        for status, answer in operation["responses"].items():
+        for status, response in operation["responses"].items():
             bodiless = status in {"204", "304"}
-            assert ("content" in _resolved(contract, answer)) is not bodiless
+            assert ("content" in _resolved(contract, response)) is not bodiless
 
 
 def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]) -> None:
@@ -234,8 +234,8 @@ def test_its_rules_for_members_are_those_of_the_service(
     for value, status in ((fits, 201), (breaks, 422)):
         body = {**field, member: value}
         assert draft.is_valid(body) is (status == 201)
-        answer = service.caller.ask("POST", FIELDS, {"recipient_field": body})
-        assert answer.status_code == status
+        response = service.client.request("POST", FIELDS, {"recipient_field": body})
+        assert response.status_code == status
 
 
 @pytest.mark.parametrize(
@@ -256,8 +256,8 @@ def test_its_rules_for_allowed_values_are_those_of_the_service(
     for value, status in ((fits, 201), (breaks, 422)):
         body = {"name": "Shop", "data_type": data_type, "allowed_values": [value]}
         assert draft.is_valid(body) is (status == 201)
-        answer = service.caller.ask("POST", FIELDS, {"recipient_field": body})
-        assert answer.status_code == status
+        response = service.client.request("POST", FIELDS, {"recipient_field": body})
+        assert response.status_code == status
 
 
 def test_a_boolean_field_has_no_allowed_values(contract: dict[str, Any]) -> None:
@@ -296,7 +296,7 @@ def test_its_rules_for_parameters_are_those_of_the_service(
     schema = _parameters(contract, FIELDS, "get")["query", name]["schema"]
     for value, status in ((fits, 200), (breaks, 400)):
         assert _validator(contract, schema).is_valid(_read(schema, value)) is (status == 200)
-        assert service.caller.ask("GET", FIELDS, params={name: value}).status_code == status
+        assert service.client.request("GET", FIELDS, params={name: value}).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -309,8 +309,8 @@ def test_its_rules_for_preconditions_are_those_of_the_service(
     schema = _parameters(contract, FIELD, "delete")["header", "If-Match"]["schema"]
     for value, malformed in ((fits, False), (breaks, True)):
         assert _validator(contract, schema).is_valid(value) is not malformed
-        answer = service.caller.ask("DELETE", f"{FIELDS}/2", headers={"If-Match": value})
-        assert (answer.status_code == 400) is malformed
+        response = service.client.request("DELETE", f"{FIELDS}/2", headers={"If-Match": value})
+        assert (response.status_code == 400) is malformed
 
 
 def test_the_command_line_prints_it(contract: dict[str, Any]) -> None:
@@ -320,14 +320,14 @@ def test_the_command_line_prints_it(contract: dict[str, Any]) -> None:
 
 
 def operations(contract: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Path, method and operation of each."""
+    """Return the path, the method and the object of each operation."""
     for path, item in contract["paths"].items():
         for method in METHODS & item.keys():
             yield path, method, item[method]
 
 
 def _parts(document: object) -> Iterator[dict[str, Any]]:
-    """Every object of the document."""
+    """Return every object in the document."""
     if isinstance(document, dict):
         yield document
         document = list(document.values())
@@ -339,7 +339,7 @@ def _parts(document: object) -> Iterator[dict[str, Any]]:
 def _parameters(
     contract: dict[str, Any], path: str, method: str
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """The operation's parameters by place and name."""
+    """Return the parameters of the operation by place and name."""
     shared = contract["components"]["parameters"]
     listed = [
         shared[parameter["$ref"].rpartition("/")[2]] if "$ref" in parameter else parameter
@@ -352,30 +352,30 @@ def _without_names(path: str) -> str:
     return re.sub(r"{\w+}", "{}", path)
 
 
-def _refusals(contract: dict[str, Any]) -> dict[int, dict[str, Any]]:
-    """The bodies of the refusals by status."""
+def _errors(contract: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return the bodies of the error responses by status."""
     return {
-        int(status): contract["components"]["responses"][answer["$ref"].rpartition("/")[2]][
+        int(status): contract["components"]["responses"][response["$ref"].rpartition("/")[2]][
             "content"
         ]
         for _, _, operation in [
             *operations(contract),
             ("", "", {"responses": {"405": {"$ref": "#/components/responses/MethodNotAllowed"}}}),
         ]
-        for status, answer in operation["responses"].items()
-        if "$ref" in answer
+        for status, response in operation["responses"].items()
+        if "$ref" in response
     }
 
 
-def _resolved(contract: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" not in answer:
-        return answer
-    found: dict[str, Any] = contract["components"]["responses"][answer["$ref"].rpartition("/")[2]]
+def _resolved(contract: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in response:
+        return response
+    found: dict[str, Any] = contract["components"]["responses"][response["$ref"].rpartition("/")[2]]
     return found
 
 
 def _examples(contract: dict[str, Any], part: Any) -> Iterator[tuple[Any, Any]]:
-    """Each example of a body, with the schema it stands beside."""
+    """Return each example of a body with its schema."""
     if isinstance(part, dict):
         if "schema" in part and "examples" in part and "in" not in part:
             for example in part["examples"].values():
@@ -393,7 +393,7 @@ def _validator(contract: dict[str, Any], schema: Any) -> Draft202012Validator:
 
 
 def _read(schema: dict[str, Any], value: Any) -> Any:
-    """A parameter's value as the schema's type has it."""
+    """Return the value of a parameter converted to the type of the schema."""
     match schema:
         case {"type": "array", "items": items}:
             sent = value if isinstance(value, list) else value.split(",")

@@ -1,4 +1,4 @@
-"""`/openapi.json` and `/docs`, as any caller without a key gets them."""
+"""`/openapi.json` and `/docs`, which need no API key."""
 
 from __future__ import annotations
 
@@ -14,49 +14,51 @@ from attrs import evolve
 from recipient_fields.entrypoints.http.openapi import reference_page as documentation
 from recipient_fields.entrypoints.http.openapi.reference_page import PAGE_FILES
 
-from .conftest import Caller, Service
+from .conftest import ApiClient, Service
 
 PAGES = {"/openapi.json": "application/json", "/docs": "text/html; charset=utf-8"}
 FILES = {f"/docs/{name}": media_type for name, media_type in PAGE_FILES.items()}
 
 
 @pytest.fixture
-def stranger(service: Service) -> Caller:
-    return evolve(service.caller, key=None)
+def keyless_client(service: Service) -> ApiClient:
+    return evolve(service.client, key=None)
 
 
 @pytest.mark.parametrize(("path", "media_type"), [*PAGES.items(), *FILES.items()])
-def test_it_is_served_without_a_key_and_kept_until_it_changes(
-    stranger: Caller, path: str, media_type: str
+def test_it_needs_no_key_and_has_an_entity_tag(
+    keyless_client: ApiClient, path: str, media_type: str
 ) -> None:
-    answer = stranger.ask("GET", path)
-    head = stranger.ask("HEAD", path)
-    again = stranger.ask("GET", path, headers={"If-None-Match": answer.headers["etag"]})
+    response = keyless_client.request("GET", path)
+    head = keyless_client.request("HEAD", path)
+    again = keyless_client.request("GET", path, headers={"If-None-Match": response.headers["etag"]})
 
-    assert (answer.status_code, head.status_code, again.status_code) == (200, 200, 304)
+    assert (response.status_code, head.status_code, again.status_code) == (200, 200, 304)
     assert (head.content, again.content) == (b"", b"")
-    for answered in (answer, head, again):
-        assert answered.headers["etag"] == answer.headers["etag"]
-        assert answered.headers["cache-control"] == "no-cache"
-        assert answered.headers["x-content-type-options"] == "nosniff"
-        assert re.fullmatch("[0-9a-f]{32}", answered.headers["x-request-id"])
-    assert answer.headers["content-type"] == media_type
-    assert head.headers["content-length"] == str(len(answer.content))
+    for reply in (response, head, again):
+        assert reply.headers["etag"] == response.headers["etag"]
+        assert reply.headers["cache-control"] == "no-cache"
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert re.fullmatch("[0-9a-f]{32}", reply.headers["x-request-id"])
+    assert response.headers["content-type"] == media_type
+    assert head.headers["content-length"] == str(len(response.content))
 
 
 @pytest.mark.parametrize("path", [*PAGES, *FILES])
-def test_options_reports_the_methods(stranger: Caller, path: str) -> None:
-    answer = stranger.ask("OPTIONS", path)
+def test_options_reports_the_methods(keyless_client: ApiClient, path: str) -> None:
+    response = keyless_client.request("OPTIONS", path)
 
-    assert (answer.status_code, answer.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
-
-
-def test_openapi_json_is_the_document(stranger: Caller, contract: dict[str, Any]) -> None:
-    assert stranger.ask("GET", "/openapi.json").json == contract
+    assert (response.status_code, response.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
 
 
-def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(stranger: Caller) -> None:
-    page = stranger.ask("GET", "/docs")
+def test_openapi_json_is_the_document(keyless_client: ApiClient, contract: dict[str, Any]) -> None:
+    assert keyless_client.request("GET", "/openapi.json").json == contract
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(
+    keyless_client: ApiClient,
+) -> None:
+    page = keyless_client.request("GET", "/docs")
     policy = dict(
         directive.split(" ", 1) for directive in page.headers["content-security-policy"].split("; ")
     )
@@ -68,8 +70,8 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(strange
     assert re.findall(r"<script[^>]*>[^<]", page.text) == []
 
 
-def test_the_page_s_links_are_served(stranger: Caller) -> None:
-    links = re.findall(r'(?:href|src)="([^"]+)"', stranger.ask("GET", "/docs").text)
+def test_the_page_s_links_are_served(keyless_client: ApiClient) -> None:
+    links = re.findall(r'(?:href|src)="([^"]+)"', keyless_client.request("GET", "/docs").text)
 
     assert {f"/{link}" for link in links} == {"/openapi.json", *FILES}
 
@@ -86,13 +88,13 @@ BROWSERS = [
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("path", ["/", "/?utm_source=mail"])
 def test_a_browser_that_opens_the_address_is_redirected_to_the_page(
-    stranger: Caller, method: str, path: str, accept: str
+    keyless_client: ApiClient, method: str, path: str, accept: str
 ) -> None:
-    answer = stranger.ask(method, path, headers={"Accept": accept})
+    response = keyless_client.request(method, path, headers={"Accept": accept})
 
-    assert (answer.status_code, answer.headers["location"]) == (302, "/docs")
-    assert answer.content == b""
-    assert stranger.ask("GET", "/docs", headers={"Accept": accept}).status_code == 200
+    assert (response.status_code, response.headers["location"]) == (302, "/docs")
+    assert response.content == b""
+    assert keyless_client.request("GET", "/docs", headers={"Accept": accept}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -108,14 +110,14 @@ def test_a_browser_that_opens_the_address_is_redirected_to_the_page(
     ],
 )
 @pytest.mark.filterwarnings("ignore:Unknown REQUEST_METHOD")
-def test_other_requests_for_the_address_are_answered_404_as_before(
-    stranger: Caller, method: str, path: str, accept: str | None
+def test_other_requests_for_the_address_get_404(
+    keyless_client: ApiClient, method: str, path: str, accept: str | None
 ) -> None:
     headers = {} if accept is None else {"Accept": accept}
-    answer = stranger.ask(method, path, headers=headers)
+    response = keyless_client.request(method, path, headers=headers)
 
-    assert (answer.status_code, answer.json["error"]["code"]) == (404, "not_found")
-    assert "location" not in answer.headers
+    assert (response.status_code, response.json["error"]["code"]) == (404, "not_found")
+    assert "location" not in response.headers
 
 
 def test_the_redirection_is_not_in_the_document(contract: dict[str, Any]) -> None:
@@ -126,10 +128,10 @@ def test_the_redirection_is_not_in_the_document(contract: dict[str, Any]) -> Non
     "name",
     ["", "..", "index.html", "swagger-ui.css.map", "START.JS", "%2e%2e", "..%2f__init__.py", "a/b"],
 )
-def test_other_files_are_not_found(stranger: Caller, name: str) -> None:
-    answer = stranger.ask("GET", f"/docs/{name}")
+def test_other_files_are_not_found(keyless_client: ApiClient, name: str) -> None:
+    response = keyless_client.request("GET", f"/docs/{name}")
 
-    assert (answer.status_code, answer.json["error"]["code"]) == (404, "not_found")
+    assert (response.status_code, response.json["error"]["code"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -143,33 +145,37 @@ def test_other_files_are_not_found(stranger: Caller, name: str) -> None:
         ("/openapi.json", "application/json, */*", 200),
     ],
 )
-def test_accept_is_heeded(stranger: Caller, path: str, accept: str, status: int) -> None:
-    assert stranger.ask("GET", path, headers={"Accept": accept}).status_code == status
+def test_the_accept_header_is_respected(
+    keyless_client: ApiClient, path: str, accept: str, status: int
+) -> None:
+    assert keyless_client.request("GET", path, headers={"Accept": accept}).status_code == status
 
 
-def test_who_accepts_no_html_is_told_what_the_page_is(stranger: Caller) -> None:
-    refused = stranger.ask("GET", "/docs", headers={"Accept": "application/json"})
+def test_a_406_names_the_media_type_of_the_page(keyless_client: ApiClient) -> None:
+    response = keyless_client.request("GET", "/docs", headers={"Accept": "application/json"})
     assert (
-        refused.json["error"]["message"] == "The service sends text/html. Accept that media type."
+        response.json["error"]["message"] == "The service sends text/html. Accept that media type."
     )
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_it_takes_no_parameters_and_no_other_methods(stranger: Caller, path: str) -> None:
-    assert stranger.ask("GET", path, params={"version": "1"}).status_code == 400
-    refused = stranger.ask("POST", path)
-    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
+def test_it_accepts_no_parameters_and_no_other_methods(
+    keyless_client: ApiClient, path: str
+) -> None:
+    assert keyless_client.request("GET", path, params={"version": "1"}).status_code == 400
+    response = keyless_client.request("POST", path)
+    assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
-def test_where_the_viewer_is_not_installed_the_page_says_so_and_the_rest_works(
-    stranger: Caller, monkeypatch: pytest.MonkeyPatch
+def test_without_the_viewer_the_page_names_the_missing_package(
+    keyless_client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documentation.page_file.cache_clear()
     monkeypatch.setattr(documentation, "find_spec", lambda _name: None)
 
-    assert "recipient-fields[docs]" in stranger.ask("GET", "/docs").text
-    assert stranger.ask("GET", "/docs/swagger-ui.css").status_code == 404
-    assert stranger.ask("GET", "/openapi.json").status_code == 200
+    assert "recipient-fields[docs]" in keyless_client.request("GET", "/docs").text
+    assert keyless_client.request("GET", "/docs/swagger-ui.css").status_code == 404
+    assert keyless_client.request("GET", "/openapi.json").status_code == 200
     documentation.page_file.cache_clear()
 
 

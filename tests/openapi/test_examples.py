@@ -1,4 +1,4 @@
-"""What the document shows is what the service answers, word for word."""
+"""The examples in the document are the responses of the service."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REQUESTS = {
     "get_readyz": ("GET", "/readyz"),
 }
 
-SAID_BY_THE_SERVER = {
+SERVER_ERRORS = {
     "malformed_request",
     "request_timeout",
     "uri_too_long",
@@ -41,19 +41,19 @@ SAID_BY_THE_SERVER = {
     "not_implemented",
     "overloaded",
 }
-"""Refusals from below the application: their tests are those of the server."""
+"""Errors that the server sends, not the application. The tests of the server cover them."""
 
 
-def test_what_is_shown_of_requests_is_what_is_answered(
+def test_the_examples_of_operations_are_the_real_responses(
     contract: dict[str, Any], new_service: Callable[[], Service]
 ) -> None:
-    shown = {
+    examples = {
         (operation["operationId"], int(status), name): example["value"]
         for item in contract["paths"].values()
         for operation in item.values()
         if isinstance(operation, dict)
-        for status, answer in operation["responses"].items()
-        for name, example in _examples(answer).items()
+        for status, response in operation["responses"].items()
+        for name, example in _examples(response).items()
     }
     sent = {
         (operation["operationId"], name): example["value"]
@@ -62,40 +62,40 @@ def test_what_is_shown_of_requests_is_what_is_answered(
         if isinstance(operation, dict) and "requestBody" in operation
         for name, example in _examples(operation["requestBody"]).items()
     }
-    assert len(shown) >= len(sent) >= 5
-    assert {(operation, name) for operation, _, name in shown} >= sent.keys()
+    assert len(examples) >= len(sent) >= 5
+    assert {(operation, name) for operation, _, name in examples} >= sent.keys()
 
-    for (operation, status, name), expected in shown.items():
+    for (operation, status, name), expected in examples.items():
         method, path = REQUESTS[operation]
-        answer = new_service().caller.ask(method, path, sent.get((operation, name)))
-        assert answer.status_code == status
-        assert _ageless(answer.json) == _ageless(expected)
+        response = new_service().client.request(method, path, sent.get((operation, name)))
+        assert response.status_code == status
+        assert _without_update_time(response.json) == _without_update_time(expected)
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - SAID_BY_THE_SERVER))
-def test_what_is_shown_of_refusals_is_what_is_answered(
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - SERVER_ERRORS))
+def test_the_examples_of_errors_are_the_real_responses(
     contract: dict[str, Any], new_service: Callable[[], Service], name: str
 ) -> None:
     problem = EXAMPLES[name]
-    response = next(
-        answer
-        for answer in contract["components"]["responses"].values()
-        if name in answer["content"]["application/json"]["examples"]
+    described = next(
+        item
+        for item in contract["components"]["responses"].values()
+        if name in item["content"]["application/json"]["examples"]
     )
     for media_type in ("application/json", PROBLEM):
         headers = {"X-Request-Id": REQUEST_ID}
         if name != "not_acceptable":
             headers["Accept"] = media_type
         if name == "not_acceptable" and media_type == PROBLEM:
-            continue  # who accepts a problem document does not get this one
-        answer = REFUSED[name](new_service(), headers)
+            continue  # This error needs an Accept header that excludes problem documents.
+        response = ERRORS[name](new_service(), headers)
 
-        assert answer.status_code == problem.status
-        assert answer.headers["content-type"] == media_type
+        assert response.status_code == problem.status
+        assert response.headers["content-type"] == media_type
         if media_type == PROBLEM:
-            assert answer.content == render_problem(problem, REQUEST_ID)
+            assert response.content == render_problem(problem, REQUEST_ID)
         else:
-            assert answer.json == response["content"][media_type]["examples"][name]["value"]
+            assert response.json == described["content"][media_type]["examples"][name]["value"]
 
 
 def _examples(described: dict[str, Any]) -> dict[str, Any]:
@@ -104,8 +104,8 @@ def _examples(described: dict[str, Any]) -> dict[str, Any]:
     return examples
 
 
-def _ageless(document: Any) -> Any:
-    """The document without the time of the last change."""
+def _without_update_time(document: Any) -> Any:
+    """Return the document without the time of the last change."""
     match document:
         case {"recipient_field": dict(field)}:
             return {"recipient_field": {**field, "updated_at": None}}
@@ -113,48 +113,48 @@ def _ageless(document: Any) -> Any:
             return document
 
 
-def _asking(
+def _sending(
     method: str, path: str, document: object = None, **request: Any
 ) -> Callable[[Service, dict[str, str]], Result]:
-    def ask(service: Service, headers: dict[str, str]) -> Result:
+    def send(service: Service, headers: dict[str, str]) -> Result:
         more = {**request, "headers": {**headers, **request.get("headers", {})}}
-        return service.caller.ask(method, path, document, **more)
+        return service.client.request(method, path, document, **more)
 
-    return ask
-
-
-def _as_a_stranger(service: Service, headers: dict[str, str]) -> Result:
-    return evolve(service.caller, key=None).ask("GET", FIELDS, headers=headers)
+    return send
 
 
-def _as_a_reader(service: Service, headers: dict[str, str]) -> Result:
-    return service.reading().ask("DELETE", f"{FIELDS}/1", headers=headers)
+def _without_key(service: Service, headers: dict[str, str]) -> Result:
+    return evolve(service.client, key=None).request("GET", FIELDS, headers=headers)
 
 
-def _with_every_field_taken(service: Service, headers: dict[str, str]) -> Result:
+def _with_read_only_key(service: Service, headers: dict[str, str]) -> Result:
+    return service.reader().request("DELETE", f"{FIELDS}/1", headers=headers)
+
+
+def _at_the_field_limit(service: Service, headers: dict[str, str]) -> Result:
     for number in range(2, 1_001):
         draft = FieldDraft(name=f"Field {number}", data_type=DataType.TEXT)
         service.fields.create_field(service.organization, draft)
-    return service.caller.ask("POST", FIELDS, {"recipient_field": _SHOP}, headers=headers)
+    return service.client.request("POST", FIELDS, {"recipient_field": _SHOP}, headers=headers)
 
 
-def _without_keys(service: Service, headers: dict[str, str]) -> Result:
+def _without_key_validator(service: Service, headers: dict[str, str]) -> Result:
     class Unavailable:
         def validate(self, _presented: str, /) -> Rejection:
             raise KeyValidationUnavailable
 
     broken = evolve(service, validator=Unavailable())
-    return broken.caller.ask("GET", FIELDS, headers=headers)
+    return broken.client.request("GET", FIELDS, headers=headers)
 
 
 def _without_storage(service: Service, headers: dict[str, str]) -> Result:
-    return evolve(service, check=_raise(StorageUnavailable())).caller.ask(
+    return evolve(service, check=_raise(StorageUnavailable())).client.request(
         "GET", "/readyz", headers=headers
     )
 
 
 def _with_a_defect(service: Service, headers: dict[str, str]) -> Result:
-    return evolve(service, check=_raise(ZeroDivisionError())).caller.ask(
+    return evolve(service, check=_raise(ZeroDivisionError())).client.request(
         "GET", "/readyz", headers=headers
     )
 
@@ -171,26 +171,26 @@ _JSON = {"Content-Type": "application/json"}
 _MISTAKES = {"name": "Loyalty tier", "datatype": "text", "key": "Loyalty-Tier"}
 _TAKEN = {"name": "Loyalty tier", "data_type": "text"}
 
-REFUSED: dict[str, Callable[[Service, dict[str, str]], Result]] = {
-    "invalid_json": _asking("POST", FIELDS, None, body=b'{"recipient_field": }', headers=_JSON),
-    "invalid_parameter": _asking("GET", FIELDS, params={"limit": "0"}),
-    "unauthorized": _as_a_stranger,
-    "field_not_api_managed": _asking(
+ERRORS: dict[str, Callable[[Service, dict[str, str]], Result]] = {
+    "invalid_json": _sending("POST", FIELDS, None, body=b'{"recipient_field": }', headers=_JSON),
+    "invalid_parameter": _sending("GET", FIELDS, params={"limit": "0"}),
+    "unauthorized": _without_key,
+    "field_not_api_managed": _sending(
         "PATCH", f"{FIELDS}/preferred_shop", {"recipient_field": {"name": "Shop"}}
     ),
-    "insufficient_scope": _as_a_reader,
-    "not_found": _asking("GET", f"{FIELDS}/shoe_size"),
-    "method_not_allowed": _asking("POST", f"{FIELDS}/1"),
-    "not_acceptable": _asking("GET", FIELDS, headers={"Accept": "text/html"}),
-    "key_already_exists": _asking("POST", FIELDS, {"recipient_field": _TAKEN}),
-    "field_limit_reached": _with_every_field_taken,
-    "precondition_failed": _asking("DELETE", f"{FIELDS}/1", headers={"If-Match": '"old"'}),
-    "payload_too_large": _asking("POST", FIELDS, None, body=b" " * 1_048_577, headers=_JSON),
-    "unsupported_media_type": _asking(
+    "insufficient_scope": _with_read_only_key,
+    "not_found": _sending("GET", f"{FIELDS}/shoe_size"),
+    "method_not_allowed": _sending("POST", f"{FIELDS}/1"),
+    "not_acceptable": _sending("GET", FIELDS, headers={"Accept": "text/html"}),
+    "key_already_exists": _sending("POST", FIELDS, {"recipient_field": _TAKEN}),
+    "field_limit_reached": _at_the_field_limit,
+    "precondition_failed": _sending("DELETE", f"{FIELDS}/1", headers={"If-Match": '"old"'}),
+    "payload_too_large": _sending("POST", FIELDS, None, body=b" " * 1_048_577, headers=_JSON),
+    "unsupported_media_type": _sending(
         "POST", FIELDS, None, body=b"{}", headers={"Content-Type": "text/plain"}
     ),
-    "validation_failed": _asking("POST", FIELDS, {"recipient_field": _MISTAKES}),
+    "validation_failed": _sending("POST", FIELDS, {"recipient_field": _MISTAKES}),
     "internal_error": _with_a_defect,
-    "api_key_validation_unavailable": _without_keys,
+    "api_key_validation_unavailable": _without_key_validator,
     "service_unavailable": _without_storage,
 }

@@ -1,4 +1,4 @@
-"""Schemathesis: whatever the document lets a client send is answered as the document says."""
+"""Schemathesis: responses to generated requests conform to the document."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 CONFIGURATION = Path(__file__).parent / "schemathesis.toml"
 HOOKS = Path(__file__).parent / "schemathesis_hooks.py"
 REQUESTS = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_REQUESTS", "1"))
-"""At least so many a storage, in rounds of new services; `make test-long` asks for 100,000."""
+"""Minimum number per storage. Each round starts a new service. `make test-long` sends 100,000."""
 EXAMPLES = int(os.environ.get("RECIPIENT_FIELDS_GENERATED_EXAMPLES", "15"))
 """Maximum per operation and phase. With 15, a round has about 1,200 requests."""
 STORAGES = ("memory", "sqlite", "postgresql")
@@ -35,11 +35,11 @@ _log = logging.getLogger(__name__)
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_every_answer_is_one_that_the_document_describes(
+def test_every_response_conforms_to_the_document(
     storage: str, server_url: str, tmp_path: Path
 ) -> None:
-    made = seed = 0
-    while made < REQUESTS:
+    sent = seed = 0
+    while sent < REQUESTS:
         seed += 1
         directory = tmp_path / str(seed)
         directory.mkdir()
@@ -52,14 +52,14 @@ def test_every_answer_is_one_that_the_document_describes(
             report = _generate(live, directory, seed)
 
             assert _fields(live, live.globex) == others
-        made += report["test_cases"]["generated"]
+        sent += report["test_cases"]["generated"]
         assert {name: phase["status"] for name, phase in report["phases"].items()} == PHASES
-        _log.info("%s, seed %d: %d requests by now", storage, seed, made)
+        _log.info("%s, seed %d: %d requests by now", storage, seed, sent)
 
 
 @contextmanager
 def _new_storage(kind: str, server_url: str, directory: Path) -> Iterator[str]:
-    """The URL of a storage that nothing was stored in."""
+    """Return the URL of an empty storage."""
     if kind == "postgresql":
         with new_database(server_url) as url:
             migrate(url)

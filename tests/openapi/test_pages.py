@@ -1,4 +1,4 @@
-"""`docs/errors.md` has every code there is, and `docs/http-api.md` every request and member."""
+"""`docs/errors.md` has every error code, and `docs/http-api.md` every request and member."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_reason_and_every_detail_has_a_heading_with_its_cause_and_solution
     ]
 
 
-def test_no_two_headings_of_the_page_have_one_anchor() -> None:
+def test_every_heading_of_the_page_has_its_own_anchor() -> None:
     headings = re.findall(r"^#+ `?(.+?)`?$", ERRORS, re.MULTILINE)
     anchors = [heading.lower() for heading in headings]
 
@@ -75,7 +75,7 @@ def test_the_guide_has_every_request_member_and_parameter(contract: dict[str, An
 
 
 def _codes(section: str) -> Iterator[tuple[str, str]]:
-    """Code and status of each heading in this section that has a cause and a solution."""
+    """Return code and status of each heading in this section that has a cause and a solution."""
     text = ERRORS.partition(f"## {section}\n")[2]
     for code, status, _, _ in _CODE.findall(re.split(r"\n(?=## )", text)[0] + "\n"):
         yield code, status

@@ -11,7 +11,7 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
 from recipient_fields.entrypoints.http.app import create_app
 
-from ...http.api import Api, through_falcon
+from ...http.api import Api, falcon_transport
 from .issuers import CLAIMS, Tokens
 
 PLAIN = "token-with-common-characters"
@@ -22,7 +22,7 @@ def api(validator: IntrospectionKeyValidator, tokens: Tokens) -> Api:
     tokens.active[PLAIN] = {**CLAIMS, "organization_id": 1}
     core = Core.over(MemoryStorage(), validator=validator)
     core.administration.create_organization("Acme")
-    return Api(through_falcon(create_app(core.fields, core.validator, core.storage.check)))
+    return Api(falcon_transport(create_app(core.fields, core.validator, core.storage.check)))
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer  "])
