@@ -1,4 +1,4 @@
-"""What hostile bodies cost in ratio to a body of the same size that holds one long text."""
+"""The cost of hostile bodies, compared with one long text of the same size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_RATIO = 5
 
 
 def bodies(bench: Bench) -> Report:
-    """The CPU time of the WSGI application for one POST of each body, in this process."""
+    """Measure the CPU time of the WSGI application for one POST of each body, in this process."""
     post = _application()
     post(HOSTILE[LONG_TEXT]())
     rows = sorted((_measure(bench, post, name) for name in HOSTILE), reverse=True)
@@ -34,7 +34,7 @@ def bodies(bench: Bench) -> Report:
     worst = rows[0][0]
     return Report(
         f"{table(_HEAD, cells)}\n\n"
-        f"The costliest takes {worst:.1f} times as much as one long text (at most {MOST_RATIO})"
+        f"Maximum: {worst:.1f} times one long text (goal: at most {MOST_RATIO})"
         f" {'✓' if worst <= MOST_RATIO else '✗'}"
     )
 
@@ -42,7 +42,7 @@ def bodies(bench: Bench) -> Report:
 def _measure(
     bench: Bench, post: Callable[[bytes], tuple[int, float]], name: str
 ) -> tuple[float, float, int, str]:
-    """Ratio, seconds, status and name; the text is measured beside each body."""
+    """Return ratio, seconds, status and name. The text is measured in turns with each body."""
     text, body = HOSTILE[LONG_TEXT](), HOSTILE[name]()
     rounds = bench.rounds_of(partial(post, text), partial(post, body))
     ratio = median(seconds / base for (_, base), (_, seconds) in rounds)
@@ -50,7 +50,7 @@ def _measure(
 
 
 def _application() -> Callable[[bytes], tuple[int, float]]:
-    """A POST to the application over a storage in memory: its status and its seconds of CPU."""
+    """Return a function that sends a POST, and returns its status and its CPU time in seconds."""
     logging.getLogger("recipient_fields").setLevel(logging.ERROR)
     core = open_core("memory:")
     organization = core.administration.create_organization("Bench")
@@ -71,9 +71,9 @@ def _application() -> Callable[[bytes], tuple[int, float]]:
             statuses.append(status)
             return written.append
 
-        begun = thread_time()
+        started = thread_time()
         b"".join(app(environ, start_response))
-        return int(statuses[0][:3]), thread_time() - begun
+        return int(statuses[0][:3]), thread_time() - started
 
     return post
 

@@ -1,6 +1,6 @@
-"""The ceiling: one answer, read as JSON from standard input, for whatever is asked.
+"""The ceiling: a server that sends one constant response, read as JSON from standard input.
 
-Waitress is as it comes but for what costs nothing: polling, and no `Server` header.
+Waitress has its default settings, except for polling and the `Server` header.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from waitress.server import TcpWSGIServer, create_server
 
 @frozen
 class Constant:
-    """The same bytes to everybody."""
+    """Sends the same bytes to every client."""
 
     status: int
     headers: dict[str, str]
@@ -29,8 +29,8 @@ class Constant:
     on_post = on_patch = on_get
 
 
-answer = json.load(sys.stdin)
-constant = Constant(answer["status"], answer["headers"], answer["body"].encode())
+response = json.load(sys.stdin)
+constant = Constant(response["status"], response["headers"], response["body"].encode())
 app: falcon.App[falcon.Request, falcon.Response] = falcon.App()
 app.add_route("/api/v1/recipient_fields", constant)
 app.add_route("/api/v1/recipient_fields/{id_or_key}", constant)

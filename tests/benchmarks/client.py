@@ -1,4 +1,4 @@
-"""The bundled client: sends a load, read as JSON from standard input, and tells what it saw."""
+"""The bundled client: sends a load, read as JSON from standard input, and prints the results."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from typing import Any
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _TAG = re.compile(rb"\r\netag: *(\S+)", re.IGNORECASE)
 _LAST = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
-_NOTHING_COMES = 10
+_TIMEOUT = 10
 
 
-class Conversation:
-    """Requests that follow each other's answers, on one connection as long as it is kept."""
+class Connection:
+    """Sends requests one after the other, over one connection while the server keeps it open."""
 
     def __init__(self, address: tuple[str, int], selector: DefaultSelector) -> None:
-        self.asked = 0.0
+        self.sent_at = 0.0
         self._address = address
         self._selector = selector
         self._socket: socket | None = None
         self._received = bytearray()
 
-    def ask(self, request: bytes) -> None:
-        self.asked = perf_counter()
+    def send(self, request: bytes) -> None:
+        self.sent_at = perf_counter()
         if self._socket is None:
-            self._socket = create_connection(self._address, timeout=_NOTHING_COMES)
+            self._socket = create_connection(self._address, timeout=_TIMEOUT)
             self._selector.register(self._socket, EVENT_READ, self)
         self._socket.sendall(request)
 
     def receive(self) -> bytes | None:
-        """The head of the answer, once all of it is here."""
+        """Return the head of the response, or None until the response is complete."""
         assert self._socket is not None
         received = self._socket.recv(1 << 20)
         if not received:
-            raise ConnectionResetError("the server hung up")
+            raise ConnectionResetError("the server closed the connection")
         self._received += received
         end = self._received.find(b"\r\n\r\n")
         if end < 0:
@@ -50,18 +50,18 @@ class Conversation:
             return None
         self._received.clear()
         if _LAST.search(head):
-            self.end()
+            self.close()
         return head
 
-    def end(self) -> None:
+    def close(self) -> None:
         if self._socket is not None:
             self._selector.unregister(self._socket)
             self._socket.close()
             self._socket = None
 
 
-class Findings:
-    """How long answers took, and how many were not what they must be."""
+class Results:
+    """Latencies of the responses, and the number of wrong ones."""
 
     def __init__(self, status: int) -> None:
         self.latencies: list[float] = []
@@ -70,7 +70,7 @@ class Findings:
         self._begin = b"HTTP/1.1 %d " % status
         self._tags: set[bytes] = set()
 
-    def note(self, head: bytes, latency: float) -> None:
+    def record(self, head: bytes, latency: float) -> None:
         self.latencies.append(latency)
         self.wrong += not head.startswith(self._begin)
         tag = _TAG.search(head)
@@ -91,42 +91,42 @@ class Findings:
 
 
 def numbered(requests: list[str], number: str) -> Callable[[], bytes]:
-    """The requests in turn."""
+    """Return a function that returns the requests in turn, with a number in each."""
     sent = 0
 
-    def following() -> bytes:
+    def next_request() -> bytes:
         nonlocal sent
         request = requests[sent % len(requests)].replace(number, f"{sent:09}")
         sent += 1
         return request.encode()
 
-    return following
+    return next_request
 
 
 def drive(load: dict[str, Any]) -> dict[str, object]:
-    """Keep every connection busy until the time is over, and wait for the last answers."""
-    following = numbered(load["requests"], load["number"])
-    findings = Findings(load["status"])
+    """Keep every connection busy until the time is over, and wait for the last responses."""
+    next_request = numbered(load["requests"], load["number"])
+    results = Results(load["status"])
     selector = DefaultSelector()
     begin = perf_counter()
     for _ in range(load["connections"]):
-        Conversation((load["host"], load["port"]), selector).ask(following())
+        Connection((load["host"], load["port"]), selector).send(next_request())
     while selector.get_map():
-        ready = selector.select(_NOTHING_COMES)
+        ready = selector.select(_TIMEOUT)
         if not ready:
-            raise TimeoutError("no answer")
+            raise TimeoutError("no response")
         for key, _ in ready:
-            conversation = key.data
-            head = conversation.receive()
+            connection = key.data
+            head = connection.receive()
             if head is None:
                 continue
             now = perf_counter()
-            findings.note(head, now - conversation.asked)
+            results.record(head, now - connection.sent_at)
             if now - begin < load["seconds"]:
-                conversation.ask(following())
+                connection.send(next_request())
             else:
-                conversation.end()
-    return findings.summary(perf_counter() - begin)
+                connection.close()
+    return results.summary(perf_counter() - begin)
 
 
 json.dump(drive(json.load(sys.stdin)), sys.stdout)

@@ -1,4 +1,4 @@
-"""Who sends a load: wrk where it is installed, else a client of our own."""
+"""The clients that send a load: wrk if it is installed, otherwise the bundled client."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _FOLDER = Path(__file__).parent
 
 
 @frozen(kw_only=True)
-class Outcome:
-    """What a client saw; times in seconds."""
+class RunResult:
+    """The results of a run. Times are in seconds."""
 
     requests: int
     seconds: float
@@ -31,23 +31,23 @@ class Outcome:
     p99: float
     wrong: int
     repeated: int
-    """Answers with an entity tag that one before them had."""
+    """Responses with an entity tag that an earlier response had."""
 
 
-Client: TypeAlias = Callable[[str, Load, float], Outcome]
-"""Sends a load to a URL for so many seconds."""
+Client: TypeAlias = Callable[[str, Load, float], RunResult]
+"""Sends a load to a URL for a number of seconds."""
 
 
-def bundled(url: str, load: Load, seconds: float) -> Outcome:
-    """Our own client: Python, but a process of its own. It lets no request go unanswered."""
+def bundled(url: str, load: Load, seconds: float) -> RunResult:
+    """Send the load with the bundled client, in another process. It waits for every response."""
     host = urlsplit(url)
-    told = {"host": host.hostname, "port": host.port, "seconds": seconds, "number": NUMBER}
+    parameters = {"host": host.hostname, "port": host.port, "seconds": seconds, "number": NUMBER}
     client = str(_FOLDER / "client.py")
-    return _run(load, json.dumps({**asdict(load), **told}), sys.executable, "-P", client)
+    return _run(load, json.dumps({**asdict(load), **parameters}), sys.executable, "-P", client)
 
 
-def wrk(url: str, load: Load, seconds: float) -> Outcome:
-    """wrk, which knows whole seconds only."""
+def wrk(url: str, load: Load, seconds: float) -> RunResult:
+    """Send the load with wrk, whose durations are whole seconds."""
     with NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(_lua(load))
         script.write((_FOLDER / "wrk.lua").read_text())
@@ -60,20 +60,20 @@ def wrk(url: str, load: Load, seconds: float) -> Outcome:
 
 
 def usual_client() -> Client:
-    """The client that takes least from the server beside it."""
+    """Return the client that uses the least CPU time."""
     return wrk if shutil.which("wrk") else bundled
 
 
-def _run(load: Load, told: str, *command: str) -> Outcome:
+def _run(load: Load, stdin: str, *command: str) -> RunResult:
     done = subprocess.run(
-        command, input=told, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        command, input=stdin, capture_output=True, text=True, timeout=TIMEOUT, check=False
     )
     assert done.returncode == 0, done.stderr
-    outcome = Outcome(**json.loads(done.stdout.splitlines()[-1]))
-    assert outcome.wrong == 0, f"{outcome.wrong} of {outcome.requests} answers were wrong"
-    return outcome
+    result = RunResult(**json.loads(done.stdout.splitlines()[-1]))
+    assert result.wrong == 0, f"{result.wrong} of {result.requests} responses were wrong"
+    return result
 
 
 def _lua(load: Load) -> str:
     requests = ", ".join(json.dumps(request) for request in load.requests)
-    return f'given = {{status = {load.status}, number = "{NUMBER}", requests = {{{requests}}}}}\n'
+    return f'load = {{status = {load.status}, number = "{NUMBER}", requests = {{{requests}}}}}\n'

@@ -13,7 +13,7 @@ from attrs import frozen
 from recipient_fields.domain import Access, OrganizationId, PlainKey, grant_key
 
 FIRST_KEY = "field_1"
-"""The key of a tenant's first field, which the API manages."""
+"""The key of the first field of a tenant, which the API manages."""
 
 _PAUSE = 0.015
 """Seconds between two changes of a field."""

@@ -1,4 +1,4 @@
-"""Each kind of request against the ceiling of the same bytes."""
+"""Each kind of request, compared with a ceiling that sends the same bytes."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from .data import Database, Tenant
 from .measuring import Bench, Measured, typical
 from .reports import Report, microseconds, milliseconds, rate, table
 from .servers import Server, ceiling, service
-from .traffic import CONNECTIONS, Load, ask, create_field, read_field, read_list
+from .traffic import CONNECTIONS, Load, create_field, read_field, read_list, send_once
 
 MOST_MEMORY = 60
-"""MiB."""
+"""Maximum resident memory of the service in MiB."""
 
 _CHANGING = 128
-"""Tenants that change while they are asked in turn: each has changed before its turn comes again,
-which the client verifies by the entity tags."""
+"""Tenants that change during the requests. Each changes between two of its requests, which the
+client verifies by the entity tags."""
 
-_LEFT_SECONDS = 0.3
-"""By then what a run left unanswered has been created as well, and can be removed."""
+_SETTLE_SECONDS = 0.3
+"""Seconds until the service has completed the requests that the client abandoned."""
 
 
 @frozen(kw_only=True)
 class Scenario:
-    """A kind of request, and its goal: the most CPU it may cost, in ratio to the ceiling."""
+    """A kind of request, and its goal: the maximum CPU time as a ratio to the ceiling."""
 
     name: str
     load: Load
     goal: float
-    meanwhile: Callable[[], AbstractContextManager[None]] = nullcontext
+    during: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def goals(bench: Bench) -> Report:
-    """The table of the goals, and the memory of the service that has answered all of it."""
+    """Measure every kind of request, and the memory of the service after all of them."""
     with bench.database() as database, service(database.url) as server:
         rows = [_row(bench, server, scenario) for scenario in scenarios(database, server.url)]
         resident = server.resident
     mark = "✓" if resident <= MOST_MEMORY else "✗"
     return Report(
         f"{table(_HEAD, rows)}\n\n"
-        f"Resident memory of the service after all of it: {resident:.1f} MiB"
+        f"Resident memory of the service after all requests: {resident:.1f} MiB"
         f" (at most {MOST_MEMORY}) {mark}"
     )
 
 
 def scenarios(database: Database, url: str) -> Iterator[Scenario]:
-    """The kinds of request, over a service at that URL; they add what they need to the database."""
+    """Return the kinds of request, and add their data to the database."""
     [hundred] = database.add_tenants(1, fields=100)
     [thousand] = database.add_tenants(1, fields=1_000)
     changing = database.add_tenants(_CHANGING, fields=100)
     creating = database.add_tenants(CONNECTIONS, fields=100)
     unknown = Tenant(0, PlainKey.generate().reveal())
-    tag = ask(url, read_list(hundred)).headers["ETag"]
+    tag = send_once(url, read_list(hundred)).headers["ETag"]
 
     @contextmanager
     def emptied() -> Iterator[None]:
-        sleep(_LEFT_SECONDS)
+        sleep(_SETTLE_SECONDS)
         database.remove_created(creating)
         yield
 
@@ -80,7 +80,7 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
         name="list of 100, changed each time",
         load=Load(requests=tuple(map(read_list, changing)), changing=True),
         goal=2.4,
-        meanwhile=lambda: database.changing(changing),
+        during=lambda: database.changing(changing),
     )
     yield Scenario(
         name="one field",
@@ -91,7 +91,7 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
         name="create",
         load=Load(requests=tuple(map(create_field, creating)), status=201),
         goal=2.5,
-        meanwhile=emptied,
+        during=emptied,
     )
     yield Scenario(
         name="401, well-formed unknown key",
@@ -107,16 +107,16 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
 
 def _row(bench: Bench, server: Server, scenario: Scenario) -> list[str]:
     load = scenario.load
-    with scenario.meanwhile():
-        constant = ask(server.url, load.requests[0])
+    with scenario.during():
+        constant = send_once(server.url, load.requests[0])
     with ceiling(constant) as limit:
 
         def run(measured: Server, load: Load) -> Measured:
-            with scenario.meanwhile():
+            with scenario.during():
                 return bench.measure(measured, load)
 
         for warmed in (limit, server):
-            with scenario.meanwhile():
+            with scenario.during():
                 bench.warm(warmed, load)
         rounds = bench.rounds_of(
             lambda: run(limit, evolve(load, changing=False)), lambda: run(server, load)

@@ -12,7 +12,7 @@ from .measuring import Bench, Measured, typical
 from .plot import Curves, Panel, plot
 from .reports import Report, microseconds, table
 from .servers import Server, ceiling, service
-from .traffic import Load, ask, read_list
+from .traffic import Load, read_list, send_once
 
 PLOT = "growth.svg"
 
@@ -28,12 +28,12 @@ def growth(bench: Bench) -> Report:
     with bench.database() as database, service(database.url) as server:
         lengths = {n: _length(bench, database, server, n) for n in _sizes(10, bench.largest)}
     with bench.database() as database, service(database.url) as server:
-        crowds = dict(_crowds(bench, database, server))
+        organizations = dict(_organizations(bench, database, server))
     panels = (
         Panel("fields in the list", _curves(lengths)),
-        Panel(f"organizations of {_FIELDS} fields", _curves(crowds)),
+        Panel(f"organizations of {_FIELDS} fields", _curves(organizations)),
     )
-    tables = (_table("Fields", lengths), _table("Organizations", crowds))
+    tables = (_table("Fields", lengths), _table("Organizations", organizations))
     return Report("\n\n".join(tables), {PLOT: plot("µs of CPU for a list", panels)})
 
 
@@ -46,7 +46,7 @@ def _length(bench: Bench, database: Database, server: Server, fields: int) -> di
         with database.changing(tenants):
             return bench.measure(server, changing)
 
-    with ceiling(ask(server.url, same.requests[0])) as limit:
+    with ceiling(send_once(server.url, same.requests[0])) as limit:
         for warmed in (limit, server):
             bench.warm(warmed, same)
         rounds = bench.rounds_of(
@@ -56,7 +56,7 @@ def _length(bench: Bench, database: Database, server: Server, fields: int) -> di
     return dict(zip(("ceiling", "unchanged", "changed each time"), costs, strict=True))
 
 
-def _crowds(
+def _organizations(
     bench: Bench, database: Database, server: Server
 ) -> Iterator[tuple[int, dict[str, float]]]:
     tenants: tuple[Tenant, ...] = ()

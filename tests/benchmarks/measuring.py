@@ -1,4 +1,4 @@
-"""What a request costs a server, and how fast it is answered."""
+"""The CPU time and the latency of requests."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .traffic import Load
 T = TypeVar("T")
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
-"""Seconds; no finer is a process's use of CPU told."""
+"""Seconds. The resolution of the CPU time of a process."""
 _REPEATED_AT_MOST = 0.02
 _TRIES = 3
 
 
 @frozen(kw_only=True)
 class Measured:
-    """One run against one server, or what is typical of several; times in seconds."""
+    """The result of one run, or the medians of several. Times are in seconds."""
 
     cpu: float
-    """User and system time of the server process for each request."""
+    """User and system time of the server process per request."""
     rate: float
     """Requests per second."""
     p50: float
@@ -40,7 +40,7 @@ class Measured:
 
 @frozen(kw_only=True)
 class Bench:
-    """Where the measuring is done, and how thoroughly."""
+    """The conditions of the measurements."""
 
     postgres: str
     client: Client
@@ -48,42 +48,42 @@ class Bench:
     warming: float
     rounds: int
     largest: int
-    """How many fields, or organizations, the largest catalog or storage has."""
+    """Maximum number of fields of a catalog, and of organizations."""
 
     @contextmanager
     def database(self) -> Iterator[Database]:
-        """A migrated database, which lives as long as the block."""
+        """Create a migrated database for the block."""
         with new_database(self.postgres) as url:
             migrate(url)
             yield Database(url)
 
     def warm(self, server: Server, load: Load) -> None:
-        """Let connections open, statements be prepared and caches fill."""
+        """Open connections, prepare statements and fill caches."""
         if self.warming:
             bundled(server.url, load, self.warming)
 
     def measure(self, server: Server, load: Load) -> Measured:
-        """One run; made again where the load was not changing as fast as it was asked for."""
+        """Run the load, and repeat the run if the data changed too slowly."""
         for _ in range(_TRIES):
-            begun = server.cpu_seconds
-            outcome = self.client(server.url, load, self.seconds)
-            used = max(server.cpu_seconds - begun, _TICK)
-            if not load.changing or outcome.repeated <= _REPEATED_AT_MOST * outcome.requests:
+            started = server.cpu_seconds
+            result = self.client(server.url, load, self.seconds)
+            used = max(server.cpu_seconds - started, _TICK)
+            if not load.changing or result.repeated <= _REPEATED_AT_MOST * result.requests:
                 return Measured(
-                    cpu=used / outcome.requests,
-                    rate=outcome.requests / outcome.seconds,
-                    p50=outcome.p50,
-                    p99=outcome.p99,
+                    cpu=used / result.requests,
+                    rate=result.requests / result.seconds,
+                    p50=result.p50,
+                    p99=result.p99,
                 )
-        raise AssertionError(f"what should have changed has not: {outcome}")
+        raise AssertionError(f"the data changed too slowly: {result}")
 
     def rounds_of(self, *runs: Callable[[], T]) -> list[tuple[T, ...]]:
-        """What each run gives in each round: A, B, A, B, …, so that noise meets them alike."""
+        """Return the results of each round: A, B, A, B, …, so that noise affects all equally."""
         return [tuple(run() for run in runs) for _ in range(self.rounds)]
 
 
 def typical(measured: Sequence[Measured]) -> Measured:
-    """The medians."""
+    """Return the medians."""
     return Measured(
         cpu=median(m.cpu for m in measured),
         rate=median(m.rate for m in measured),

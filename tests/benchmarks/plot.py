@@ -1,4 +1,4 @@
-"""Curves as an SVG picture, both axes logarithmic."""
+"""Curves as an SVG picture with logarithmic axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Panel:
 
 
 def plot(measure: str, panels: Sequence[Panel]) -> str:
-    """The panels side by side, on one scale of the measure."""
+    """Draw the panels side by side with the same vertical scale."""
     heights = [y for panel in panels for curve in panel.curves.values() for _, y in curve]
     low, high = floor(log10(min(heights))), ceil(log10(max(heights)))
     width = _MARGIN + len(panels) * (_WIDTH + _GAP)

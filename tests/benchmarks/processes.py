@@ -1,4 +1,4 @@
-"""One process and two on the same storage, asked by the same two clients."""
+"""One process and two processes with the same storage and the same two clients."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Shared:
 
     rate: float
     cpu: float
-    """Of all server processes, for each request."""
+    """CPU time of all server processes per request."""
     busy: float
-    """Cores that the server processes kept busy."""
+    """Number of cores that the server processes used."""
     idle: float
-    """Cores that nobody used."""
+    """Number of idle cores."""
 
 
 def processes(bench: Bench) -> Report:
-    """How much faster two processes are than one."""
+    """Measure how much faster two processes are than one."""
     with bench.database() as database, ExitStack() as running:
         [tenant] = database.add_tenants(1, fields=100)
         load = Load(requests=(read_list(tenant),), connections=CONNECTIONS // _CLIENTS)
@@ -49,14 +49,14 @@ def processes(bench: Bench) -> Report:
     rows = [_row(name, runs) for name, runs in zip(_NAMES, zip(*rounds, strict=True), strict=True)]
     return Report(
         f"{table(_HEAD, rows)}\n\n"
-        f"Two processes answer {gain:.2f} times as much as one (goal: {LEAST_GAIN})"
-        f" {'✓' if gain >= LEAST_GAIN else '✗'}, and a request costs {cost:.2f} times the CPU. So"
-        f" with cores to spare they answer up to {2 / cost:.2f} times as much."
+        f"Two processes serve {gain:.2f} times as many requests as one (goal: {LEAST_GAIN})"
+        f" {'✓' if gain >= LEAST_GAIN else '✗'}. A request costs {cost:.2f} times the CPU time."
+        f" With idle cores, they serve up to {2 / cost:.2f} times as many."
     )
 
 
 def _run(bench: Bench, load: Load, *servers: Server) -> Shared:
-    """Each server is asked by a client; one that is named twice, by two."""
+    """Send the load to each server from its own client. A server that is given twice has two."""
     distinct = set(servers)
     used, idle = sum(server.cpu_seconds for server in distinct), psutil.cpu_times().idle
     with ThreadPoolExecutor(len(servers)) as pool:

@@ -25,18 +25,24 @@ PARTS = {part.__name__: part for part in (goals, hosts, processes, writers, star
 
 
 @click.command()
-@click.option("--only", type=click.Choice(list(PARTS)), multiple=True, help="Leave out the others.")
-@click.option("--quick", is_flag=True, help="Ask every question once, and judge no answer's time.")
+@click.option(
+    "--only", type=click.Choice(list(PARTS)), multiple=True, help="Part to run. Repeatable."
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Run each part once and briefly, and ignore the goals.",
+)
 @click.option("--write", is_flag=True, help="Write the figures into docs/performance.md.")
 @click.option("--rounds", default=9, show_default=True, type=click.IntRange(1))
-@click.option("--seconds", default=1.0, show_default=True, help="Of one run.")
-@click.option("--postgres", metavar="URL", help="A server to make databases on; else one is begun.")
+@click.option("--seconds", default=1.0, show_default=True, help="Seconds per run.")
+@click.option("--postgres", metavar="URL", help="Server for the databases. Default: a new one.")
 def main(
     only: Sequence[str], *, quick: bool, write: bool, rounds: int, seconds: float, postgres: str
 ) -> None:
-    """Measure the service against what the same host does with constants."""
+    """Measure the service, and compare it with a server that sends constants."""
     if quick and write:
-        raise click.UsageError("What is measured quickly is not worth writing down.")
+        raise click.UsageError("--quick is too inaccurate for --write. Use one of them.")
     with _server(postgres) as url:
         if quick:
             bench = Bench(
@@ -60,9 +66,9 @@ def main(
 
 
 @contextmanager
-def _server(given: str | None) -> Iterator[str]:
-    if given:
-        yield given
+def _server(url: str | None) -> Iterator[str]:
+    if url:
+        yield url
         return
     server = PostgresServer.create()
     try:

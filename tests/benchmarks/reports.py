@@ -1,4 +1,4 @@
-"""What is told of the measuring, and the page that keeps it."""
+"""The reports of the benchmarks, and the page that shows them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _PAGE = _DOCS / "performance.md"
 
 @frozen
 class Report:
-    """A text for the page, and the pictures it shows, by their names."""
+    """A text for the page, and its pictures by file name."""
 
     text: str
     pictures: Mapping[str, str] = Factory(dict)
 
     def write(self, part: str) -> None:
-        """Put the text between the page's markers of that part; what is around them remains."""
+        """Replace the text between the markers of that part in the page."""
         begin, end = f"<!-- {part} -->\n", f"<!-- /{part} -->"
         pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
         page = _PAGE.read_text("utf-8")
@@ -31,7 +31,7 @@ class Report:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown; the first column is text, the others are figures."""
+    """Return a table in Markdown. The first column is text, and the others are figures."""
     rule = ["---", *("--:" for _ in head[1:])]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
 

@@ -1,7 +1,7 @@
-"""Measure the service: see docs/performance.md.
+"""Measure the service, as docs/performance.md describes.
 
-Run by its path. As under pytest, the tests are a package though the repository's root is not on
-`sys.path`, where `import domain` would find a second copy of every class.
+Run this file by its path. It imports the tests as a package without the root of the repository on
+`sys.path`, because `import domain` would load a second copy of every class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The servers that are measured, each a process of its own."""
+"""The servers that are measured, each in its own process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from attrs import asdict
 
 from ..support.command_line import SCRIPT, environment_with
 from ..support.waiting import TIMEOUT, eventually
-from .traffic import Answer
+from .traffic import ConstantResponse
 
 THREADS = 4
 MEBIBYTE = 1024 * 1024
@@ -26,22 +26,22 @@ _FIELD_LIMIT = 1_000_000
 
 
 class Server:
-    """A server process, which says on standard error where it answers."""
+    """A server process that writes its URL to standard error."""
 
-    def __init__(self, process: psutil.Popen, told: IO[bytes]) -> None:
+    def __init__(self, process: psutil.Popen, stderr: IO[bytes]) -> None:
         self._process = process
-        self._told = told
+        self._stderr = stderr
         self.url = eventually(self._find_url)
 
     @property
     def cpu_seconds(self) -> float:
-        """What the process has used so far, in user and system mode."""
+        """The CPU time of the process so far, in user and system mode."""
         times = [process.cpu_times() for process in self._processes()]
         return float(sum(each.user + each.system for each in times))
 
     @property
     def resident(self) -> float:
-        """The memory of the process, in MiB."""
+        """The resident memory of the process, in MiB."""
         rss = sum(process.memory_info().rss for process in self._processes())
         return float(rss / MEBIBYTE)
 
@@ -50,30 +50,30 @@ class Server:
         return [self._process, *self._process.children()]
 
     def _find_url(self) -> str | None:
-        self._told.seek(0)
-        told = self._told.read(4096).decode()
-        assert self._process.poll() is None, told
-        found = re.search(r"listening on (http://[0-9.:]+)", told)
+        self._stderr.seek(0)
+        output = self._stderr.read(4096).decode()
+        assert self._process.poll() is None, output
+        found = re.search(r"listening on (http://[0-9.:]+)", output)
         return found and found[1]
 
 
 @contextmanager
 def service(storage: str, *options: str) -> Iterator[Server]:
-    """The service over that storage."""
+    """Run the service with that storage during the block."""
     with _running(serve_command(storage, *options), b"") as server:
         yield server
 
 
 @contextmanager
-def ceiling(answer: Answer) -> Iterator[Server]:
-    """What the same host makes of that answer as a constant."""
+def ceiling(response: ConstantResponse) -> Iterator[Server]:
+    """Run the same host with that response as a constant."""
     command = (sys.executable, "-P", str(_CEILING), str(THREADS))
-    with _running(command, json.dumps(asdict(answer)).encode()) as server:
+    with _running(command, json.dumps(asdict(response)).encode()) as server:
         yield server
 
 
 def serve_command(storage: str, *options: str) -> tuple[str, ...]:
-    """How the service is started, on a free port unless the options name one."""
+    """Return the command of the service, on a free port unless the options set one."""
     return (
         *(str(SCRIPT), "--storage", storage, "serve", "--listen", "127.0.0.1:0"),
         *("--threads", str(THREADS), "--field-limit", str(_FIELD_LIMIT), *options),
@@ -81,9 +81,9 @@ def serve_command(storage: str, *options: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _running(command: tuple[str, ...], told: bytes) -> Iterator[Server]:
+def _running(command: tuple[str, ...], content: bytes) -> Iterator[Server]:
     with TemporaryFile() as stdin, TemporaryFile() as stderr:
-        stdin.write(told)
+        stdin.write(content)
         stdin.seek(0)
         process = psutil.Popen(command, stdin=stdin, stderr=stderr, env=environment_with({}))
         try:

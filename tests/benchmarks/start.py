@@ -1,4 +1,4 @@
-"""Cold starts: from the command to the first answers."""
+"""Cold starts: from the command to the first responses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .data import Database
 from .measuring import Bench
 from .reports import Report, table
 from .servers import serve_command
-from .traffic import READ_HEALTH, ask, read_field
+from .traffic import READ_HEALTH, read_field, send_once
 
 MOST_SECONDS = 0.7
 
-_ASK_EVERY = 0.005
+_INTERVAL = 0.005
 
 
 def start(bench: Bench) -> Report:
-    """How soon a service answers after it is started."""
+    """Measure the time from the command to the first responses."""
     with bench.database() as database:
         [tenant] = database.add_tenants(1, fields=100)
         field = read_field(tenant, database.field_id(tenant))
@@ -34,29 +34,29 @@ def start(bench: Bench) -> Report:
         ("`/healthz`", f"{alive:.2f}", f"≤ {MOST_SECONDS} {mark}"),
         ("one field, with a key", f"{ready:.2f}", ""),
     ]
-    return Report(table(("First answer", "s after `serve`", "goal"), rows))
+    return Report(table(("First response", "s after `serve`", "goal"), rows))
 
 
 def _start(database: Database, field: str) -> tuple[float, float]:
-    """The times of the first answers."""
+    """Return the times of the first responses."""
     address = f"127.0.0.1:{free_port()}"
     command = serve_command(database.url, "--listen", address)
-    begun = perf_counter()
+    started = perf_counter()
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment_with({})) as process:
         try:
-            alive = _first_answer(f"http://{address}", READ_HEALTH)
-            ready = _first_answer(f"http://{address}", field)
+            alive = _first_response(f"http://{address}", READ_HEALTH)
+            ready = _first_response(f"http://{address}", field)
         finally:
             process.terminate()
-    return alive - begun, ready - begun
+    return alive - started, ready - started
 
 
-def _first_answer(url: str, request: str) -> float:
-    """When the request is answered 200 for the first time."""
+def _first_response(url: str, request: str) -> float:
+    """Return the time of the first response with status 200."""
     deadline = perf_counter() + TIMEOUT
     while perf_counter() < deadline:
         with suppress(ConnectionRefusedError):
-            assert ask(url, request).status == HTTPStatus.OK
+            assert send_once(url, request).status == HTTPStatus.OK
             return perf_counter()
-        sleep(_ASK_EVERY)
+        sleep(_INTERVAL)
     raise AssertionError("the service does not start")

@@ -1,4 +1,4 @@
-"""Requests as the bytes that clients send, and what they are answered."""
+"""The requests of the benchmarks as text, and their responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .data import Tenant
 
 FIELDS = "/api/v1/recipient_fields"
 NUMBER = "#########"
-"""Stands in a request for its number within a load: 9 digits, so that no length depends on it."""
+"""Placeholder for the number of a request in a load, whose 9 digits keep the length the same."""
 
 CONNECTIONS = 8
 READ_HEALTH = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -24,18 +24,18 @@ _SET_BY_THE_HOST = {"connection", "content-length", "date"}
 
 @frozen(kw_only=True)
 class Load:
-    """Requests to send in turn, over and over, each of which must be answered with the status."""
+    """Requests to send in turn, repeatedly. Every response must have the status."""
 
     requests: tuple[str, ...]
     status: int = 200
     connections: int = CONNECTIONS
     changing: bool = False
-    """Is each answer to have an entity tag that none before it had?"""
+    """Whether each response must have an entity tag that no earlier response had."""
 
 
 @frozen
-class Answer:
-    """What a request is answered, but for what the host adds to it."""
+class ConstantResponse:
+    """A response without the headers that the host adds."""
 
     status: int
     headers: Mapping[str, str]
@@ -43,37 +43,37 @@ class Answer:
 
 
 def read_list(tenant: Tenant, **headers: str) -> str:
-    """Ask for every field of the tenant."""
+    """Return a request for every field of the tenant."""
     return _request("GET", FIELDS, tenant.key, None, headers)
 
 
 def read_field(tenant: Tenant, field_id: int) -> str:
-    """Ask for one field."""
+    """Return a request for one field."""
     return _request("GET", f"{FIELDS}/{field_id}", tenant.key, None, {})
 
 
 def create_field(tenant: Tenant) -> str:
-    """Make a field that no other request of the load makes."""
+    """Return a request that creates a field with its own name."""
     members = {"name": f"Created {NUMBER}", "data_type": "text", "allowed_values": ["gold", "red"]}
     return _request("POST", FIELDS, tenant.key, {"recipient_field": members}, {})
 
 
 def change_field(tenant: Tenant, reference: str) -> str:
-    """Give a field a name that it does not have."""
+    """Return a request that renames a field."""
     members = {"name": f"Changed {NUMBER}"}
     path = f"{FIELDS}/{reference}"
     return _request("PATCH", path, tenant.key, {"recipient_field": members}, {})
 
 
-def ask(url: str, request: str) -> Answer:
-    """The answer to the first request of a load."""
+def send_once(url: str, request: str) -> ConstantResponse:
+    """Send the first request of a load, and return its response."""
     host = urlsplit(url)
     with socket.create_connection((host.hostname, host.port), timeout=10) as connection:
         connection.sendall(request.replace(NUMBER, "0" * len(NUMBER)).encode())
         with HTTPResponse(connection) as response:
             response.begin()
             headers = {n: v for n, v in response.getheaders() if n.lower() not in _SET_BY_THE_HOST}
-            return Answer(response.status, headers, response.read().decode())
+            return ConstantResponse(response.status, headers, response.read().decode())
 
 
 def _request(method: str, path: str, key: str, document: object, headers: Mapping[str, str]) -> str:

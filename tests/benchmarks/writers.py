@@ -1,4 +1,4 @@
-"""Eight writers at once: all in one organization, and in eight."""
+"""Eight concurrent writers in one organization, and in eight organizations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIELDS = 100
 
 
 def writers(bench: Bench) -> Report:
-    """How fast writers are, who wait for each other where they share an organization."""
+    """Measure writers, which wait for each other if they share an organization."""
     with bench.database() as database, service(database.url) as server:
         runs: dict[str, Callable[[], Measured]] = {}
         for where, count in (("one organization", 1), ("eight organizations", CONNECTIONS)):

@@ -1,4 +1,4 @@
--- What a load asks of wrk, beside `given`, which is defined before this.
+-- The script of wrk for a load. The variable `load` is defined before this.
 
 local threads = {}
 local tags = {}
@@ -10,14 +10,14 @@ function setup(thread)
 end
 
 function request()
-  local text = given.requests[sent % #given.requests + 1]
-  text = text:gsub(given.number, string.format("%09d", sent))
+  local text = load.requests[sent % #load.requests + 1]
+  text = text:gsub(load.number, string.format("%09d", sent))
   sent = sent + 1
   return text
 end
 
 function response(status, headers, body)
-  if status ~= given.status then wrong = wrong + 1 end
+  if status ~= load.status then wrong = wrong + 1 end
   local tag = headers["ETag"] or headers["Etag"]
   if tag then
     if tags[tag] then repeated = repeated + 1 end

@@ -143,7 +143,7 @@ def test_a_field_that_is_deleted_during_changes_stays_deleted(api: Api, city):
     assert api.list().fields == []
 
 
-def test_requests_during_the_deletion_of_an_organization_get_401_or_404(
+def test_requests_to_an_organization_that_is_deleted_get_401_or_404(
     harness: Harness, api: Api, bakery: OrganizationId, city, brewery: Api
 ):
     def use(n: int) -> Callable[[], set[int]]:
