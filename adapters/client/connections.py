@@ -84,7 +84,7 @@ class Connections:
         self._max_response = max_response
 
     def exchange(self, request: Request, *, timeout: float) -> Response | TransportFailure:
-        """Send the request and return its complete response. `timeout` in seconds includes both."""
+        """Send the request and return its complete response, within `timeout` seconds."""
         try:
             # The retries of urllib3 would sleep beyond the deadline. A redirect would send the key.
             with self._pool.urlopen(

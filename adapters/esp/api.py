@@ -86,7 +86,7 @@ def host_label(esp: Esp, text: str) -> str:
     if _LABEL.fullmatch(text) is None:
         raise EspRefused(
             f"Invalid host name for {DIALECTS[esp].title}: use only letters, digits and hyphens"
-            " between its dots."
+            " in each label."
         )
     return text
 

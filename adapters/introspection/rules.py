@@ -72,7 +72,7 @@ class TokenRules:
     issuer: str | None = None
 
     def evaluate(self, claims: Mapping[str, object], at: datetime) -> Verdict:
-        """Return whether an active token with these claims is a valid key at this time."""
+        """Return ValidToken or InvalidToken for the claims of an active token at this time."""
         now, key_id = at.timestamp(), _printable(claims.get(self.key_id_claim))
         expires_at = _time(claims.get("exp"))
         if expires_at is not None and expires_at <= now:
