@@ -20,7 +20,7 @@ from recipient_fields.entrypoints.server.limits import LARGEST_HEAD
 
 from ..support.postgres import new_database
 from ..support.redaction import log_lines_with_keys
-from ..support.service import Transcript
+from ..support.service import StreamReader
 from .api import FIELDS, MEGABYTE, Api, ApiResponse, Headers, assert_contract, enveloped
 from .conftest import STORAGES
 
@@ -41,7 +41,7 @@ class RunningService:
         self.host, self.port = str(url.hostname), int(url.port or 0)
         self.api = Api(self.request, self._wait_for_line(r"shown this once: (rfk_\w+)"))
         assert self.process.stderr is not None
-        self._log = Transcript(self.process.stderr)
+        self._log = StreamReader(self.process.stderr)
 
     def _wait_for_line(self, pattern: str) -> str:
         assert self.process.stderr is not None

@@ -1,4 +1,4 @@
-"""Services over one SQLite file a module, and what must hold of each of them."""
+"""Services with one SQLite file per module, and the checks of every service."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from ..support.redaction import API_KEY, log_lines_with_keys
 from ..support.service import Service
 
 collect_ignore = [] if "RECIPIENT_FIELDS_TEST_LOAD" in os.environ else ["test_load.py"]
-"""Figures are for `make test-load`."""
+"""The load tests run only in `make test-load`."""
 
 
 @contextmanager
 def new_file() -> Iterator[Path]:
-    """A file, in memory where the system has one: SQLite waits for its disk at every commit."""
+    """Create the path of a file, in memory if possible: SQLite waits for the disk to commit."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder) / "fields.db"
 
 
 @contextmanager
-def watched(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
-    """The service; killed in the end, and then judged by what it has written.
+def checked(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
+    """Kill the service at the end of the block, and check its output.
 
-    That is nothing to standard output, and to standard error no error, no traceback and no key.
-    A demonstration alone shows its key, on request and not in the log.
+    Standard output must be empty. Standard error must contain no error, no traceback and no key.
+    With `shows_key`, lines that are not log lines may contain a key: a demonstration prints one.
     """
     try:
         yield service
     finally:
         service.kill()
-    assert service.printed == ""
-    assert '"level": "error"' not in service.told
-    assert "ERROR" not in service.told
-    assert "Traceback" not in service.told
-    assert log_lines_with_keys(service.told) == []
-    assert shows_key or API_KEY.search(service.told) is None
+    assert service.stdout == ""
+    assert '"level": "error"' not in service.stderr
+    assert "ERROR" not in service.stderr
+    assert "Traceback" not in service.stderr
+    assert log_lines_with_keys(service.stderr) == []
+    assert shows_key or API_KEY.search(service.stderr) is None
 
 
 @pytest.fixture(scope="module")
@@ -62,37 +62,37 @@ def storage(file: Path) -> str:
 
 @pytest.fixture(scope="module")
 def service(storage: str) -> Iterator[Service]:
-    """A service that lives as long as the module's tests."""
-    with watched(Service(storage)) as service:
+    """Run a service that all tests of the module share."""
+    with checked(Service(storage)) as service:
         yield service
 
 
 @pytest.fixture
 def start(storage: str) -> Iterator[Callable[..., Service]]:
-    """Starts services of this test's own, over the module's file unless another is given."""
+    """Return a function that starts a service for this test, by default with the module's file."""
     with ExitStack() as services:
 
         def start(
             *options: str,
-            over: str = storage,
+            url: str = storage,
             shows_key: bool = False,
             **environment: str,
         ) -> Service:
-            service = Service(over, *options, by=(), **environment)
-            return services.enter_context(watched(service, shows_key=shows_key))
+            service = Service(url, *options, prefix=(), **environment)
+            return services.enter_context(checked(service, shows_key=shows_key))
 
         yield start
 
 
 @pytest.fixture(scope="module")
 def script(storage: str) -> Script:
-    """The command line over the same file."""
+    """Return the command line with the same file."""
     return Script(storage)
 
 
 @pytest.fixture(scope="module")
 def core(storage: str) -> Iterator[Core]:
-    """The use cases over the same file, in this process."""
+    """Open the application services of the same file in this process."""
     core = open_core(storage)
     yield core
     core.storage.close()
@@ -100,17 +100,17 @@ def core(storage: str) -> Iterator[Core]:
 
 @pytest.fixture
 def acme(core: Core) -> OrganizationId:
-    """An organization of this test's own."""
+    """Create an organization for this test."""
     return core.administration.create_organization("Acme").id
 
 
 @pytest.fixture
 def issued(core: Core, acme: OrganizationId) -> IssuedKey:
-    """A key of that organization."""
+    """Issue a key of that organization."""
     return core.administration.issue_key(acme, name="Tests")
 
 
 @pytest.fixture
 def key(issued: IssuedKey) -> str:
-    """The full text of that key."""
+    """Return the full text of that key."""
     return issued.plain.reveal()

@@ -1,4 +1,4 @@
-"""Load on a service: requests at a steady rate, whatever becomes of those before."""
+"""Load on a service: requests at a constant rate, even if earlier ones have no response yet."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)")
 
 @frozen
 class Figures:
-    """What became of some requests."""
+    """The results of the requests."""
 
     seconds: float
-    """Until the last was answered."""
+    """The time until the last response, in seconds."""
     statuses: Counter[str]
     latencies: dict[str, list[float]] = field(repr=False)
-    """In seconds, by status, in ascending order."""
+    """The response times in seconds, by status, in ascending order."""
 
     def rate(self, status: str = "200") -> float:
         return self.statuses[status] / self.seconds
@@ -39,7 +39,7 @@ class Figures:
 
 
 class _Exchange:
-    """A connection, and the one request that is under way on it."""
+    """A connection and the request in flight on it."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.socket()
@@ -48,10 +48,10 @@ class _Exchange:
             self.socket.connect(address)
         self.begun = 0.0
         self.received = b""
-        self.asked = False
+        self.sent_request = False
 
     def is_over(self) -> bool:
-        """Has the service ended the connection? Clients look before they ask."""
+        """Return whether the service has closed the connection."""
         try:
             return self.socket.recv(1, socket.MSG_PEEK) == b""
         except BlockingIOError:
@@ -60,10 +60,13 @@ class _Exchange:
             return True
 
 
-def requests_at(
-    rate: float, seconds: float, url: str, request: bytes, *, kept: bool = True
+def send_at_rate(
+    rate: float, seconds: float, url: str, request: bytes, *, keep_alive: bool = True
 ) -> Figures:
-    """Ask that often, over kept connections where one is free; then wait for what is missing."""
+    """Send `rate` requests per second for `seconds`, and wait for their responses.
+
+    With `keep_alive`, requests reuse idle connections.
+    """
     host = urlsplit(url)
     address = (host.hostname or "", host.port or 0)
     statuses: Counter[str] = Counter()
@@ -71,13 +74,13 @@ def requests_at(
     free: list[_Exchange] = []
     selector = selectors.DefaultSelector()
     started = time.perf_counter()
-    sent = under_way = 0
+    sent = in_flight = 0
 
-    def ask() -> None:
+    def begin() -> None:
         while free and free[-1].is_over():
             free.pop().socket.close()
         exchange = free.pop() if free else _Exchange(address)
-        exchange.begun, exchange.received, exchange.asked = time.perf_counter(), b"", False
+        exchange.begun, exchange.received, exchange.sent_request = time.perf_counter(), b"", False
         selector.register(exchange.socket, selectors.EVENT_WRITE, exchange)
 
     def end(exchange: _Exchange, outcome: str, *, keep: bool) -> None:
@@ -90,11 +93,11 @@ def requests_at(
             exchange.socket.close()
 
     def proceed(exchange: _Exchange) -> bool:
-        """Is the exchange over?"""
+        """Continue the exchange, and return whether it has ended."""
         try:
-            if not exchange.asked:
+            if not exchange.sent_request:
                 exchange.socket.send(request)
-                exchange.asked = True
+                exchange.sent_request = True
                 selector.modify(exchange.socket, selectors.EVENT_READ, exchange)
                 return False
             part = exchange.socket.recv(65_536)
@@ -105,22 +108,22 @@ def requests_at(
         head, found, body = exchange.received.partition(b"\r\n\r\n")
         length = _LENGTH.search(head)
         if found and length and len(body) >= int(length[1]):
-            keep = kept and b"\r\nConnection: close" not in head
+            keep = keep_alive and b"\r\nConnection: close" not in head
             end(exchange, head[9:12].decode(), keep=keep)
             return True
         if not part:
-            end(exchange, "cut off", keep=False)
+            end(exchange, "closed", keep=False)
         return not part
 
-    while (now := time.perf_counter()) < started + seconds or under_way:
+    while (now := time.perf_counter()) < started + seconds or in_flight:
         due = min(int((now - started) * rate), int(rate * seconds))
         while sent < due:
-            ask()
-            sent, under_way = sent + 1, under_way + 1
+            begin()
+            sent, in_flight = sent + 1, in_flight + 1
         for key, _ in selector.select(0.002):
-            under_way -= proceed(key.data)
+            in_flight -= proceed(key.data)
         if now > started + seconds + 15:
-            statuses["unanswered"] += under_way
+            statuses["no response"] += in_flight
             break
     ended = time.perf_counter()
     for key in list(selector.get_map().values()):
@@ -135,11 +138,11 @@ def requests_at(
 
 @contextmanager
 def in_background(step: Callable[[], None], pause: float) -> Iterator[None]:
-    """Takes the step again and again, until the block ends."""
-    ends = Event()
+    """Repeat the step until the block ends, with `pause` seconds in between."""
+    stopping = Event()
 
     def run() -> None:
-        while not ends.wait(pause):
+        while not stopping.wait(pause):
             step()
 
     thread = Thread(target=run)
@@ -147,33 +150,33 @@ def in_background(step: Callable[[], None], pause: float) -> Iterator[None]:
     try:
         yield
     finally:
-        ends.set()
+        stopping.set()
         thread.join()
 
 
-class Drip:
-    """Connections that send a request byte by byte, and begin anew when they are cut off."""
+class SlowSenders:
+    """Connections that send a request byte by byte, and reconnect when the service closes them."""
 
     def __init__(self, url: str, number: int) -> None:
         host = urlsplit(url)
         self._address = (host.hostname or "", host.port or 0)
         self._sockets = [self._connect() for _ in range(number)]
-        self.cut_off = 0
+        self.closed = 0
 
-    def drop(self) -> None:
-        """One byte more of each."""
-        for number, dripping in enumerate(self._sockets):
+    def send_bytes(self) -> None:
+        """Send one more byte on each connection."""
+        for number, sender in enumerate(self._sockets):
             try:
-                dripping.send(b"G")
+                sender.send(b"G")
             except OSError:
-                self.cut_off += 1
-                dripping.close()
-                with suppress(ConnectionRefusedError):  # The service is about to end.
+                self.closed += 1
+                sender.close()
+                with suppress(ConnectionRefusedError):  # The service has stopped listening.
                     self._sockets[number] = self._connect()
 
     def close(self) -> None:
-        for dripping in self._sockets:
-            dripping.close()
+        for sender in self._sockets:
+            sender.close()
 
     def _connect(self) -> socket.socket:
         connected = socket.create_connection(self._address)
@@ -184,7 +187,7 @@ class Drip:
 
 
 class SlowReaders:
-    """Connections that ask for much and take little of it."""
+    """Connections that request a large response and read it slowly."""
 
     def __init__(self, url: str, number: int, request: bytes) -> None:
         host = urlsplit(url)
@@ -197,7 +200,7 @@ class SlowReaders:
             reader.setblocking(False)
             self._sockets.append(reader)
 
-    def sip(self) -> None:
+    def read_some(self) -> None:
         for reader in self._sockets:
             with suppress(OSError):
                 reader.recv(100)

@@ -1,4 +1,4 @@
-"""Probes and metrics at an address of their own."""
+"""Probes and metrics at the admin address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from ..support.command_line import Script
-from ..support.service import FIELDS, Answer, Client, Service
+from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import eventually
 
 PATHS = ("/healthz", "/readyz", "/metrics")
@@ -29,14 +29,14 @@ AT_ONCE_SECONDS = 0.1
 
 @pytest.fixture
 def service(start: Callable[..., Service]) -> Service:
-    """A service that answers operators, too."""
+    """Start a service with an admin address."""
     return start("--admin-listen", "127.0.0.1:0", "--threads", str(THREADS))
 
 
 @pytest.fixture
-def operator(service: Service) -> Client:
-    """A client where the probes are, once the service is ready."""
-    address = service.tells(r'"admin_address": "([^"]+)"')[1]
+def admin(service: Service) -> Client:
+    """Return a client of the admin address, once the service is ready."""
+    address = service.wait_for(r'"admin_address": "([^"]+)"')[1]
     client = Client(f"http://{address}")
     eventually(lambda: client("GET", "/readyz").status == 200)
     return client
@@ -44,9 +44,9 @@ def operator(service: Service) -> Client:
 
 @contextmanager
 def all_workers_busy(
-    service: Service, operator: Client, key: str, file: Path
-) -> Iterator[list[Future[Answer]]]:
-    """Every worker waits for a lock on the file, until the block ends."""
+    service: Service, admin: Client, key: str, file: Path
+) -> Iterator[list[Future[Response]]]:
+    """Block every worker with a lock on the file until the end of the block."""
     with (
         ThreadPoolExecutor(THREADS) as pool,
         closing(sqlite3.connect(file, isolation_level=None)) as connection,
@@ -54,29 +54,32 @@ def all_workers_busy(
         connection.execute("BEGIN IMMEDIATE")
         client = service.client(key)
         writes = [pool.submit(client.create, name=f"F {n}") for n in range(THREADS)]
-        eventually(lambda: metric(operator, "requests_in_flight") == THREADS)
+        eventually(lambda: metric(admin, "requests_in_flight") == THREADS)
         yield writes
         connection.execute("ROLLBACK")
 
 
-def metric(operator: Client, name: str) -> float:
-    lines = operator("GET", "/metrics").body.decode().splitlines()
+def metric(admin: Client, name: str) -> float:
+    lines = admin("GET", "/metrics").body.decode().splitlines()
     (line,) = [line for line in lines if line.startswith(f"recipient_fields_{name} ")]
     return float(line.split()[1])
 
 
-def seconds(ask: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    ask()
-    return time.perf_counter() - began
+def seconds(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
 
 
-def test_operators_are_answered_without_a_key(operator: Client) -> None:
-    answers = [operator("GET", path) for path in PATHS]
+def test_the_admin_address_requires_no_key(admin: Client) -> None:
+    responses = [admin("GET", path) for path in PATHS]
 
-    assert [answer.status for answer in answers] == [200] * 3
-    assert [answer.document for answer in answers[:2]] == [{"status": "ok"}, {"status": "ready"}]
-    assert [operator("HEAD", path).status for path in PATHS] == [200] * 3
+    assert [response.status for response in responses] == [200] * 3
+    assert [response.document for response in responses[:2]] == [
+        {"status": "ok"},
+        {"status": "ready"},
+    ]
+    assert [admin("HEAD", path).status for path in PATHS] == [200] * 3
 
 
 @pytest.mark.parametrize(
@@ -88,38 +91,38 @@ def test_operators_are_answered_without_a_key(operator: Client) -> None:
         ("GET", "/metrics?x=1", (400, "invalid_parameter")),
     ],
 )
-def test_what_is_not_there_is_refused_as_everywhere(
-    operator: Client, method: str, path: str, expected: tuple[int, str]
+def test_errors_have_the_codes_of_the_api(
+    admin: Client, method: str, path: str, expected: tuple[int, str]
 ) -> None:
-    answer = operator(method, path)
+    response = admin(method, path)
 
-    assert (answer.status, answer.code) == expected
-
-
-def test_what_is_no_http_is_refused_as_everywhere(operator: Client) -> None:
-    assert operator.refused(b"GET /healthz\r\n\r\n").code == "malformed_request"
+    assert (response.status, response.code) == expected
 
 
-def test_the_service_itself_answers_probes_and_no_metrics(
-    service: Service, operator: Client
+def test_malformed_http_has_the_error_code_of_the_api(admin: Client) -> None:
+    assert admin.send_bytes(b"GET /healthz\r\n\r\n").code == "malformed_request"
+
+
+def test_the_public_address_serves_probes_but_no_metrics(service: Service, admin: Client) -> None:
+    assert [service.anonymous("GET", path).status for path in PATHS] == [200, 200, 404]
+
+
+def test_the_metrics_count_requests_and_key_validations(
+    service: Service, admin: Client, key: str
 ) -> None:
-    assert [service.anyone("GET", path).status for path in PATHS] == [200, 200, 404]
-
-
-def test_requests_are_measured(service: Service, operator: Client, key: str) -> None:
     service.client(key)("GET", FIELDS)
-    service.anyone("GET", FIELDS)
+    service.anonymous("GET", FIELDS)
 
-    told = operator("GET", "/metrics").body.decode()
+    page = admin("GET", "/metrics").body.decode()
     of_route = f'recipient_fields_requests_total{{method="GET",route="{FIELDS}",status="200"}} 1.0'
-    assert of_route in told
-    assert 'recipient_fields_key_validations_total{result="valid"} 1.0' in told
+    assert of_route in page
+    assert 'recipient_fields_key_validations_total{result="valid"} 1.0' in page
 
 
 def test_the_metrics_include_the_versions_and_the_resources_of_the_process(
-    service: Service, operator: Client
+    service: Service, admin: Client
 ) -> None:
-    page = operator("GET", "/metrics").body.decode()
+    page = admin("GET", "/metrics").body.decode()
     samples = dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
 
     labels = f'python="{python_version()}",version="{version("recipient-fields")}"'
@@ -131,57 +134,58 @@ def test_the_metrics_include_the_versions_and_the_resources_of_the_process(
     assert 0 <= time.time() - started < 3_600
 
 
-def test_there_are_no_created_series(service: Service, operator: Client, key: str) -> None:
+def test_there_are_no_created_series(service: Service, admin: Client, key: str) -> None:
     service.client(key)("GET", FIELDS)
-    page = operator("GET", "/metrics").body.decode()
+    page = admin("GET", "/metrics").body.decode()
 
     assert "recipient_fields_request_seconds_bucket" in page
     assert "_created" not in page
 
 
-def test_operators_are_answered_at_once_while_every_worker_is_busy(
-    service: Service, operator: Client, key: str, file: Path
+def test_the_admin_address_responds_at_once_while_every_worker_is_busy(
+    service: Service, admin: Client, key: str, file: Path
 ) -> None:
-    with all_workers_busy(service, operator, key, file) as writes:
-        waits = {
-            path: median(seconds(partial(operator, "GET", path)) for _ in range(9))
-            for path in PATHS
+    with all_workers_busy(service, admin, key, file) as writes:
+        durations = {
+            path: median(seconds(partial(admin, "GET", path)) for _ in range(9)) for path in PATHS
         }
         assert not any(write.done() for write in writes)
 
-    assert max(waits.values()) <= AT_ONCE_SECONDS
+    assert max(durations.values()) <= AT_ONCE_SECONDS
     assert {write.result().status for write in writes} == {201}
 
 
-def test_a_service_that_drains_is_not_ready_before_it_ends(
-    service: Service, operator: Client, key: str, file: Path
+def test_a_draining_service_is_not_ready(
+    service: Service, admin: Client, key: str, file: Path
 ) -> None:
-    with ThreadPoolExecutor(1) as pool, all_workers_busy(service, operator, key, file) as writes:
+    with ThreadPoolExecutor(1) as pool, all_workers_busy(service, admin, key, file) as writes:
         stopped = pool.submit(service.stop, signal.SIGTERM)
-        eventually(lambda: operator("GET", "/readyz").status == 503)
-        assert operator("GET", "/readyz").code == "service_unavailable"
-        assert operator("GET", "/healthz").status == 200
+        eventually(lambda: admin("GET", "/readyz").status == 503)
+        assert admin("GET", "/readyz").code == "service_unavailable"
+        assert admin("GET", "/healthz").status == 200
         assert not any(write.done() for write in writes)
 
     assert {write.result().status for write in writes} == {201}
     assert stopped.result() == 0
 
 
-def test_clients_that_say_nothing_or_too_little_keep_nobody_out(
-    service: Service, operator: Client
+def test_clients_that_send_incomplete_requests_block_no_other_client(
+    service: Service, admin: Client
 ) -> None:
-    host = urlsplit(operator.url)
+    host = urlsplit(admin.url)
     with ExitStack() as stack:
         for number in range(120):
             silent = socket.create_connection((host.hostname, host.port))
             stack.enter_context(silent)
             silent.sendall(b"GET /healthz HTTP/1.1\r\n"[: number % 20])
 
-        eventually(lambda: operator("GET", "/healthz").status == 200)
+        eventually(lambda: admin("GET", "/healthz").status == 200)
 
 
-def test_whoever_is_connected_holds_nothing_up(service: Service, operator: Client) -> None:
-    host = urlsplit(operator.url)
+def test_an_idle_connection_to_the_admin_address_does_not_delay_the_end(
+    service: Service, admin: Client
+) -> None:
+    host = urlsplit(admin.url)
     with socket.create_connection((host.hostname, host.port)) as silent:
         silent.sendall(b"GET /metrics HT")
 
@@ -189,9 +193,9 @@ def test_whoever_is_connected_holds_nothing_up(service: Service, operator: Clien
         assert service.stop() == 0
 
 
-def test_an_address_that_is_taken_is_one_clear_line(operator: Client, script: Script) -> None:
-    taken = urlsplit(operator.url).netloc
+def test_an_admin_address_in_use_is_reported_on_one_line(admin: Client, script: Script) -> None:
+    taken = urlsplit(admin.url).netloc
 
-    told = script("serve", "--listen", "127.0.0.1:0", "--admin-listen", taken).failure()
+    message = script("serve", "--listen", "127.0.0.1:0", "--admin-listen", taken).failure()
 
-    assert told == f"Can't listen on {taken}: Address already in use. Change --admin-listen."
+    assert message == f"Can't listen on {taken}: Address already in use. Change --admin-listen."

@@ -1,4 +1,4 @@
-"""API keys that come and go while the service runs."""
+"""Changes of API keys while the service runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..support.command_line import Script
 from ..support.service import FIELDS, Service
 
 
-def test_a_key_made_on_the_command_line_is_good_for_the_next_request(
+def test_a_key_created_on_the_command_line_is_valid_at_once(
     service: Service, script: Script, acme: OrganizationId
 ) -> None:
     create = ("keys", "create", "--organization", acme, "--name", "New", "--json")
@@ -23,23 +23,23 @@ def test_a_key_made_on_the_command_line_is_good_for_the_next_request(
     assert service.client(key).fields() == []
 
 
-def test_the_request_after_a_revocation_is_refused(
+def test_the_request_after_a_revocation_is_rejected(
     service: Service, script: Script, issued: IssuedKey
 ) -> None:
     client = service.client(issued.plain.reveal())
     assert client("GET", FIELDS).status == 200
 
-    end = ("keys", "revoke", issued.api_key.id, "--organization", issued.api_key.organization_id)
-    assert script(*end, "--yes").status == 0
+    revoke = ("keys", "revoke", issued.api_key.id, "--organization", issued.api_key.organization_id)
+    assert script(*revoke, "--yes").status == 0
 
-    answer = client("GET", FIELDS)
-    assert answer.status == 401
-    assert answer.code == "unauthorized"
-    assert "WWW-Authenticate" in answer.headers
+    response = client("GET", FIELDS)
+    assert response.status == 401
+    assert response.code == "unauthorized"
+    assert "WWW-Authenticate" in response.headers
     assert client.create(name="Shop").status == 401
 
 
-def test_a_revocation_leaves_other_keys_alone(
+def test_a_revocation_does_not_affect_other_keys(
     service: Service, core: Core, acme: OrganizationId, key: str
 ) -> None:
     other = core.administration.issue_key(acme, name="Other")
@@ -50,7 +50,7 @@ def test_a_revocation_leaves_other_keys_alone(
     assert service.client(key)("GET", FIELDS).status == 200
 
 
-def test_a_key_is_good_until_the_moment_it_expires_and_not_after(
+def test_a_key_is_valid_exactly_until_it_expires(
     service: Service, core: Core, acme: OrganizationId
 ) -> None:
     issued = core.administration.issue_key(acme, name="Brief", lifetime=timedelta(seconds=1))
@@ -59,26 +59,26 @@ def test_a_key_is_good_until_the_moment_it_expires_and_not_after(
     assert expires_at is not None
 
     while True:
-        asked_at = datetime.now(UTC)
-        answer = client("GET", FIELDS)
-        if answer.status != 200:
+        sent_at = datetime.now(UTC)
+        response = client("GET", FIELDS)
+        if response.status != 200:
             break
-        assert asked_at < expires_at
+        assert sent_at < expires_at
 
-    assert (answer.status, answer.code) == (401, "unauthorized")
+    assert (response.status, response.code) == (401, "unauthorized")
     assert datetime.now(UTC) >= expires_at
 
 
 def rotate(script: Script, issued: IssuedKey, grace: str) -> dict[str, Any]:
     """Rotate the key on the command line and return what it prints."""
     key = issued.api_key
-    which = (key.id, "--organization", key.organization_id)
-    rotated = script("keys", "rotate", *which, "--grace", grace, "--yes", "--json")
+    arguments = (key.id, "--organization", key.organization_id)
+    rotated = script("keys", "rotate", *arguments, "--grace", grace, "--yes", "--json")
     document: dict[str, Any] = rotated.document()
     return document
 
 
-def test_a_rotated_key_lives_on_for_its_grace_beside_its_successor(
+def test_a_rotated_key_and_its_successor_are_valid_during_the_grace_period(
     service: Service, script: Script, issued: IssuedKey, key: str
 ) -> None:
     rotated = rotate(script, issued, "1h")
@@ -87,7 +87,7 @@ def test_a_rotated_key_lives_on_for_its_grace_beside_its_successor(
     assert service.client(rotated["api_key"]["key"])("GET", FIELDS).status == 200
 
 
-def test_a_key_rotated_without_grace_is_refused_at_once(
+def test_a_key_rotated_without_a_grace_period_is_rejected_at_once(
     service: Service, script: Script, issued: IssuedKey, key: str
 ) -> None:
     rotated = rotate(script, issued, "0s")
@@ -96,19 +96,19 @@ def test_a_key_rotated_without_grace_is_refused_at_once(
     assert service.client(rotated["api_key"]["key"])("GET", FIELDS).status == 200
 
 
-def test_a_read_only_key_reads_and_writes_nothing(
+def test_a_read_only_key_can_not_write(
     service: Service, script: Script, acme: OrganizationId
 ) -> None:
     create = ("keys", "create", "--organization", acme, "--name", "R", "--read-only", "--json")
     client = service.client(script(*create).document()["api_key"]["key"])
 
-    answer = client.create(name="Shop")
+    response = client.create(name="Shop")
 
-    assert (answer.status, answer.document["error"]["reason"]) == (403, "insufficient_scope")
+    assert (response.status, response.document["error"]["reason"]) == (403, "insufficient_scope")
     assert client.fields() == []
 
 
-def test_the_use_of_a_key_shows_on_the_command_line(
+def test_the_command_line_shows_the_last_use_of_a_key(
     service: Service, script: Script, acme: OrganizationId, key: str
 ) -> None:
     def last_used_at() -> object:
@@ -121,7 +121,7 @@ def test_the_use_of_a_key_shows_on_the_command_line(
 
 
 @pytest.mark.parametrize("change", [str.lower, str.upper, lambda k: k[:-1], lambda k: k + "0"])
-def test_a_mistyped_key_is_refused(service: Service, key: str, change: object) -> None:
+def test_a_mistyped_key_is_rejected(service: Service, key: str, change: object) -> None:
     assert callable(change)
 
     assert service.client(change(key))("GET", FIELDS).status == 401

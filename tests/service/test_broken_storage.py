@@ -1,4 +1,4 @@
-"""A SQLite file that breaks under the running service."""
+"""A SQLite file that is damaged, locked or read-only while the service runs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from recipient_fields.domain import PlainKey
 from recipient_fields.entrypoints.composition import open_core
 
 from ..support.command_line import Script
-from ..support.service import BOUND, FIELDS, Answer, Service
-from .conftest import watched
+from ..support.service import FIELDS, WITHOUT_DAC_OVERRIDE, Response, Service
+from .conftest import checked
 
 
 @contextmanager
-def broken(file: Path) -> Iterator[None]:
-    """The file and what SQLite keeps beside it, scribbled over in place; then as they were."""
+def damaged(file: Path) -> Iterator[None]:
+    """Overwrite the file and the other files of SQLite, and restore them after the block."""
     contents = {path: path.read_bytes() for path in file.parent.iterdir()}
     for path, content in contents.items():
-        _overwrite(path, b"scribble" * (len(content) // 8))
+        _overwrite(path, b"damaged!" * (len(content) // 8))
     try:
         yield
     finally:
@@ -31,25 +31,24 @@ def broken(file: Path) -> Iterator[None]:
 
 
 def _overwrite(path: Path, content: bytes) -> None:
-    # Never shorter than it was: SQLite maps these files, and reads what it has mapped.
+    # The length stays the same: SQLite maps these files into memory.
     with path.open("r+b" if path.exists() else "wb") as file:
         file.write(content)
 
 
-def unavailable(answer: Answer, code: str) -> bool:
-    assert (answer.status, answer.code) == (503, code)
-    assert int(answer.headers["Retry-After"]) > 0
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert "SQLite" not in answer.body.decode()
+def unavailable(response: Response, code: str) -> bool:
+    assert (response.status, response.code) == (503, code)
+    assert int(response.headers["Retry-After"]) > 0
+    assert response.headers["Cache-Control"] == "no-store"
+    assert "SQLite" not in response.body.decode()
     return True
 
 
 @pytest.fixture
 def key(service: Service, storage: str) -> str:
-    """A full key whose use has just been recorded, so that the next reads write nothing.
+    """Return a full key with a recent use, so that the next reads write nothing.
 
-    Nothing of this process stays open: to close a file that it has open twice would let go of
-    SQLite's locks on it.
+    This process must not keep the file open: closing a second descriptor releases SQLite's locks.
     """
     key = new_key(storage)
     assert service.client(key)("GET", FIELDS).status == 200
@@ -57,7 +56,7 @@ def key(service: Service, storage: str) -> str:
 
 
 def new_key(storage: str) -> str:
-    """The full key of an organization of its own."""
+    """Create an organization with a key, and return the full key."""
     core = open_core(storage)
     organization = core.administration.create_organization("Acme")
     key = core.administration.issue_key(organization.id, name="Tests").plain.reveal()
@@ -66,76 +65,80 @@ def new_key(storage: str) -> str:
 
 
 @contextmanager
-def another_writer(file: Path) -> Iterator[None]:
-    """Somebody else writes, for as long as the block takes."""
+def locked(file: Path) -> Iterator[None]:
+    """Lock the file for writes until the end of the block."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")
 
 
-def test_a_well_formed_key_is_503_while_keys_can_not_be_checked(
+def test_a_well_formed_key_gets_503_while_the_file_is_damaged(
     service: Service, file: Path, key: str
 ) -> None:
-    with broken(file):
+    with damaged(file):
         for presented in (key, PlainKey.generate().reveal()):
-            answer = service.client(presented)("GET", FIELDS)
-            assert unavailable(answer, "api_key_validation_unavailable")
-            assert "temporarily unavailable" in answer.document["error"]["message"]
+            response = service.client(presented)("GET", FIELDS)
+            assert unavailable(response, "api_key_validation_unavailable")
+            assert "temporarily unavailable" in response.document["error"]["message"]
 
 
-def test_a_mistyped_key_is_401_even_then(service: Service, file: Path, key: str) -> None:
+def test_a_malformed_key_gets_401_while_the_file_is_damaged(
+    service: Service, file: Path, key: str
+) -> None:
     mistyped = key[:-1] + ("0" if key[-1] != "0" else "1")
     before = service.client(mistyped)("GET", FIELDS)
 
-    with broken(file):
-        answers = [
+    with damaged(file):
+        responses = [
             service.client(mistyped)("GET", FIELDS),
             service.client("rfk_nonsense")("GET", FIELDS),
             service.client(mistyped).create(name="Shop"),
         ]
-        bare = service.anyone("GET", FIELDS)
+        without_key = service.anonymous("GET", FIELDS)
 
-    for answer in (before, *answers, bare):
-        assert (answer.status, answer.code) == (401, "unauthorized")
-
-
-def test_the_process_lives_and_is_not_ready(service: Service, file: Path, key: str) -> None:
-    assert service.anyone("GET", "/readyz").status == 200
-
-    with broken(file):
-        assert service.anyone("GET", "/healthz").status == 200
-        assert unavailable(service.anyone("GET", "/readyz"), "service_unavailable")
+    for response in (before, *responses, without_key):
+        assert (response.status, response.code) == (401, "unauthorized")
 
 
-def test_commands_are_one_clear_line_while_it_is_broken(
+def test_the_process_is_alive_but_not_ready_while_the_file_is_damaged(
+    service: Service, file: Path, key: str
+) -> None:
+    assert service.anonymous("GET", "/readyz").status == 200
+
+    with damaged(file):
+        assert service.anonymous("GET", "/healthz").status == 200
+        assert unavailable(service.anonymous("GET", "/readyz"), "service_unavailable")
+
+
+def test_commands_report_one_line_while_the_file_is_damaged(
     service: Service, script: Script, file: Path, key: str
 ) -> None:
-    with broken(file):
+    with damaged(file):
         assert script("organizations", "list").failure().startswith("SQLite: ")
 
 
-def test_everything_is_back_once_the_file_is(service: Service, file: Path, key: str) -> None:
+def test_the_service_recovers_with_the_file(service: Service, file: Path, key: str) -> None:
     client = service.client(key)
     client.create(name="Shop")
     before = client.fields()
 
-    with broken(file):
+    with damaged(file):
         assert client("GET", FIELDS).status == 503
         assert client.create(name="Lost").status == 503
         assert client("DELETE", f"{FIELDS}/shop").status == 503
 
-    assert service.anyone("GET", "/readyz").status == 200
+    assert service.anonymous("GET", "/readyz").status == 200
     assert client.fields() == before
     assert client.create(name="Found").status == 201
 
 
-def test_a_storage_that_can_only_be_read_serves_reads(
+def test_reads_continue_while_the_file_is_locked_for_writes(
     service: Service, file: Path, key: str
 ) -> None:
     client = service.client(key)
 
-    with another_writer(file):
+    with locked(file):
         reads = client("GET", FIELDS)
         write = client.create(name="Shop")
 
@@ -144,13 +147,13 @@ def test_a_storage_that_can_only_be_read_serves_reads(
     assert client.create(name="Shop").status == 201
 
 
-def test_a_service_does_not_start_on_a_broken_file(tmp_path: Path) -> None:
+def test_a_service_does_not_start_with_a_damaged_file(tmp_path: Path) -> None:
     file = tmp_path / "fields.db"
-    file.write_bytes(b"scribble" * 1000)
+    file.write_bytes(b"damaged!" * 1000)
 
-    told = Script(f"sqlite:{file}")("serve", "--listen", "127.0.0.1:0").failure()
+    message = Script(f"sqlite:{file}")("serve", "--listen", "127.0.0.1:0").failure()
 
-    assert told == f"SQLite: file is not a database: {file}"
+    assert message == f"SQLite: file is not a database: {file}"
 
 
 def new_folder(tmp_path: Path) -> Path:
@@ -161,7 +164,7 @@ def new_folder(tmp_path: Path) -> Path:
 
 @contextmanager
 def read_only(file: Path) -> Iterator[None]:
-    """The file, and what SQLite keeps beside it, by their permissions."""
+    """Make the file and the other files of SQLite read-only until the end of the block."""
     for path in file.parent.iterdir():
         path.chmod(0o444)
     file.parent.chmod(0o555)
@@ -173,33 +176,33 @@ def read_only(file: Path) -> Iterator[None]:
             path.chmod(0o644)
 
 
-def test_a_file_that_may_only_be_read_is_503_once_it_is_opened_anew_until_it_may_be_written(
+def test_a_read_only_file_causes_503_after_it_is_reopened_until_it_is_writable(
     tmp_path: Path,
 ) -> None:
     file = new_folder(tmp_path) / "fields.db"
-    with watched(Service(f"sqlite:{file}", by=BOUND)) as service:
+    with checked(Service(f"sqlite:{file}", prefix=WITHOUT_DAC_OVERRIDE)) as service:
         client = service.client(new_key(f"sqlite:{file}"))
         assert client.create(name="Before").status == 201
 
         with read_only(file):
             assert client.create(name="Still open").status == 201
-            with another_writer(file):
+            with locked(file):
                 assert unavailable(client.create(name="Locked"), "service_unavailable")
             assert unavailable(client("GET", FIELDS), "api_key_validation_unavailable")
             assert unavailable(
                 client.create(name="RequestRejected"), "api_key_validation_unavailable"
             )
-            assert unavailable(service.anyone("GET", "/readyz"), "service_unavailable")
+            assert unavailable(service.anonymous("GET", "/readyz"), "service_unavailable")
 
         assert [field["name"] for field in client.fields()] == ["Before", "Still open"]
         assert client.create(name="After").status == 201
 
 
-def test_a_service_does_not_start_on_a_file_that_may_only_be_read(tmp_path: Path) -> None:
+def test_a_service_does_not_start_with_a_read_only_file(tmp_path: Path) -> None:
     file = new_folder(tmp_path) / "fields.db"
     new_key(f"sqlite:{file}")
 
     with read_only(file):
-        service = Service(f"sqlite:{file}", by=BOUND)
-        service.tells(f"Error: SQLite: attempt to write a readonly database: {file}\n")
-        assert service.ended() == 1
+        service = Service(f"sqlite:{file}", prefix=WITHOUT_DAC_OVERRIDE)
+        service.wait_for(f"Error: SQLite: attempt to write a readonly database: {file}\n")
+        assert service.wait() == 1

@@ -1,4 +1,4 @@
-"""`recipient-fields serve --demo`: what it prints works when it is pasted."""
+"""The data and the commands of `recipient-fields serve --demo`."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .conftest import new_file
 pytestmark = pytest.mark.slow
 
 
-def pasted(command: str) -> int:
-    """The status that the command prints first in a shell."""
+def status_in_shell(command: str) -> int:
+    """Run the command in a shell, and return the status of the response."""
     run = subprocess.run(
         ["sh", "-c", command], capture_output=True, text=True, timeout=TIMEOUT, check=True
     )
     return int(run.stdout.split()[1])
 
 
-def translated(command: str) -> int:
-    """The status of the request that the command would send."""
+def status_of_request(command: str) -> int:
+    """Send the request of the command without curl, and return the status of the response."""
     name, *words = shlex.split(command)
     assert name == "curl"
     options: dict[str, list[str]] = {"-H": [], "-X": [], "-d": []}
@@ -49,12 +49,14 @@ def translated(command: str) -> int:
 
 
 LAST_COMMAND = r"(?s)(curl .*){3}preferred_shop'?\n"
-RUNNERS = [translated] if shutil.which("curl") is None else [translated, pasted]
+RUNNERS = (
+    [status_of_request] if shutil.which("curl") is None else [status_of_request, status_in_shell]
+)
 
 
 @pytest.fixture
 def storage() -> Iterator[str]:
-    """A storage that is empty."""
+    """Return the URL of an empty storage."""
     with new_file() as file:
         yield f"sqlite:{file}"
 
@@ -67,73 +69,73 @@ def script(storage: str) -> Script:
 @pytest.fixture
 def demonstration(start: Callable[..., Service]) -> Service:
     service = start("--demo", shows_key=True)
-    service.tells(LAST_COMMAND)
+    service.wait_for(LAST_COMMAND)
     return service
 
 
-def shown_key(service: Service) -> str:
-    return service.tells(r"The API key, shown this once: (\S+)\n")[1]
+def printed_key(service: Service) -> str:
+    return service.wait_for(r"The API key, shown this once: (\S+)\n")[1]
 
 
 def commands(service: Service) -> list[str]:
-    return re.findall(r"(?m)^curl .*$", service.told)
+    return re.findall(r"(?m)^curl .*$", service.stderr)
 
 
 @pytest.mark.parametrize("run", RUNNERS)
-def test_the_three_commands_are_answered_200_201_and_403(
+def test_the_responses_to_the_three_commands_are_200_201_and_403(
     demonstration: Service, run: Callable[[str], int]
 ) -> None:
     assert [run(command) for command in commands(demonstration)] == [200, 201, 403]
 
 
-def test_the_commands_work_over_ipv6_as_well(start: Callable[..., Service]) -> None:
+def test_the_commands_work_over_ipv6(start: Callable[..., Service]) -> None:
     service = start("--demo", shows_key=True, RECIPIENT_FIELDS_LISTEN="[::1]:0")
-    service.tells(LAST_COMMAND)
+    service.wait_for(LAST_COMMAND)
 
     assert service.url.startswith("http://[::1]:")
     for run in RUNNERS[-1:]:
         assert [run(command) for command in commands(service)] == [200, 201, 403]
 
 
-def test_it_makes_one_organization_one_key_and_a_field_of_each_origin(
+def test_it_creates_one_organization_one_key_and_a_field_of_each_origin(
     demonstration: Service, script: Script
 ) -> None:
-    client = demonstration.client(shown_key(demonstration))
+    client = demonstration.client(printed_key(demonstration))
 
     organizations = script("organizations", "list", "--json").document()["organizations"]
     keys = script("keys", "list", "--organization", 1, "--json").document()["api_keys"]
-    assert PlainKey.parse(shown_key(demonstration)) is not None
+    assert PlainKey.parse(printed_key(demonstration)) is not None
     assert len(organizations) == 1
     assert len(keys) == 1
     assert [f["source"] for f in client.fields()] == ["api", "manual", "integration"]
 
 
-def test_the_key_is_shown_once_beside_the_commands(demonstration: Service) -> None:
-    key = shown_key(demonstration)
+def test_the_key_is_printed_once_and_in_each_command(demonstration: Service) -> None:
+    key = printed_key(demonstration)
 
-    assert demonstration.told.count(key) == 1 + len(commands(demonstration))
+    assert demonstration.stderr.count(key) == 1 + len(commands(demonstration))
 
 
-def test_a_second_start_keeps_what_is_there_and_says_so(
+def test_a_second_start_keeps_the_data_and_reports_it(
     demonstration: Service, start: Callable[..., Service]
 ) -> None:
-    client = demonstration.client(shown_key(demonstration))
+    client = demonstration.client(printed_key(demonstration))
     client.create(name="Shoe size", data_type="number")
     before = client.fields()
     demonstration.stop()
 
-    again = start("--demo")  # Shows no key: the fixture sees to that.
+    again = start("--demo")  # The fixture checks that it prints no key.
 
-    again.tells(r"The storage already has data")
-    assert again.client(shown_key(demonstration)).fields() == before
+    again.wait_for(r"The storage already has data")
+    assert again.client(printed_key(demonstration)).fields() == before
 
 
-def test_a_storage_that_holds_an_organization_is_not_demonstrated_on(
+def test_a_storage_with_an_organization_gets_no_demonstration_data(
     script: Script, start: Callable[..., Service]
 ) -> None:
     script("organizations", "create", "Acme")
 
-    start("--demo").tells(r"The storage already has data")
+    start("--demo").wait_for(r"The storage already has data")
 
     listed = script("organizations", "list", "--json").document()["organizations"]
     assert listed == [{"id": 1, "name": "Acme"}]
@@ -152,4 +154,4 @@ def test_demonstration_and_address_can_be_set_in_the_environment(
         RECIPIENT_FIELDS_THREADS="1",
     )
 
-    assert len(service.client(shown_key(service)).fields()) == 3
+    assert len(service.client(printed_key(service)).fields()) == 3

@@ -1,4 +1,4 @@
-"""What is refused before the application sees it, in the shape of the application's errors."""
+"""Requests that the server rejects with the error object of the API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOST = b"Host: localhost\r\n"
 REQUEST = GET + HOST + b"\r\n"
 
 MALFORMED = [
-    # A length beside a coding, a coding where there is none, lengths that can be read in two ways.
+    # Both a length and a transfer coding, invalid transfer codings, ambiguous lengths.
     POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     POST + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
     CHUNKED.replace(b"/1.1", b"/1.0") + b"0\r\n\r\n",
@@ -79,7 +79,7 @@ MALFORMED = [
     b"CONNECT localhost:80 HTTP/1.1\r\n" + HOST + b"\r\n",
     b"\r\n\r\n" + REQUEST,
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-    # As soon as it is known, before the head ends: nobody may send the rest.
+    # The server rejects these before the end of the headers.
     b"GET /healthz\r\n",
     b"GET /healthz HTTP/1.1\nHost: localhost\n\n",
     # Chunks.
@@ -100,7 +100,7 @@ MALFORMED = [
     CHUNKED + b"0\r\nX: a\nb\r\n\r\n",
 ]
 
-TOO_MUCH = [
+TOO_LARGE = [
     (GET + b"X: " + b"a" * 17_000 + b"\r\n\r\n", 431, "headers_too_large"),
     (GET + b"X: a\r\n" * 3_000 + b"\r\n", 431, "headers_too_large"),
     (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 414, "uri_too_long"),
@@ -121,7 +121,7 @@ TOO_MUCH = [
     ),
 ]
 
-UNKNOWN = [
+UNSUPPORTED = [
     (POST + b"Transfer-Encoding: gzip\r\n\r\n", 501, "not_implemented"),
     (POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "not_implemented"),
     (POST + b"Transfer-Encoding: chunked, chunked\r\n\r\n", 501, "not_implemented"),
@@ -131,36 +131,36 @@ UNKNOWN = [
 
 @pytest.mark.parametrize(
     ("request_", "status", "code"),
-    [*((sent, 400, "malformed_request") for sent in MALFORMED), *TOO_MUCH, *UNKNOWN],
+    [*((sent, 400, "malformed_request") for sent in MALFORMED), *TOO_LARGE, *UNSUPPORTED],
     ids=lambda value: ascii(value)[-40:],
 )
-def test_http_that_can_not_be_trusted_is_answered_in_our_shape_and_hung_up_on(
+def test_a_rejected_request_gets_the_error_object_and_closes_the_connection(
     service: Service, request_: bytes, status: int, code: str
 ) -> None:
-    answer = service.anyone.refused(request_)
+    response = service.anonymous.send_bytes(request_)
 
-    assert (answer.status, answer.code) == (status, code)
-    assert answer.headers["Connection"] == "close"
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["Vary"] == "Authorization, Accept"
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert "Server" not in answer.headers
-    assert service.anyone("GET", "/healthz").status == 200
+    assert (response.status, response.code) == (status, code)
+    assert response.headers["Connection"] == "close"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["Vary"] == "Authorization, Accept"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Server" not in response.headers
+    assert service.anonymous("GET", "/healthz").status == 200
 
 
-def test_no_request_is_hidden_behind_one_that_is_refused(service: Service) -> None:
+def test_a_request_after_a_rejected_one_is_not_processed(service: Service) -> None:
     hidden = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    for refused in MALFORMED:
-        assert service.anyone.refused(refused + hidden).status == 400
+    for malformed in MALFORMED:
+        assert service.anonymous.send_bytes(malformed + hidden).status == 400
 
 
-def test_a_problem_document_is_answered_to_who_prefers_it(service: Service) -> None:
-    answer = service.anyone.refused(GET + b"Accept: application/problem+json\r\n\r\n")
+def test_a_rejection_can_be_a_problem_document(service: Service) -> None:
+    response = service.anonymous.send_bytes(GET + b"Accept: application/problem+json\r\n\r\n")
 
-    assert answer.status == 400
-    # The host is missing, and known to be only once all headers are read.
-    assert answer.headers["Content-Type"] == "application/problem+json"
-    assert json.loads(answer.body)["code"] == "malformed_request"
+    assert response.status == 400
+    # The missing Host header is detected after the last header.
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert json.loads(response.body)["code"] == "malformed_request"
 
 
 @pytest.mark.parametrize(
@@ -173,12 +173,12 @@ def test_a_problem_document_is_answered_to_who_prefers_it(service: Service) -> N
         b"Content-Length: 2, 2\r\n" + HOST + b"\r\n",
     ],
 )
-def test_what_came_before_the_fault_shapes_the_refusal(service: Service, rest: bytes) -> None:
-    told = b"X-Request-Id: mine\r\nAccept: application/problem+json\r\n"
-    answer = service.anyone.refused(GET + told + rest)
+def test_headers_before_the_fault_apply_to_the_rejection(service: Service, rest: bytes) -> None:
+    headers = b"X-Request-Id: mine\r\nAccept: application/problem+json\r\n"
+    response = service.anonymous.send_bytes(GET + headers + rest)
 
-    assert answer.headers["X-Request-Id"] == "mine"
-    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert response.headers["X-Request-Id"] == "mine"
+    assert response.headers["Content-Type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_what_came_before_the_fault_shapes_the_refusal(service: Service, rest: b
         b"\r\n\r\nX-Request-Id: mine\r\nX: a\r\n\r\n",
     ],
 )
-def test_what_is_no_header_before_the_fault_shapes_nothing(service: Service, sent: bytes) -> None:
-    assert service.anyone.refused(sent).headers["X-Request-Id"] != "mine"
+def test_other_lines_do_not_apply_to_the_rejection(service: Service, sent: bytes) -> None:
+    assert service.anonymous.send_bytes(sent).headers["X-Request-Id"] != "mine"
 
 
 @pytest.mark.parametrize(
@@ -204,21 +204,21 @@ def test_what_is_no_header_before_the_fault_shapes_nothing(service: Service, sen
     ],
     ids=lambda value: ascii(value)[-40:],
 )
-def test_no_refusal_of_a_head_has_a_body(service: Service, sent: bytes) -> None:
+def test_a_rejected_head_request_gets_no_body(service: Service, sent: bytes) -> None:
     host = urlsplit(service.url)
     with socket.create_connection((host.hostname, host.port), timeout=TIMEOUT) as connection:
         connection.sendall(sent)
-        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+        response = b"".join(iter(lambda: connection.recv(65_536), b""))
 
-    assert answer.startswith(b"HTTP/1.1 4")
-    assert answer.endswith(b"\r\n\r\n")
+    assert response.startswith(b"HTTP/1.1 4")
+    assert response.endswith(b"\r\n\r\n")
 
 
-def test_a_client_that_is_refused_while_it_still_sends_can_read_why(service: Service) -> None:
+def test_a_client_that_is_rejected_while_it_sends_can_read_the_response(service: Service) -> None:
     body = b" " * (4 * 1024 * 1024)
-    answer = service.anyone.refused(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    response = service.anonymous.send_bytes(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
-    assert (answer.status, answer.code) == (413, "payload_too_large")
+    assert (response.status, response.code) == (413, "payload_too_large")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_client_that_is_refused_while_it_still_sends_can_read_why(service: Ser
     ids=lambda value: ascii(value)[-40:],
 )
 @pytest.mark.parametrize("at_once", [True, False])
-def test_what_is_unusual_and_has_one_reading_is_answered(
+def test_unusual_but_unambiguous_requests_are_accepted(
     service: Service, sent: bytes, at_once: bool
 ) -> None:
     host = urlsplit(service.url)

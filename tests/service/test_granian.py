@@ -21,7 +21,7 @@ import pytest
 from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
 
 from ..support.command_line import Script
-from ..support.service import FIELDS, Answer, Client, Service
+from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
@@ -51,14 +51,14 @@ def with_admin(start: Callable[..., Service]) -> tuple[Service, Client]:
     """A service of this test, and a client of its admin address."""
     options = (*GRANIAN, "--admin-listen", "127.0.0.1:0", "--threads", str(THREADS))
     service = start(*options)
-    address = service.tells(r'"admin_address": "([^"]+)"')[1]
+    address = service.wait_for(r'"admin_address": "([^"]+)"')[1]
     admin = Client(f"http://{address}")
     eventually(lambda: admin("GET", "/readyz").status == 200)
     return service, admin
 
 
 @contextmanager
-def blocked_writes(client: Client, file: Path, count: int) -> Iterator[list[Future[Answer]]]:
+def blocked_writes(client: Client, file: Path, count: int) -> Iterator[list[Future[Response]]]:
     """Send `count` requests that wait for a lock on the file, until the block ends."""
     with ThreadPoolExecutor(count) as pool, closing(sqlite3.connect(file)) as connection:
         connection.isolation_level = None
@@ -93,7 +93,7 @@ class TestRequests:
         assert client("HEAD", FIELDS).body == b""
 
     def test_a_missing_key_is_rejected(self, service: Service) -> None:
-        rejected = service.anyone("GET", FIELDS)
+        rejected = service.anonymous("GET", FIELDS)
 
         assert (rejected.status, rejected.code) == (401, "unauthorized")
 
@@ -129,7 +129,7 @@ class TestRequests:
                 assert b'"code":"payload_too_large"' in response.read()
 
     def test_the_log_has_the_address_of_the_client(self, service: Service) -> None:
-        service.anyone("GET", FIELDS)
+        service.anonymous("GET", FIELDS)
 
         eventually(lambda: service.requests)
         assert {line["client_address"] for line in service.requests} == {"127.0.0.1"}
@@ -159,7 +159,7 @@ class TestRequestParsing:
     ) -> None:
         assert exchange(service, request_) == (status, b"")
 
-    def test_a_request_that_is_smuggled_is_not_run(self, service: Service) -> None:
+    def test_a_smuggled_request_is_not_executed(self, service: Service) -> None:
         smuggled = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
         request = (
             b"POST /api/v1/recipient_fields HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
@@ -187,10 +187,10 @@ class TestRequestParsing:
 
 class TestSlowClients:
     def test_headers_have_a_deadline_of_ten_seconds(self, service: Service) -> None:
-        began = time.monotonic()
+        started = time.monotonic()
 
         assert exchange(service, b"GET /healthz HTTP/1.1\r\nHost: a\r\n") == (None, b"")
-        assert 8 < time.monotonic() - began < 20
+        assert 8 < time.monotonic() - started < 20
 
     def test_a_slow_body_occupies_a_thread(self, service: Service, key: str) -> None:
         url = urlsplit(service.url)
@@ -227,10 +227,10 @@ class TestSlowClients:
             other.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
             with pytest.raises(TimeoutError):
                 other.recv(1)
-        assert service.anyone("GET", "/healthz").status == 200
+        assert service.anonymous("GET", "/healthz").status == 200
 
 
-class TestTheEnd:
+class TestShutdown:
     @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
     def test_requests_in_flight_get_their_responses(
         self, with_admin: tuple[Service, Client], key: str, file: Path, by: signal.Signals
@@ -240,7 +240,7 @@ class TestTheEnd:
             eventually(lambda: b"_in_flight 2.0" in admin("GET", "/metrics").body)
             with ThreadPoolExecutor(1) as pool:
                 status = pool.submit(service.stop, by)
-                service.tells('"draining"')
+                service.wait_for('"draining"')
                 assert admin("GET", "/readyz").status == 503
         # On a slow machine, the storage's timeout of 2 s for the lock can pass first.
         assert {write.result().status for write in writes} <= {201, 503}
@@ -251,7 +251,7 @@ class TestTheEnd:
         assert (draining["event"], draining["signal"]) == ("draining", by.name)
         assert (ended["event"], ended["in_flight"]) == ("ended", THREADS)
 
-    def test_a_client_that_stays_connected_does_not_delay_it(
+    def test_an_idle_connection_does_not_delay_the_shutdown(
         self, start: Callable[..., Service]
     ) -> None:
         service = start(*GRANIAN)
@@ -265,16 +265,16 @@ class TestTheEnd:
             assert service.stop() == 0
             assert connection.recv(1) == b""
 
-    def test_a_second_signal_ends_it_at_once(
+    def test_a_second_signal_ends_the_service_at_once(
         self, start: Callable[..., Service], key: str, file: Path
     ) -> None:
         service = start(*GRANIAN)
-        assert service.anyone("GET", "/healthz").status == 200
+        assert service.anonymous("GET", "/healthz").status == 200
         worker = psutil.Process(service.process_id).children()[0]
         with blocked_writes(service.client(key), file, 1) as writes:
             time.sleep(0.3)
             os.kill(service.process_id, signal.SIGTERM)
-            service.tells('"draining"')
+            service.wait_for('"draining"')
             assert service.stop() == -signal.SIGTERM
             worker.wait(TIMEOUT)
         assert writes[0].exception() is not None
@@ -283,7 +283,7 @@ class TestTheEnd:
         self, start: Callable[..., Service]
     ) -> None:
         service = start(*GRANIAN)
-        assert service.anyone("GET", "/healthz").status == 200
+        assert service.anonymous("GET", "/healthz").status == 200
         worker = psutil.Process(service.process_id).children()[0]
 
         os.kill(service.process_id, signal.SIGKILL)
@@ -294,15 +294,17 @@ class TestTheEnd:
         self, start: Callable[..., Service]
     ) -> None:
         service = start(*GRANIAN)
-        assert service.anyone("GET", "/healthz").status == 200
+        assert service.anonymous("GET", "/healthz").status == 200
 
         psutil.Process(service.process_id).children()[0].kill()
 
-        assert service.ended() == 1
+        assert service.wait() == 1
 
 
-class TestTheStart:
-    def test_an_address_in_use_is_one_clear_line(self, service: Service, script: Script) -> None:
+class TestStart:
+    def test_an_address_in_use_is_reported_on_one_line(
+        self, service: Service, script: Script
+    ) -> None:
         address = urlsplit(service.url).netloc
 
         failure = script("serve", *GRANIAN, "--listen", address).failure()
@@ -319,10 +321,10 @@ class TestTheStart:
 
         assert second.url == first.url
         assert first.stop() == 0
-        assert second.anyone("GET", "/healthz").status == 200
+        assert second.anonymous("GET", "/healthz").status == 200
 
-    def test_a_storage_that_can_not_be_opened_is_one_clear_line(self, file: Path) -> None:
-        script = Script(f"sqlite:{file}/nowhere/fields.db")
+    def test_a_storage_that_can_not_be_opened_is_reported_on_one_line(self, file: Path) -> None:
+        script = Script(f"sqlite:{file}/missing/fields.db")
 
         run = script("serve", *GRANIAN, "--listen", "127.0.0.1:0")
 
@@ -332,7 +334,7 @@ class TestTheStart:
 
     def test_the_port_is_free_at_the_next_start(self, start: Callable[..., Service]) -> None:
         first = start(*GRANIAN)
-        assert first.anyone("GET", "/healthz").status == 200
+        assert first.anonymous("GET", "/healthz").status == 200
         first.stop()
 
         second = start(*GRANIAN, RECIPIENT_FIELDS_LISTEN=urlsplit(first.url).netloc)

@@ -1,4 +1,4 @@
-"""Services that ask somebody else about API keys, and the page that tells how."""
+"""Services with token introspection or a third-party key validator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from recipient_fields.domain import OrganizationId
 from ..adapters.introspection.issuers import CLAIMS, CLIENT, SECRET, TOKEN, Tokens
 from ..support.http_server import HANG, RESET, Reply, StubResponse, StubServer, stub_server
 from ..support.network import http_status
-from ..support.service import FIELDS, Answer, Service
+from ..support.service import FIELDS, Response, Service
 from ..support.waiting import TIMEOUT, eventually
 from .test_other_hosts import hosted
 
@@ -31,16 +31,16 @@ CREDENTIALS = {
     "RECIPIENT_FIELDS_INTROSPECTION_CLIENT_ID": CLIENT,
     "RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET": SECRET,
 }
-READER = "a-token-that-reads"
+READ_ONLY_TOKEN = "a-read-only-token"
 
 Start = Callable[..., Service]
 
 
 @pytest.fixture
 def tokens(acme: OrganizationId) -> Tokens:
-    """The issuer's tokens: one that reads and writes for the organization, one that reads."""
+    """Return the tokens of the issuer: a read-write token and a read-only token."""
     writing = {**CLAIMS, "organization_id": acme}
-    return Tokens({TOKEN: writing, READER: {**writing, "scope": "recipient_fields:read"}})
+    return Tokens({TOKEN: writing, READ_ONLY_TOKEN: {**writing, "scope": "recipient_fields:read"}})
 
 
 @pytest.fixture
@@ -51,28 +51,28 @@ def issuer(tokens: Tokens) -> Iterator[StubServer]:
 
 @pytest.fixture
 def introspecting(issuer: StubServer, start: Start) -> Iterator[Start]:
-    """Starts services that ask the issuer, and looks whether they have told of a token.
+    """Return a function that starts services with introspection, and check their output for tokens.
 
-    They end before the issuer does, who waits until nobody is connected.
+    The services end before the issuer, which waits until all connections are closed.
     """
     services: list[Service] = []
 
-    def begin(query: str = "", **environment: str) -> Service:
+    def start_service(query: str = "", **environment: str) -> Service:
         url = f"introspection+{issuer.url}/introspect{query}"
         service = start(RECIPIENT_FIELDS_KEYS=url, **CREDENTIALS, **environment)
         services.append(service)
         return service
 
-    yield begin
+    yield start_service
     for service in services:
-        assert not any(secret in service.told for secret in (TOKEN, READER, SECRET))
+        assert not any(secret in service.stderr for secret in (TOKEN, READ_ONLY_TOKEN, SECRET))
 
 
-def unavailable(answer: Answer) -> bool:
-    assert (answer.status, answer.code) == (503, "api_key_validation_unavailable")
-    assert int(answer.headers["Retry-After"]) > 0
-    assert "temporarily unavailable" in answer.document["error"]["message"]
-    assert "issuer" not in answer.body.decode()
+def unavailable(response: Response) -> bool:
+    assert (response.status, response.code) == (503, "api_key_validation_unavailable")
+    assert int(response.headers["Retry-After"]) > 0
+    assert "temporarily unavailable" in response.document["error"]["message"]
+    assert "issuer" not in response.body.decode()
     return True
 
 
@@ -86,7 +86,7 @@ def test_a_token_of_the_issuer_reads_and_writes_for_its_organization(
     assert [field.key for field in core.fields.list_fields(acme).fields] == ["shop"]
 
 
-def test_a_change_shows_at_once_though_no_revision_comes_with_the_token(
+def test_a_change_is_visible_at_once_although_tokens_have_no_revision(
     introspecting: Start,
 ) -> None:
     client = introspecting().client(TOKEN)
@@ -96,32 +96,36 @@ def test_a_change_shows_at_once_though_no_revision_comes_with_the_token(
         assert len(client.fields()) == number + 1
 
 
-def test_a_token_that_only_reads_writes_nothing(introspecting: Start) -> None:
-    client = introspecting().client(READER)
+def test_a_read_only_token_can_not_write(introspecting: Start) -> None:
+    client = introspecting().client(READ_ONLY_TOKEN)
 
-    answer = client.create(name="Shop")
+    response = client.create(name="Shop")
 
-    assert (answer.status, answer.document["error"]["reason"]) == (403, "insufficient_scope")
+    assert (response.status, response.document["error"]["reason"]) == (403, "insufficient_scope")
     assert client.fields() == []
 
 
-def test_whatever_is_no_valid_token_is_refused_alike(
+def test_all_invalid_tokens_get_the_same_response(
     introspecting: Start, tokens: Tokens, key: str, acme: OrganizationId
 ) -> None:
     service = introspecting()
     tokens.active["odd"] = {**CLAIMS, "organization_id": str(acme)}
     presented = ("unknown", "odd", key, "a" * 9_000, TOKEN[:-1])
 
-    answers = [service.client(text)("GET", FIELDS, **{"X-Request-Id": "one"}) for text in presented]
+    responses = [
+        service.client(text)("GET", FIELDS, **{"X-Request-Id": "one"}) for text in presented
+    ]
 
-    assert {(a.status, a.body, a.headers["WWW-Authenticate"]) for a in answers} == {
-        (401, answers[0].body, 'Bearer realm="recipient-fields", error="invalid_token"')
+    assert {(a.status, a.body, a.headers["WWW-Authenticate"]) for a in responses} == {
+        (401, responses[0].body, 'Bearer realm="recipient-fields", error="invalid_token"')
     }
     assert tokens.introspected == ["unknown", "odd", TOKEN[:-1]]
-    service.tells("an active token was rejected: organization_id is not the id of an organization")
+    service.wait_for(
+        "an active token was rejected: organization_id is not the id of an organization"
+    )
 
 
-def test_the_request_after_a_revocation_is_refused(introspecting: Start, tokens: Tokens) -> None:
+def test_the_request_after_a_revocation_is_rejected(introspecting: Start, tokens: Tokens) -> None:
     client = introspecting().client(TOKEN)
     assert client("GET", FIELDS).status == 200
 
@@ -130,7 +134,7 @@ def test_the_request_after_a_revocation_is_refused(introspecting: Start, tokens:
     assert client("GET", FIELDS).status == 401
 
 
-def test_where_answers_are_kept_a_revocation_is_seen_after_the_window(
+def test_with_a_cache_a_revocation_takes_effect_after_its_lifetime(
     introspecting: Start, tokens: Tokens
 ) -> None:
     client = introspecting("?cache_seconds=1").client(TOKEN)
@@ -144,10 +148,10 @@ def test_where_answers_are_kept_a_revocation_is_seen_after_the_window(
     assert client("GET", FIELDS).status == 401
 
 
-def test_the_log_knows_the_token_by_its_client(introspecting: Start, acme: OrganizationId) -> None:
+def test_the_log_has_the_client_of_the_token(introspecting: Start, acme: OrganizationId) -> None:
     service = introspecting()
 
-    service.client(READER)("GET", FIELDS)
+    service.client(READ_ONLY_TOKEN)("GET", FIELDS)
     service.stop()
 
     (line,) = [line for line in service.log if line["event"] == "request"]
@@ -155,7 +159,7 @@ def test_the_log_knows_the_token_by_its_client(introspecting: Start, acme: Organ
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "message"),
     [
         (StubResponse(500), "The token issuer failed (500)."),
         (
@@ -170,8 +174,8 @@ def test_the_log_knows_the_token_by_its_client(introspecting: Start, acme: Organ
         (HANG, "The token issuer did not respond in time."),
     ],
 )
-def test_a_request_is_503_while_the_issuer_can_not_tell_and_the_log_says_why(
-    introspecting: Start, issuer: StubServer, tokens: Tokens, reply: Reply, told: str
+def test_requests_get_503_and_a_log_line_while_the_issuer_fails(
+    introspecting: Start, issuer: StubServer, tokens: Tokens, reply: Reply, message: str
 ) -> None:
     service = introspecting("?timeout=0.5")
     client = service.client(TOKEN)
@@ -180,15 +184,15 @@ def test_a_request_is_503_while_the_issuer_can_not_tell_and_the_log_says_why(
     assert unavailable(client("GET", FIELDS))
     assert unavailable(client.create(name="Lost"))
     assert service.client("no token")("GET", FIELDS).status == 401
-    assert service.anyone("GET", FIELDS).status == 401
-    assert service.anyone("GET", "/readyz").status == 200
+    assert service.anonymous("GET", FIELDS).status == 401
+    assert service.anonymous("GET", "/readyz").status == 200
 
     issuer.handler = tokens
     assert client("GET", FIELDS).status == 200
-    service.tells(re.escape(told))
+    service.wait_for(re.escape(message))
 
 
-def test_an_issuer_that_hangs_does_not_keep_everybody_waiting(
+def test_the_circuit_breaker_limits_the_delay_by_an_issuer_that_hangs(
     introspecting: Start, issuer: StubServer, tokens: Tokens
 ) -> None:
     client = introspecting("?timeout=1", RECIPIENT_FIELDS_THREADS="1").client(TOKEN)
@@ -196,17 +200,17 @@ def test_an_issuer_that_hangs_does_not_keep_everybody_waiting(
     for _ in range(3):
         assert unavailable(client("GET", FIELDS))
 
-    began = time.monotonic()
+    started = time.monotonic()
     for _ in range(20):
         assert unavailable(client("GET", FIELDS))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - started < 1
 
     issuer.handler = tokens
     eventually(lambda: client("GET", FIELDS).status == 200)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - started < 3
 
 
-def test_another_host_asks_the_issuer_as_well(storage: str, issuer: StubServer, key: str) -> None:
+def test_another_host_uses_introspection(storage: str, issuer: StubServer, key: str) -> None:
     url = f"introspection+{issuer.url}/introspect"
     environment = {"RECIPIENT_FIELDS_KEYS": url, **CREDENTIALS}
     with hosted("gunicorn", storage, subprocess.DEVNULL, **environment) as port:
@@ -215,8 +219,8 @@ def test_another_host_asks_the_issuer_as_well(storage: str, issuer: StubServer, 
         assert http_status(port, FIELDS, key) == 401
 
 
-class TestAValidatorOfSomebodyElse:
-    """The one that the page shows, installed nowhere but in a folder."""
+class TestThirdPartyValidator:
+    """The validator on the page, installed in a folder."""
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
@@ -231,22 +235,22 @@ class TestAValidatorOfSomebodyElse:
         )
         return tmp_path
 
-    def test_is_asked_about_every_key(
+    def test_the_validator_validates_every_key(
         self, folder: Path, start: Start, acme: OrganizationId
     ) -> None:
         known = folder / "keys.json"
-        known.write_text(json.dumps({sha256(b"a-key-of-mine").hexdigest(): acme}))
+        known.write_text(json.dumps({sha256(b"a-known-key").hexdigest(): acme}))
         service = start("--keys", f"keyfile:{known}", PYTHONPATH=str(folder))
 
-        client = service.client("a-key-of-mine")
+        client = service.client("a-known-key")
         assert client.create(name="Shop").status == 201
         assert [field["key"] for field in client.fields()] == ["shop"]
-        assert service.client("a-key-of-yours")("GET", FIELDS).status == 401
+        assert service.client("an-unknown-key")("GET", FIELDS).status == 401
 
         known.write_text("{")
         assert client("GET", FIELDS).code == "api_key_validation_unavailable"
 
-    def test_passes_the_contract_as_the_page_runs_it(self, folder: Path) -> None:
+    def test_the_validator_passes_the_contract_on_the_page(self, folder: Path) -> None:
         _, contract = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
         (folder / "test_keyfile.py").write_text(contract)
 

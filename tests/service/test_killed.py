@@ -16,47 +16,47 @@ from ..support.waiting import eventually
 pytestmark = pytest.mark.slow
 
 WRITERS = 4
-ENOUGH = 15
-"""Acknowledged writes of each writer before the service is killed."""
+MIN_WRITES = 15
+"""The number of acknowledged writes of each writer before the service is killed."""
 
 
 class Writer(Thread):
-    """Creates one field after the other, and changes each, until nobody answers."""
+    """Creates and changes one field after the other, until the service is killed."""
 
     def __init__(self, client: Client, name: str) -> None:
         super().__init__()
         self._client, self._name = client, name
         self.acknowledged: dict[int, dict[str, Any]] = {}
-        self.asked: list[dict[str, Any]] = []
-        """The fields as they may be if what was asked last has happened without an answer."""
+        self.attempted: list[dict[str, Any]] = []
+        """The members of each attempted write, of which the last has no response."""
 
     def has_written_enough(self) -> bool:
-        """True as well for one that failed, which the end of the test tells."""
-        return len(self.acknowledged) >= ENOUGH or not self.is_alive()
+        """Return whether the writer has written enough, or has failed."""
+        return len(self.acknowledged) >= MIN_WRITES or not self.is_alive()
 
     def run(self) -> None:
         try:
             for number in count():
                 self._write(f"{self._name} {number}")
         except (HTTPException, OSError):
-            return  # Nobody answers any more.
+            return  # The service was killed.
 
     def _write(self, name: str) -> None:
-        self.asked.append({"name": name, "custom_value_expression": None})
+        self.attempted.append({"name": name, "custom_value_expression": None})
         field = self._acknowledge(self._client.create(name=name), 201)
-        self.asked.append({"name": name, "custom_value_expression": "changed"})
+        self.attempted.append({"name": name, "custom_value_expression": "changed"})
         changed = self._client.change(field["id"], custom_value_expression="changed")
         self._acknowledge(changed, 200)
 
-    def _acknowledge(self, answer: Any, status: int) -> dict[str, Any]:
-        assert answer.status == status, answer.body
-        field: dict[str, Any] = answer.document["recipient_field"]
+    def _acknowledge(self, response: Any, status: int) -> dict[str, Any]:
+        assert response.status == status, response.body
+        field: dict[str, Any] = response.document["recipient_field"]
         self.acknowledged[field["id"]] = field
         return field
 
 
 def killed_while_it_writes(service: Service, key: str, name: str) -> list[Writer]:
-    """What was writing when the service was killed."""
+    """Kill the service while clients write, and return the writers."""
     writers = [Writer(service.client(key), f"{name} {n}") for n in range(WRITERS)]
     for writer in writers:
         writer.start()
@@ -67,10 +67,10 @@ def killed_while_it_writes(service: Service, key: str, name: str) -> list[Writer
     return writers
 
 
-def test_every_acknowledged_write_is_there_after_a_kill_and_none_twice(
+def test_every_acknowledged_write_is_stored_exactly_once_after_a_kill(
     start: Callable[..., Service], key: str
 ) -> None:
-    kept: dict[int, dict[str, Any]] = {}
+    expected: dict[int, dict[str, Any]] = {}
     for attempt in range(3):
         writers = killed_while_it_writes(start(), key, f"Attempt {attempt}")
 
@@ -79,24 +79,24 @@ def test_every_acknowledged_write_is_there_after_a_kill_and_none_twice(
         stored = {field["id"]: field for field in fields}
         assert len(stored) == len(fields)
         assert len({field["key"] for field in fields}) == len(fields)
-        assert kept.items() <= stored.items()
+        assert expected.items() <= stored.items()
         for writer in writers:
-            assert_kept(writer, stored)
-        known = kept.keys() | {i for writer in writers for i in writer.acknowledged}
+            assert_stored(writer, stored)
+        known = expected.keys() | {i for writer in writers for i in writer.acknowledged}
         assert len(stored.keys() - known) <= WRITERS
-        kept = stored
+        expected = stored
 
 
-def assert_kept(writer: Writer, stored: dict[int, dict[str, Any]]) -> None:
-    """What was acknowledged is stored; the one change that got no answer, at most, beside it."""
-    *_, last = writer.asked
+def assert_stored(writer: Writer, stored: dict[int, dict[str, Any]]) -> None:
+    """Check that the acknowledged writes are stored; the last attempt may be stored as well."""
+    *_, last = writer.attempted
     for field_id, field in writer.acknowledged.items():
         if stored[field_id] != field:
             assert {member: stored[field_id][member] for member in last} == last
             assert stored[field_id]["key"] == field["key"]
 
 
-def test_the_key_is_still_good_and_a_free_key_still_free_after_a_kill(
+def test_keys_and_deletions_are_preserved_after_a_kill(
     start: Callable[..., Service], key: str
 ) -> None:
     service = start()

@@ -1,4 +1,4 @@
-"""What the log tells of the process itself: that it answers, that it drains, that it has ended."""
+"""The log lines about the process: listening, draining, ended."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ LOGGER = "recipient_fields.service"
 
 
 def lifetime(service: Service) -> list[dict[str, Any]]:
-    """The lines about the process, which are all of level info."""
+    """Return the log lines about the process, and check that their level is info."""
     lines = [line for line in service.log if line["logger"] == LOGGER]
     assert {line["level"] for line in lines} == {"info"}
     return lines
 
 
-def on_a_terminal(*options: str, storage: str = "memory:") -> str:
-    """What `serve` with these options writes to a terminal until SIGTERM has ended it."""
-    ours, theirs = pty.openpty()
+def terminal_output(*options: str, storage: str = "memory:") -> str:
+    """Return the output of `serve` at a terminal, from the start to the end by SIGTERM."""
+    terminal, program_end = pty.openpty()
     command = [SCRIPT, "--storage", storage, "serve", "--listen", "127.0.0.1:0", *options]
-    with subprocess.Popen(command, stderr=theirs) as process:
-        os.close(theirs)
-        told = b""
+    with subprocess.Popen(command, stderr=program_end) as process:
+        os.close(program_end)
+        output = b""
         try:
-            while chunk := os.read(ours, 65_536):
-                told += chunk
-                if b"listening on" in told and process.poll() is None:
+            while chunk := os.read(terminal, 65_536):
+                output += chunk
+                if b"listening on" in output and process.poll() is None:
                     process.terminate()
                     process.wait(TIMEOUT)
-        except OSError:  # The terminal's other side is closed.
+        except OSError:  # EIO: the process has closed the terminal.
             pass
         finally:
             process.kill()
-    os.close(ours)
+    os.close(terminal)
     assert process.returncode == 0
-    return told.decode()
+    return output.decode()
 
 
-def test_the_first_line_tells_what_has_started(start: Callable[..., Service], file: Path) -> None:
+def test_the_first_line_describes_the_process(start: Callable[..., Service], file: Path) -> None:
     service = start("--threads", "3")
 
-    first = json.loads(service.tells("(.*)\n")[1])
+    first = json.loads(service.wait_for("(.*)\n")[1])
 
     assert first.pop("timestamp") > "2026"
     assert first == {
@@ -74,14 +74,14 @@ def test_the_first_line_tells_what_has_started(start: Callable[..., Service], fi
         "threads": 3,
         "process_id": service.process_id,
     }
-    assert service.anyone("GET", "/healthz").status == 200
+    assert service.anonymous("GET", "/healthz").status == 200
     service.stop()
-    assert str(file) not in service.told
+    assert str(file) not in service.stderr
 
 
-def test_it_tells_where_operators_are_answered_as_well(start: Callable[..., Service]) -> None:
+def test_the_first_line_contains_the_admin_address(start: Callable[..., Service]) -> None:
     service = start("--admin-listen", "127.0.0.1:0")
-    service.tells("listening on")
+    service.wait_for("listening on")
 
     (first,) = lifetime(service)
 
@@ -90,15 +90,15 @@ def test_it_tells_where_operators_are_answered_as_well(start: Callable[..., Serv
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_the_last_lines_tell_what_ended_it_and_that_it_has_ended(
+def test_the_last_lines_contain_the_signal_and_the_end(
     start: Callable[..., Service], by: signal.Signals
 ) -> None:
     service = start()
-    service.tells("listening on")
+    service.wait_for("listening on")
 
-    asked = time.monotonic()
+    started = time.monotonic()
     assert service.stop(by) == 0
-    took = (time.monotonic() - asked) * 1_000
+    took = (time.monotonic() - started) * 1_000
 
     _, draining, ended = lifetime(service)
     assert (draining["event"], draining["signal"]) == ("draining", by.name)
@@ -108,32 +108,32 @@ def test_the_last_lines_tell_what_ended_it_and_that_it_has_ended(
     assert draining["process_id"] == ended["process_id"] == service.process_id
 
 
-def test_operators_are_told_of_each_line_with_its_facts(start: Callable[..., Service]) -> None:
+def test_the_page_lists_each_line_with_its_members(start: Callable[..., Service]) -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
     rows = re.findall(
         r"^\| `(listening on|draining|ended)[^|]*\|[^|]*\|([^|]*)\|$", page, re.MULTILINE
     )
     service = start("--admin-listen", "127.0.0.1:0")
-    service.tells("listening on")
+    service.wait_for("listening on")
     service.stop()
 
-    told = {line["event"].partition(" http")[0]: list(line)[4:] for line in lifetime(service)}
-    assert {event: re.findall("`(\\w+)`", facts) for event, facts in rows} == told
+    logged = {line["event"].partition(" http")[0]: list(line)[4:] for line in lifetime(service)}
+    assert {event: re.findall("`(\\w+)`", facts) for event, facts in rows} == logged
 
 
-def test_they_tell_how_many_requests_were_answered_meanwhile_and_how_long_that_took(
+def test_the_last_lines_contain_the_number_of_requests_in_flight_and_the_duration(
     start: Callable[..., Service], key: str, file: Path
 ) -> None:
     service = start("--admin-listen", "127.0.0.1:0", "--threads", str(THREADS))
-    service.tells("listening on")
-    operator = Client(f"http://{lifetime(service)[0]['admin_address']}")
+    service.wait_for("listening on")
+    admin = Client(f"http://{lifetime(service)[0]['admin_address']}")
 
-    with all_workers_busy(service, operator, key, file) as writes:
+    with all_workers_busy(service, admin, key, file) as writes:
         os.kill(service.process_id, signal.SIGTERM)
-        service.tells('"draining"')
+        service.wait_for('"draining"')
         assert not any(write.done() for write in writes)
         time.sleep(0.3)
-    assert service.ended() == 0
+    assert service.wait() == 0
 
     _, draining, ended = lifetime(service)
     assert draining["in_flight"] == ended["in_flight"] == THREADS
@@ -143,9 +143,9 @@ def test_they_tell_how_many_requests_were_answered_meanwhile_and_how_long_that_t
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
-def test_they_come_whatever_the_level(start: Callable[..., Service], level: str) -> None:
+def test_the_lines_are_logged_at_every_level(start: Callable[..., Service], level: str) -> None:
     service = start("--log-level", level)
-    service.tells("listening on")
+    service.wait_for("listening on")
     service.stop()
 
     assert [line["event"].partition(" ")[0] for line in service.log] == [
@@ -154,59 +154,57 @@ def test_they_come_whatever_the_level(start: Callable[..., Service], level: str)
 
 
 @pytest.mark.parametrize("style", ["auto", "json"])
-def test_nothing_but_json_comes_where_the_log_is_json(
-    start: Callable[..., Service], style: str
-) -> None:
+def test_a_json_log_contains_only_json(start: Callable[..., Service], style: str) -> None:
     service = start("--log-format", style, "--admin-listen", "127.0.0.1:0", "--migrate")
-    service.tells("listening on")
+    service.wait_for("listening on")
     service.stop()
 
-    assert [json.loads(line) for line in service.told.splitlines()] == service.log
-    assert service.notes == []
+    assert [json.loads(line) for line in service.stderr.splitlines()] == service.log
+    assert service.messages == []
 
 
-def test_whoever_reads_along_is_told_where_it_answers_once() -> None:
-    told = on_a_terminal()
+def test_a_terminal_shows_the_address_once() -> None:
+    output = terminal_output()
 
-    assert told.count("listening on") == 1
-    assert [told.count(word) for word in ("draining", "ended")] == [1, 1]
-    assert not told.startswith("{")
+    assert output.count("listening on") == 1
+    assert [output.count(word) for word in ("draining", "ended")] == [1, 1]
+    assert not output.startswith("{")
 
 
-def test_a_demonstration_on_a_terminal_tells_it_once_as_well_and_first(tmp_path: Path) -> None:
+def test_a_demonstration_at_a_terminal_shows_the_address_once_and_first(tmp_path: Path) -> None:
     storage = f"sqlite:{tmp_path / 'fields.db'}"
 
-    for note in ("The API key, shown this once", "The storage already has data"):
-        told = on_a_terminal("--demo", storage=storage)
-        assert told.count("listening on") == 1
-        assert told.index("listening on") < told.index(note)
+    for message in ("The API key, shown this once", "The storage already has data"):
+        output = terminal_output("--demo", storage=storage)
+        assert output.count("listening on") == 1
+        assert output.index("listening on") < output.index(message)
 
 
-def test_the_notes_of_a_demonstration_are_whole_beside_a_log_of_json(
+def test_the_messages_of_a_demonstration_are_complete_with_a_json_log(
     start: Callable[..., Service], tmp_path: Path
 ) -> None:
-    service = start("--demo", over=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
-    service.tells('"listening on')
+    service = start("--demo", url=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
+    service.wait_for('"listening on')
 
-    assert service.notes[0] == f"Recipient Fields is listening on {service.url}"
-    assert service.notes[1].startswith("The API key, shown this once: ")
+    assert service.messages[0] == f"Recipient Fields is listening on {service.url}"
+    assert service.messages[1].startswith("The API key, shown this once: ")
     assert [line["event"] for line in lifetime(service)] == [f"listening on {service.url}"]
-    assert service.notes[-1].endswith(f"in a browser, open {service.url}/docs")
-    assert service.told.splitlines()[-1].startswith("{")
+    assert service.messages[-1].endswith(f"in a browser, open {service.url}/docs")
+    assert service.stderr.splitlines()[-1].startswith("{")
 
 
-def test_the_page_that_is_named_at_the_start_is_there(service: Service) -> None:
-    service.tells("listening on")
+def test_the_reference_page_in_the_first_line_exists(service: Service) -> None:
+    service.wait_for("listening on")
     page = lifetime(service)[0]["reference"]
 
-    opened = service.anyone("GET", "/", Accept="text/html,*/*;q=0.8")
+    opened = service.anonymous("GET", "/", Accept="text/html,*/*;q=0.8")
     assert (opened.status, opened.headers["Location"]) == (302, urlsplit(page).path)
-    assert service.anyone("GET", urlsplit(page).path, Accept="text/html").status == 200
+    assert service.anonymous("GET", urlsplit(page).path, Accept="text/html").status == 200
 
 
 def test_a_killed_process_has_no_last_line(start: Callable[..., Service]) -> None:
     service = start()
-    service.tells("listening on")
+    service.wait_for("listening on")
 
     service.kill()
 
@@ -214,31 +212,31 @@ def test_a_killed_process_has_no_last_line(start: Callable[..., Service]) -> Non
 
 
 @pytest.mark.parametrize("style", ["json", "text"])
-def test_what_could_not_start_is_one_clear_line_and_has_neither_begun_nor_ended(
+def test_a_failed_start_is_reported_on_one_line_without_log_lines(
     service: Service, script: Script, tmp_path: Path, style: str
 ) -> None:
     taken = urlsplit(service.url).netloc
     free = ("--listen", "127.0.0.1:0")
-    nowhere = f"sqlite:{tmp_path / 'none' / 'fields.db'}"
+    missing = f"sqlite:{tmp_path / 'none' / 'fields.db'}"
 
-    told = [
+    output = [
         script("serve", "--listen", taken, "--log-format", style).failure(),
         script("serve", *free, "--admin-listen", taken, "--log-format", style).failure(),
-        script("--storage", nowhere, "serve", *free, "--log-format", style).failure(),
+        script("--storage", missing, "serve", *free, "--log-format", style).failure(),
     ]
 
-    assert [line.partition(":")[0] for line in told] == [
+    assert [line.partition(":")[0] for line in output] == [
         *(["Can't listen on 127.0.0.1"] * 2),
         "SQLite",
     ]
 
 
-@pytest.mark.parametrize("reader", ["gone", "asleep"])
-def test_a_log_that_nobody_reads_from_the_start_keeps_it_from_neither_start_nor_end(
+@pytest.mark.parametrize("reader", ["closed", "blocked"])
+def test_an_unread_log_delays_neither_start_nor_shutdown(
     reader: str,
 ) -> None:
     reading, writing = os.pipe()
-    if reader == "gone":
+    if reader == "closed":
         os.close(reading)
     else:
         os.set_blocking(writing, False)
@@ -250,18 +248,18 @@ def test_a_log_that_nobody_reads_from_the_start_keeps_it_from_neither_start_nor_
     with subprocess.Popen(command, stderr=writing) as process:
         os.close(writing)
         try:
-            eventually(lambda: process.poll() is not None or _ends_in_peace(process.pid))
-            time.sleep(0.2)  # Now it tells that it answers, or has tried to.
+            eventually(lambda: process.poll() is not None or _handles_sigterm(process.pid))
+            time.sleep(0.2)  # The process tries to write its first line.
             process.terminate()
             assert process.wait(20) == 0
         finally:
             process.kill()
-    if reader == "asleep":
+    if reader == "blocked":
         os.close(reading)
 
 
-def _ends_in_peace(process_id: int) -> bool:
-    """Does the process, by the system's account, handle SIGTERM?"""
+def _handles_sigterm(process_id: int) -> bool:
+    """Return whether the process has a handler for SIGTERM."""
     status = Path(f"/proc/{process_id}/status").read_text("ascii")
     (caught,) = [line for line in status.splitlines() if line.startswith("SigCgt")]
     return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)

@@ -20,19 +20,19 @@ from ..support.service import FIELDS, Client, Service
 from ..support.waiting import TIMEOUT, eventually
 
 
-def test_a_request_is_a_line_of_json_where_nobody_reads_along(service: Service, key: str) -> None:
+def test_a_request_is_logged_as_json_without_a_terminal(service: Service, key: str) -> None:
     service.client(key)("GET", FIELDS, **{"X-Request-Id": "find-me"})
 
-    service.tells(r'"request_id": "find-me"')
+    service.wait_for(r'"request_id": "find-me"')
     (line,) = [line for line in service.requests if line["request_id"] == "find-me"]
     assert (line["route"], line["method"], line["status"]) == (FIELDS, "GET", 200)
 
 
-def test_a_request_that_never_reaches_the_application_is_a_line_as_well(service: Service) -> None:
-    answer = service.anyone.refused(b"GET / HTTP/1.1\r\n\r\n")
+def test_a_request_that_the_server_rejects_is_logged(service: Service) -> None:
+    response = service.anonymous.send_bytes(b"GET / HTTP/1.1\r\n\r\n")
 
-    service.tells(answer.headers["X-Request-Id"])
-    (line,) = [x for x in service.requests if x["request_id"] == answer.headers["X-Request-Id"]]
+    service.wait_for(response.headers["X-Request-Id"])
+    (line,) = [x for x in service.requests if x["request_id"] == response.headers["X-Request-Id"]]
     assert (line["route"], line["method"], line["status"]) == ("unrouted", "GET", 400)
 
 
@@ -44,19 +44,19 @@ def test_a_request_that_never_reaches_the_application_is_a_line_as_well(service:
         b"X : a\r\nAuthorization: Bearer %b\r\n\r\n",
     ],
 )
-def test_no_line_of_a_broken_request_shows_the_key_that_its_id_is(
+def test_a_request_id_equal_to_the_key_is_redacted_in_the_log_of_a_malformed_request(
     tmp_path: Path, rest: bytes
 ) -> None:
     service = Service(f"sqlite:{tmp_path / 'fields.db'}")
     token = b"token-of-a-host"
     sent = b"GET / HTTP/1.1\r\nX-Request-Id: %b\r\n" % token + rest % token
-    assert service.anyone.refused(sent).headers["X-Request-Id"] == token.decode()
+    assert service.anonymous.send_bytes(sent).headers["X-Request-Id"] == token.decode()
 
     assert service.stop() == 0
     assert [line["request_id"] for line in service.requests] == ["[API key]"]
 
 
-def test_the_log_alone_shows_why_a_request_gets_401(
+def test_only_the_log_contains_the_reason_of_a_401(
     service: Service, core: Core, acme: OrganizationId, key: str
 ) -> None:
     expired = core.administration.issue_key(acme, name="E", lifetime=timedelta(seconds=1))
@@ -70,26 +70,26 @@ def test_the_log_alone_shows_why_a_request_gets_401(
     }
     time.sleep(1)
     sent = {"X-Request-Id": "rejected"}
-    answers = [service.client(key)("GET", f"{FIELDS}/city", **sent) for key in keys.values()]
+    responses = [service.client(key)("GET", f"{FIELDS}/city", **sent) for key in keys.values()]
 
-    assert {answer.status for answer in answers} == {401}
-    assert len({answer.body for answer in answers}) == 1
-    fixed = [[pair for pair in a.headers.items() if pair[0] != "Date"] for a in answers]
+    assert {response.status for response in responses} == {401}
+    assert len({response.body for response in responses}) == 1
+    fixed = [[pair for pair in a.headers.items() if pair[0] != "Date"] for a in responses]
     assert fixed == [fixed[0]] * len(keys)
-    eventually(lambda: service.told.count('"request_id": "rejected"') == len(keys))
+    eventually(lambda: service.stderr.count('"request_id": "rejected"') == len(keys))
     lines = [line for line in service.requests if line["request_id"] == "rejected"]
     assert [(line["reason"], line["key_id"]) for line in lines] == [
         *(("malformed", None), ("unknown", None)),
         *(("expired", expired.api_key.id), ("revoked", revoked.api_key.id)),
     ]
     assert {line["route"] for line in lines} == {f"{FIELDS}/{{id_or_key}}"}
-    assert [key for key in keys.values() if key[12:-4] in service.told] == []
+    assert [key for key in keys.values() if key[12:-4] in service.stderr] == []
 
 
 TRUSTING = ("--log-client-address", "--trusted-proxies", "127.0.0.0/8, 10.0.0.0/8")
 
 
-def test_the_client_s_address_is_looked_for_behind_trusted_proxies(
+def test_the_client_address_is_the_one_behind_the_trusted_proxies(
     start: Callable[..., Service], key: str
 ) -> None:
     service = start(*TRUSTING)
@@ -97,7 +97,7 @@ def test_the_client_s_address_is_looked_for_behind_trusted_proxies(
     client("GET", FIELDS, **{"X-Forwarded-For": "192.0.2.66, 203.0.113.9, 10.0.0.1"})
     client("GET", FIELDS, Forwarded='for="[2001:db8::1]:4711"')
     client("GET", "/nothing", **{"X-Forwarded-For": key})
-    service.anyone("GET", FIELDS, **{"X-Forwarded-For": "203.0.113.9"})
+    service.anonymous("GET", FIELDS, **{"X-Forwarded-For": "203.0.113.9"})
     service.stop()
 
     assert [(line["status"], line["client_address"]) for line in service.requests] == [
@@ -105,13 +105,13 @@ def test_the_client_s_address_is_looked_for_behind_trusted_proxies(
     ]
 
 
-def test_a_request_that_the_host_rejects_has_its_client_s_address_if_its_headers_were_read(
+def test_a_rejected_request_has_the_client_address_if_its_headers_were_read(
     start: Callable[..., Service],
 ) -> None:
     service = start(*TRUSTING)
     host = "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.9\r\n"
-    service.anyone.refused(f"{host}Transfer-Encoding: gzip\r\n\r\n".encode())
-    service.anyone.refused(f"{host}X : a\r\n\r\n".encode())
+    service.anonymous.send_bytes(f"{host}Transfer-Encoding: gzip\r\n\r\n".encode())
+    service.anonymous.send_bytes(f"{host}X : a\r\n\r\n".encode())
     service.stop()
 
     assert [(line["status"], line["client_address"]) for line in service.requests] == [
@@ -119,7 +119,7 @@ def test_a_request_that_the_host_rejects_has_its_client_s_address_if_its_headers
     ]
 
 
-def test_without_trusted_proxies_the_client_s_address_is_the_peer_s(
+def test_without_trusted_proxies_the_client_address_is_that_of_the_peer(
     start: Callable[..., Service], key: str
 ) -> None:
     service = start(RECIPIENT_FIELDS_LOG_CLIENT_ADDRESS="true")
@@ -129,22 +129,22 @@ def test_without_trusted_proxies_the_client_s_address_is_the_peer_s(
     assert [line["client_address"] for line in service.requests] == ["127.0.0.1"]
 
 
-def test_client_addresses_are_not_logged_unless_asked_for(
+def test_client_addresses_are_not_logged_by_default(
     start: Callable[..., Service], key: str
 ) -> None:
     service = start("--trusted-proxies", "127.0.0.1")
     service.client(key)("GET", FIELDS, **{"X-Forwarded-For": "203.0.113.9"})
     service.stop()
 
-    assert "client_address" not in service.told
-    assert "203.0.113.9" not in service.told
+    assert "client_address" not in service.stderr
+    assert "203.0.113.9" not in service.stderr
 
 
-def test_the_admin_address_logs_client_addresses_as_well(start: Callable[..., Service]) -> None:
+def test_the_admin_address_logs_client_addresses(start: Callable[..., Service]) -> None:
     service = start(*TRUSTING, "--admin-listen", "127.0.0.1:0")
-    operator = Client("http://" + service.tells(r'"admin_address": "([^"]+)"')[1])
-    operator("GET", "/nothing", **{"X-Forwarded-For": "203.0.113.9"})
-    operator.refused(b"GET / HTTP/1.1\r\n\r\n")
+    admin = Client("http://" + service.wait_for(r'"admin_address": "([^"]+)"')[1])
+    admin("GET", "/nothing", **{"X-Forwarded-For": "203.0.113.9"})
+    admin.send_bytes(b"GET / HTTP/1.1\r\n\r\n")
     service.stop()
 
     assert [(line["status"], line["client_address"]) for line in service.requests] == [
@@ -155,15 +155,17 @@ def test_the_admin_address_logs_client_addresses_as_well(start: Callable[..., Se
 @pytest.mark.parametrize(
     "networks", ["proxy.example", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.0/8;::1"]
 )
-def test_what_is_no_network_is_misuse(start: Callable[..., Service], networks: str) -> None:
+def test_an_invalid_network_is_a_usage_error(start: Callable[..., Service], networks: str) -> None:
     service = start("--trusted-proxies", networks)
 
-    service.tells("Invalid value for '--trusted-proxies': use networks separated by commas, for ")
-    assert service.ended() == 2
+    service.wait_for(
+        "Invalid value for '--trusted-proxies': use networks separated by commas, for "
+    )
+    assert service.wait() == 2
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
-def test_a_request_is_worth_no_line_at_higher_levels(
+def test_requests_are_not_logged_at_higher_levels(
     start: Callable[..., Service], key: str, level: str
 ) -> None:
     service = start("--log-level", level)
@@ -173,46 +175,42 @@ def test_a_request_is_worth_no_line_at_higher_levels(
     assert service.requests == []
 
 
-def test_a_probe_is_a_line_only_where_one_debugs(start: Callable[..., Service]) -> None:
+def test_probes_are_logged_only_at_level_debug(start: Callable[..., Service]) -> None:
     usual, debugged = start(), start(RECIPIENT_FIELDS_LOG_LEVEL="debug")
     for service in (usual, debugged):
-        service.anyone("GET", "/healthz")
+        service.anonymous("GET", "/healthz")
         service.stop()
 
     assert usual.requests == []
     assert [line["route"] for line in debugged.requests] == ["/healthz"]
 
 
-def test_lines_are_for_people_where_they_are_asked_for(
-    start: Callable[..., Service], key: str
-) -> None:
+def test_the_log_can_be_readable_text(start: Callable[..., Service], key: str) -> None:
     service = start("--log-format", "text")
     service.client(key)("GET", FIELDS)
 
-    service.tells(r"\[info +\] request .* route=/api/v1/recipient_fields .*status=200\n")
+    service.wait_for(r"\[info +\] request .* route=/api/v1/recipient_fields .*status=200\n")
     assert service.log == []
 
 
 @pytest.mark.parametrize(("style", "readable"), [("auto", True), ("json", False)])
-def test_lines_are_for_people_on_a_terminal_unless_asked_otherwise(
-    style: str, *, readable: bool
-) -> None:
-    ours, theirs = pty.openpty()
+def test_the_log_at_a_terminal_is_readable_text_by_default(style: str, *, readable: bool) -> None:
+    terminal, program_end = pty.openpty()
     command = [SCRIPT, "--storage", "memory:", "serve", "--listen", "127.0.0.1:0", "--demo"]
-    with subprocess.Popen([*command, "--log-format", style], stderr=theirs) as process:
-        os.close(theirs)
-        told = b""
-        while b"API key created" not in told:
-            told += os.read(ours, 65_536)
+    with subprocess.Popen([*command, "--log-format", style], stderr=program_end) as process:
+        os.close(program_end)
+        output = b""
+        while b"API key created" not in output:
+            output += os.read(terminal, 65_536)
         process.terminate()
         process.wait(TIMEOUT)
-    os.close(ours)
+    os.close(terminal)
 
-    assert (b'{"timestamp"' in told) is not readable
-    assert (b"\x1b[" in told) is readable
+    assert (b'{"timestamp"' in output) is not readable
+    assert (b"\x1b[" in output) is readable
 
 
-def test_what_is_no_level_or_format_is_misuse(start: Callable[..., Service]) -> None:
+def test_an_invalid_level_or_format_is_a_usage_error(start: Callable[..., Service]) -> None:
     for option in ("--log-level", "--log-format"):
         service = start(option, "loud")
-        service.tells(f"Invalid value for '{option}'")
+        service.wait_for(f"Invalid value for '{option}'")

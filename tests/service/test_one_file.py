@@ -13,16 +13,16 @@ from recipient_fields.domain import OrganizationId
 
 from ..support.command_line import Script
 from ..support.service import FIELDS, Service
-from .conftest import watched
+from .conftest import checked
 
 
 @pytest.fixture(scope="module")
 def services(service: Service, storage: str) -> Iterator[tuple[Service, Service]]:
-    with watched(Service(storage)) as other:
+    with checked(Service(storage)) as other:
         yield service, other
 
 
-def test_a_key_revoked_while_two_services_run_is_refused_by_both(
+def test_a_revoked_key_is_rejected_by_both_services(
     services: tuple[Service, Service], script: Script, issued: IssuedKey, key: str
 ) -> None:
     assert [service.client(key)("GET", FIELDS).status for service in services] == [200, 200]
@@ -33,9 +33,7 @@ def test_a_key_revoked_while_two_services_run_is_refused_by_both(
     assert [service.client(key)("GET", FIELDS).status for service in services] == [401, 401]
 
 
-def test_what_one_service_stores_the_other_one_answers(
-    services: tuple[Service, Service], key: str
-) -> None:
+def test_both_services_return_the_same_data(services: tuple[Service, Service], key: str) -> None:
     one, other = (service.client(key) for service in services)
 
     created = one.create(name="Shop")
@@ -57,23 +55,23 @@ def test_a_version_that_one_service_has_replaced_does_not_match_at_the_other(
     other.change("shop", name="Boutique")
 
     document = {"recipient_field": {"name": "Store"}}
-    answer = one("PATCH", f"{FIELDS}/shop", document, **{"If-Match": tag})
+    response = one("PATCH", f"{FIELDS}/shop", document, **{"If-Match": tag})
 
-    assert answer.status == 412
+    assert response.status == 412
 
 
-def test_of_fifty_concurrent_creates_of_one_key_one_is_201(
+def test_of_fifty_concurrent_creates_of_one_key_one_gets_201(
     services: tuple[Service, Service], key: str
 ) -> None:
     clients = [service.client(key) for service in services] * 25
 
     with ThreadPoolExecutor(len(clients)) as pool:
-        answers = list(pool.map(lambda client: client.create(name="Shop"), clients))
+        responses = list(pool.map(lambda client: client.create(name="Shop"), clients))
 
-    assert Counter(answer.status for answer in answers) == {201: 1, 409: 49}
+    assert Counter(response.status for response in responses) == {201: 1, 409: 49}
     (stored,) = clients[0].fields()
-    refused = (answer.document["error"] for answer in answers if answer.status == 409)
-    assert {error["details"][0]["existing_id"] for error in refused} == {stored["id"]}
+    rejected = (response.document["error"] for response in responses if response.status == 409)
+    assert {error["details"][0]["existing_id"] for error in rejected} == {stored["id"]}
 
 
 def test_concurrent_changes_of_different_members_lose_nothing(
@@ -120,7 +118,7 @@ def test_commands_work_while_the_service_writes(
     assert names == Counter([f"Manual {n}" for n in range(2)] + [f"Api {n}" for n in range(60)])
 
 
-def test_a_manual_field_of_the_command_line_is_read_and_not_changed_through_the_api(
+def test_a_manual_field_is_read_only_through_the_api(
     service: Service, script: Script, acme: OrganizationId, key: str
 ) -> None:
     create = ("fields", "create", "--organization", acme, "--name", "Shop", "--data-type", "text")
@@ -133,7 +131,7 @@ def test_a_manual_field_of_the_command_line_is_read_and_not_changed_through_the_
     assert client("GET", f"{FIELDS}/shop").document == created
 
 
-def test_a_field_of_the_api_is_listed_and_not_changed_on_the_command_line(
+def test_an_api_field_is_read_only_on_the_command_line(
     service: Service, script: Script, acme: OrganizationId, key: str
 ) -> None:
     field = service.client(key).create(name="Shop").document["recipient_field"]
@@ -148,14 +146,14 @@ def test_a_field_of_the_api_is_listed_and_not_changed_on_the_command_line(
     assert script("fields", "delete", "shop", *organization, "--yes").failure().startswith(rule)
 
 
-@pytest.mark.parametrize("given", ["--field-limit=1", "RECIPIENT_FIELDS_FIELD_LIMIT"])
-def test_the_limit_of_fields_is_set_where_the_service_is_started(
-    start: Callable[..., Service], key: str, given: str
+@pytest.mark.parametrize("setting", ["--field-limit=1", "RECIPIENT_FIELDS_FIELD_LIMIT"])
+def test_the_limit_of_fields_can_be_set(
+    start: Callable[..., Service], key: str, setting: str
 ) -> None:
-    service = start(given) if given.startswith("--") else start(**{given: "1"})
+    service = start(setting) if setting.startswith("--") else start(**{setting: "1"})
     client = service.client(key)
 
     assert client.create(name="Shop").status == 201
-    refused = client.create(name="City")
+    rejected = client.create(name="City")
 
-    assert (refused.status, refused.code) == (409, "field_limit_reached")
+    assert (rejected.status, rejected.code) == (409, "field_limit_reached")

@@ -1,4 +1,4 @@
-"""The same application under hosts that are not ours."""
+"""The application under other WSGI servers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOSTS = {
 def hosted(
     host: str, storage: str, log: int = subprocess.DEVNULL, **environment: str
 ) -> Iterator[int]:
-    """The port at which that host serves the application, which logs to the file `log`."""
+    """Run the application under that host, with the log in the file `log`; yield the port."""
     port = free_port()
     arguments = [argument.format(port=port) for argument in HOSTS[host]]
     with subprocess.Popen(
@@ -49,7 +49,7 @@ def hosted(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_another_host_serves_it_as_well(
+def test_another_host_serves_the_application(
     host: str, storage: str, core: Core, issued: IssuedKey
 ) -> None:
     with hosted(host, storage) as port:
@@ -59,9 +59,7 @@ def test_another_host_serves_it_as_well(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_another_host_logs_the_client_s_address_as_well(
-    host: str, storage: str, tmp_path: Path
-) -> None:
+def test_another_host_logs_the_client_address(host: str, storage: str, tmp_path: Path) -> None:
     with (tmp_path / "log").open("wb") as log:
         settings = {
             "RECIPIENT_FIELDS_LOG_CLIENT_ADDRESS": "true",

@@ -1,4 +1,4 @@
-"""Processes that share an address, and take it over from each other."""
+"""Processes that share an address, one after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from ..support.command_line import Script
 from ..support.service import FIELDS, Service
 from ..support.waiting import TIMEOUT
-from .load import requests_at
+from .load import send_at_rate
 
 pytestmark = pytest.mark.slow
 
@@ -21,9 +21,9 @@ RESTARTS = int(os.environ.get("RECIPIENT_FIELDS_TEST_RESTARTS", "1"))
 RATE = int(os.environ.get("RECIPIENT_FIELDS_TEST_RESTARTS_RATE", "100"))
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["kept connections", "new connections"])
+@pytest.mark.parametrize("keep_alive", [True, False], ids=["keep-alive", "new connections"])
 def test_a_rolling_restart_under_load_fails_no_request(
-    start: Callable[..., Service], key: str, kept: bool
+    start: Callable[..., Service], key: str, keep_alive: bool
 ) -> None:
     old = start("--reuse-port", "--log-level", "error")
     url, address = old.url, urlsplit(old.url).netloc
@@ -31,7 +31,7 @@ def test_a_rolling_restart_under_load_fails_no_request(
     seconds = 2 + 3.5 * RESTARTS
 
     with ThreadPoolExecutor(1) as pool:
-        load = pool.submit(requests_at, RATE, seconds, url, request, kept=kept)
+        load = pool.submit(send_at_rate, RATE, seconds, url, request, keep_alive=keep_alive)
         for _ in range(RESTARTS):
             time.sleep(1.5)
             new = start("--reuse-port", "--log-level", "error", RECIPIENT_FIELDS_LISTEN=address)
@@ -44,20 +44,22 @@ def test_a_rolling_restart_under_load_fails_no_request(
     assert figures.slowest("200") < 2.5
 
 
-def test_a_shared_address_is_not_taken_by_one_that_does_not_share(
+def test_a_shared_address_can_not_be_used_without_reuse_port(
     start: Callable[..., Service], script: Script
 ) -> None:
     service = start("--reuse-port")
     address = urlsplit(service.url).netloc
 
-    told = script("serve", "--listen", address).failure()
+    message = script("serve", "--listen", address).failure()
 
-    assert told == f"Can't listen on {address}: Address already in use. Change --listen."
+    assert message == f"Can't listen on {address}: Address already in use. Change --listen."
 
 
-def test_an_address_of_one_alone_is_not_shared_afterwards(service: Service, script: Script) -> None:
+def test_an_address_that_is_not_shared_can_not_be_used_with_reuse_port(
+    service: Service, script: Script
+) -> None:
     address = urlsplit(service.url).netloc
 
-    told = script("serve", "--reuse-port", "--listen", address).failure()
+    message = script("serve", "--reuse-port", "--listen", address).failure()
 
-    assert told.startswith(f"Can't listen on {address}: Address already in use.")
+    assert message.startswith(f"Can't listen on {address}: Address already in use.")

@@ -1,4 +1,4 @@
-"""How the service ends."""
+"""The shutdown of the service."""
 
 from __future__ import annotations
 
@@ -26,29 +26,31 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_an_idle_service_ends_at_once_and_in_peace(
+def test_an_idle_service_ends_at_once_with_status_0(
     start: Callable[..., Service], by: signal.Signals
 ) -> None:
     service = start()
-    service.anyone("GET", "/healthz")
+    service.anonymous("GET", "/healthz")
 
     assert service.stop(by) == 0
-    assert service.told.count("\n") == 3  # That it answers, that it drains, that it has ended.
+    assert service.stderr.count("\n") == 3  # The lines are listening, draining and ended.
 
 
-def test_sigint_ends_it_even_where_the_shell_ignores_sigint(start: Callable[..., Service]) -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # As for a command that ends in `&`.
+def test_sigint_ends_the_service_even_if_the_shell_ignores_it(
+    start: Callable[..., Service],
+) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # As a shell does for a command with `&`.
     try:
         service = start()
     finally:
         signal.signal(signal.SIGINT, before)
 
-    service.anyone("GET", "/healthz")
+    service.anonymous("GET", "/healthz")
     assert service.stop(signal.SIGINT) == 0
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_a_client_that_stays_connected_holds_nothing_up(
+def test_open_connections_do_not_delay_the_shutdown(
     start: Callable[..., Service], by: signal.Signals
 ) -> None:
     service = start()
@@ -64,9 +66,7 @@ def test_a_client_that_stays_connected_holds_nothing_up(
     connection.close()
 
 
-def test_every_request_that_was_received_is_answered(
-    start: Callable[..., Service], key: str
-) -> None:
+def test_every_received_request_gets_a_response(start: Callable[..., Service], key: str) -> None:
     service = start()
     request = f"GET {FIELDS} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
     host = urlsplit(service.url)
@@ -88,8 +88,8 @@ def test_every_request_that_was_received_is_answered(
         assert status.result() == 0
 
 
-def test_a_log_that_nobody_reads_holds_up_no_end() -> None:
-    """A pipe holds 64 KiB, some 300 lines; the service itself keeps a thousand."""
+def test_an_unread_log_does_not_delay_the_shutdown() -> None:
+    """A pipe holds 64 KiB, about 300 lines; the queue of the log holds 1,000 lines."""
     command = [SCRIPT, "--storage", "memory:", "serve", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
@@ -108,19 +108,19 @@ def test_a_log_that_nobody_reads_holds_up_no_end() -> None:
             process.kill()
 
 
-def test_a_second_signal_ends_it_at_once(start: Callable[..., Service]) -> None:
+def test_a_second_signal_ends_the_service_at_once(start: Callable[..., Service]) -> None:
     service = start()
     host = urlsplit(service.url)
     with socket.create_connection((host.hostname, host.port)) as silent:
         silent.sendall(b"GET /healthz HT")
-        service.anyone("GET", "/healthz")
+        service.anonymous("GET", "/healthz")
         os.kill(service.process_id, signal.SIGTERM)
         time.sleep(0.2)
 
         assert service.stop() == -signal.SIGTERM
 
 
-def test_it_is_not_ready_once_it_is_to_end(start: Callable[..., Service]) -> None:
+def test_the_service_is_not_ready_after_the_signal(start: Callable[..., Service]) -> None:
     service = start()
     host = urlsplit(service.url)
     connection = HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)
@@ -137,30 +137,28 @@ def test_it_is_not_ready_once_it_is_to_end(start: Callable[..., Service]) -> Non
     connection.close()
 
 
-def test_more_connections_than_the_system_has_files_for_are_one_clear_line(script: Script) -> None:
+def test_more_connections_than_open_files_are_reported_on_one_line(script: Script) -> None:
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = (limit + 100) * 3 + 350
 
-    told = script("serve", "--listen", "127.0.0.1:0", "--connections", limit).failure()
+    message = script("serve", "--listen", "127.0.0.1:0", "--connections", limit).failure()
 
-    assert told == (
+    assert message == (
         f"{limit} connections can need {needed} open files, and the limit is {limit}. "
         "Raise it (ulimit -n), or choose fewer with --connections."
     )
 
 
-def test_a_service_that_is_stopped_as_soon_as_it_speaks_ends_in_peace(
+def test_a_service_that_is_stopped_during_the_start_ends_with_status_0(
     start: Callable[..., Service], tmp_path: Path
 ) -> None:
-    service = start("--demo", over=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
+    service = start("--demo", url=f"sqlite:{tmp_path / 'fields.db'}", shows_key=True)
 
-    service.tells("listening on")
+    service.wait_for("listening on")
     assert service.stop() == 0
 
 
-def test_what_was_stored_is_there_at_the_next_start(
-    start: Callable[..., Service], key: str
-) -> None:
+def test_stored_data_is_available_after_a_restart(start: Callable[..., Service], key: str) -> None:
     service = start()
     created = service.client(key).create(name="Shop")
     service.stop()
@@ -168,25 +166,25 @@ def test_what_was_stored_is_there_at_the_next_start(
     assert start().client(key)("GET", f"{FIELDS}/shop").body == created.body
 
 
-def test_its_port_is_free_again_at_once(start: Callable[..., Service]) -> None:
+def test_the_port_is_free_at_once(start: Callable[..., Service]) -> None:
     service = start()
-    service.anyone("GET", "/healthz")
+    service.anonymous("GET", "/healthz")
     address = urlsplit(service.url).netloc
     service.stop()
 
     assert start(RECIPIENT_FIELDS_LISTEN=address).url == service.url
 
 
-def test_a_second_service_on_its_port_is_one_clear_line(service: Service, script: Script) -> None:
+def test_a_port_in_use_is_reported_on_one_line(service: Service, script: Script) -> None:
     address = urlsplit(service.url).netloc
 
-    told = script("serve", "--listen", address).failure()
+    message = script("serve", "--listen", address).failure()
 
-    assert told == f"Can't listen on {address}: Address already in use. Change --listen."
-    assert service.anyone("GET", "/healthz").status == 200
+    assert message == f"Can't listen on {address}: Address already in use. Change --listen."
+    assert service.anonymous("GET", "/healthz").status == 200
 
 
-def test_a_client_that_leaves_in_the_middle_is_not_worth_a_word(service: Service, key: str) -> None:
+def test_a_client_that_resets_the_connection_causes_no_message(service: Service, key: str) -> None:
     host = urlsplit(service.url)
     for request in (
         f"GET {FIELDS} HTTP/1.1\r\nAuthorization: Bearer {key}\r\n\r\n",
@@ -201,7 +199,7 @@ def test_a_client_that_leaves_in_the_middle_is_not_worth_a_word(service: Service
 
     assert service.client(key)("GET", FIELDS).status == 200
     assert service.stop() == 0
-    assert service.notes == []
+    assert service.messages == []
     assert {line["event"] for line in service.log} - {"request"} == {
         *(f"listening on {service.url}", "draining", "ended")
     }

@@ -22,15 +22,15 @@ from .waiting import TIMEOUT, eventually
 
 FIELDS = "/api/v1/recipient_fields"
 
-BOUND = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()
+WITHOUT_DAC_OVERRIDE = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()
 """The command prefix that makes file permissions effective for root."""
 
 T = TypeVar("T")
 
 
 @frozen
-class Answer:
-    """The response of a service."""
+class Response:
+    """A response of the service."""
 
     status: int
     headers: HTTPMessage
@@ -59,7 +59,7 @@ class Client:
     url: str
     key: str | None = None
 
-    def __call__(self, method: str, path: str, document: object = None, **headers: str) -> Answer:
+    def __call__(self, method: str, path: str, document: object = None, **headers: str) -> Response:
         """Send a request with a JSON document and return the response.
 
         Raises: OSError or HTTPException if there is no response.
@@ -74,55 +74,55 @@ class Client:
 
     def send(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> Answer:
+    ) -> Response:
         """Send exactly this request and return the response."""
         host = urlsplit(self.url)
         connection = HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)
         try:
             connection.request(method, path, body, headers)
             with connection.getresponse() as response:
-                return Answer(response.status, response.headers, response.read())
+                return Response(response.status, response.headers, response.read())
         finally:
             connection.close()
 
-    def create(self, **members: object) -> Answer:
+    def create(self, **members: object) -> Response:
         """Create a field, by default of data type text."""
         return self("POST", FIELDS, {"recipient_field": {"data_type": "text", **members}})
 
-    def change(self, reference: object, **members: object) -> Answer:
+    def change(self, reference: object, **members: object) -> Response:
         """Patch a field."""
         return self("PATCH", f"{FIELDS}/{reference}", {"recipient_field": members})
 
     def fields(self) -> list[dict[str, Any]]:
         """Return every field of the organization."""
-        answer = self("GET", FIELDS)
-        assert answer.status == 200, answer.body
-        fields: list[dict[str, Any]] = answer.document["recipient_fields"]
+        response = self("GET", FIELDS)
+        assert response.status == 200, response.body
+        fields: list[dict[str, Any]] = response.document["recipient_fields"]
         return fields
 
-    def refused(self, request: bytes) -> Answer:
+    def send_bytes(self, request: bytes) -> Response:
         """Send these bytes and return the response; the service must then close the connection."""
         host = urlsplit(self.url)
         with socket.create_connection((host.hostname, host.port), timeout=TIMEOUT) as connection:
             connection.sendall(request)
-            with HTTPResponse(connection) as response:
-                response.begin()
-                answer = Answer(response.status, response.headers, response.read())
+            with HTTPResponse(connection) as received:
+                received.begin()
+                response = Response(received.status, received.headers, received.read())
             with suppress(ConnectionResetError):
                 assert connection.recv(1) == b""
-            return answer
+            return response
 
 
 class Service:
     """A process of `recipient-fields serve`."""
 
     def __init__(
-        self, storage: str, *options: str, by: tuple[str, ...] = (), **environment: str
+        self, storage: str, *options: str, prefix: tuple[str, ...] = (), **environment: str
     ) -> None:
-        """Start the process, with the command `by` in front if it is not empty."""
+        """Start the process. `prefix` is a command that runs the service's command."""
         listen = () if "RECIPIENT_FIELDS_LISTEN" in environment else ("--listen", "127.0.0.1:0")
         self._process = subprocess.Popen(
-            [*by, SCRIPT, "--storage", storage, "serve", *listen, *options],
+            [*prefix, SCRIPT, "--storage", storage, "serve", *listen, *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -130,8 +130,8 @@ class Service:
         )
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        self._printed = Transcript(self._process.stdout)
-        self._told = Transcript(self._process.stderr)
+        self._stdout = StreamReader(self._process.stdout)
+        self._stderr = StreamReader(self._process.stderr)
 
     @property
     def process_id(self) -> int:
@@ -139,19 +139,19 @@ class Service:
         return self._process.pid
 
     @property
-    def printed(self) -> str:
+    def stdout(self) -> str:
         """The standard output so far."""
-        return self._printed.text
+        return self._stdout.text
 
     @property
-    def told(self) -> str:
+    def stderr(self) -> str:
         """The standard error so far."""
-        return self._told.text
+        return self._stderr.text
 
     @property
     def log(self) -> list[dict[str, Any]]:
         """The lines of the log so far."""
-        return [json.loads(line) for line in self.told.splitlines() if line.startswith("{")]
+        return [json.loads(line) for line in self.stderr.splitlines() if line.startswith("{")]
 
     @property
     def requests(self) -> list[dict[str, Any]]:
@@ -159,17 +159,17 @@ class Service:
         return [line for line in self.log if line["logger"] == "recipient_fields.requests"]
 
     @property
-    def notes(self) -> list[str]:
+    def messages(self) -> list[str]:
         """The lines on standard error that are not log lines."""
-        return [line for line in self.told.splitlines() if not line.startswith("{")]
+        return [line for line in self.stderr.splitlines() if not line.startswith("{")]
 
-    def tells(self, pattern: str) -> re.Match[str]:
+    def wait_for(self, pattern: str) -> re.Match[str]:
         """Wait until standard error matches the pattern, and return the match."""
 
         def match() -> re.Match[str] | None:
-            ended = not self._told.is_alive()
-            found = re.search(pattern, self.told)
-            assert found or not ended, self.told
+            ended = not self._stderr.is_alive()
+            found = re.search(pattern, self.stderr)
+            assert found or not ended, self.stderr
             return found
 
         return eventually(match)
@@ -177,10 +177,10 @@ class Service:
     @property
     def url(self) -> str:
         """The URL of the service, once the log contains it."""
-        return self.tells(r'listening on (http://[^\s"]+)')[1]
+        return self.wait_for(r'listening on (http://[^\s"]+)')[1]
 
     @property
-    def anyone(self) -> Client:
+    def anonymous(self) -> Client:
         """A client without a key."""
         return Client(self.url)
 
@@ -191,22 +191,22 @@ class Service:
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
         """Send the signal, and wait for the exit status."""
         self._process.send_signal(by)
-        return self.ended()
+        return self.wait()
 
     def kill(self) -> None:
         """Kill the process, unless it has ended."""
         self._process.kill()
-        self.ended()
+        self.wait()
 
-    def ended(self) -> int:
+    def wait(self) -> int:
         """Wait for the end of the process and return its exit status."""
         status = self._process.wait(timeout=TIMEOUT)
-        self._printed.join()
-        self._told.join()
+        self._stdout.join()
+        self._stderr.join()
         return status
 
 
-class Transcript(Thread):
+class StreamReader(Thread):
     """A thread that reads a stream to its end."""
 
     def __init__(self, stream: IO[bytes]) -> None:

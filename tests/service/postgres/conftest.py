@@ -20,7 +20,7 @@ from recipient_fields.entrypoints.composition import open_core
 
 from ...support.postgres import PostgresServer, new_database
 from ...support.redaction import log_lines_with_keys
-from ...support.service import Transcript
+from ...support.service import StreamReader
 
 collect_ignore = [] if "RECIPIENT_FIELDS_TEST_FULL_DISK" in os.environ else ["test_full_disk.py"]
 """Only root can mount a small disk: for `make test-disk`."""
@@ -82,7 +82,7 @@ def serving(database: str) -> Iterator[str]:
         first_line = process.stderr.readline().decode()
         match = re.search(r'http://[^\s"]+', first_line)
         assert match is not None, first_line + process.stderr.read().decode()
-        log = Transcript(process.stderr)
+        log = StreamReader(process.stderr)
         try:
             yield match[0]
         finally:

@@ -25,7 +25,7 @@ from recipient_fields.domain import Organization
 
 from ...support.postgres import PostgresServer
 from ...support.service import FIELDS, Service
-from ..conftest import watched
+from ..conftest import checked
 from .load import LONGEST_ANSWER
 from .test_outages import OUTAGE_SECONDS
 
@@ -122,7 +122,7 @@ def stop(server: PostgresServer) -> None:
 
 @pytest.fixture
 def service(database: str) -> Iterator[Service]:
-    with watched(Service(database, "--threads", str(THREADS))) as service:
+    with checked(Service(database, "--threads", str(THREADS))) as service:
         yield service
 
 
@@ -202,7 +202,7 @@ def require_two_lines(service: Service) -> None:
     known_later = {each for each in failed if any(each in line["event"] for line in others)}
     assert end["rejected"] == len(failed - known_later)
     assert end["seconds"] == pytest.approx(KNOWN + OUTAGE_SECONDS, abs=2)
-    assert "psycopg.pool" not in service.told
+    assert "psycopg.pool" not in service.stderr
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.composition import open_core
 
 from ...support.postgres import PASSWORD, PostgresServer
-from ...support.service import FIELDS, Answer, Client
+from ...support.service import FIELDS, Client, Response
 from ...support.waiting import eventually
 from .conftest import serving
 from .load import LONGEST_ANSWER
@@ -78,7 +78,7 @@ class Writer:
             assert changed.status == 200, changed.body
             self.acknowledged.append(changed.document["recipient_field"])
 
-    def _acknowledged(self, send: Callable[[], Answer]) -> Answer:
+    def _acknowledged(self, send: Callable[[], Response]) -> Response:
         """Return the first response that is not 503. A 409 must follow a 503."""
         began = monotonic()
         may_have_happened = False
@@ -93,14 +93,14 @@ class Writer:
             may_have_happened = True
         raise AssertionError("The service has not come back.")
 
-    def _send(self, send: Callable[[], Answer]) -> Answer:
+    def _send(self, send: Callable[[], Response]) -> Response:
         began = monotonic()
         response = send()
         self.requests.append(Request(began, monotonic(), response.status))
         return response
 
 
-def _id(created: Answer) -> int:
+def _id(created: Response) -> int:
     document = created.document
     if created.status == 409:
         return int(document["error"]["details"][0]["existing_id"])

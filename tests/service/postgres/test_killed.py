@@ -8,11 +8,11 @@ from contextlib import ExitStack
 import pytest
 
 from ...support.service import Service
-from ..test_killed import test_every_acknowledged_write_is_there_after_a_kill_and_none_twice
+from ..test_killed import test_every_acknowledged_write_is_stored_exactly_once_after_a_kill
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["test_every_acknowledged_write_is_there_after_a_kill_and_none_twice"]
+__all__ = ["test_every_acknowledged_write_is_stored_exactly_once_after_a_kill"]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ...support.service import Service
-from ..conftest import watched
+from ..conftest import checked
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ WARNING = (
 def test_serve_warns_if_the_pool_is_smaller_than_the_number_of_threads(
     database: str, query: str, threads: int, expected: list[str]
 ) -> None:
-    with watched(Service(database + query, "--threads", str(threads))) as service:
-        assert service.anyone("GET", "/readyz").status == 200
+    with checked(Service(database + query, "--threads", str(threads))) as service:
+        assert service.anonymous("GET", "/readyz").status == 200
         warnings = [line["event"] for line in service.log if line["level"] == "warning"]
     assert warnings == expected

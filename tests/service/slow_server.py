@@ -1,4 +1,4 @@
-"""A host whose every request waits as for a database: `python waiting.py MILLISECONDS THREADS`."""
+"""A server with slow requests: `python slow_server.py MILLISECONDS THREADS`."""
 
 from __future__ import annotations
 
