@@ -18,7 +18,7 @@ SUFFIXES = {"counter": "_total", "info": "_info"}
 METRIC = re.compile(r"^\| `(recipient_fields_\w+)` \|([^|]*)\|", re.MULTILINE)
 
 
-class Anything:
+class ServerAndPool:
     """The attributes of a server and a pool that the metrics read."""
 
     connections = in_flight = shed = refused = pool_size = 0
@@ -74,16 +74,16 @@ def test_the_log_line_on_the_page_has_the_members_of_a_real_one() -> None:
 
 def test_every_metric_is_on_the_page_with_its_labels() -> None:
     metrics = Metrics()
-    metrics.watch_server(Anything())
-    metrics.watch_pool(Anything())
+    metrics.watch_server(ServerAndPool())
+    metrics.watch_pool(ServerAndPool())
 
-    told = {name: re.findall(r"`(\w+)`", labels) for name, labels in METRIC.findall(DOCUMENT)}
-    there = {
+    documented = {name: re.findall(r"`(\w+)`", labels) for name, labels in METRIC.findall(DOCUMENT)}
+    collected = {
         f"{family.name}{SUFFIXES.get(family.type, '')}"
         for family in metrics.registry.collect()
         if family.name.startswith("recipient_fields_")
     }
-    assert told.keys() == there
-    assert set().union(*map(set, told.values())) == {
+    assert documented.keys() == collected
+    assert set().union(*map(set, documented.values())) == {
         *("route", "method", "status", "result", "kind", "state", "version", "python")
     }

@@ -11,11 +11,11 @@ from typing import Final, Protocol, TypeVar
 NEVER: Final = math.inf
 """The time of return of a call without a known outcome."""
 _UNLIKELY: Final = 10
-"""How many calls are rather undone than that one of these is taken to have happened."""
+"""The penalty for an order in which such a call took effect, in completed calls."""
 
 
 class Timed(Protocol):
-    """A call: it took effect at one moment between these two, if it ever did."""
+    """A call. It took effect at one moment between these two times, or never."""
 
     @property
     def invoked(self) -> float: ...
@@ -31,9 +31,9 @@ S = TypeVar("S")
 def contradiction(history: Iterable[C], state: S, after: Callable[[S, C], S | None]) -> Sequence[C]:
     """Return the calls with outcomes that can't be next at the end of the longest valid order.
 
-    There are none where the history is linearizable. `after` gives the state that a call leaves,
-    and None if it has an impossible outcome in that state. What never returned may have
-    happened at any moment since it was invoked, or not at all.
+    The result is empty if the history is linearizable. `after` returns the state after a call, or
+    None if the outcome of the call is impossible in that state. A call that never returned may
+    have taken effect at any moment after its invocation, or not at all.
     """
     calls = sorted(history, key=lambda call: call.invoked)
     completed = sum(1 << n for n, call in enumerate(calls) if call.returned != NEVER)

@@ -53,15 +53,15 @@ class LosesResponses:
 
 def users(core: Core, *repositories: Any) -> list[Caller]:
     """Return callers of the use cases, in a new organization, distributed over the repositories."""
-    ours = core.administration.create_organization("Bakery").id
+    organization_id = core.administration.create_organization("Bakery").id
     services = [_over(fields) for fields in repositories]
-    return [UseCases(services[n % len(services)], ours) for n in range(THREADS)]
+    return [UseCases(services[n % len(services)], organization_id) for n in range(THREADS)]
 
 
 def clients(core: Core, *apps: Any) -> list[Caller]:
     """Return clients of a new organization. Each uses the applications in turn; half revalidate."""
-    ours = core.administration.create_organization("Bakery").id
-    key = core.administration.issue_key(ours, name="Test").plain.reveal()
+    organization_id = core.administration.create_organization("Bakery").id
+    key = core.administration.issue_key(organization_id, name="Test").plain.reveal()
     return [
         Client(Api(_in_turn(map(falcon_transport, apps), n), key), revalidates=n >= THREADS // 2)
         for n in range(THREADS)

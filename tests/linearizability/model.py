@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from .checker import NEVER, contradiction
 
 Members: TypeAlias = Mapping[str, Any]
-"""Some members of a field, by their names; version 0 is a field that is not there.
+"""Some members of a field, by their names; version 0 is a field that does not exist.
 
 A version is the millisecond of the last change: the next one is later."""
 
@@ -48,7 +48,7 @@ READS = {Kind.GET, Kind.LIST, Kind.PAGE}
 class Operation:
     """An operation on the field of that key, or on the whole list (no key).
 
-    `match` is a version tag that the field must have, `vacant` that there must be none.
+    `match` is a version tag that the field must have, `vacant` requires that there is no field.
     """
 
     kind: Kind
@@ -95,7 +95,7 @@ class Call:
 class Field:
     """The field of one key.
 
-    `id` and `version` are None until they are shown; those shown last are kept beside them.
+    `id` and `version` are None until they are shown. `last_id` and `last_version` were shown last.
     """
 
     id: int | None = None

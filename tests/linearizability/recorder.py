@@ -40,7 +40,7 @@ KEYS = ("city", "shop", "tier")
 
 Caller: TypeAlias = Callable[[Operation], Outcome]
 
-_ASKED = {
+_WEIGHTS = {
     Kind.GET: 6,
     Kind.LIST: 10,
     Kind.PAGE: 4,
@@ -80,7 +80,7 @@ def record(callers: Sequence[Caller], *, seed: object, operations: int) -> list[
 
 
 def _operation(random: Random, tags: dict[str, str], *, text: str) -> Operation:
-    (kind,) = random.choices([*_ASKED], [*_ASKED.values()])
+    (kind,) = random.choices([*_WEIGHTS], [*_WEIGHTS.values()])
     if kind in {Kind.LIST, Kind.PAGE}:
         return Operation(kind)
     key = random.choice(KEYS)
@@ -106,7 +106,7 @@ class UseCases:
     """A caller of the use cases, and so of the repository."""
 
     service: RecipientFieldService
-    ours: OrganizationId
+    organization_id: OrganizationId
 
     def __call__(self, operation: Operation) -> Outcome:
         try:
@@ -122,9 +122,9 @@ class UseCases:
 
     def _execute(self, operation: Operation) -> Outcome:
         if operation.kind is Kind.LIST:
-            return _cataloged(self.service.list_fields(self.ours))
+            return _cataloged(self.service.list_fields(self.organization_id))
         if operation.kind is Kind.PAGE:
-            return _cataloged(self.service.find_fields(self.ours, FieldQuery()))
+            return _cataloged(self.service.find_fields(self.organization_id, FieldQuery()))
         key, members = FieldKey(operation.key), operation.members
         given = Precondition(
             match=None if operation.match is None else frozenset({operation.match}),
@@ -132,20 +132,22 @@ class UseCases:
         )
         match operation.kind:
             case Kind.GET:
-                return _stored(self.service.get_field(self.ours, key))
+                return _stored(self.service.get_field(self.organization_id, key))
             case Kind.CREATE:
                 draft = FieldDraft(key=key, data_type=DataType.TEXT, **members)
-                return _stored(self.service.create_field(self.ours, draft), Result.CREATED)
+                return _stored(
+                    self.service.create_field(self.organization_id, draft), Result.CREATED
+                )
             case Kind.PATCH:
                 changes = FieldChanges(**members)
-                return _stored(self.service.update_field(self.ours, key, changes, given))
+                return _stored(self.service.update_field(self.organization_id, key, changes, given))
             case Kind.PUT:
                 replacement = FieldReplacement(data_type="text", **members)
                 field, created = self.service.replace_or_create_field(
-                    self.ours, key, replacement, given
+                    self.organization_id, key, replacement, given
                 )
                 return _stored(field, Result.CREATED if created else Result.SHOWN)
-        self.service.delete_field(self.ours, key, given)
+        self.service.delete_field(self.organization_id, key, given)
         return Outcome(Result.DELETED)
 
 

@@ -59,7 +59,7 @@ def without_outcome(call: Call) -> Call:
     return Call(call.operation, UNKNOWN, call.invoked, NEVER)
 
 
-def refused(call: Call, result: Result, **members: Any) -> Call:
+def rejected(call: Call, result: Result, **members: Any) -> Call:
     return Call(call.operation, Outcome(result, members), call.invoked, call.returned)
 
 
@@ -67,7 +67,7 @@ SEVEN = create(0, 7, name="City")
 TIER = create(2, 8, "tier", name="Tier")
 
 SOUND = {
-    "a life": [
+    "a create, changes and deletions": [
         *(get(-2), SEVEN, patch(2, 2, name="Town"), delete(4), get(6)),
         *(create(8, 9, name="City"), get(10, id=9, version=1)),
     ],
@@ -77,23 +77,23 @@ SOUND = {
         patch(2, 3, lasting=9, name="Town", shows={"insertable": False}),
         patch(3, 2, lasting=9, insertable=False, shows={"name": "City"}),
     ],
-    "a key that is taken": [SEVEN, refused(create(2, 0), Result.TAKEN, id=7)],
-    "a version that was met": [SEVEN, patch(2, 2, match=SEVENTH, name="Town")],
-    "a version that was not met": [
+    "a key that is taken": [SEVEN, rejected(create(2, 0), Result.TAKEN, id=7)],
+    "a version that matched": [SEVEN, patch(2, 2, match=SEVENTH, name="Town")],
+    "a version that did not match": [
         *(SEVEN, patch(2, 2, name="Town")),
-        refused(delete(4, match=SEVENTH), Result.CONFLICT, id=7, version=2),
+        rejected(delete(4, match=SEVENTH), Result.CONFLICT, id=7, version=2),
     ],
-    "a put that makes, one that resets, one that may only make": [
+    "a put that creates, one that resets, one that may only create": [
         put(0, Result.CREATED, name="City", custom_insertion_code="c", shows={"id": 7}),
         put(2, Result.SHOWN, name="City", shows={"custom_insertion_code": None, "version": 2}),
         put(4, Result.CONFLICT, vacant=True, shows={"id": 7, "version": 2}),
     ],
-    "a creation of which only its effect is known": [
+    "a create without a response": [
         *(without_outcome(SEVEN), get(2), get(4, id=7, version=1)),
         delete(6),
     ],
-    "a deletion that may have happened": [SEVEN, without_outcome(delete(2)), get(4, id=7), get(6)],
-    "lists that move on": [
+    "a delete without a response": [SEVEN, without_outcome(delete(2)), get(4, id=7), get(6)],
+    "lists with increasing revisions": [
         *(SEVEN, listed(2, 5, city={"id": 7}), listed(4, 5, city={"id": 7})),
         *(patch(6, 2, name="Town"), listed(8, 7, city={"name": "Town"})),
     ],
@@ -110,7 +110,7 @@ UNSOUND = {
     "a stale list": [SEVEN, patch(2, 2, name="Town"), listed(4, 5, city={"name": "City"})],
     "a list without what was created": [SEVEN, listed(2, 5)],
     "one key created twice": [SEVEN, create(2, 8)],
-    "one version met twice": [
+    "one version matched twice": [
         *(SEVEN, patch(2, 2, lasting=9, match=SEVENTH, name="Town")),
         patch(3, 3, lasting=9, match=SEVENTH, name="Place"),
     ],
@@ -119,13 +119,13 @@ UNSOUND = {
         *(SEVEN, delete(2, lasting=9), patch(3, 2, lasting=9, name="Town")),
         get(20, version=2),
     ],
-    "an id given again": [SEVEN, delete(2), create(4, 7)],
-    "a put that was not to replace": [SEVEN, put(2, Result.SHOWN, vacant=True, name="Town")],
-    "a change that leaves the revision": [
+    "an id assigned again": [SEVEN, delete(2), create(4, 7)],
+    "a put that must not replace": [SEVEN, put(2, Result.SHOWN, vacant=True, name="Town")],
+    "a change without a new revision": [
         *(SEVEN, listed(2, 5, city={"id": 7}), patch(4, 2, name="Town")),
         listed(6, 5, city={"name": "Town"}),
     ],
-    "a revision that moves by itself": [
+    "a revision that changes without a write": [
         *(SEVEN, listed(2, 5, city={"id": 7}), listed(4, 6, city={"id": 7})),
     ],
     "lists that are no snapshots": [

@@ -35,7 +35,7 @@ def checked(service: Service, *, shows_key: bool = False) -> Iterator[Service]:
     """Kill the service at the end of the block, and check its output.
 
     Standard output must be empty. Standard error must contain no error, no traceback and no key.
-    With `shows_key`, lines that are not log lines may contain a key: a demonstration prints one.
+    With `shows_key`, lines that are not log lines can contain a key, which a demonstration prints.
     """
     try:
         yield service

@@ -1,4 +1,4 @@
-"""Ports of the loopback address, and what listens at them."""
+"""Ports of the loopback address, and requests to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .waiting import TIMEOUT
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 at which nothing listens."""
+    """Return a port of 127.0.0.1 on which no process listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -36,7 +36,7 @@ _WHEEL = PROGRAMS.parts[0]
 _LIBRARIES = Path(f"{_WHEEL}.libs")
 """The folder of the libraries of these programs."""
 
-# Without fsync a crash of the machine may lose data; what the suite crashes is PostgreSQL alone.
+# fsync protects data from a crash of the machine. The tests crash only PostgreSQL.
 _SETTINGS = """
 listen_addresses = '127.0.0.1'
 fsync = off
@@ -102,14 +102,14 @@ class PostgresServer:
         self._run("pg_ctl", "promote", "--wait", "--silent", "--pgdata", self.data)
 
     def kill(self) -> None:
-        """`kill -9` the postmaster, and wait until nothing of the server is left."""
+        """`kill -9` the postmaster, and wait until all processes of the server have ended."""
         processes = self._processes()
         processes[0].kill()
         _, alive = psutil.wait_procs(processes, timeout=10)
         assert not alive
 
     def kill_everything(self) -> None:
-        """`kill -9` every process at once, as when the machine is lost."""
+        """`kill -9` every process at once, as in a crash of the machine."""
         processes = self._processes()
         for process in processes:
             with suppress(psutil.NoSuchProcess):
@@ -189,8 +189,8 @@ class PostgresServer:
         execute(self.url(), f"ALTER SYSTEM SET synchronous_standby_names = '{standbys}'")
         execute(self.url(), "SELECT pg_reload_conf()")
         eventually(lambda: self._standbys() == standbys, within=10)
-        # Commits go by what the checkpointer has made of the setting. It reads settings before
-        # a checkpoint: the first may have begun without having read this one, the second not.
+        # The checkpointer applies the setting, which it reads before a checkpoint. The first
+        # checkpoint may have started before the change, but not the second.
         for _ in range(2):
             execute(self.url(), "CHECKPOINT")
 
@@ -204,7 +204,7 @@ class PostgresServer:
         return bool(execute(self.url(), followers))
 
     def hold_replication_back(self) -> None:
-        """Stop the processes that send to standbys, so that these lack all later writes."""
+        """Stop the processes that send to standbys, so that these receive no later writes."""
         for process in self._processes():
             with suppress(psutil.NoSuchProcess):
                 if "walsender" in " ".join(process.cmdline()):
@@ -234,7 +234,7 @@ class PostgresServer:
 
 
 def require_reachable_temporary_folder() -> None:
-    """End the run at once if the servers could not reach the folders that are made for them."""
+    """End the run at once if the servers could not reach the folders of the tests."""
     folder = tempfile.gettempdir()
     enter = ("-c", 'cd "$0"', folder)
     if run_unprivileged(Path("/bin/sh"), *enter, output=subprocess.DEVNULL, folder=Path("/")):
@@ -306,7 +306,7 @@ def _programs() -> Path:
 
 def installed_packages() -> Path:
     """Return the folder that the wheel with PostgreSQL is installed in."""
-    # Imported, the wheel would make lock files and warn about the environment.
+    # An import of the wheel would create lock files and warn about the environment.
     wheel = find_spec(_WHEEL)
     assert wheel, f"the tests need PostgreSQL: install {_WHEEL}"
     return Path(str(wheel.origin)).parents[1]
