@@ -263,14 +263,14 @@ def test_the_connection_that_has_been_idle_longest_is_evicted(
     with running_server(connections=4) as server:
         silent = server.connect()
         eventually(lambda: server.has_connections(1))
-        kept = [server.connect() for _ in range(3)]
-        assert [client.get("/").body for client in kept] == [b"ok"] * 3
+        active = [server.connect() for _ in range(3)]
+        assert [client.get("/").body for client in active] == [b"ok"] * 3
         time.sleep(0.2)
         assert server.connect().get("/").body == b"ok"
         assert silent.ended
-        assert kept[1].get("/").body == b"ok"
+        assert active[1].get("/").body == b"ok"
         assert server.connect().get("/").body == b"ok"
-        assert kept[0].ended
+        assert active[0].ended
 
 
 def test_a_connection_whose_request_has_just_arrived_is_not_evicted(
@@ -278,18 +278,18 @@ def test_a_connection_whose_request_has_just_arrived_is_not_evicted(
 ) -> None:
     set_limits(EVICTION_AGE=0.1)
     with running_server(connections=2) as server:
-        asks, silent = server.connect(), server.connect()
+        ready, silent = server.connect(), server.connect()
         eventually(lambda: server.has_connections(2))
         time.sleep(0.2)
         make_room = server.listener._make_room
 
-        def ask_and_make_room() -> bool:
-            asks.send_request("/large/1")
+        def send_and_make_room() -> bool:
+            ready.send_request("/large/1")
             return make_room()
 
-        monkeypatch.setattr(server.listener, "_make_room", ask_and_make_room)
+        monkeypatch.setattr(server.listener, "_make_room", send_and_make_room)
         assert server.connect().get("/").body == b"ok"
-        assert asks.response().body == b"x"
+        assert ready.response().body == b"x"
         assert silent.ended
 
 
@@ -360,7 +360,7 @@ def test_a_draining_server_responds_to_all_received_requests() -> None:
     with running_server(threads=1) as server:
         working, queued, pipelined = server.working(), server.connect(), server.connect()
         queued.send_request("/")
-        # At once: what comes while the first waits is not received before that is answered.
+        # In one packet, because the server receives nothing more while the first request waits.
         pipelined.send("".join(f"GET /large/{n} HTTP/1.1\r\nHost: h\r\n\r\n" for n in (1, 2)))
         eventually(lambda: server.listener.task_dispatcher.in_flight == 3)
         server.listener.drain()
@@ -376,15 +376,15 @@ def test_a_draining_server_responds_to_all_received_requests() -> None:
 
 def test_a_draining_server_responds_to_requests_that_arrive_at_once() -> None:
     with running_server() as server:
-        kept = server.connect()
-        assert kept.get("/").body == b"ok"
+        idle = server.connect()
+        assert idle.get("/").body == b"ok"
         time.sleep(0.6)
         halfway = server.connect()
         halfway.send("GET / HT")
         eventually(lambda: _unfinished(server) == 1)
         server.listener.drain()
         time.sleep(0.2)
-        response = kept.get("/")
+        response = idle.get("/")
         assert (response.body, response.headers["connection"]) == (b"ok", "close")
         halfway.send("TP/1.1\r\nHost: h\r\n\r\n")
         assert halfway.response().headers["connection"] == "close"
@@ -453,8 +453,8 @@ def test_a_client_that_resets_the_connection_does_not_affect_others() -> None:
 
 def test_an_error_in_one_connection_does_not_affect_others(monkeypatch: pytest.MonkeyPatch) -> None:
     with running_server() as server:
-        kept, failing = server.connect(), server.connect()
-        assert kept.get("/").body == b"ok"
+        working, failing = server.connect(), server.connect()
+        assert working.get("/").body == b"ok"
         eventually(lambda: server.has_connections(2))
         *_, connection = server.listener.active_channels.values()
         monkeypatch.setattr(connection, "check", _fail)
@@ -464,7 +464,7 @@ def test_an_error_in_one_connection_does_not_affect_others(monkeypatch: pytest.M
         time.sleep(0.2)
         monkeypatch.undo()
         assert server.connect().get("/").body == b"ok"
-        assert kept.get("/").body == b"ok"
+        assert working.get("/").body == b"ok"
 
 
 def _fail(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""The loop that polls: it asks no idle connection, and misses no event."""
+"""The poll loop does not poll idle connections, and misses no event."""
 
 from __future__ import annotations
 
