@@ -35,7 +35,7 @@ def _frequent_thread_switches() -> Iterator[None]:
 
 @pytest.fixture
 def api(harness: Harness, bakery: OrganizationId) -> Api:
-    """The bakery's client."""
+    """Return the client of the bakery."""
     return retrying(harness.client_with_key(bakery))
 
 

@@ -20,7 +20,7 @@ REQUESTS = 30
 def server(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RunningServer]:
-    """A server that relies on events, as its periodic check of the connections is too far away."""
+    """Run a server that relies on events: its periodic check is too late for the tests."""
     if request.param != "epoll":
         monkeypatch.delattr(select, "epoll")
     with running_server(connections=100) as server:

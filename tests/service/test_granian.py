@@ -33,7 +33,7 @@ CREATE = b'{"recipient_field": {"name": "Shop", "data_type": "text"}}'
 
 @pytest.fixture(scope="module")
 def service(storage: str) -> Iterator[Service]:
-    """A service that all tests of this module share."""
+    """Run a service that all tests of this module share."""
     service = Service(storage, *GRANIAN, "--threads", str(THREADS), "--log-client-address")
     try:
         yield service
@@ -48,7 +48,7 @@ def client(service: Service, key: str) -> Client:
 
 @pytest.fixture
 def with_admin(start: Callable[..., Service]) -> tuple[Service, Client]:
-    """A service of this test, and a client of its admin address."""
+    """Run a service for one test, and return it with a client of its admin address."""
     options = (*GRANIAN, "--admin-listen", "127.0.0.1:0", "--threads", str(THREADS))
     service = start(*options)
     address = service.wait_for(r'"admin_address": "([^"]+)"')[1]

@@ -112,5 +112,5 @@ def milliseconds(at: datetime | None) -> int | None:
 
 
 def instant(column: int | None) -> Any:
-    """The instant that a column holds, None where it holds none."""
+    """Return the instant in a column, or None if the column is null."""
     return None if column is None else from_epoch_milliseconds(column)
