@@ -46,7 +46,7 @@ class ResponseTimeout(OperationalError):
 class DeadlineConnection(Connection[TupleRow]):
     """A connection that closes itself if a response does not arrive before its deadline.
 
-    It also asks PostgreSQL to cancel the statement, so that the session ends on the server too.
+    It also cancels the statement, so that the session ends on the server, too.
     """
 
     deadline: float | None = None

@@ -27,7 +27,7 @@ _POOL_TIMEOUT = 1.0
 _SPARE_CONNECTIONS = 1  # for the readiness check
 _PREPARE_THRESHOLD = 5
 
-# For each session of this pool, whatever its role or database has configured.
+# For each session of this pool, independently of the settings of its role and database.
 _SETTINGS = f"""
     SET default_transaction_isolation = 'read committed';
     SET lock_timeout = '{LOCK_TIMEOUT}'"""

@@ -1,4 +1,4 @@
-"""The Prometheus metrics. Labels have few values, whatever clients send."""
+"""The Prometheus metrics. Labels have few values, for any input of clients."""
 
 from __future__ import annotations
 

@@ -110,12 +110,12 @@ DEFAULT_REQUEST_LOG = RequestLog()
 
 
 def route_of(req: falcon.Request) -> str:
-    """Return the template of the request's route. It has few values, whatever clients send."""
+    """Return the template of the request's route. It has few values, for any input."""
     return req.uri_template or UNROUTED
 
 
 def method_of(req: falcon.Request) -> str:
-    """Return the request's method, or `other`. It has few values, whatever clients send."""
+    """Return the request's method, or `other`. It has few values, for any input."""
     return _known(req.method)
 
 

@@ -235,7 +235,7 @@ class Connection(HTTPChannel):
             if now - self._lingers_since > linger:
                 self.handle_close()
         elif self.total_outbufs_len:
-            due = self._response_due  # A thread may reset it meanwhile.
+            due = self._response_due  # A thread may reset it at any time.
             if due is None:
                 seconds = limits.RESPONSE_TIMEOUT + self.total_outbufs_len / limits.SLOWEST_RATE
                 due = self._response_due = now + seconds

@@ -182,7 +182,7 @@ def _handle_signals(interrupt: Callable[[], None]) -> None:
     def end(by: int, _frame: object) -> None:
         for ending in _ENDING:
             signal.signal(ending, end_at_once)
-        for child in active_children():  # Granian would send SIGTERM, whatever the signal was.
+        for child in active_children():  # Granian would send SIGTERM for any signal.
             if child.pid is not None:
                 os.kill(child.pid, by)
         interrupt()

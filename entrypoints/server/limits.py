@@ -20,7 +20,7 @@ IDLE_TIMEOUT = 30.0
 LINGER_TIMEOUT = 2.0
 """For a client to close its side after the last response."""
 LARGEST_LINGER = 8 * 1024 * 1024
-"""What a client may still send meanwhile."""
+"""Bytes that a client may still send during this time."""
 
 DRAIN_IDLE_TIMEOUT = 0.5
 """Replaces the idle, request and linger timeouts while the server drains."""

@@ -13,9 +13,9 @@ from waitress.wasyncore import loop, readwrite
 class Poller:
     """Waits for events of the sockets in a map, as Waitress' own loop does, but with epoll.
 
-    Waitress asks every connection at every turn what it waits for: with 450 connections, a request
-    costs 1.8 times as much CPU. Here, each socket is asked after its own events and by `watch`.
-    Only if the system has no epoll does Waitress' loop run.
+    Before each wait, Waitress checks which events every connection waits for: with 450 connections,
+    a request costs 1.8 times as much CPU time. This class checks a connection after its own events
+    and in `watch`. If the system has no epoll, Waitress' loop runs.
     """
 
     def __init__(self, sockets: Mapping[int, Any], trigger: Any) -> None:
