@@ -7,6 +7,7 @@ from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_
 from .core import Core
 from .documents import FieldDocument, render_field
 from .driving_ports import RecipientFields
+from .environment import MissingCredentials, UnusableCredentials
 from .extras import MissingExtra
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
@@ -57,6 +58,7 @@ __all__ = [
     "KeyChange",
     "KeySuccession",
     "KeyValidator",
+    "MissingCredentials",
     "MissingExtra",
     "NotJson",
     "OrganizationCheck",
@@ -74,6 +76,7 @@ __all__ = [
     "SyncPlanner",
     "TooManyValues",
     "Transferable",
+    "UnusableCredentials",
     "copy_storage",
     "published",
     "render_field",

@@ -41,6 +41,8 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 class EnvironmentOption(click.Option):
     """An option that can also be set by the environment variable RECIPIENT_FIELDS_ and its name."""
 
+    type: click.ParamType[Any]
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.is_flag:

@@ -46,7 +46,7 @@ import sys
 from importlib.abc import MetaPathFinder
 
 brought = {
-    *("attr", "attrs", "recipient_fields"),
+    *("attr", "attrs", "cattrs", "typing_extensions", "recipient_fields"),
     *("_pytest", "iniconfig", "packaging", "pluggy", "py", "pygments", "pytest"),
     *("_hypothesis_globals", "_hypothesis_pytestplugin", "hypothesis", "sortedcontainers"),
 }

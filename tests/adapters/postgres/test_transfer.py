@@ -47,7 +47,7 @@ def outage(
     request: pytest.FixtureRequest, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], None]:
     """Break the server, or the connections to it, when the result is called."""
-    monkeypatch.setattr(connection, "_SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "_ROUND_TRIP_TIMEOUT", 0.5)
     broken: Callable[[], None] = getattr(server, request.param)
     return broken
 
@@ -119,7 +119,7 @@ def test_a_copy_outlasts_the_limits_of_its_role(
 def test_a_copy_is_not_limited_by_the_deadline_of_other_calls(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "_ROUND_TRIP_TIMEOUT", 0.5)
     monkeypatch.setattr(transfer, "_ROWS_PER_BATCH", 1)
     with closing(PostgresStorage(database)) as storage:
         began = monotonic()
