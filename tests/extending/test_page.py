@@ -29,7 +29,7 @@ def test_every_case_on_the_page_exists() -> None:
 
 
 def test_every_number_on_the_page_is_an_attribute_of_the_contract() -> None:
-    for name in ("threads", "rounds", "crowd", "moment"):
+    for name in ("threads", "rounds", "concurrent_calls", "max_wait"):
         assert f"`{name}`" in PAGE
         assert isinstance(getattr(StorageContract, name), int | float)
 
