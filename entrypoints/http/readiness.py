@@ -19,7 +19,7 @@ CHECK_INTERVAL = 1.0
 class CheckWithDeadline:
     """A check that ends before its deadline, even if the storage never responds.
 
-    While one call is still checking, other calls fail at their deadline. A frozen storage thus
+    While one call is still checking, other calls fail at their deadline. So a frozen storage
     occupies one thread and no more.
     """
 

@@ -25,7 +25,7 @@ from recipient_fields.domain import (
     Rejection,
 )
 
-NOBODY = OrganizationId(404)
+UNKNOWN_ORGANIZATION = OrganizationId(404)
 EMPTY = OrganizationContents(fields=0, api_keys=0, integrations=0)
 SECOND, DAY, WEEK = timedelta(seconds=1), timedelta(days=1), timedelta(days=7)
 TICK = timedelta.resolution
@@ -81,7 +81,7 @@ class TestOrganizations:
     )
     def test_that_do_not_exist_are_not_found(self, call, administration, acme):
         with pytest.raises(OrganizationNotFound):
-            call(administration, NOBODY)
+            call(administration, UNKNOWN_ORGANIZATION)
         assert [each.id for each in administration.list_organizations()] == [acme]
 
 
@@ -148,7 +148,7 @@ class TestIssuingAKey:
 
     def test_for_an_unknown_organization_is_rejected(self, administration):
         with pytest.raises(OrganizationNotFound):
-            administration.issue_key(NOBODY, name="Backend")
+            administration.issue_key(UNKNOWN_ORGANIZATION, name="Backend")
 
 
 class TestListingKeys:
@@ -166,7 +166,7 @@ class TestListingKeys:
 
     def test_of_an_unknown_organization_is_rejected(self, administration):
         with pytest.raises(OrganizationNotFound):
-            administration.list_keys(NOBODY)
+            administration.list_keys(UNKNOWN_ORGANIZATION)
 
 
 class TestFindingAKey:
@@ -187,7 +187,7 @@ class TestFindingAKey:
         self, call, issue, administration, acme, rival
     ):
         key = issue().api_key
-        for whose in (rival, NOBODY):
+        for whose in (rival, UNKNOWN_ORGANIZATION):
             with pytest.raises(ApiKeyNotFound):
                 call(administration, whose, key.id)
         assert administration.list_keys(acme) == (key,)

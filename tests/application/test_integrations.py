@@ -31,7 +31,7 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
 )
 
-NOBODY, NOTHING = OrganizationId(404), IntegrationId(404)
+UNKNOWN_ORGANIZATION, UNKNOWN_INTEGRATION = OrganizationId(404), IntegrationId(404)
 HOUR = timedelta(hours=1)
 
 
@@ -101,9 +101,9 @@ class TestIntegrations:
 
     def test_of_an_unknown_organization_are_neither_created_nor_listed(self, integrations):
         with pytest.raises(OrganizationNotFound):
-            integrations.create_integration(NOBODY, esp=Esp.BRAZE, name="Main")
+            integrations.create_integration(UNKNOWN_ORGANIZATION, esp=Esp.BRAZE, name="Main")
         with pytest.raises(OrganizationNotFound):
-            integrations.list_integrations(NOBODY)
+            integrations.list_integrations(UNKNOWN_ORGANIZATION)
 
     @pytest.mark.parametrize(
         "call",
@@ -120,7 +120,11 @@ class TestIntegrations:
     def test_of_other_and_unknown_organizations_are_not_found(
         self, call, integrations, mailchimp, acme, rival
     ):
-        for whose, which in ((rival, mailchimp.id), (acme, NOTHING), (NOBODY, mailchimp.id)):
+        for whose, which in (
+            (rival, mailchimp.id),
+            (acme, UNKNOWN_INTEGRATION),
+            (UNKNOWN_ORGANIZATION, mailchimp.id),
+        ):
             with pytest.raises(IntegrationNotFound):
                 call(integrations, whose, which)
         assert integrations.list_integrations(acme) == (mailchimp,)
@@ -280,7 +284,7 @@ class TestASyncRun:
             yield
 
         with pytest.raises(IntegrationNotFound):
-            integrations.sync_fields(acme, NOTHING, report())
+            integrations.sync_fields(acme, UNKNOWN_INTEGRATION, report())
 
     def test_of_an_integration_that_is_deleted_during_the_run_changes_nothing(
         self, integrations, mailchimp, acme, catalog

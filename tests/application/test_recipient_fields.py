@@ -33,7 +33,7 @@ from recipient_fields.domain import (
 
 SYNC, OTHER_SYNC = sync_channel(IntegrationId(7)), sync_channel(IntegrationId(8))
 CHANNELS = [API, ADMINISTRATOR, SYNC, OTHER_SYNC]
-NOBODY = OrganizationId(404)
+UNKNOWN_ORGANIZATION = OrganizationId(404)
 RENAMED = FieldChanges(name="New name")
 STALE = Precondition(match=frozenset({"1-0-0"}))
 
@@ -125,7 +125,7 @@ class TestCreating:
 
     def test_in_an_unknown_organization_is_rejected(self, service):
         with pytest.raises(OrganizationNotFound):
-            service.create_field(NOBODY, drafted())
+            service.create_field(UNKNOWN_ORGANIZATION, drafted())
 
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
     def test_with_an_esp_field_name_requires_a_sync_run(self, channel, service, acme):
@@ -222,7 +222,7 @@ class TestAnotherOrganization:
 def test_an_organization_that_does_not_exist_has_no_fields(read, service):
     arguments = {"list_fields": (), "get_field": (FieldId(1),), "find_fields": (FieldQuery(),)}
     with pytest.raises((OrganizationNotFound, FieldNotFound)):
-        getattr(service, read)(NOBODY, *arguments[read])
+        getattr(service, read)(UNKNOWN_ORGANIZATION, *arguments[read])
 
 
 class TestTheLimit:

@@ -100,7 +100,7 @@ def shared_schema_database(server_url: str) -> Iterator[str]:
 class TestPostgresConnectionStorage(StorageContract):
     """The connection has an unusual configuration, and the tables a schema of their own."""
 
-    crowd = 16  # A connection a thread, and the server has forty.
+    concurrent_calls = 16  # Each has its own connection, and the server permits forty.
 
     @pytest.fixture
     def storage(self, shared_schema_database: str) -> Iterator[PostgresConnectionStorage]:
