@@ -64,14 +64,14 @@ class InvalidDocument(InvalidInput):
         return str(InvalidInput(shown))
 
 
-def parse_document(document: object, kind: type[T], *, unknown_members: bool = False) -> T:
+def parse_document(document: object, kind: type[T], *, ignore_unknown: bool = False) -> T:
     """Return the document as a value of this class.
 
     With `unknown_members`, members that the class does not have are ignored.
     Raises: InvalidDocument with all violations if the document breaks a rule.
     """
     try:
-        return (_tolerant if unknown_members else converter).structure(document, kind)
+        return (_tolerant if ignore_unknown else converter).structure(document, kind)
     except (BaseValidationError, InvalidInput) as error:
         raise InvalidDocument(violations_of(error)) from None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from recipient_fields.domain import RecipientFieldsError
 
 from .composition import Service
-from .http.bodies import LARGEST_BODY
+from .http.bodies import MAX_BODY_SIZE
 from .server.admin import AdminListener
 from .server.server import Server
 from .settings import Address, Settings
@@ -61,14 +61,14 @@ def create_server(
         from .server.granian_server import GranianServer
 
         return GranianServer(
-            service.application, worker, largest_body=LARGEST_BODY, on_drain=on_drain
+            service.application, worker, max_body_size=MAX_BODY_SIZE, on_drain=on_drain
         )
     with _listening(settings.listen, "--listen"):
         return Server(
             service.application,
             *settings.listen,
             reject=service.reject,
-            largest_body=LARGEST_BODY,
+            max_body_size=MAX_BODY_SIZE,
             threads=settings.threads,
             connections=settings.connections,
             shared=settings.reuse_port,
@@ -94,7 +94,7 @@ def run_admin_listener(
                 service.admin.application,
                 *address,
                 reject=service.reject,
-                largest_body=LARGEST_BODY,
+                max_body_size=MAX_BODY_SIZE,
             )
         sys.setswitchinterval(_SWITCH_INTERVAL)
         with listener:

@@ -15,14 +15,14 @@ from recipient_fields.application.environment import VARIABLE_PREFIX
 from recipient_fields.domain import RecipientFieldsError
 
 from .server.addresses import authority
-from .server.limits import MOST_CONNECTIONS
+from .server.limits import MAX_CONNECTIONS
 
 STORED_KEYS = "stored:"
 """The URL of the key validator that uses the API keys in the storage."""
 
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})")
-_LARGEST_PORT = 65_535
-_MOST_DIGITS = 18
+_MAX_PORT = 65_535
+_MAX_DIGITS = 18
 _TRUE = {"true", "t", "yes", "y", "on", "1"}
 _FALSE = {"false", "f", "no", "n", "off", "0"}
 """The words that click accepts for a flag."""
@@ -101,7 +101,7 @@ class Settings:
         },
     )
     connections: Annotated[int, Range(1)] = field(
-        default=MOST_CONNECTIONS,
+        default=MAX_CONNECTIONS,
         metadata={
             "help": "The maximum number of open client connections.",
             "metavar": "NUMBER",
@@ -208,7 +208,7 @@ def _parse_boolean(text: str, _type: object) -> bool:
 
 def _parse_address(text: str, _type: object) -> Address:
     match = _ADDRESS.fullmatch(text)
-    if match is None or int(match[3]) > _LARGEST_PORT:
+    if match is None or int(match[3]) > _MAX_PORT:
         raise ValueError("use HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080.")
     return Address(match[1] or match[2], int(match[3]))
 
@@ -226,7 +226,7 @@ def _number_parser(annotated: Any) -> Callable[[str, object], int]:
     (least, most) = annotated.__metadata__[0]
 
     def parse(text: str, _type: object) -> int:
-        is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+        is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
         if not is_number or int(text) < least or (most is not None and int(text) > most):
             limit = f"from {least} to {most}" if most is not None else f"of {least} or more"
             raise ValueError(f"use a whole number {limit}.")

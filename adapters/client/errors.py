@@ -113,14 +113,14 @@ def _convert(response: Response, error: _Error, context: Context) -> RecipientFi
         return _FAILURES[code](message)
     match code:
         case "validation_failed":
-            details = parse_document(error.details, list[_Detail], unknown_members=True)
+            details = parse_document(error.details, list[_Detail], ignore_unknown=True)
             return InvalidField([_violation(detail) for detail in details])
         case "not_found":
             return context.not_found()
         case "forbidden":
             return _forbidden(error, message)
         case "key_already_exists" if context.key is not None:
-            conflicts = parse_document(error.details, list[_Conflict], unknown_members=True)
+            conflicts = parse_document(error.details, list[_Conflict], ignore_unknown=True)
             if not conflicts:
                 raise InvalidResponse("its details are empty")
             return KeyTaken(context.key, conflicts[0].existing_id)

@@ -94,7 +94,7 @@ def read_document(response: Response, kind: type[T]) -> T:
     if media_type != _MEDIA_TYPE:
         raise InvalidResponse(f"it is not {_MEDIA_TYPE}")
     try:
-        return parse_document(parse_json(response.body), kind, unknown_members=True)
+        return parse_document(parse_json(response.body), kind, ignore_unknown=True)
     except NotJson:
         raise InvalidResponse("it is not JSON") from None
     except InvalidInput as invalid:

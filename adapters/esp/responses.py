@@ -38,7 +38,7 @@ class Response:
         """
         # A chained error would repeat the body, which may contain the credentials.
         try:
-            return parse_document(parse_json(self.body), kind, unknown_members=True)
+            return parse_document(parse_json(self.body), kind, ignore_unknown=True)
         except NotJson:
             raise self.api.refused("sent a response that is not JSON") from None
         except InvalidDocument as invalid:

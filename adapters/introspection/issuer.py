@@ -161,7 +161,7 @@ def _read(body: bytes) -> Mapping[str, object]:
     """Return the members of a response, which are the claims."""
     try:
         claims: Any = parse_json(body)
-        parse_document(claims, _Introspection, unknown_members=True)
+        parse_document(claims, _Introspection, ignore_unknown=True)
     except (InvalidDocument, NotJson):
         claims = {}
     if not claims:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from recipient_fields.domain import AllowedValues, from_epoch_milliseconds, whole_milliseconds
 
-_LARGEST_BIGINT = 2**63 - 1
+_MAX_BIGINT = 2**63 - 1
 _NO_ID = -1
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -48,4 +48,4 @@ def from_optional_json(text: str | None) -> list[object] | None:
 
 def storable_id(identifier: int) -> int:
     """Return the identifier, or one that no row has if PostgreSQL can't store it."""
-    return identifier if 0 < identifier <= _LARGEST_BIGINT else _NO_ID
+    return identifier if 0 < identifier <= _MAX_BIGINT else _NO_ID

@@ -24,7 +24,7 @@ from .organizations import PostgresOrganizationRepository
 from .schema import require_current, require_sufficient
 from .transfer import Transfer
 
-_LARGEST_POOL = 1_000
+_MAX_POOL_SIZE = 1_000
 
 
 class PostgresStorage:
@@ -52,7 +52,7 @@ class PostgresStorage:
         require_compiled_driver()
         options = parse_options(url)
         if "pool_size" in options:
-            pool_size = integer("pool_size", options["pool_size"], 1, _LARGEST_POOL)
+            pool_size = integer("pool_size", options["pool_size"], 1, _MAX_POOL_SIZE)
         if "prepare" in options:
             prepare = boolean("prepare", options["prepare"])
         parameters = parse_url(url)

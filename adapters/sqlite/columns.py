@@ -6,7 +6,7 @@ from datetime import datetime
 
 from recipient_fields.domain import epoch_milliseconds, from_epoch_milliseconds
 
-_LARGEST_INTEGER = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 _NO_ID = -1
 
 
@@ -22,4 +22,4 @@ def optional_instant(milliseconds: int | None) -> datetime | None:
 
 def storable_id(identifier: int) -> int:
     """Return the id, or -1, which no row has, if SQLite can't store such an integer."""
-    return identifier if 0 < identifier <= _LARGEST_INTEGER else _NO_ID
+    return identifier if 0 < identifier <= _MAX_INTEGER else _NO_ID

@@ -22,7 +22,7 @@ from .organization_option import open_for_organization, organization_option
 from .output import counted, note, print_bytes
 
 _MARK = "\ufeff"
-_MOST_LINES = 100
+_MAX_LINES = 100
 
 
 @click.command()
@@ -74,7 +74,7 @@ def _decoded(content: bytes) -> tuple[str, str]:
 def _report(
     refusal: ContentNotExportable, fields: Mapping[str, RecipientField], *, chosen: bool
 ) -> None:
-    for refused in refusal.refused[:_MOST_LINES]:
+    for refused in refusal.refused[:_MAX_LINES]:
         line = f"{_place(refused.placeholder)}: {refused.placeholder.key}: "
         other = fields.get(refused.placeholder.key)
         if refused.obstacle is Obstacle.UNKNOWN_FIELD and other is not None:
@@ -86,8 +86,8 @@ def _report(
             if refused.suggestion is not None:
                 line += f" Did you mean {refused.suggestion}?"
         note(line)
-    if len(refusal.refused) > _MOST_LINES:
-        note(f"… and {len(refusal.refused) - _MOST_LINES:,} more.")
+    if len(refusal.refused) > _MAX_LINES:
+        note(f"… and {len(refusal.refused) - _MAX_LINES:,} more.")
 
 
 def _place(placeholder: Placeholder) -> str:

@@ -47,7 +47,7 @@ _CLEARABLE = {
 """The members that can be null, by the names of their options."""
 
 _ALLOWED_VALUES = "The allowed values: red,green or a JSON array. null allows every value."
-_LONGEST_CELL = 40
+_MAX_CELL_LENGTH = 40
 """Characters of the allowed values in a list, so that most lists fit into 100 columns."""
 
 _insertion_code_option = option(
@@ -271,7 +271,7 @@ def _value(text: str, data_type: DataType) -> object:
 
 def _shortened(allowed: AllowedValues | None) -> str | None:
     text = None if allowed is None else ", ".join(map(str, allowed.values))
-    return text and (text if len(text) <= _LONGEST_CELL else f"{text[: _LONGEST_CELL - 1]}…")
+    return text and (text if len(text) <= _MAX_CELL_LENGTH else f"{text[: _MAX_CELL_LENGTH - 1]}…")
 
 
 def _shown(value: object) -> str | None:

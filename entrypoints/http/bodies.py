@@ -9,7 +9,7 @@ from recipient_fields.domain import MAX_ALLOWED_VALUES, Rule, Violation
 
 from .problems import RequestRejected
 
-LARGEST_BODY = 1024 * 1024
+MAX_BODY_SIZE = 1024 * 1024
 
 MAX_VALUES = 10_000
 """Member names and values of one body, ten times as many as a valid one can have."""
@@ -17,8 +17,8 @@ MAX_VALUES = 10_000
 
 def read_json(req: falcon.Request) -> object:
     """Return the value of the request's JSON document: at most 1 MiB and `MAX_VALUES` values."""
-    body = req.bounded_stream.read(LARGEST_BODY + 1)
-    if len(body) > LARGEST_BODY:
+    body = req.bounded_stream.read(MAX_BODY_SIZE + 1)
+    if len(body) > MAX_BODY_SIZE:
         raise RequestRejected("payload_too_large")
     try:
         return parse_json(body, max_values=MAX_VALUES)

@@ -34,8 +34,8 @@ from recipient_fields.domain import (
 
 from .parameters import invalid_value
 
-LARGEST_PAGE = 1_000
-LONGEST_TEXT = 100
+MAX_PAGE_SIZE = 1_000
+MAX_TEXT_LENGTH = 100
 
 _CURSOR = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -103,7 +103,7 @@ def _insertable(text: str) -> Mapping[str, object]:
 
 
 def _text(text: str) -> Mapping[str, object]:
-    if not 1 <= len(text) <= LONGEST_TEXT:
+    if not 1 <= len(text) <= MAX_TEXT_LENGTH:
         raise ValueError(text)
     return {"text": text}
 
@@ -113,7 +113,7 @@ def _sort(text: str) -> Mapping[str, object]:
 
 
 def _limit(text: str) -> Mapping[str, object]:
-    if not is_id(text) or int(text) > LARGEST_PAGE:
+    if not is_id(text) or int(text) > MAX_PAGE_SIZE:
         raise ValueError(text)
     return {"limit": int(text)}
 
@@ -133,9 +133,9 @@ _REPEATABLE: Mapping[str, _Parameter] = {
 }
 _SINGLE: Mapping[str, _Parameter] = {
     "insertable": _Parameter(_insertable, "use `true` or `false`."),
-    "q": _Parameter(_text, f"use 1 to {LONGEST_TEXT} characters."),
+    "q": _Parameter(_text, f"use 1 to {MAX_TEXT_LENGTH} characters."),
     "sort": _Parameter(_sort, f"use {_one_of(SortKey)}, with `-` before it for descending order."),
-    "limit": _Parameter(_limit, f"use a number from 1 to {LARGEST_PAGE}."),
+    "limit": _Parameter(_limit, f"use a number from 1 to {MAX_PAGE_SIZE}."),
 }
 _PARAMETERS = {**_REPEATABLE, **_SINGLE}
 """All parameters except the cursor, which depends on the others."""
@@ -170,7 +170,7 @@ def _read_cursor(
         kind = str if query.sort.value_type is str else int
         if [type(part) for part in members] != [int, kind, int]:
             raise _invalid_cursor()
-        if not (1 <= limit <= LARGEST_PAGE and field_id >= 1):
+        if not (1 <= limit <= MAX_PAGE_SIZE and field_id >= 1):
             raise _invalid_cursor()
         if query.sort.value_type is datetime:
             value = from_epoch_milliseconds(value)

@@ -13,7 +13,7 @@ from recipient_fields.domain import character_violation, closest_match
 
 from .problems import RequestRejected
 
-_LONGEST_NAME = 32
+_MAX_NAME_LENGTH = 32
 """The longest unknown name that a message repeats. An API key is longer, and is never repeated."""
 _HALF_ENCODED = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -80,4 +80,4 @@ def _listed(names: Collection[str]) -> str:
 
 def _shown(name: str) -> str:
     """Return the name as a message may repeat it: only if it is short and printable."""
-    return f"`{name}`" if len(name) <= _LONGEST_NAME and name.isprintable() else "`…`"
+    return f"`{name}`" if len(name) <= _MAX_NAME_LENGTH and name.isprintable() else "`…`"

@@ -16,7 +16,7 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import KeyValidator
 from recipient_fields.domain import Credential, Precondition, Rejection, RejectionReason
 
-from .bodies import LARGEST_BODY
+from .bodies import MAX_BODY_SIZE
 from .media_types import require_acceptable, require_json
 from .parameters import parse_parameters
 from .preconditions import parse_precondition
@@ -45,7 +45,7 @@ class RequestGuard:
 
     def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
         """Check the size and the API key, and reject ambiguous paths."""
-        if (req.content_length or 0) > LARGEST_BODY:
+        if (req.content_length or 0) > MAX_BODY_SIZE:
             raise RequestRejected("payload_too_large")
         if self.validator is not None and req.path.startswith(PROTECTED_PREFIX):
             self._authenticate(req, self.validator)

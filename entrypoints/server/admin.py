@@ -11,7 +11,7 @@ from ..rejections import RejectionHandler
 from .addresses import authority, listen
 from .listener import Listener
 
-_MOST_CONNECTIONS = 50
+_MAX_CONNECTIONS = 50
 _DRAIN_TIMEOUT = 0.2
 
 
@@ -28,7 +28,7 @@ class AdminListener:
         port: int,
         *,
         reject: RejectionHandler,
-        largest_body: int,
+        max_body_size: int,
     ) -> None:
         """Bind the address. Raises: OSError if it can't be bound."""
         listening = listen(host, port, shared=False)
@@ -37,9 +37,9 @@ class AdminListener:
             app,
             listening,
             reject=reject,
-            largest_body=largest_body,
+            max_body_size=max_body_size,
             threads=1,
-            connections=_MOST_CONNECTIONS,
+            connections=_MAX_CONNECTIONS,
         )
         self._thread = Thread(target=self._listener.run, name="admin", daemon=True)
 

@@ -237,7 +237,7 @@ class Connection(HTTPChannel):
         elif self.total_outbufs_len:
             due = self._response_due  # A thread may reset it at any time.
             if due is None:
-                seconds = limits.RESPONSE_TIMEOUT + self.total_outbufs_len / limits.SLOWEST_RATE
+                seconds = limits.RESPONSE_TIMEOUT + self.total_outbufs_len / limits.MIN_RATE
                 due = self._response_due = now + seconds
             if now > due:
                 self.handle_close()
@@ -256,11 +256,11 @@ class Connection(HTTPChannel):
             super().handle_read()
             return
         try:
-            data = self.socket.recv(limits.LARGEST_BUFFER)
+            data = self.socket.recv(limits.MAX_BUFFER_SIZE)
         except OSError:
             data = b""
         self._lingered += len(data)
-        if not data or self._lingered > limits.LARGEST_LINGER:
+        if not data or self._lingered > limits.MAX_LINGER_SIZE:
             self.handle_close()
 
     def handle_write(self) -> None:

@@ -22,7 +22,7 @@ class Dispatcher(ThreadedTaskDispatcher):
 
     def __init__(self, threads: int) -> None:
         super().__init__()
-        self.queue = RequestQueue(most_writes=max(threads - 1, 1))
+        self.queue = RequestQueue(max_writes=max(threads - 1, 1))
         self.set_thread_count(threads)
 
     @property

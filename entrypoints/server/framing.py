@@ -103,9 +103,9 @@ class ChunkedBody:
             raise Rejection("payload_too_large")
         if self._last_chunk_read:
             self._trailers += len(line) + len(newline)
-            if self._trailers > limits.LARGEST_TRAILERS:
+            if self._trailers > limits.MAX_TRAILERS_SIZE:
                 raise Rejection("headers_too_large")
-        elif len(self._line) > limits.LONGEST_CHUNK_LINE:
+        elif len(self._line) > limits.MAX_CHUNK_LINE_LENGTH:
             _reject_malformed()
         if newline:
             if not self._line.endswith(_LINE_END):
@@ -187,9 +187,9 @@ class FramedRequest(HTTPRequestParser):
         size = len(head) + 1 if end < 0 else end + len(_HEAD_END)
         if _NO_TEXT.search(head, max(len(head) - len(data) - 1, 0), size):
             _reject_malformed()
-        if not self.command and (_LINE_END in head or len(head) > limits.LONGEST_REQUEST_LINE):
+        if not self.command and (_LINE_END in head or len(head) > limits.MAX_REQUEST_LINE_LENGTH):
             self._read_request_line(head.partition(_LINE_END)[0])
-        if size > limits.LARGEST_HEAD:
+        if size > limits.MAX_HEAD_SIZE:
             raise Rejection("headers_too_large")
         if end < 0:
             return len(data)
@@ -222,7 +222,7 @@ class FramedRequest(HTTPRequestParser):
         self.expect_continue = expectation == "100-continue" and not self.completed
 
     def _read_request_line(self, line: bytes) -> None:
-        if len(line) > limits.LONGEST_REQUEST_LINE:
+        if len(line) > limits.MAX_REQUEST_LINE_LENGTH:
             raise Rejection("uri_too_long")
         method, target, version = _match(_REQUEST_LINE, line).groups()
         parts = _match(_TARGET, target)

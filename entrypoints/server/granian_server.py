@@ -26,7 +26,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from recipient_fields.application.extras import requires_extra
 
 from .addresses import authority, listen
-from .limits import DRAIN_TIMEOUT, LARGEST_HEAD, REQUEST_TIMEOUT
+from .limits import DRAIN_TIMEOUT, MAX_HEAD_SIZE, REQUEST_TIMEOUT
 
 with requires_extra("granian", "granian"):
     from granian import Granian
@@ -91,18 +91,18 @@ class GranianServer:
         app: WSGIApplication,
         worker: Worker,
         *,
-        largest_body: int,
+        max_body_size: int,
         on_drain: Callable[[signal.Signals, int], None],
     ) -> None:
         """Serve the application in the worker.
 
-        `largest_body` is the limit of a request body, in bytes. `on_drain` is called with the
+        `max_body_size` is the limit of a request body, in bytes. `on_drain` is called with the
         signal and the number of requests in flight when the server begins to drain.
         """
         self.in_flight: int = 0
         self._lock = Lock()
         self._app = app
-        self._largest_body = largest_body
+        self._max_body_size = max_body_size
         self._on_drain = on_drain
         self._worker = worker
         worker.serve(self._respond)
@@ -119,7 +119,7 @@ class GranianServer:
         try:
             if "HTTP_TRANSFER_ENCODING" in environ:
                 # Falcon reads no body without a Content-Length.
-                body = environ["wsgi.input"].read(self._largest_body + 1)
+                body = environ["wsgi.input"].read(self._max_body_size + 1)
                 environ["wsgi.input"], environ["CONTENT_LENGTH"] = BytesIO(body), str(len(body))
             return self._app(environ, start_response)
         finally:
@@ -146,7 +146,7 @@ def supervise(
             interface=Interfaces.WSGI,
             http=HTTPModes.http1,
             http1_settings=HTTP1Settings(
-                header_read_timeout=int(REQUEST_TIMEOUT * 1_000), max_buffer_size=LARGEST_HEAD
+                header_read_timeout=int(REQUEST_TIMEOUT * 1_000), max_buffer_size=MAX_HEAD_SIZE
             ),
             websockets=False,
             blocking_threads=threads,

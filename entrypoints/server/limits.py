@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MOST_CONNECTIONS = 500
+MAX_CONNECTIONS = 500
 SPARE_CONNECTIONS = 100
 """Connections above the limit that may be open to receive a rejection, or to close."""
 EVICTION_AGE = 1.0
@@ -14,12 +14,12 @@ QUEUE_TIMEOUT = 2.0
 """A request that has waited for a thread for longer is rejected as `overloaded`."""
 RESPONSE_TIMEOUT = 10.0
 """For a client to receive a response, in addition to the time at the slowest accepted rate."""
-SLOWEST_RATE = 32 * 1024
+MIN_RATE = 32 * 1024
 """Bytes per second at which a client must receive a large response."""
 IDLE_TIMEOUT = 30.0
 LINGER_TIMEOUT = 2.0
 """For a client to close its side after the last response."""
-LARGEST_LINGER = 8 * 1024 * 1024
+MAX_LINGER_SIZE = 8 * 1024 * 1024
 """Bytes that a client may still send during this time."""
 
 DRAIN_IDLE_TIMEOUT = 0.5
@@ -27,10 +27,10 @@ DRAIN_IDLE_TIMEOUT = 0.5
 DRAIN_TIMEOUT = 17.0
 """After it, the server closes the connections that are left. Supervisors often wait for 30 s."""
 
-LARGEST_HEAD = 16 * 1024
+MAX_HEAD_SIZE = 16 * 1024
 """The request line and the headers, with the empty line that ends them."""
-LONGEST_REQUEST_LINE = 8 * 1024
-LONGEST_CHUNK_LINE = 256
-LARGEST_TRAILERS = 4 * 1024
-LARGEST_BUFFER = 128 * 1024
+MAX_REQUEST_LINE_LENGTH = 8 * 1024
+MAX_CHUNK_LINE_LENGTH = 256
+MAX_TRAILERS_SIZE = 4 * 1024
+MAX_BUFFER_SIZE = 128 * 1024
 """What a connection keeps in memory of a request body or of a response; a file has the rest."""

@@ -48,13 +48,13 @@ class Listener(TcpWSGIServer):
         listening: socket.socket,
         *,
         reject: RejectionHandler,
-        largest_body: int,
+        max_body_size: int,
         threads: int,
         connections: int,
     ) -> None:
         self._sockets: dict[int, Any] = {}
         self._reject = reject
-        self._most_connections = connections
+        self._max_connections = connections
         self._next_check = 0.0
         self._accepts_from = 0.0
         self._next_search = 0.0
@@ -69,10 +69,10 @@ class Listener(TcpWSGIServer):
                 ident=None,
                 log_socket_errors=False,
                 clear_untrusted_proxy_headers=False,  # The request log decides whom to trust.
-                max_request_header_size=limits.LARGEST_HEAD,
-                max_request_body_size=largest_body,
-                inbuf_overflow=limits.LARGEST_BUFFER,
-                outbuf_overflow=limits.LARGEST_BUFFER,
+                max_request_header_size=limits.MAX_HEAD_SIZE,
+                max_request_body_size=max_body_size,
+                inbuf_overflow=limits.MAX_BUFFER_SIZE,
+                outbuf_overflow=limits.MAX_BUFFER_SIZE,
                 outbuf_high_watermark=sys.maxsize,  # No thread waits for a client: see `add_task`.
             ),
             bind_socket=False,
@@ -128,7 +128,7 @@ class Listener(TcpWSGIServer):
 
     def readable(self) -> bool:
         """Return whether to accept connections."""
-        room = len(self.active_channels) < self._most_connections + limits.SPARE_CONNECTIONS
+        room = len(self.active_channels) < self._max_connections + limits.SPARE_CONNECTIONS
         return room and monotonic() >= self._accepts_from
 
     def handle_accept(self) -> None:
@@ -160,12 +160,12 @@ class Listener(TcpWSGIServer):
 
     def _make_room(self) -> bool:
         """Return whether there is room for one more connection, after an eviction if necessary."""
-        if len(self.active_channels) < self._most_connections:
+        if len(self.active_channels) < self._max_connections:
             return True
         self.lingering = [c for c in self.lingering if c.connected]
         if len(self.lingering) >= limits.SPARE_CONNECTIONS:
             self.lingering.pop(0).handle_close()
-        return len(self.active_channels) - len(self.lingering) < self._most_connections or (
+        return len(self.active_channels) - len(self.lingering) < self._max_connections or (
             self._evict()
         )
 

@@ -31,15 +31,15 @@ class RequestQueue:
 
     A write can wait for a lock of the storage, for a second and longer. If writes could occupy all
     threads, one organization whose row is locked would keep the others from reading. A write
-    beyond `most_writes` stays in the queue, and reads overtake it.
+    beyond `max_writes` stays in the queue, and reads overtake it.
 
     The caller holds the dispatcher's lock whenever it uses the queue. The queue is true if a
     request can be taken; its length is the number of all that wait. Waitress' dispatcher uses
     these members of a `deque`.
     """
 
-    def __init__(self, most_writes: int) -> None:
-        self._most_writes = most_writes
+    def __init__(self, max_writes: int) -> None:
+        self._max_writes = max_writes
         self._writes_under_way = 0
         self._reads: deque[QueuedRequest] = deque()
         self._writes: deque[QueuedRequest] = deque()
@@ -78,4 +78,4 @@ class RequestQueue:
 
     @property
     def _has_place_for_write(self) -> bool:
-        return bool(self._writes) and self._writes_under_way < self._most_writes
+        return bool(self._writes) and self._writes_under_way < self._max_writes

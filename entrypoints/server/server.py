@@ -12,7 +12,7 @@ from recipient_fields.application.extras import requires_extra
 
 from ..rejections import RejectionHandler
 from .addresses import authority, listen
-from .limits import MOST_CONNECTIONS, SPARE_CONNECTIONS
+from .limits import MAX_CONNECTIONS, SPARE_CONNECTIONS
 
 with requires_extra("http", "waitress"):
     from .listener import Listener
@@ -41,15 +41,15 @@ class Server:
         port: int,
         *,
         reject: RejectionHandler,
-        largest_body: int,
+        max_body_size: int,
         threads: int,
-        connections: int = MOST_CONNECTIONS,
+        connections: int = MAX_CONNECTIONS,
         shared: bool = False,
         on_drain: Callable[[signal.Signals, int], None] = lambda _by, _in_flight: None,
     ) -> None:
         """Bind the address.
 
-        `largest_body` is the limit of a request body, in bytes. `on_drain` is called with the
+        `max_body_size` is the limit of a request body, in bytes. `on_drain` is called with the
         signal and the number of requests in flight, before anything closes. A signal can interrupt
         any code, so `on_drain` must not wait for a lock.
 
@@ -63,7 +63,7 @@ class Server:
             app,
             listening,
             reject=reject,
-            largest_body=largest_body,
+            max_body_size=max_body_size,
             threads=threads,
             connections=connections,
         )

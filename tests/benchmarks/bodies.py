@@ -19,7 +19,7 @@ from ..http.hostile_bodies import HOSTILE, LONG_TEXT
 from .measuring import Bench
 from .reports import Report, milliseconds, table
 
-MOST_RATIO = 5
+MAX_RATIO = 5
 
 
 def bodies(bench: Bench) -> Report:
@@ -34,8 +34,8 @@ def bodies(bench: Bench) -> Report:
     worst = rows[0][0]
     return Report(
         f"{table(_HEAD, cells)}\n\n"
-        f"Maximum: {worst:.1f} times one long text (goal: at most {MOST_RATIO})"
-        f" {'✓' if worst <= MOST_RATIO else '✗'}"
+        f"Maximum: {worst:.1f} times one long text (goal: at most {MAX_RATIO})"
+        f" {'✓' if worst <= MAX_RATIO else '✗'}"
     )
 
 

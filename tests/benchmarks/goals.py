@@ -17,7 +17,7 @@ from .reports import Report, microseconds, milliseconds, rate, table
 from .servers import Server, ceiling, service
 from .traffic import CONNECTIONS, Load, create_field, read_field, read_list, send_once
 
-MOST_MEMORY = 60
+MAX_MEMORY = 60
 """Maximum resident memory of the service in MiB."""
 
 _CHANGING = 128
@@ -43,11 +43,11 @@ def goals(bench: Bench) -> Report:
     with bench.database() as database, service(database.url) as server:
         rows = [_row(bench, server, scenario) for scenario in scenarios(database, server.url)]
         resident = server.resident
-    mark = "✓" if resident <= MOST_MEMORY else "✗"
+    mark = "✓" if resident <= MAX_MEMORY else "✗"
     return Report(
         f"{table(_HEAD, rows)}\n\n"
         f"Resident memory of the service after all requests: {resident:.1f} MiB"
-        f" (at most {MOST_MEMORY}) {mark}"
+        f" (at most {MAX_MEMORY}) {mark}"
     )
 
 

@@ -42,7 +42,7 @@ LATER: Final = NOW + timedelta(hours=1)
 NEVER_ASSIGNED: Final = (0, -1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70, -(2**70))
 """Ids that no storage assigns, including some that a column can't store."""
 
-LARGEST_INTEGRATION_ID: Final = IntegrationId(MAX_SAFE_INTEGER)
+MAX_INTEGRATION_ID: Final = IntegrationId(MAX_SAFE_INTEGER)
 
 INSTANTS: Final = (
     datetime(1, 1, 1, tzinfo=UTC),

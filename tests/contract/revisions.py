@@ -29,7 +29,7 @@ from recipient_fields.domain import (
 
 from .examples import (
     INSTANTS,
-    LARGEST_INTEGRATION_ID,
+    MAX_INTEGRATION_ID,
     a_definition,
     a_grant,
     permit,
@@ -105,7 +105,7 @@ class RevisionCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         revisions = [fields.all(ours).revision]
-        for channel in (API, sync_channel(LARGEST_INTEGRATION_ID)):
+        for channel in (API, sync_channel(MAX_INTEGRATION_ID)):
             field = fields.add(ours, a_definition(by=channel))
             revisions.append(fields.all(ours).revision)
             fields.update(ours, field.id, renaming("Town"))

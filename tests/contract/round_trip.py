@@ -27,8 +27,8 @@ from .assertions import assert_published, exact
 from .examples import (
     ALLOWED_VALUES,
     INSTANTS,
-    LARGEST_INTEGRATION_ID,
     LINES,
+    MAX_INTEGRATION_ID,
     SNIPPETS,
     a_definition,
     changing,
@@ -81,7 +81,7 @@ class RoundTripCases:
     ) -> None:
         assert_stored_unchanged(fields, ours, a_definition(custom_insertion_code="😀" * 10_000))
 
-    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_channel(LARGEST_INTEGRATION_ID)])
+    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_channel(MAX_INTEGRATION_ID)])
     def test_every_origin_is_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, channel: Channel
     ) -> None:
@@ -91,7 +91,7 @@ class RoundTripCases:
     def test_esp_field_names_are_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, snippet: str
     ) -> None:
-        channel = sync_channel(LARGEST_INTEGRATION_ID)
+        channel = sync_channel(MAX_INTEGRATION_ID)
         assert_stored_unchanged(
             fields, ours, a_definition(by=channel, esp_field_name=snippet[:255])
         )

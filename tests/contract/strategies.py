@@ -52,7 +52,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Esp, EspField, IntegrationDraft
 
-from .examples import LARGEST_INTEGRATION_ID, reporting
+from .examples import MAX_INTEGRATION_ID, reporting
 
 __all__ = [
     "OWN_INTEGRATION_IDS",
@@ -79,7 +79,7 @@ T = TypeVar("T")
 
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 
-OWN_INTEGRATION_IDS: Final = (IntegrationId(LARGEST_INTEGRATION_ID - 1), LARGEST_INTEGRATION_ID)
+OWN_INTEGRATION_IDS: Final = (IntegrationId(MAX_INTEGRATION_ID - 1), MAX_INTEGRATION_ID)
 """The ids of integrations that an application runs itself: no storage assigns them."""
 
 _CHANNELS = (API, ADMINISTRATOR, *map(sync_channel, OWN_INTEGRATION_IDS))

@@ -29,9 +29,9 @@ from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan
 from .assertions import exact
 from .examples import (
     ALLOWED_VALUES,
-    LARGEST_INTEGRATION_ID,
     LATER,
     LINES,
+    MAX_INTEGRATION_ID,
     NOW,
     a_definition,
     an_esp_field,
@@ -80,7 +80,7 @@ class SyncCases:
         integrations.sync(ours, other.id, reporting(CITY))
         integrations.sync(ours, made.id, reporting(CITY, AGE, at=NOW))
         fields.add(ours, a_definition("region", by=ADMINISTRATOR))
-        fields.add(ours, a_definition("street", by=sync_channel(LARGEST_INTEGRATION_ID)))
+        fields.add(ours, a_definition("street", by=sync_channel(MAX_INTEGRATION_ID)))
         return integrations.get(ours, made.id)
 
     @pytest.mark.parametrize("report", CHANGES.values(), ids=CHANGES)

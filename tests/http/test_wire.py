@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.entrypoints.server.limits import LARGEST_HEAD
+from recipient_fields.entrypoints.server.limits import MAX_HEAD_SIZE
 
 from ..support.postgres import new_database
 from ..support.redaction import log_lines_with_keys
@@ -327,7 +327,7 @@ def test_rejections_of_the_server_have_the_same_format(server: RunningService, h
 
 
 def test_headers_of_more_than_16_kib_are_rejected(server: RunningService):
-    sent = (GET.replace("\n", "\r\n") + "X: ").ljust(LARGEST_HEAD, "x")
+    sent = (GET.replace("\n", "\r\n") + "X: ").ljust(MAX_HEAD_SIZE, "x")
     response = server.exchange_bytes(sent.encode())
     assert_contract(response)
     assert response.status_and_code == (431, "headers_too_large")

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.composition import open_core
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
 from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.log import start_log
 from recipient_fields.entrypoints.server.server import Server
@@ -37,7 +37,7 @@ def main(storage_url: str) -> None:
         "127.0.0.1",
         0,
         reject=HostRejections(),
-        largest_body=LARGEST_BODY,
+        max_body_size=MAX_BODY_SIZE,
         threads=4,
     )
     description = {

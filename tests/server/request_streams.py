@@ -10,13 +10,13 @@ import h11
 from attrs import frozen
 from waitress.adjustments import Adjustments
 
-from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
 from recipient_fields.entrypoints.http.problems import STATUSES
 from recipient_fields.entrypoints.server.framing import FramedRequest
 
 T = TypeVar("T")
 
-SETTINGS = Adjustments(max_request_body_size=LARGEST_BODY)
+SETTINGS = Adjustments(max_request_body_size=MAX_BODY_SIZE)
 
 
 @frozen

@@ -14,7 +14,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 from attrs import frozen
 
-from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
 from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
@@ -92,7 +92,7 @@ class RunningServer:
             self._app,
             listening,
             reject=HostRejections(),
-            largest_body=LARGEST_BODY,
+            max_body_size=MAX_BODY_SIZE,
             threads=threads,
             connections=connections,
         )

@@ -180,7 +180,7 @@ def test_an_idle_connection_is_closed(set_limits: Callable[..., None]) -> None:
 def test_the_connection_of_a_client_that_does_not_read_is_closed(
     set_limits: Callable[..., None],
 ) -> None:
-    set_limits(RESPONSE_TIMEOUT=0.4, SLOWEST_RATE=10**9)
+    set_limits(RESPONSE_TIMEOUT=0.4, MIN_RATE=10**9)
     with running_server() as server:
         client = server.connect(receives=4096)
         client.send_request("/large/20000000")
@@ -192,7 +192,7 @@ def test_the_connection_of_a_client_that_does_not_read_is_closed(
 def test_a_client_that_reads_a_large_response_slowly_receives_all_of_it(
     set_limits: Callable[..., None],
 ) -> None:
-    set_limits(RESPONSE_TIMEOUT=0.1, SLOWEST_RATE=1_000_000)
+    set_limits(RESPONSE_TIMEOUT=0.1, MIN_RATE=1_000_000)
     with running_server() as server:
         client = server.connect(receives=2**16)
         client.send_request("/large/20000000")
@@ -342,7 +342,7 @@ def test_the_number_of_lingering_connections_is_limited(set_limits: Callable[...
 
 
 @pytest.mark.parametrize(
-    "bound", [{"LINGER_TIMEOUT": 0.3}, {"LINGER_TIMEOUT": 60, "LARGEST_LINGER": 1_000_000}]
+    "bound", [{"LINGER_TIMEOUT": 0.3}, {"LINGER_TIMEOUT": 60, "MAX_LINGER_SIZE": 1_000_000}]
 )
 def test_a_rejected_client_that_never_stops_sending_is_disconnected(
     set_limits: Callable[..., None], bound: dict[str, float]

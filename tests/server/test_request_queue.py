@@ -22,8 +22,8 @@ class Request:
     occupies_write: bool = False
 
 
-def filled(most_writes: int, *requests: Request) -> RequestQueue:
-    queue = RequestQueue(most_writes)
+def filled(max_writes: int, *requests: Request) -> RequestQueue:
+    queue = RequestQueue(max_writes)
     for request in requests:
         queue.append(request)
     return queue

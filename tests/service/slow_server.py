@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
 from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.server import Server
 
@@ -23,7 +23,7 @@ def main(milliseconds: str, threads: str) -> None:
         "127.0.0.1",
         0,
         reject=HostRejections(),
-        largest_body=LARGEST_BODY,
+        max_body_size=MAX_BODY_SIZE,
         threads=int(threads),
     )
     sys.stderr.write(f"listening on {server.url}\n")

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
 
 from ..support.command_line import Script
 from ..support.service import FIELDS, Client, Response, Service
@@ -110,7 +110,7 @@ class TestRequests:
     ) -> None:
         head = (
             f"POST {FIELDS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {LARGEST_BODY + 1}\r\n\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {MAX_BODY_SIZE + 1}\r\n\r\n"
         )
 
         status, rest = exchange(service, head.encode())
@@ -122,7 +122,7 @@ class TestRequests:
         url = urlsplit(client.url)
         with closing(HTTPConnection(url.hostname or "", url.port, timeout=TIMEOUT)) as connection:
             headers = {"Authorization": f"Bearer {client.key}", "Content-Type": "application/json"}
-            body = iter([b" " * (LARGEST_BODY + 1)])
+            body = iter([b" " * (MAX_BODY_SIZE + 1)])
             connection.request("POST", FIELDS, body, headers, encode_chunked=True)
             with connection.getresponse() as response:
                 assert response.status == 413

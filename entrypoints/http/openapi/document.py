@@ -7,7 +7,7 @@ from typing import Any
 
 from recipient_fields.domain import MAX_KEY_LENGTH, SortKey, Source
 
-from ..list_parameters import LARGEST_PAGE, LONGEST_TEXT
+from ..list_parameters import MAX_PAGE_SIZE, MAX_TEXT_LENGTH
 from ..media_types import JSON, MERGE_PATCH
 from .responses import HEADERS, RESPONSES, Responses, error_responses, json_content, response
 from .schemas import ID_PATTERN, KEY_PATTERN, SCHEMAS, Schema, ref
@@ -195,7 +195,7 @@ _LIST_PARAMETERS = [
     _query(
         "q",
         "Only fields whose name, key or ESP field name contains this text, in any case.",
-        {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT, "pattern": r"^[^\x00]*$"},
+        {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": r"^[^\x00]*$"},
     ),
     _query(
         "sort",
@@ -206,7 +206,7 @@ _LIST_PARAMETERS = [
     _query(
         "limit",
         "The number of fields per page. The default is all.",
-        {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE},
+        {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE},
     ),
     _query(
         "cursor",

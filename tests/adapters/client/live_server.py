@@ -19,7 +19,7 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import Access, OrganizationId
 from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.http.bodies import LARGEST_BODY
+from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
 from recipient_fields.entrypoints.http.host_rejections import HostRejections
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
@@ -78,7 +78,7 @@ def live_server(app: Application, *, threads: int = 8) -> Iterator[str]:
         app,
         listening_socket,
         reject=HostRejections(),
-        largest_body=LARGEST_BODY,
+        max_body_size=MAX_BODY_SIZE,
         threads=threads,
         connections=100,
     )

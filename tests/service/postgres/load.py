@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 FIELDS = "/api/v1/recipient_fields"
-LONGEST_ANSWER = 5.0
+MAX_RESPONSE_TIME = 5.0
 READERS = WRITERS = 2
 
 _log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class HttpLoad:
         for thread in self._threads:
             thread.join()
 
-    def require_an_outage_of_503s(self, *, within: float = LONGEST_ANSWER) -> None:
+    def require_an_outage_of_503s(self, *, within: float = MAX_RESPONSE_TIME) -> None:
         """Check that there was no 500, no 401, no late response, and no 503 without Retry-After."""
         assert {response.status for response in self.responses} <= {200, 201, 503}
         assert all(response.retry_after for response in self.responses if response.status == 503)

@@ -14,7 +14,7 @@ import pytest
 
 from ...support.postgres import PostgresServer, execute
 from ...support.waiting import eventually
-from .load import LONGEST_ANSWER, HttpLoad
+from .load import MAX_RESPONSE_TIME, HttpLoad
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def kill_the_postmaster(server: PostgresServer) -> None:
 
 def freeze(server: PostgresServer) -> None:
     server.freeze()
-    sleep(LONGEST_ANSWER + OUTAGE_SECONDS)
+    sleep(MAX_RESPONSE_TIME + OUTAGE_SECONDS)
     server.thaw()
 
 
