@@ -67,7 +67,7 @@ class InvalidDocument(InvalidInput):
 def parse_document(document: object, kind: type[T], *, ignore_unknown: bool = False) -> T:
     """Return the document as a value of this class.
 
-    With `unknown_members`, members that the class does not have are ignored.
+    With `ignore_unknown`, members that the class does not have are skipped: services may add some.
     Raises: InvalidDocument with all violations if the document breaks a rule.
     """
     try:

@@ -2,18 +2,74 @@
 
 from __future__ import annotations
 
+import errno
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import FileIO
+from pathlib import Path
+
 import click
 
-from ..server.log import audit_file
+from recipient_fields.application import AUDIT
+from recipient_fields.domain import RecipientFieldsError
+
+from ..server.log import json_formatter
 from .options import Option, option
 
 
-def _keep(ctx: click.Context, _parameter: click.Parameter, path: str | None) -> None:
+class AuditNotWritten(RecipientFieldsError):
+    """An action took effect, but the audit log does not contain it."""
+
+
+class _AuditFileHandler(logging.Handler):
+    """Appends each record to a file in one write. `logging` ignores errors; this raises them."""
+
+    def __init__(self, file: FileIO) -> None:
+        super().__init__()
+        self._file = file
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append the line of the record. Raises: AuditNotWritten if the file can't be written."""
+        try:
+            self._append(f"{self.format(record)}\n".encode())
+        except OSError as error:
+            raise AuditNotWritten(
+                f"The audit log can't be written: {error.strerror}. The command took effect, but"
+                " does not show a new key. If it created one, find it with `keys list` and revoke"
+                " it."
+            ) from error
+
+    def _append(self, line: bytes) -> None:
+        if self._file.write(line) < len(line):  # The disk is full.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@contextmanager
+def _audit_file(path: str) -> Iterator[None]:
+    """Append the audit records of this block to the file. Each line has the id of the user.
+
+    Raises: OSError if the file can't be opened; AuditNotWritten if a line can't be written.
+    """
+    audit = logging.getLogger(AUDIT)
+    with Path(path).open("ab", buffering=0) as file:  # Without a buffer, a line is one write.
+        handler = _AuditFileHandler(file)
+        handler.setFormatter(json_formatter(user=os.getuid()))
+        audit.addHandler(handler)
+        audit.setLevel("INFO")
+        try:
+            yield
+        finally:
+            audit.removeHandler(handler)
+
+
+def _open_audit_log(ctx: click.Context, _parameter: click.Parameter, path: str | None) -> None:
     """Append the audit lines of the context's commands to the file."""
     if path is None:
         return
     try:
-        ctx.with_resource(audit_file(path))
+        ctx.with_resource(_audit_file(path))
     except OSError as error:
         raise click.ClickException(
             f"Can't write the audit log {path}: {error.strerror}."
@@ -25,7 +81,7 @@ audit_log_option: Option = option(
     type=click.Path(dir_okay=False),
     metavar="FILE",
     expose_value=False,
-    callback=_keep,
+    callback=_open_audit_log,
     help="Append one line to this file for each key that is created, revoked or rotated, and for"
     " each organization that is deleted.",
 )

@@ -47,10 +47,10 @@ from recipient_fields.domain.esp import (
     NoSafeForm,
     SyncOvertaken,
 )
+from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.hosting import AddressUnavailable
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.selection import NoBackup, UnknownKeyValidator
-from recipient_fields.entrypoints.server.log import AuditNotWritten
 from recipient_fields.entrypoints.settings import InvalidSettings
 
 from ..support.postgres import execute
