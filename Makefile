@@ -14,7 +14,7 @@ PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
 .PHONY: help install runtime serve check docs test test-all test-lowest test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
 
-help:           ## show these lines
+help:           ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
 
 serve: $(VENV)/runtime ## start the service with demonstration data on 127.0.0.1:8080
@@ -40,36 +40,36 @@ test-browser: install ## test /docs and the documentation in Debian's chromium, 
 		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
 	$(BIN)/python -m pytest tests/browser
 
-test-framing: install ## 1,000,000 streams of requests, read by the service and by h11
+test-framing: install ## compare the request parsing with h11, for 1,000,000 streams
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py
 
-test-linearizability: install ## 1,400,000 calls at once on every storage, each history explained by some order
+test-linearizability: install ## check that 1,400,000 concurrent calls per storage are linearizable
 	RECIPIENT_FIELDS_HISTORIES=300 $(BIN)/python -m pytest tests/linearizability --log-cli-level=INFO
 
-test-load: install ## what the service bears: slow clients, ten times its load, restarts, its end
+test-load: install ## test the service with slow clients, ten times its load, restarts and shutdowns
 	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_load.py
 	RECIPIENT_FIELDS_TEST_RESTARTS=6 RECIPIENT_FIELDS_TEST_RESTARTS_RATE=400 \
 		$(BIN)/python -m pytest tests/service/test_restarting.py
 
-test-disk: install ## a PostgreSQL whose disk is full; as root, to mount a small one
+test-disk: install ## test a PostgreSQL whose disk is full; requires root, to mount a small disk
 	RECIPIENT_FIELDS_TEST_FULL_DISK=1 $(BIN)/python -m pytest tests/service/postgres/test_full_disk.py
 
-test-long: install ## 100,000 generated requests for each storage, and long outages of PostgreSQL
+test-long: install ## test 100,000 generated requests per storage, and long outages of PostgreSQL
 	RECIPIENT_FIELDS_GENERATED_REQUESTS=100000 RECIPIENT_FIELDS_GENERATED_EXAMPLES=150 \
 		$(BIN)/python -m pytest tests/openapi/test_generated_requests.py --log-cli-level=INFO
 	RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS=12 \
 		$(BIN)/python -m pytest tests/adapters/postgres/test_outages.py tests/service/postgres
 
-mutation: install ## change the core's code in thousands of ways, each of which a test must notice
+mutation: install ## change the core's code in thousands of ways, and report the changes that no test detects
 	$(BIN)/python tests/mutation/run.py
 
 bench: install  ## measure the service against the ceiling, and write docs/performance.md
 	$(BIN)/python tests/benchmarks/run.py --write
 
-bench-quick: install ## ask every benchmark's question once, as the tests do
+bench-quick: install ## run each benchmark once, briefly, as the tests do
 	$(BIN)/python tests/benchmarks/run.py --quick
 
-check: install docs ## lint, type-check, look for weaknesses, and check who imports whom
+check: install docs ## lint, check types, security and imports, and build the documentation
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -85,7 +85,7 @@ format: install ## reformat the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-lock:           ## choose versions for what has changed, with the hashes of their files
+lock:           ## update the requirements files with versions and hashes, after a change of pyproject.toml
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv
 	$(LOCK) --extra dev --output-file requirements-dev.txt pyproject.toml
 	$(LOCK) --extra cli --extra postgres --constraint requirements-dev.txt \
@@ -93,7 +93,7 @@ lock:           ## choose versions for what has changed, with the hashes of thei
 	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
 		$(LOCK) --constraint requirements-dev.txt --output-file requirements-build.txt -
 
-sbom:           ## write build/sbom.json: what an installation consists of (CycloneDX)
+sbom:           ## write the software bill of materials (CycloneDX) to build/sbom.json
 	rm -rf build/sbom build/cyclonedx
 	$(PYTHON) -m venv --without-pip build/sbom
 	$(PYTHON) -m venv build/cyclonedx
@@ -103,7 +103,7 @@ sbom:           ## write build/sbom.json: what an installation consists of (Cycl
 	build/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml \
 		--output-reproducible --output-file build/sbom.json build/sbom
 
-clean:          ## remove everything the other targets made
+clean:          ## remove all files that the other targets create, and recipient-fields.db
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis recipient-fields.db*
 
 runtime: $(VENV)/runtime ## install the package and what the service needs into .venv

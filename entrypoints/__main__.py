@@ -1,6 +1,6 @@
 """The command `recipient-fields`, also as `python -m recipient_fields.entrypoints`.
 
-It is installed without its extra, too.
+pip installs the command even without the extra `cli`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Groups of commands, and what all commands in them have in common."""
+"""Groups of commands, and the option `--storage` of every command."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .options import setting_option
 
 
 def _choose_storage(ctx: click.Context, parameter: click.Parameter, url: str) -> None:
-    """Make the URL the context's object, which the commands are passed.
+    """Store the URL as the context's object, which click passes to the command.
 
-    The default and the variable count at the outermost command alone. If the option is given
-    several times, the last one counts.
+    If the option is repeated, the last one applies. Only the outermost command applies the default
+    and the variable, so that they don't replace an option before the name of a command.
     """
-    given = ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-    if given or ctx.parent is None:
+    is_option = ctx.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+    if is_option or ctx.parent is None:
         ctx.obj = url
 
 

@@ -24,7 +24,7 @@ def create_demonstration(core: Core) -> PlainKey | None:
         return None
     organization = core.administration.create_organization(ORGANIZATION)
     core.fields.create_field(organization.id, _FROM_API)
-    core.fields.through(ADMINISTRATOR).create_field(organization.id, _BY_HAND)
+    core.fields.through(ADMINISTRATOR).create_field(organization.id, _MANUAL)
     audience = core.integrations.create_integration(
         organization.id, esp=Esp.MAILCHIMP, name="Demonstration audience"
     )
@@ -54,5 +54,5 @@ _FROM_API = FieldDraft(
     data_type=DataType.TEXT,
     allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"]),
 )
-_BY_HAND = FieldDraft(name="Preferred shop", key=MANUAL_KEY, data_type=DataType.TEXT)
+_MANUAL = FieldDraft(name="Preferred shop", key=MANUAL_KEY, data_type=DataType.TEXT)
 _SYNCED = EspField(name="FNAME", label="First name", data_type=DataType.TEXT)

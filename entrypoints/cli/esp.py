@@ -23,7 +23,7 @@ def esp() -> None:
 @esp.command("list")
 @json_option
 def list_(*, as_json: bool) -> None:
-    """List the email service providers (ESPs), and the variables a sync reads credentials from."""
+    """List the email service providers (ESPs), and the variables that contain their credentials."""
     known = [_described(esp, dialect) for esp, dialect in DIALECTS.items()]
     if as_json:
         print_json({"esps": known})

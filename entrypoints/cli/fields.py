@@ -173,7 +173,7 @@ def create(
     "--clear",
     type=click.Choice(list(_CLEARABLE)),
     multiple=True,
-    help="Set this to null. The option can be repeated.",
+    help="Set this member to null. The option can be repeated.",
 )
 @json_option
 @click.pass_obj

@@ -27,7 +27,12 @@ def keys() -> None:
 @organization_option
 @option("--name", required=True, help="What the key is for: 1 to 100 characters.")
 @option(
-    "--expires-in", type=Lifetime(), default="90d", show_default=True, help="1s to 366d, or never."
+    "--expires-in",
+    type=Lifetime(),
+    metavar="DURATION|never",
+    default="90d",
+    show_default=True,
+    help="When the key expires: after 1s to 366d, or never.",
 )
 @option("--read-only", is_flag=True, help="Allow reading only.")
 @json_option
@@ -81,7 +86,7 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
-    """Revoke an API key: its next request is rejected."""
+    """Revoke an API key. The next request with it is rejected."""
     with open_for_organization(storage, organization) as (core, tenant):
         key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
         if not yes:
@@ -111,8 +116,8 @@ def rotate(
 ) -> None:
     """Replace an API key. The command shows the full new key only once.
 
-    The new key has the same lifetime as the old one. A rotation shortens the lifetime of the old
-    key, so always rotate the newest key.
+    The new key has the lifetime of the old one, from its creation to its expiry. A rotation
+    shortens the lifetime of the old key, so always rotate the newest key.
     """
     with open_for_organization(storage, organization) as (core, tenant):
         key = core.administration.get_key(tenant.id, ApiKeyId(key_id))

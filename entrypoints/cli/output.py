@@ -9,7 +9,7 @@ import click
 
 from recipient_fields.application.strict_json import render_json
 
-_STEERING = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters except a line feed, line and paragraph separators, and bidi controls."""
 
 
@@ -43,8 +43,11 @@ def note(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text with escapes for characters that control a terminal: a name can have them."""
-    return _STEERING.sub(_escaped, text)
+    """Return the text with escapes for the characters that control a terminal.
+
+    Names and messages can contain such characters.
+    """
+    return _CONTROLS.sub(_escaped, text)
 
 
 def one_line(text: str) -> str:

@@ -148,7 +148,7 @@ class _LifecycleLog:
 def _demonstrate(core: Core, url: str) -> None:
     key = create_demonstration(core)
     if key is None:
-        note("The storage already has data, so that no demonstration data was added.")
+        note("The storage already has data, so no demonstration data was added.")
         note("To list the ids of the organizations: recipient-fields organizations list")
         note("To create an API key: recipient-fields keys create --organization ID --name NAME")
     else:
