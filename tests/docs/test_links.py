@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,30 @@ def test_every_path_on_a_page_exists(page: Path) -> None:
     named = [path for path in inline_code(page.read_text("utf-8")) if _OURS.fullmatch(path)]
 
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@every_page
+def test_every_selection_of_tests_on_a_page_finds_tests(page: Path) -> None:
+    commands = [
+        shlex.split(code)
+        for code in inline_code(page.read_text("utf-8"))
+        if "pytest " in code and " -k " in code
+    ]
+
+    assert [word for command in commands for word in _unknown_words(command)] == []
+
+
+def _unknown_words(command: list[str]) -> set[str]:
+    """Return the words after `-k` that neither the selected files nor the contract contain."""
+    paths = [ROOT / each for each in command if each.startswith("tests/")]
+    files = {each for path in (*paths, ROOT / "tests/contract") for each in _modules(path)}
+    text = "".join(file.read_text("utf-8") for file in files).lower()
+    words = re.findall(r"\w+", command[command.index("-k") + 1].lower())
+    return {word for word in words if word not in text} - {"and", "or", "not"}
+
+
+def _modules(path: Path) -> Iterator[Path]:
+    return path.rglob("*.py") if path.is_dir() else iter((path,))
 
 
 def _leads(page: Path, link: str) -> bool:
