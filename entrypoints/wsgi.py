@@ -14,9 +14,10 @@ from .settings import Settings
 def application() -> WSGIApplication:
     """Return the service with the settings of `recipient-fields serve`, from the environment.
 
-    Each process of the server calls this function once, and has its own connections. The server has
-    its own options for the address and the connections: `RECIPIENT_FIELDS_LISTEN`, `_ADMIN_LISTEN`,
-    `_CONNECTIONS` and `_REUSE_PORT` have no effect.
+    Each process of the server calls this function once, and has its own connections to the storage.
+    The server has its own options for addresses, threads and connections:
+    `RECIPIENT_FIELDS_SERVER`, `_LISTEN`, `_ADMIN_LISTEN`, `_THREADS`, `_CONNECTIONS` and
+    `_REUSE_PORT` have no effect.
 
     Raises: InvalidSettings; what `open_core` raises.
     """

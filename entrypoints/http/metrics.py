@@ -86,7 +86,7 @@ class Metrics:
         )
         self._storage_errors = Counter(
             "recipient_fields_storage_errors",
-            "Requests that failed because the storage failed, by the driver's error.",
+            "Requests that failed because of the storage or the key validator, by error class.",
             ("kind",),
             registry=self.registry,
         )
