@@ -12,7 +12,7 @@ RESPONSE_TIMEOUT = 0.7
 """Seconds that a check may stay without any response. With the time to start a check and to wake
 waiting requests, every rejection takes at most 1.2 s."""
 CHECK_INTERVAL = 0.05
-"""Seconds between two looks of a waiting request at the breaker. Most responses take less."""
+"""Seconds after which a waiting request checks the breaker again. Most responses take less."""
 
 _NO_RESPONSE = "no response"
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class CircuitOpen(OperationalError):
-    """PostgreSQL is known not to respond. A statement was not sent, or its response is given up."""
+    """PostgreSQL is known not to respond. The statement was not sent, or its connection closed."""
 
 
 class CircuitBreaker:
@@ -97,7 +97,7 @@ class CircuitBreaker:
         self._check_requested.set()
 
     def wait_for_request(self, seconds: float) -> None:
-        """Wait until a check is requested, or for so many seconds."""
+        """Wait until a check is requested, for at most this many seconds."""
         self._check_requested.wait(seconds)
         self._check_requested.clear()
 

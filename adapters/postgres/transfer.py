@@ -74,7 +74,7 @@ class _Table(Generic[T]):
         )
 
     def store(self, connection: Connection[Any], records: Records[T]) -> None:
-        """Store the records under their own ids, and assign greater ones from then on."""
+        """Store the records with their ids. Ids that are assigned later are greater."""
         rows = map(self.values, records)
         # In batches, because the server checks the foreign keys at the end of each.
         while batch := list(islice(rows, _ROWS_PER_BATCH)):
@@ -95,7 +95,7 @@ class _Table(Generic[T]):
             yield from cursor.execute(f"SELECT {self.columns} FROM {self.name}")
 
     def _last_id(self, connection: Connection[Any]) -> int:
-        """Return the last assigned id, or 0. A sequence is never older than the snapshot."""
+        """Return the last assigned id, or 0. It can be newer than the snapshot, but never older."""
         [(name,)] = connection.execute(
             "SELECT pg_get_serial_sequence(%s, 'id')", (self.name,)
         ).fetchall()
@@ -118,7 +118,7 @@ class Transfer:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Return everything in the database, as one read-only transaction sees it."""
+        """Yield the content of the database, as one read-only transaction sees it."""
         with self._connected() as connection:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
             connection.read_only = True

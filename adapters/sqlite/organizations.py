@@ -92,7 +92,7 @@ def catalog_revision(connection: sqlite3.Connection, organization_id: Organizati
 def move_revision(connection: sqlite3.Connection, organization_id: OrganizationId) -> None:
     """Increase the revision of the organization's catalog, at least to the current time.
 
-    A restored backup can be older than revisions that clients have seen. These must not return.
+    A restored backup can be older than revisions that clients have seen. They are not reused.
     """
     connection.execute(
         "UPDATE organizations SET revision = max(revision + 1, ?) WHERE id = ?",

@@ -1,6 +1,6 @@
 """The address of the client behind proxies: `X-Forwarded-For` and `Forwarded` (RFC 7239).
 
-Each proxy appends the address of its peer at the right. A client can send anything at the left.
+Each proxy appends the address of its peer at the right. A client can send any text at the left.
 The search therefore starts at the connection's peer, reads the header from the right, and ends at
 the first address that is not a trusted proxy's.
 """
@@ -40,7 +40,7 @@ class Sender:
 
 @frozen
 class ClientAddresses:
-    """Finds the address of the client that sent a request."""
+    """The rule that finds the address of the client that sent a request."""
 
     trusted_proxies: tuple[Network, ...] = ()
 
@@ -61,7 +61,7 @@ class ClientAddresses:
 
 
 def _nodes(sender: Sender) -> Iterable[str]:
-    """Yield the listed addresses from the right.
+    """Return the listed addresses from right to left.
 
     If both headers are present, use `X-Forwarded-For`: nearly every proxy appends to it, and
     many pass on a `Forwarded` header that the client has sent.
@@ -72,7 +72,7 @@ def _nodes(sender: Sender) -> Iterable[str]:
 
 
 def _elements(forwarded: str) -> Iterator[str]:
-    """Yield the elements from the right, up to an open quote."""
+    """Yield the elements from right to left, up to an open quote."""
     backwards, position = forwarded[::-1], 0
     while position < len(backwards):
         match = _BACKWARDS_ELEMENT.match(backwards, position)

@@ -16,7 +16,7 @@ _DRAIN_TIMEOUT = 0.2
 
 
 class AdminListener:
-    """A listener that responds while its block runs, however busy the service is.
+    """A listener that runs during its `with` block, even if the service is overloaded.
 
     It has threads of its own: one polls, one responds.
     """

@@ -6,7 +6,7 @@ MAX_CONNECTIONS = 500
 SPARE_CONNECTIONS = 100
 """Connections above the limit that may be open to receive a rejection, or to close."""
 EVICTION_AGE = 1.0
-"""If all connections are in use, a client that has let the server wait for longer gives way."""
+"""If all connections are in use, the server closes one that is idle or incomplete for longer."""
 
 REQUEST_TIMEOUT = 10.0
 """From the first byte of a request to its last."""

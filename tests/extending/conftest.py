@@ -15,9 +15,9 @@ from attrs import frozen
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "duckdb-storage"
 TIMEOUT = 600
-"""Seconds after which a process is taken to hang."""
+"""Seconds after which a process is considered to hang."""
 
-_MADE = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
+_GENERATED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
 
 
 @frozen
@@ -66,7 +66,7 @@ def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Instal
 
     def installed(distribution: Path) -> Installation:
         folder = tmp_path_factory.mktemp(distribution.name)
-        source = shutil.copytree(distribution, folder / "source", ignore=_MADE)
+        source = shutil.copytree(distribution, folder / "source", ignore=_GENERATED)
         wheels, packages = folder / "wheels", folder / "packages"
         pip("wheel", "--no-build-isolation", *offline, "--wheel-dir", wheels, source)
         pip("install", *offline, "--target", packages, *wheels.iterdir())
@@ -82,6 +82,6 @@ def duckdb(install: Callable[[Path], Installation]) -> Installation:
 
 
 @pytest.fixture(scope="session")
-def ourselves(install: Callable[[Path], Installation]) -> Installation:
+def this_package(install: Callable[[Path], Installation]) -> Installation:
     """Install this package."""
     return install(ROOT)

@@ -67,9 +67,9 @@ print(StorageContract.__module__)
 
 
 def test_the_contract_suite_requires_only_the_extra_testing(
-    ourselves: Installation, tmp_path: Path
+    this_package: Installation, tmp_path: Path
 ) -> None:
-    run = ourselves.run(sys.executable, "-c", ALONE, cwd=tmp_path)
+    run = this_package.run(sys.executable, "-c", ALONE, cwd=tmp_path)
     assert (run.returncode, run.stdout) == (0, "recipient_fields.testing.storage\n"), run
 
 
@@ -82,11 +82,11 @@ def test_the_contract_suite_requires_only_the_extra_testing(
     ],
 )
 def test_a_failed_case_shows_the_compared_values(
-    ourselves: Installation, tmp_path: Path, case: str, told: str
+    this_package: Installation, tmp_path: Path, case: str, told: str
 ) -> None:
     (tmp_path / "test_forgetful.py").write_text(FORGETFUL)
     only = f"{case} or test_it_is_the_wheels"
-    run = ourselves.tests("-s", "-k", only, cwd=tmp_path)
+    run = this_package.tests("-s", "-k", only, cwd=tmp_path)
     assert "1 failed, 1 passed" in run.stdout, run.stdout + run.stderr
-    assert str(ourselves.packages) in run.stdout
+    assert str(this_package.packages) in run.stdout
     assert told in run.stdout

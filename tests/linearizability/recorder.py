@@ -49,13 +49,13 @@ _WEIGHTS = {
     Kind.PUT: 1,
     Kind.DELETE: 2,
 }
-"""The weights of the operations."""
-_SHOWN = ("id", "name", "insertable", "custom_insertion_code")
+"""How often each kind of operation is chosen, relative to the others."""
+_COMPARED_MEMBERS = ("id", "name", "insertable", "custom_insertion_code")
 _UNKNOWN = Outcome(Result.UNKNOWN)
 
 
 def record(callers: Sequence[Caller], *, seed: object, operations: int) -> list[Call]:
-    """Return the history of that many operations by callers that start at the same time."""
+    """Run this many operations of callers that start at the same time. Return their history."""
     moments = count()
 
     def run(number: int) -> list[Call]:
@@ -126,7 +126,7 @@ class UseCases:
         if operation.kind is Kind.PAGE:
             return _cataloged(self.service.find_fields(self.organization_id, FieldQuery()))
         key, members = FieldKey(operation.key), operation.members
-        given = Precondition(
+        precondition = Precondition(
             match=None if operation.match is None else frozenset({operation.match}),
             none_match=ANY_VERSION if operation.vacant else None,
         )
@@ -140,20 +140,22 @@ class UseCases:
                 )
             case Kind.PATCH:
                 changes = FieldChanges(**members)
-                return _stored(self.service.update_field(self.organization_id, key, changes, given))
+                return _stored(
+                    self.service.update_field(self.organization_id, key, changes, precondition)
+                )
             case Kind.PUT:
                 replacement = FieldReplacement(data_type="text", **members)
                 field, created = self.service.replace_or_create_field(
-                    self.organization_id, key, replacement, given
+                    self.organization_id, key, replacement, precondition
                 )
                 return _stored(field, Result.CREATED if created else Result.SHOWN)
-        self.service.delete_field(self.organization_id, key, given)
+        self.service.delete_field(self.organization_id, key, precondition)
         return Outcome(Result.DELETED)
 
 
 @frozen
 class Client:
-    """A client of the service. One that revalidates caches its reads and sends If-None-Match."""
+    """A client of the service. With `revalidates`, it caches reads and sends If-None-Match."""
 
     api: Api
     revalidates: bool = False
@@ -241,7 +243,7 @@ def _conflict(tag: str | None) -> Outcome:
 
 
 def _members(document: Members) -> dict[str, Any]:
-    return {member: document[member] for member in _SHOWN}
+    return {member: document[member] for member in _COMPARED_MEMBERS}
 
 
 def _tag(response: ApiResponse) -> str:

@@ -21,14 +21,14 @@ PACKAGES = {
 """The folders of the packages in `recipient_fields`."""
 
 # Generated files, which git ignores, and hidden files, which belong to git and CI.
-_MADE = shutil.ignore_patterns(
+_GENERATED = shutil.ignore_patterns(
     *(".*", "build", "dist", "mutants", "*.egg-info", "__pycache__", "*.db*")
 )
 
 
 def copy_tree(to: Path) -> Path:
     """Copy the files of the tree that a build uses."""
-    shutil.copytree(ROOT, to, ignore=_MADE)
+    shutil.copytree(ROOT, to, ignore=_GENERATED)
     return to
 
 

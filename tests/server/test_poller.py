@@ -1,4 +1,4 @@
-"""The poll loop does not poll idle connections, and misses no event."""
+"""With epoll, the poll loop ignores idle connections. It misses no event."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_request_that_arrives_during_a_response_comes_next(server: RunningServ
     assert client.get("/").status == 200
 
 
-def test_a_large_response_is_sent_on_when_the_client_receives(server: RunningServer) -> None:
+def test_a_large_response_continues_when_the_client_receives(server: RunningServer) -> None:
     client = server.connect(receives=4096)
     for _ in range(2):
         client.send_request("/large/5000000")
@@ -64,7 +64,7 @@ def test_a_large_response_is_sent_on_when_the_client_receives(server: RunningSer
     assert client.get("/").body == b"ok"
 
 
-def test_a_client_that_leaves_during_a_response_is_noticed_after_it(server: RunningServer) -> None:
+def test_a_disconnection_during_a_response_is_detected_after_it(server: RunningServer) -> None:
     before = len(server.listener.active_channels)
     client = server.working()
     client.close()

@@ -51,7 +51,7 @@ def issuer(tokens: Tokens) -> Iterator[StubServer]:
 
 @pytest.fixture
 def introspecting(issuer: StubServer, start: Start) -> Iterator[Start]:
-    """Return a function that starts services with introspection, and check their output for tokens.
+    """Yield a function that starts services with introspection. Then check their output for tokens.
 
     The services end before the issuer, which waits until all connections are closed.
     """
@@ -69,6 +69,7 @@ def introspecting(issuer: StubServer, start: Start) -> Iterator[Start]:
 
 
 def unavailable(response: Response) -> bool:
+    """Check every part of the 503, and return True."""
     assert (response.status, response.code) == (503, "api_key_validation_unavailable")
     assert int(response.headers["Retry-After"]) > 0
     assert "temporarily unavailable" in response.document["error"]["message"]
