@@ -26,7 +26,7 @@ def take_options(query: str, known: Collection[str]) -> dict[str, str]:
         if not equals:
             raise InvalidStorageUrl(f"Option `{name}` of the storage URL: add `=` and a value.")
         if name in options:
-            raise InvalidStorageUrl(f"Option `{name}` of the storage URL: give it only once.")
+            raise InvalidStorageUrl(f"Option `{name}` of the storage URL: set it only once.")
         options[name] = value
     return options
 

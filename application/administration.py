@@ -153,7 +153,9 @@ class AdministrationService:
         *,
         grace: timedelta = DEFAULT_GRACE_PERIOD,
     ) -> tuple[IssuedKey, ApiKey]:
-        """Create a successor of a key, which stays valid for `grace`. Return both, successor first.
+        """Create a successor of a key. Return the successor and the old key, in this order.
+
+        The old key stays valid for `grace`.
 
         Raises: InvalidApiKey if `grace` is not 0 to 7 days, ApiKeyNotFound if the organization has
         no such key, ApiKeyNotActive if the key is expired or revoked.

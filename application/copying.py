@@ -46,8 +46,8 @@ def copy_storage(
     """Copy the whole content of a storage to an empty one, in one transaction of the target.
 
     Ids, revisions and times stay the same, and new ids in the target are greater than any id that
-    the source has ever assigned. The copy is the source's content at one moment, even if others
-    change it during the copy. `on_progress` is called after every record.
+    the source has ever assigned. The copy is the source's content at one moment, even if
+    other processes change it during the copy. `on_progress` is called after every record.
 
     Raises: CopyFailed if a storage can't be copied or fails, if the target is not empty, or if
     both are the same storage. Nothing is stored then, unless the target failed during the commit.

@@ -16,7 +16,7 @@ class MissingCredentials(RecipientFieldsError):
     def __init__(
         self, purpose: str, variables: Iterable[str], alternative: str | None = None
     ) -> None:
-        """Name the missing variables, and the one that could be set instead of them."""
+        """Name the missing variables, and `alternative`, which can be set instead of them."""
         self.variables: tuple[str, ...] = tuple(variables)
         otherwise = "" if alternative is None else f"; or set only {alternative}"
         super().__init__(f"To {purpose}, set {', '.join(self.variables)}{otherwise}.")
@@ -27,7 +27,7 @@ class UnusableCredentials(RecipientFieldsError):
 
 
 def read_variables(variables: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that are set to more than white space, without white space around them.
+    """Return the values of the variables that are not blank, without white space at the ends.
 
     Raises: UnusableCredentials if a value contains control characters.
     """

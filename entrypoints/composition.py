@@ -73,7 +73,7 @@ def create_service(
     *,
     with_admin: bool = False,
 ) -> Service:
-    """Return the HTTP service with these settings. Only one with `with_admin` has metrics.
+    """Return the HTTP service with these settings. It has metrics only if `with_admin` is true.
 
     Raises: what `open_core` raises.
     """
@@ -85,9 +85,8 @@ def create_service(
     )
     readiness = CheckWithDeadline(core.storage.check)
     addresses = ClientAddresses(settings.trusted_proxies) if settings.log_client_address else None
-    rejection_log = RequestLog(
-        log.log_or_drop, addresses
-    )  # Unlike `log.log`, `log_or_drop` never blocks.
+    # Unlike `log.log`, `log_or_drop` never blocks.
+    rejection_log = RequestLog(log.log_or_drop, addresses)
     admin = _create_admin(core, readiness, rejection_log) if with_admin else None
     return Service(
         core=core,

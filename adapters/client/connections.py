@@ -62,7 +62,7 @@ class TransportFailure:
 
 
 class Connections:
-    """A pool of keep-alive connections to the service at a base URL, safe for threads.
+    """A pool of keep-alive connections to the service at a base URL, thread-safe.
 
     Raises: ValueError if the URL can't be used.
     """

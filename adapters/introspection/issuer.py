@@ -85,7 +85,7 @@ class _Introspection:
 
 
 class Endpoint:
-    """A connection pool to an introspection endpoint. It is safe for threads."""
+    """A connection pool to an introspection endpoint. It is thread-safe."""
 
     def __init__(self, issuer: Issuer) -> None:
         url = parse_url(issuer.url)
@@ -106,7 +106,7 @@ class Endpoint:
         Raises: KeyValidationUnavailable if no response of RFC 7662 arrives in time.
         """
         if not self._circuit_breaker.allow():
-            _unavailable("has not responded lately; the next attempt is within seconds")
+            _unavailable("has not responded recently; the next attempt is within seconds")
         form = urlencode([("token", token), ("token_type_hint", "access_token")])
         claims = _read(self._request(form))
         return claims if claims["active"] else None

@@ -52,7 +52,7 @@ def _write(source: sqlite3.Connection, backup: Path) -> None:
             # An incomplete file is deleted, so it needs no journal.
             destination.execute("PRAGMA journal_mode = OFF")
             destination.execute("PRAGMA synchronous = OFF")
-            source.backup(destination, pages=_PAGES_PER_STEP, progress=_let_interrupts_in)
+            source.backup(destination, pages=_PAGES_PER_STEP, progress=_allow_interrupts)
         os.fsync(descriptor)
         os.link(partial, backup)  # Unlike a rename, this never replaces a file.
     _sync_folder(backup.parent)
@@ -60,7 +60,7 @@ def _write(source: sqlite3.Connection, backup: Path) -> None:
 
 @contextmanager
 def _partial_file(backup: Path) -> Iterator[tuple[str, int]]:
-    """Create a file next to the backup that only its owner can read. Delete it in the end."""
+    """Create a file next to the backup that only its owner can read. Delete it at the end."""
     descriptor, name = mkstemp(".partial", f"{backup.name}.", backup.parent)
     try:
         yield name, descriptor
@@ -77,5 +77,5 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _let_interrupts_in(_status: int, _remaining: int, _total: int) -> None:
-    """Do nothing. Python handles pending signals between two calls."""
+def _allow_interrupts(_status: int, _remaining: int, _total: int) -> None:
+    """Do nothing. Python handles signals, such as Ctrl-C, when SQLite calls this."""

@@ -1,4 +1,4 @@
-"""Addresses to listen at."""
+"""Addresses to listen on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import socket
 
 
 def listen(host: str, port: int, *, shared: bool) -> socket.socket:
-    """Return a socket that listens at the address; port 0 selects a free one.
+    """Return a socket that listens on the address; port 0 selects a free one.
 
     Processes of one user can share the address if each of them sets `shared`: the system
-    distributes new connections over them. Raises: OSError if the address can't be bound.
+    distributes new connections among them. Raises: OSError if the address can't be bound.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # As bytes, because an invalid host name as text would be a UnicodeError.

@@ -47,7 +47,7 @@ class Worker:
     """The worker process, from the view of the thread that builds and ends the service."""
 
     def __init__(self, host: str, port: int) -> None:
-        """Take note of the signals that arrive from now on."""
+        """Record the signals that arrive from now on."""
         self.url: str = f"http://{authority(host, port)}"
         self.application: Future[WSGIApplication | None] = Future()
         self._address = (host, port)
@@ -81,7 +81,7 @@ class Worker:
 
 
 class GranianServer:
-    """A server that serves the application from when it is created."""
+    """A server that serves the application as soon as it is created."""
 
     connections = shed = refused = None
     """Granian does not report these numbers."""
@@ -132,8 +132,8 @@ def supervise(
 ) -> None:
     """Call `run` in a worker process, and return when the worker has ended.
 
-    If more clients connect than `connections`, they wait until others disconnect. `run` must be
-    picklable on systems without fork.
+    If there are more clients than `connections`, the others wait until a client disconnects.
+    `run` must be picklable on systems without fork.
 
     Raises: OSError if the address can't be bound; SystemExit if the worker fails.
     """

@@ -35,7 +35,7 @@ import os, signal, sys
 from pathlib import Path
 from recipient_fields.adapters.sqlite import back_up, backup
 backup._PAGES_PER_STEP = 1
-backup._let_interrupts_in = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+backup._allow_interrupts = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 back_up(*map(Path, sys.argv[1:]))
 """
 
@@ -59,7 +59,7 @@ def copy(tmp_path: Path) -> Path:
 def between_steps(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
     """Back up page by page, and call `act` after each page."""
     monkeypatch.setattr(backup, "_PAGES_PER_STEP", 1)
-    monkeypatch.setattr(backup, "_let_interrupts_in", lambda *_: act())
+    monkeypatch.setattr(backup, "_allow_interrupts", lambda *_: act())
 
 
 def test_a_backup_opens_as_a_storage_with_everything(

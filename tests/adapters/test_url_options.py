@@ -26,7 +26,7 @@ def test_an_empty_query_has_no_options() -> None:
         ("prepare=true&", "Unknown option in the storage URL: use only `pool_size`, `prepare`."),
         ("PREPARE=true", "Unknown option in the storage URL: use only `pool_size`, `prepare`."),
         ("prepare", "Option `prepare` of the storage URL: add `=` and a value."),
-        ("prepare=1&prepare=1", "Option `prepare` of the storage URL: give it only once."),
+        ("prepare=1&prepare=1", "Option `prepare` of the storage URL: set it only once."),
     ],
 )
 def test_a_wrong_query_is_rejected(query: str, message: str) -> None:

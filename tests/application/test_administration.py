@@ -72,10 +72,10 @@ class TestOrganizations:
     @pytest.mark.parametrize(
         "call",
         [
-            lambda service, whose: service.get_organization(whose),
-            lambda service, whose: service.rename_organization(whose, "Globex"),
-            lambda service, whose: service.delete_organization(whose),
-            lambda service, whose: service.delete_organization(whose, expected=EMPTY),
+            lambda service, organization: service.get_organization(organization),
+            lambda service, organization: service.rename_organization(organization, "Globex"),
+            lambda service, organization: service.delete_organization(organization),
+            lambda service, organization: service.delete_organization(organization, expected=EMPTY),
         ],
         ids=["get", "rename", "delete", "delete expecting"],
     )
@@ -177,9 +177,9 @@ class TestFindingAKey:
     @pytest.mark.parametrize(
         "call",
         [
-            lambda service, whose, which: service.get_key(whose, which),
-            lambda service, whose, which: service.revoke_key(whose, which),
-            lambda service, whose, which: service.rotate_key(whose, which),
+            lambda service, organization, which: service.get_key(organization, which),
+            lambda service, organization, which: service.revoke_key(organization, which),
+            lambda service, organization, which: service.rotate_key(organization, which),
         ],
         ids=["get", "revoke", "rotate"],
     )
@@ -187,9 +187,9 @@ class TestFindingAKey:
         self, call, issue, administration, acme, rival
     ):
         key = issue().api_key
-        for whose in (rival, UNKNOWN_ORGANIZATION):
+        for organization in (rival, UNKNOWN_ORGANIZATION):
             with pytest.raises(ApiKeyNotFound):
-                call(administration, whose, key.id)
+                call(administration, organization, key.id)
         assert administration.list_keys(acme) == (key,)
 
 

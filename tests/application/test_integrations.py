@@ -108,25 +108,31 @@ class TestIntegrations:
     @pytest.mark.parametrize(
         "call",
         [
-            lambda service, whose, which: service.get_integration(whose, which),
-            lambda service, whose, which: service.rename_integration(whose, which, "Other"),
-            lambda service, whose, which: service.delete_integration(whose, which),
-            lambda service, whose, which: service.delete_integration(whose, which, expected=()),
-            lambda service, whose, which: service.sync_fields(whose, which, ()),
-            lambda service, whose, which: service.sync_fields(whose, which, (), dry_run=True),
+            lambda service, organization, which: service.get_integration(organization, which),
+            lambda service, organization, which: service.rename_integration(
+                organization, which, "Other"
+            ),
+            lambda service, organization, which: service.delete_integration(organization, which),
+            lambda service, organization, which: service.delete_integration(
+                organization, which, expected=()
+            ),
+            lambda service, organization, which: service.sync_fields(organization, which, ()),
+            lambda service, organization, which: service.sync_fields(
+                organization, which, (), dry_run=True
+            ),
         ],
         ids=["get", "rename", "delete", "delete expecting", "sync", "dry run"],
     )
     def test_of_other_and_unknown_organizations_are_not_found(
         self, call, integrations, mailchimp, acme, rival
     ):
-        for whose, which in (
+        for organization, which in (
             (rival, mailchimp.id),
             (acme, UNKNOWN_INTEGRATION),
             (UNKNOWN_ORGANIZATION, mailchimp.id),
         ):
             with pytest.raises(IntegrationNotFound):
-                call(integrations, whose, which)
+                call(integrations, organization, which)
         assert integrations.list_integrations(acme) == (mailchimp,)
 
 
@@ -280,7 +286,7 @@ class TestASyncRun:
 
     def test_of_an_unknown_integration_does_not_read_the_report(self, integrations, acme):
         def report():
-            raise AssertionError("asked")
+            raise AssertionError("The report was read.")
             yield
 
         with pytest.raises(IntegrationNotFound):

@@ -199,105 +199,113 @@ class _Side:
     def all_organizations(self) -> tuple[Organization, ...]:
         return self._storage.organizations.all()
 
-    def all_fields(self, whose: Nth | int) -> Catalog:
-        return self._storage.fields.all(self._organization_id(whose))
+    def all_fields(self, organization: Nth | int) -> Catalog:
+        return self._storage.fields.all(self._organization_id(organization))
 
-    def select_fields(self, whose: Nth | int, query: FieldQuery) -> FieldPage:
-        return self._storage.fields.select(self._organization_id(whose), query)
+    def select_fields(self, organization: Nth | int, query: FieldQuery) -> FieldPage:
+        return self._storage.fields.select(self._organization_id(organization), query)
 
-    def get_field(self, whose: Nth | int, which: Nth | int | FieldKey) -> RecipientField:
-        return self._storage.fields.get(self._organization_id(whose), self._reference(which))
+    def get_field(self, organization: Nth | int, which: Nth | int | FieldKey) -> RecipientField:
+        return self._storage.fields.get(self._organization_id(organization), self._reference(which))
 
     def add_field(
-        self, whose: Nth | int, definition: FieldDefinition, limit: int | None
+        self, organization: Nth | int, definition: FieldDefinition, limit: int | None
     ) -> RecipientField:
-        return self._storage.fields.add(self._organization_id(whose), definition, limit=limit)
+        return self._storage.fields.add(
+            self._organization_id(organization), definition, limit=limit
+        )
 
     def update_field(
         self,
-        whose: Nth | int,
+        organization: Nth | int,
         which: Nth | int | FieldKey,
         changes: FieldChanges,
         channel: Channel | None,
         at: datetime,
     ) -> RecipientField:
         return self._storage.fields.update(
-            self._organization_id(whose),
+            self._organization_id(organization),
             self._reference(which),
             lambda field: field.with_changes(changes, by=channel or channel_of(field), at=at),
         )
 
     def delete_field(
-        self, whose: Nth | int, which: Nth | int | FieldKey, channel: Channel | None
+        self, organization: Nth | int, which: Nth | int | FieldKey, channel: Channel | None
     ) -> None:
         self._storage.fields.delete(
-            self._organization_id(whose),
+            self._organization_id(organization),
             self._reference(which),
             lambda field: field.require_deletable(by=channel or channel_of(field)),
         )
 
-    def all_keys(self, whose: Nth | int) -> tuple[ApiKey, ...]:
-        return self._storage.api_keys.all(self._organization_id(whose))
+    def all_keys(self, organization: Nth | int) -> tuple[ApiKey, ...]:
+        return self._storage.api_keys.all(self._organization_id(organization))
 
     def find_key(self, number: int) -> FoundKey | None:
         found = self._storage.api_keys.find(_plain_key(number).digest)
         return found and evolve(found, catalog_revision=0)
 
-    def add_key(self, whose: Nth | int, at: datetime) -> ApiKey:
-        grant = a_grant(self._organization_id(whose), key=self._next_plain_key(), at=at)
+    def add_key(self, organization: Nth | int, at: datetime) -> ApiKey:
+        grant = a_grant(self._organization_id(organization), key=self._next_plain_key(), at=at)
         return self._storage.api_keys.add(grant)
 
-    def get_key(self, whose: Nth | int, which: Nth | int) -> ApiKey:
-        return self._storage.api_keys.get(*self._key(whose, which))
+    def get_key(self, organization: Nth | int, which: Nth | int) -> ApiKey:
+        return self._storage.api_keys.get(*self._key(organization, which))
 
-    def revoke_key(self, whose: Nth | int, which: Nth | int, at: datetime) -> ApiKey:
-        return self._storage.api_keys.update(*self._key(whose, which), lambda key: key.revoked(at))
+    def revoke_key(self, organization: Nth | int, which: Nth | int, at: datetime) -> ApiKey:
+        return self._storage.api_keys.update(
+            *self._key(organization, which), lambda key: key.revoked(at)
+        )
 
     def rotate_key(
-        self, whose: Nth | int, which: Nth | int, at: datetime, grace: timedelta
+        self, organization: Nth | int, which: Nth | int, at: datetime, grace: timedelta
     ) -> tuple[ApiKey, ApiKey]:
         plain = self._next_plain_key()
         return self._storage.api_keys.rotate(
-            *self._key(whose, which), lambda key: key.rotated(plain, at=at, grace=grace)
+            *self._key(organization, which), lambda key: key.rotated(plain, at=at, grace=grace)
         )
 
-    def record_use(self, whose: Nth | int, which: Nth | int, at: datetime) -> None:
-        self._storage.api_keys.record_use(*self._key(whose, which), at)
+    def record_use(self, organization: Nth | int, which: Nth | int, at: datetime) -> None:
+        self._storage.api_keys.record_use(*self._key(organization, which), at)
 
-    def all_integrations(self, whose: Nth | int) -> tuple[Integration, ...]:
-        return self._storage.integrations.all(self._organization_id(whose))
+    def all_integrations(self, organization: Nth | int) -> tuple[Integration, ...]:
+        return self._storage.integrations.all(self._organization_id(organization))
 
-    def get_integration(self, whose: Nth | int, which: Nth | int) -> Integration:
-        return self._storage.integrations.get(*self._integration(whose, which))
+    def get_integration(self, organization: Nth | int, which: Nth | int) -> Integration:
+        return self._storage.integrations.get(*self._integration(organization, which))
 
-    def add_integration(self, whose: Nth | int, draft: IntegrationDraft) -> Integration:
-        return self._storage.integrations.add(self._organization_id(whose), draft)
+    def add_integration(self, organization: Nth | int, draft: IntegrationDraft) -> Integration:
+        return self._storage.integrations.add(self._organization_id(organization), draft)
 
-    def rename_integration(self, whose: Nth | int, which: Nth | int, name: str) -> Integration:
-        return self._storage.integrations.rename(*self._integration(whose, which), name)
+    def rename_integration(
+        self, organization: Nth | int, which: Nth | int, name: str
+    ) -> Integration:
+        return self._storage.integrations.rename(*self._integration(organization, which), name)
 
     def delete_integration(
-        self, whose: Nth | int, which: Nth | int, check: IntegrationCheck
+        self, organization: Nth | int, which: Nth | int, check: IntegrationCheck
     ) -> tuple[RecipientField, ...]:
-        return self._storage.integrations.delete(*self._integration(whose, which), check)
+        return self._storage.integrations.delete(*self._integration(organization, which), check)
 
-    def sync(self, whose: Nth | int, which: Nth | int, planner: SyncPlanner) -> SyncPlan:
-        return self._storage.integrations.sync(*self._integration(whose, which), planner)
+    def sync(self, organization: Nth | int, which: Nth | int, planner: SyncPlanner) -> SyncPlan:
+        return self._storage.integrations.sync(*self._integration(organization, which), planner)
 
     def _next_plain_key(self) -> PlainKey:
         self._plain_keys_made += 1
         return _plain_key(self._plain_keys_made)
 
-    def _organization_id(self, whose: Nth | int) -> OrganizationId:
-        return OrganizationId(_resolved(self._organization_ids, whose))
+    def _organization_id(self, organization: Nth | int) -> OrganizationId:
+        return OrganizationId(_resolved(self._organization_ids, organization))
 
-    def _key(self, whose: Nth | int, which: Nth | int) -> tuple[OrganizationId, ApiKeyId]:
-        return self._organization_id(whose), ApiKeyId(_resolved(self._key_ids, which))
+    def _key(self, organization: Nth | int, which: Nth | int) -> tuple[OrganizationId, ApiKeyId]:
+        return self._organization_id(organization), ApiKeyId(_resolved(self._key_ids, which))
 
     def _integration(
-        self, whose: Nth | int, which: Nth | int
+        self, organization: Nth | int, which: Nth | int
     ) -> tuple[OrganizationId, IntegrationId]:
-        return self._organization_id(whose), IntegrationId(_resolved(self._integration_ids, which))
+        return self._organization_id(organization), IntegrationId(
+            _resolved(self._integration_ids, which)
+        )
 
     def _reference(self, which: Nth | int | FieldKey) -> FieldReference:
         if isinstance(which, FieldKey):
@@ -322,9 +330,9 @@ class _Side:
         if isinstance(result, ApiKey | FoundKey):
             return self._numbered_for(result, self._key_ids)
         if isinstance(result, Catalog):
-            whose = _number(self._organization_ids, result.organization_id)
-            revision = _number(self._revisions, (whose, result.revision))
-            return Catalog(OrganizationId(whose), revision, self._numbered(result.fields))
+            organization = _number(self._organization_ids, result.organization_id)
+            revision = _number(self._revisions, (organization, result.revision))
+            return Catalog(OrganizationId(organization), revision, self._numbered(result.fields))
         if isinstance(result, FieldPage):
             catalog = Catalog(result.organization_id, result.revision, result.fields)
             return self._numbered(catalog), result.total, result.next is None
@@ -341,8 +349,8 @@ class _Side:
         return evolve(field, key=key, origin=evolve(field.origin, integration_id=number))
 
     def _numbered_for(self, result: Any, ids: list[int]) -> Any:
-        whose = _number(self._organization_ids, result.organization_id)
-        return evolve(result, id=_number(ids, result.id), organization_id=whose)
+        organization = _number(self._organization_ids, result.organization_id)
+        return evolve(result, id=_number(ids, result.id), organization_id=organization)
 
 
 def _resolved(ids: Sequence[int], wanted: Nth | int) -> int:

@@ -32,9 +32,13 @@ from .examples import INSTANTS, LATER, NEVER_ASSIGNED, NOW, a_grant, must_not_be
 Call: TypeAlias = Callable[[ApiKeyRepository, OrganizationId, ApiKeyId], object]
 
 BY_KEY_ID: dict[str, Call] = {
-    "get": lambda api_keys, whose, which: api_keys.get(whose, which),
-    "update": lambda api_keys, whose, which: api_keys.update(whose, which, must_not_be_called),
-    "rotate": lambda api_keys, whose, which: api_keys.rotate(whose, which, must_not_be_called),
+    "get": lambda api_keys, organization, which: api_keys.get(organization, which),
+    "update": lambda api_keys, organization, which: api_keys.update(
+        organization, which, must_not_be_called
+    ),
+    "rotate": lambda api_keys, organization, which: api_keys.rotate(
+        organization, which, must_not_be_called
+    ),
 }
 """Every method that takes a key's id and raises ApiKeyNotFound."""
 
@@ -113,9 +117,9 @@ class ApiKeyCases:
     def test_a_digest_belongs_to_one_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, theirs: OrganizationId, key: ApiKey
     ) -> None:
-        for whose in (ours, theirs):
+        for organization in (ours, theirs):
             with pytest.raises(DigestTaken):
-                api_keys.add(evolve(a_grant(whose), digest=key.digest))
+                api_keys.add(evolve(a_grant(organization), digest=key.digest))
         assert_found(api_keys, key)
         assert api_keys.all(ours) == (key,)
         assert api_keys.all(theirs) == ()

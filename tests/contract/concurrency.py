@@ -226,12 +226,14 @@ class ConcurrencyCases:
     ) -> None:
         race(
             *(
-                partial(fields.add, whose, a_definition(f"city_{number}"))
+                partial(fields.add, organization, a_definition(f"city_{number}"))
                 for number in range(self.threads)
-                for whose in (ours, theirs)
+                for organization in (ours, theirs)
             )
         )
-        ids = [field.id for whose in (ours, theirs) for field in fields.all(whose).fields]
+        ids = [
+            field.id for organization in (ours, theirs) for field in fields.all(organization).fields
+        ]
         assert len(set(ids)) == len(ids) == 2 * self.threads
 
     def test_concurrent_updates_of_different_members_lose_nothing(
@@ -370,7 +372,7 @@ class ConcurrencyCases:
         reads: tuple[Callable[[OrganizationId], Catalog | PublishedCatalog | FieldPage], ...] = (
             fields.all,
             fields.publish,
-            lambda whose: fields.select(whose, FieldQuery()),
+            lambda organization: fields.select(organization, FieldQuery()),
         )
 
         def write() -> list[Catalog]:

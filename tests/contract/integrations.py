@@ -43,12 +43,16 @@ from .fields import REFUSALS
 Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId], object]
 
 BY_ID: dict[str, Call] = {
-    "get": lambda integrations, whose, which: integrations.get(whose, which),
-    "rename": lambda integrations, whose, which: integrations.rename(whose, which, ""),
-    "delete": lambda integrations, whose, which: integrations.delete(
-        whose, which, must_not_be_called
+    "get": lambda integrations, organization, which: integrations.get(organization, which),
+    "rename": lambda integrations, organization, which: integrations.rename(
+        organization, which, ""
     ),
-    "sync": lambda integrations, whose, which: integrations.sync(whose, which, must_not_be_called),
+    "delete": lambda integrations, organization, which: integrations.delete(
+        organization, which, must_not_be_called
+    ),
+    "sync": lambda integrations, organization, which: integrations.sync(
+        organization, which, must_not_be_called
+    ),
 }
 """Every method with the ids of an organization and of an integration."""
 
@@ -123,9 +127,9 @@ class IntegrationCases:
         self, integrations: IntegrationRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
         ids = [
-            integrations.add(whose, an_integration_draft()).id
+            integrations.add(organization, an_integration_draft()).id
             for _ in range(3)
-            for whose in (ours, theirs)
+            for organization in (ours, theirs)
         ]
         assert ids[0] > 0
         assert ids == sorted(set(ids))

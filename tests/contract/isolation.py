@@ -34,9 +34,13 @@ from .examples import (
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId, FieldReference], object]
 
 BY_REFERENCE: dict[str, Call] = {
-    "get": lambda fields, whose, which: fields.get(whose, which),
-    "update": lambda fields, whose, which: fields.update(whose, which, must_not_be_called),
-    "delete": lambda fields, whose, which: fields.delete(whose, which, must_not_be_called),
+    "get": lambda fields, organization, which: fields.get(organization, which),
+    "update": lambda fields, organization, which: fields.update(
+        organization, which, must_not_be_called
+    ),
+    "delete": lambda fields, organization, which: fields.delete(
+        organization, which, must_not_be_called
+    ),
 }
 """Every method with a reference to a field."""
 
@@ -118,7 +122,9 @@ class ApiKeyIsolationCases:
     def test_each_organization_lists_its_own_api_keys(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
-        our_key, their_key = (api_keys.add(a_grant(whose)) for whose in (ours, theirs))
+        our_key, their_key = (
+            api_keys.add(a_grant(organization)) for organization in (ours, theirs)
+        )
         assert api_keys.all(ours) == (our_key,)
         assert api_keys.all(theirs) == (their_key,)
 

@@ -188,9 +188,9 @@ class QueryCases:
         self, fields: FieldRepository, mixed_fields: OrganizationId, theirs: OrganizationId
     ) -> None:
         fields.add(theirs, a_definition("city"))
-        for whose in (mixed_fields, theirs):
-            page = fields.select(whose, FieldQuery(keys=frozenset({FieldKey("city")})))
-            assert [field.organization_id for field in page.fields] == [whose]
+        for organization in (mixed_fields, theirs):
+            page = fields.select(organization, FieldQuery(keys=frozenset({FieldKey("city")})))
+            assert [field.organization_id for field in page.fields] == [organization]
             assert page.total == 1
 
     @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)

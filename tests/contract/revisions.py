@@ -81,8 +81,8 @@ class RevisionCases:
         theirs: OrganizationId,
         change: Call,
     ) -> None:
-        for whose in (ours, theirs):
-            fields.add(whose, a_definition())
+        for organization in (ours, theirs):
+            fields.add(organization, a_definition())
         before, their_catalog = fields.all(ours), fields.all(theirs)
         change(fields, ours)
         assert fields.all(ours).revision > before.revision
@@ -139,10 +139,12 @@ class FoundRevisionCases:
         theirs: OrganizationId,
         change: Call,
     ) -> None:
-        keys = {whose: api_keys.add(a_grant(whose)) for whose in (ours, theirs)}
+        keys = {
+            organization: api_keys.add(a_grant(organization)) for organization in (ours, theirs)
+        }
         fields.add(ours, a_definition())
         for step in (lambda *_: None, change):
             step(fields, ours)
-            for whose, key in keys.items():
-                expected = key.to_found_key(fields.all(whose).revision)
+            for organization, key in keys.items():
+                expected = key.to_found_key(fields.all(organization).revision)
                 assert api_keys.find(key.digest) == expected

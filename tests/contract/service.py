@@ -64,30 +64,32 @@ WrongValues: TypeAlias = tuple[DataType, list[object], list[tuple[str, tuple[obj
 _CITY = FieldKey("city")
 
 OF_AN_ORGANIZATION: dict[str, Call] = {
-    "list": lambda service, whose: service.list_fields(whose),
-    "publish": lambda service, whose: service.publish_fields(whose),
-    "find": lambda service, whose: service.find_fields(whose, FieldQuery(limit=1)),
-    "create": lambda service, whose: service.create_field(whose, a_draft()),
-    "replace or create": lambda service, whose: service.replace_or_create_field(
-        whose, _CITY, a_replacement()
+    "list": lambda service, organization: service.list_fields(organization),
+    "publish": lambda service, organization: service.publish_fields(organization),
+    "find": lambda service, organization: service.find_fields(organization, FieldQuery(limit=1)),
+    "create": lambda service, organization: service.create_field(organization, a_draft()),
+    "replace or create": lambda service, organization: service.replace_or_create_field(
+        organization, _CITY, a_replacement()
     ),
 }
 """Calls that require an organization."""
 
 OF_A_FIELD: dict[str, Change] = {
-    "update": lambda service, whose, which, precondition: service.update_field(
-        whose, which, FieldChanges(name="Town"), precondition
+    "update": lambda service, organization, which, precondition: service.update_field(
+        organization, which, FieldChanges(name="Town"), precondition
     ),
-    "delete": lambda service, whose, which, precondition: service.delete_field(
-        whose, which, precondition
+    "delete": lambda service, organization, which, precondition: service.delete_field(
+        organization, which, precondition
     ),
 }
 """Calls that require a field of this channel in the expected version."""
 
 READS_OF_CITY: dict[str, Call] = {
-    "get": lambda service, whose: service.get_field(whose, _CITY),
-    "list": lambda service, whose: service.list_fields(whose).fields[0],
-    "find": lambda service, whose: service.find_fields(whose, FieldQuery(limit=1)).fields[0],
+    "get": lambda service, organization: service.get_field(organization, _CITY),
+    "list": lambda service, organization: service.list_fields(organization).fields[0],
+    "find": lambda service, organization: service.find_fields(
+        organization, FieldQuery(limit=1)
+    ).fields[0],
 }
 """Calls that return the field `city`."""
 
@@ -666,13 +668,13 @@ class RecipientFieldsContract:
         assert service.list_fields(ours).fields == ()
 
     def _assert_not_found(
-        self, service: RecipientFields, whose: OrganizationId, which: FieldReference
+        self, service: RecipientFields, organization: OrganizationId, which: FieldReference
     ) -> None:
         with pytest.raises(FieldNotFound):
-            service.get_field(whose, which)
+            service.get_field(organization, which)
         for call in OF_A_FIELD.values():
             with pytest.raises(FieldNotFound):
-                call(service, whose, which, only("1-0"))
+                call(service, organization, which, only("1-0"))
 
     # Concurrency
 

@@ -39,7 +39,7 @@ class UniquenessCases:
     def test_organizations_can_have_the_same_keys(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
-        one, other = (fields.add(whose, a_definition()) for whose in (ours, theirs))
+        one, other = (fields.add(organization, a_definition()) for organization in (ours, theirs))
         assert fields.all(ours).fields == (one,)
         assert fields.all(theirs).fields == (other,)
 

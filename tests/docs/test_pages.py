@@ -14,7 +14,7 @@ from .printed import assert_shown
 from .running import run_blocks
 
 CONFIGURATION = {"", "ini", "nginx", "sql", "toml", "yaml"}
-"""What is neither run nor printed; without a language, a drawing."""
+"""The languages of blocks that are neither run nor printed. A block without one is a diagram."""
 
 BLOCKS = {
     str(path.relative_to(ROOT)): blocks_of(str(path.relative_to(ROOT)), path.read_text("utf-8"))
@@ -24,10 +24,10 @@ EVERY_BLOCK = [block for blocks in BLOCKS.values() for block in blocks]
 PAGES_THAT_RUN = [page for page, blocks in BLOCKS.items() if any(block.runs for block in blocks)]
 
 BRIEF = {"README.md"}
-"""The pages that don't show all that their blocks print."""
+"""The pages that don't show the whole output of their blocks."""
 
 PREPARED = {"docs/calling-the-api.md": "demonstration", "docs/http-api.md": "demonstration"}
-"""The fixture that a page takes for granted: it says which variables are set."""
+"""The fixture that a page requires. It returns the environment variables to set."""
 
 
 @pytest.mark.parametrize("page", PAGES_THAT_RUN)
@@ -42,7 +42,9 @@ def test_every_block_of_a_page_prints_the_shown_output(
         if block.shows is not None:
             assert_shown(output, block.shows)
         else:
-            assert output == "" or page in BRIEF, f"{block} prints what is not shown"
+            assert output == "" or page in BRIEF, (
+                f"{block} prints output that the page does not show"
+            )
 
 
 @pytest.mark.parametrize("block", EVERY_BLOCK, ids=str)

@@ -23,8 +23,8 @@ class Forgetful:
         self.sound = sound
     def __getattr__(self, name):
         return getattr(self.sound, name)
-    def all(self, whose, /):
-        return evolve(self.sound.all(whose), fields=())
+    def all(self, organization_id, /):
+        return evolve(self.sound.all(organization_id), fields=())
     def find(self, digest, /):
         return evolve(self.sound.find(digest), last_used_at=None)
 

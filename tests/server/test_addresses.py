@@ -1,4 +1,4 @@
-"""Addresses to listen at."""
+"""Addresses to listen on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from recipient_fields.entrypoints.server.addresses import authority, listen
 
 
-def test_two_sockets_share_an_address_only_if_both_ask_for_it() -> None:
+def test_two_sockets_share_an_address_only_if_both_permit_it() -> None:
     with listen("127.0.0.1", 0, shared=True) as first:
         with listen(*first.getsockname(), shared=True) as second:
             assert second.getsockname() == first.getsockname()
@@ -17,7 +17,7 @@ def test_two_sockets_share_an_address_only_if_both_ask_for_it() -> None:
             listen(*first.getsockname(), shared=False)
 
 
-def test_an_ipv6_address_is_listened_at() -> None:
+def test_a_socket_listens_on_an_ipv6_address() -> None:
     with listen("::1", 0, shared=False) as listening:
         assert listening.family == socket.AF_INET6
 

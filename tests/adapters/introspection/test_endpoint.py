@@ -418,7 +418,7 @@ class TestCircuitBreaker:
         started = time.monotonic()
 
         for _ in range(50):
-            assert "has not responded lately" in unavailable(validator)
+            assert "has not responded recently" in unavailable(validator)
 
         assert time.monotonic() - started < 0.2
         assert issuer.requests == []
@@ -433,7 +433,7 @@ class TestCircuitBreaker:
             messages = list(pool.map(lambda _: unavailable(validator), range(8)))
 
         assert len(issuer.requests) == 1
-        assert sorted("lately" in message for message in messages) == [False] + [True] * 7
+        assert sorted("recently" in message for message in messages) == [False] + [True] * 7
 
     def test_any_response_closes_the_circuit(
         self, validator: IntrospectionKeyValidator, issuer: StubServer, tokens: Tokens

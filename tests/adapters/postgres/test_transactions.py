@@ -155,7 +155,7 @@ def test_the_server_limits_how_long_a_transaction_can_block_others(
 ) -> None:
     """A stuck process must not block an organization for long.
 
-    A session that others share must be as it was once the transaction is over.
+    After the transaction, a session that clients share must have its previous settings.
     """
 
     def show(connection: Connection[Any]) -> object:
@@ -171,7 +171,7 @@ def test_the_server_limits_how_long_a_transaction_can_block_others(
 
 
 @pytest.mark.parametrize("prepare", [True, False])
-def test_transactions_are_read_committed_even_if_the_database_prefers_serializable(
+def test_transactions_are_read_committed_even_if_the_database_defaults_to_serializable(
     database: str, *, prepare: bool
 ) -> None:
     """Under SERIALIZABLE, PostgreSQL would reject concurrent writers."""
