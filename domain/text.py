@@ -83,7 +83,7 @@ def normalize_nfc(text: str) -> str:
     """Return the text in Unicode NFC, or unchanged if its NFC form is too long for a line.
 
     `unicodedata.normalize` sorts a run of combining marks in quadratic time: 7 ms for 1,020 marks,
-    and a request can contain hundreds of such texts. So long runs are sorted before.
+    and a request can contain hundreds of such texts. So this function sorts long runs first.
     """
     if len(text) > MAX_UNNORMALIZED_LENGTH:
         return text

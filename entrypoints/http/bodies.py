@@ -16,7 +16,10 @@ MAX_VALUES = 10_000
 
 
 def read_json(req: falcon.Request) -> object:
-    """Return the value of the request's JSON document: at most 1 MiB and `MAX_VALUES` values."""
+    """Return the value of the request's JSON document.
+
+    Raises: RequestRejected if the body exceeds 1 MiB or `MAX_VALUES`, or is not JSON.
+    """
     body = req.bounded_stream.read(MAX_BODY_SIZE + 1)
     if len(body) > MAX_BODY_SIZE:
         raise RequestRejected("payload_too_large")

@@ -22,9 +22,10 @@ class ResponseCache:
     """The responses to reads, per organization and revision of its catalog.
 
     The credential contains the revision that was current when the API key was checked. The storage
-    would return the same response for that revision, so an entry is never stale. No key skips its
-    check. The cache holds at most `max_bytes` and evicts the organization that was used least
-    recently. An organization that fills its share gets no new entries until its catalog changes.
+    would return the same response for that revision, so an entry is never stale. Every request
+    still validates its API key. The cache holds at most `max_bytes` and evicts the organization
+    that was used least recently. An organization that fills its share gets no new entries until its
+    catalog changes.
     """
 
     def __init__(self, max_bytes: int) -> None:

@@ -136,12 +136,12 @@ class TestARace:
         def by(other):
             moments = iter([lambda: other.replace_or_create_field(acme, SIZE, REPLACEMENT)])
 
-            def asked():
+            def racing_clock():
                 for happens in moments:
                     happens()
                 return clock()
 
-            return evolve(service, clock=asked)
+            return evolve(service, clock=racing_clock)
 
         return by
 
@@ -167,12 +167,12 @@ class TestARace:
         all_found_it_free = Barrier(callers, timeout=10)
         arrivals = iter(range(callers))
 
-        def asked():
+        def racing_clock():
             if next(arrivals, None) is not None:
                 all_found_it_free.wait()
             return clock()
 
-        racing = evolve(service, clock=asked)
+        racing = evolve(service, clock=racing_clock)
         with ThreadPoolExecutor(callers) as threads:
             racers = [
                 threads.submit(

@@ -250,11 +250,11 @@ class ApiKeyCases:
         assert_found(api_keys, revoked)
         assert successor.last_used_at is None
 
-    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_id_that_was_never_assigned_has_no_key(
-        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey, never_given: int
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey, never_assigned: int
     ) -> None:
-        key_id = ApiKeyId(never_given)
+        key_id = ApiKeyId(never_assigned)
         for call in BY_KEY_ID.values():
             with pytest.raises(ApiKeyNotFound):
                 call(api_keys, ours, key_id)

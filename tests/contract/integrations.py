@@ -57,7 +57,7 @@ BY_ID: dict[str, Call] = {
 """Every method with the ids of an organization and of an integration."""
 
 by_id: pytest.MarkDecorator = pytest.mark.parametrize("call", BY_ID.values(), ids=BY_ID)
-never_given: pytest.MarkDecorator = pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+never_assigned: pytest.MarkDecorator = pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
 
 
 class IntegrationCases:
@@ -176,38 +176,38 @@ class IntegrationCases:
             assert integrations.all(each.organization_id) == (each,)
 
     @by_id
-    @never_given
+    @never_assigned
     @pytest.mark.usefixtures("integration")
     def test_an_id_that_was_never_assigned_has_no_integration(
         self,
         integrations: IntegrationRepository,
         ours: OrganizationId,
         call: Call,
-        never_given: int,
+        never_assigned: int,
     ) -> None:
         with pytest.raises(IntegrationNotFound):
-            call(integrations, ours, IntegrationId(never_given))
+            call(integrations, ours, IntegrationId(never_assigned))
 
     @by_id
-    @never_given
+    @never_assigned
     def test_an_unknown_organization_has_no_integration_of_any_id(
         self,
         integrations: IntegrationRepository,
         integration: Integration,
         call: Call,
-        never_given: int,
+        never_assigned: int,
     ) -> None:
         with pytest.raises(IntegrationNotFound):
-            call(integrations, OrganizationId(never_given), integration.id)
+            call(integrations, OrganizationId(never_assigned), integration.id)
 
-    @never_given
+    @never_assigned
     def test_listing_and_adding_integrations_require_an_organization(
-        self, integrations: IntegrationRepository, integration: Integration, never_given: int
+        self, integrations: IntegrationRepository, integration: Integration, never_assigned: int
     ) -> None:
         with pytest.raises(OrganizationNotFound):
-            integrations.all(OrganizationId(never_given))
+            integrations.all(OrganizationId(never_assigned))
         with pytest.raises(OrganizationNotFound):
-            integrations.add(OrganizationId(never_given), an_integration_draft())
+            integrations.add(OrganizationId(never_assigned), an_integration_draft())
         assert integrations.all(integration.organization_id) == (integration,)
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)

@@ -123,14 +123,14 @@ class OrganizationCases:
             assert exact(organizations.get(organization_id)) == by_id[organization_id]
 
     @by_id
-    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     @pytest.mark.usefixtures("ours")
     def test_an_id_that_was_never_assigned_has_no_organization(
-        self, organizations: OrganizationRepository, call: Call, never_given: int
+        self, organizations: OrganizationRepository, call: Call, never_assigned: int
     ) -> None:
         before = organizations.all()
         with pytest.raises(OrganizationNotFound):
-            call(organizations, OrganizationId(never_given))
+            call(organizations, OrganizationId(never_assigned))
         assert organizations.all() == before
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)

@@ -193,12 +193,12 @@ class QueryCases:
             assert [field.organization_id for field in page.fields] == [organization]
             assert page.total == 1
 
-    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_unknown_organization_has_no_pages(
-        self, fields: FieldRepository, never_given: int
+        self, fields: FieldRepository, never_assigned: int
     ) -> None:
         with pytest.raises(OrganizationNotFound):
-            fields.select(OrganizationId(never_given), FieldQuery())
+            fields.select(OrganizationId(never_assigned), FieldQuery())
 
     @pytest.mark.parametrize("filters", OF_NO_FIELD.values(), ids=OF_NO_FIELD)
     def test_a_filter_that_no_field_can_match_finds_nothing(

@@ -648,11 +648,11 @@ class RecipientFieldsContract:
         for which in (city.id, city.key):
             self._assert_not_found(service, OrganizationId(ours + 1_000), which)
 
-    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_ids_that_are_never_assigned_are_not_found(
-        self, service: RecipientFields, ours: OrganizationId, never_given: int
+        self, service: RecipientFields, ours: OrganizationId, never_assigned: int
     ) -> None:
-        self._assert_not_found(service, ours, FieldId(never_given))
+        self._assert_not_found(service, ours, FieldId(never_assigned))
 
     def test_organizations_can_use_the_same_keys_and_share_nothing_else(
         self, service: RecipientFields, ours: OrganizationId, theirs: OrganizationId

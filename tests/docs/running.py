@@ -163,4 +163,4 @@ def _await_answers(text: str, block: Block) -> None:
                 break
             sleep(0.05)
         else:
-            raise BlockFailed(f"{block}: nothing answers at 127.0.0.1:{port}.")
+            raise BlockFailed(f"{block}: nothing responds at 127.0.0.1:{port}.")

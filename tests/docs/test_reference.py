@@ -66,9 +66,9 @@ def test_the_command_line_page_has_every_command() -> None:
 
 def test_the_settings_page_has_every_variable() -> None:
     lasting = {o.envvar for typed in ("", "serve", "keys") for o in options(COMMANDS[typed])}
-    told = {*_VARIABLE.findall((ROOT / "docs/settings.md").read_text("utf-8"))}
+    documented = {*_VARIABLE.findall((ROOT / "docs/settings.md").read_text("utf-8"))}
 
-    assert told == lasting | _secrets()
+    assert documented == lasting | _secrets()
 
 
 def test_the_library_page_has_every_public_name_once() -> None:
@@ -153,7 +153,7 @@ def _names(command: click.Command) -> set[str]:
     return {"--help", "--version"} | {n for p in parameters for n in (*p.opts, *p.secondary_opts)}
 
 
-class _Asked(Mapping[str, str]):
+class _RecordingEnvironment(Mapping[str, str]):
     """An empty environment that records which variables are read."""
 
     def __init__(self) -> None:
@@ -172,10 +172,10 @@ class _Asked(Mapping[str, str]):
 
 def _secrets() -> set[str]:
     """Return the variables that are read in addition to those of options."""
-    asked = _Asked()
+    environment = _RecordingEnvironment()
     for esp in Esp:
         with suppress(RecipientFieldsError):
-            open_field_source(esp, asked)
+            open_field_source(esp, environment)
     with suppress(RecipientFieldsError):
-        open_key_validator("introspection+https://issuer.example.com", asked)
-    return asked.names
+        open_key_validator("introspection+https://issuer.example.com", environment)
+    return environment.names

@@ -35,7 +35,7 @@ def example(name: str) -> ModuleType:
 
 
 @frozen
-class Answer:
+class Response:
     """A response."""
 
     status: int
@@ -54,7 +54,9 @@ class Site:
     port: int
     token: str | None = None
 
-    def ask(self, method: str, path: str, body: Any = None, *, form: str | None = None) -> Answer:
+    def send(
+        self, method: str, path: str, body: Any = None, *, form: str | None = None
+    ) -> Response:
         """Send one request over a new connection and return the response."""
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
         content = form
@@ -68,7 +70,7 @@ class Site:
             connection.request(method, path, content, headers)
             response = connection.getresponse()
             headers = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, headers, response.read())
+            return Response(response.status, headers, response.read())
         finally:
             connection.close()
 
@@ -93,9 +95,9 @@ def served(
     ) as process:
         try:
             end = monotonic() + TIMEOUT
-            while not _answers(site, ready):
+            while not _responds(site, ready):
                 assert process.poll() is None, process.stderr and process.stderr.read().decode()
-                assert monotonic() < end, "It does not answer."
+                assert monotonic() < end, "The server does not respond."
                 sleep(0.05)
             yield site
         finally:
@@ -103,7 +105,7 @@ def served(
             process.communicate(timeout=TIMEOUT)
 
 
-def _answers(site: Site, path: str) -> bool:
+def _responds(site: Site, path: str) -> bool:
     with suppress(OSError):
-        return site.ask("GET", path).status < 500
+        return site.send("GET", path).status < 500
     return False

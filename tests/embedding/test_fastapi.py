@@ -26,18 +26,18 @@ class Client:
     app: Any
 
     def get(self, path: str, **request: Any) -> Response:
-        return self.ask("GET", path, **request)
+        return self.send("GET", path, **request)
 
     def post(self, path: str, **request: Any) -> Response:
-        return self.ask("POST", path, **request)
+        return self.send("POST", path, **request)
 
-    def ask(self, method: str, path: str, **request: Any) -> Response:
-        async def ask() -> Response:
+    def send(self, method: str, path: str, **request: Any) -> Response:
+        async def send() -> Response:
             transport = ASGITransport(self.app)
             async with AsyncClient(transport=transport, base_url="http://host") as client:
                 return await client.request(method, path, **request)
 
-        return asyncio.run(ask())
+        return asyncio.run(send())
 
 
 @pytest.fixture
@@ -55,21 +55,27 @@ def site() -> Iterator[Site]:
 def test_users_of_the_host_use_its_routes_and_the_service_over_http(site: Site) -> None:
     ada = evolve(site, token="token-of-ada")
 
-    made = ada.ask("POST", FIELDS, CITY)
-    asked = ada.ask("POST", "/survey-questions", {"text": "Shoe size", "answer": "number"})
+    created = ada.send("POST", FIELDS, CITY)
+    question_field = ada.send(
+        "POST", "/survey-questions", {"text": "Shoe size", "answer": "number"}
+    )
 
-    assert (made.status, made.headers["location"]) == (201, f"{FIELDS}/1")
-    assert (asked.status, asked.json["key"], asked.json["data_type"]) == (
+    assert (created.status, created.headers["location"]) == (201, f"{FIELDS}/1")
+    assert (
+        question_field.status,
+        question_field.json["key"],
+        question_field.json["data_type"],
+    ) == (
         201,
         "shoe_size",
         "number",
     )
-    assert ada.ask("GET", made.headers["location"]).json == made.json
-    assert ada.ask("GET", "/merge-tags").json == {"city": "City", "shoe_size": "Shoe size"}
-    assert ada.ask("GET", "/fields/openapi.json").json["servers"] == [{"url": "/fields"}]
+    assert ada.send("GET", created.headers["location"]).json == created.json
+    assert ada.send("GET", "/merge-tags").json == {"city": "City", "shoe_size": "Shoe size"}
+    assert ada.send("GET", "/fields/openapi.json").json["servers"] == [{"url": "/fields"}]
     for path in (FIELDS, "/merge-tags"):
-        assert evolve(site, token="token-of-eve").ask("GET", path).status == 401
-        assert site.ask("GET", path).status == 401
+        assert evolve(site, token="token-of-eve").send("GET", path).status == 401
+        assert site.send("GET", path).status == 401
 
 
 def test_a_user_with_read_access_can_only_read(client: Client) -> None:
@@ -110,6 +116,6 @@ def test_the_response_to_a_storage_failure_contains_no_secret(
 
     monkeypatch.setattr("recipient_fields.adapters.memory.MemoryFieldRepository.all", fail)
 
-    answer = client.get("/merge-tags", headers=ADA)
+    response = client.get("/merge-tags", headers=ADA)
 
-    assert (answer.status_code, answer.json()) == (503, {"detail": "Try again shortly."})
+    assert (response.status_code, response.json()) == (503, {"detail": "Try again shortly."})

@@ -34,17 +34,17 @@ def site() -> Iterator[Site]:
 def test_users_of_the_host_use_the_service_and_its_views_over_http(site: Site) -> None:
     ada = evolve(site, token="token-of-ada")
 
-    made = ada.ask("POST", FIELDS, CITY)
-    asked = ada.ask("POST", "/survey-questions", form="question=Shoe+size")
+    created = ada.send("POST", FIELDS, CITY)
+    question_field = ada.send("POST", "/survey-questions", form="question=Shoe+size")
 
-    assert (made.status, made.headers["location"]) == (201, f"{FIELDS}/1")
-    assert (asked.status, asked.json["key"]) == (201, "shoe_size")
-    assert ada.ask("GET", made.headers["location"]).json == made.json
-    assert ada.ask("GET", "/merge-tags").json == {"city": "City", "shoe_size": "Shoe size"}
-    assert ada.ask("GET", "/fields/openapi.json").json["servers"] == [{"url": "/fields"}]
+    assert (created.status, created.headers["location"]) == (201, f"{FIELDS}/1")
+    assert (question_field.status, question_field.json["key"]) == (201, "shoe_size")
+    assert ada.send("GET", created.headers["location"]).json == created.json
+    assert ada.send("GET", "/merge-tags").json == {"city": "City", "shoe_size": "Shoe size"}
+    assert ada.send("GET", "/fields/openapi.json").json["servers"] == [{"url": "/fields"}]
     for path in (FIELDS, "/merge-tags"):
-        assert evolve(site, token="token-of-eve").ask("GET", path).status == 401
-        assert site.ask("GET", path).status == 401
+        assert evolve(site, token="token-of-eve").send("GET", path).status == 401
+        assert site.send("GET", path).status == 401
 
 
 def test_a_user_with_read_access_can_only_read(client: FlaskClient) -> None:
@@ -88,6 +88,6 @@ def test_the_response_to_a_storage_failure_contains_no_secret(
 
     monkeypatch.setattr("recipient_fields.adapters.memory.MemoryFieldRepository.all", fail)
 
-    answer = client.get("/merge-tags", headers=ADA)
+    response = client.get("/merge-tags", headers=ADA)
 
-    assert (answer.status_code, answer.json) == (503, {"message": "Try again shortly."})
+    assert (response.status_code, response.json) == (503, {"message": "Try again shortly."})

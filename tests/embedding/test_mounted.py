@@ -54,7 +54,7 @@ def mounted(core: Core, path: str) -> Client:
 
 
 def nowhere(_environ: WSGIEnvironment, _start: StartResponse) -> Iterable[bytes]:
-    raise AssertionError("The host is asked.")
+    raise AssertionError("The request reached the host application.")
 
 
 def test_the_example_serves_the_host_and_the_fields_over_http(tmp_path: Path) -> None:
@@ -66,11 +66,11 @@ def test_the_example_serves_the_host_and_the_fields_over_http(tmp_path: Path) ->
     command = ("waitress", "--listen", "127.0.0.1:{port}", "--call", "mounted:host")
 
     with served(command, tmp_path, ready="/") as site:
-        assert site.ask("GET", "/anything").body == b"Our own page.\n"
-        assert site.ask("GET", "/fields/readyz").status == 200
+        assert site.send("GET", "/anything").body == b"Our own page.\n"
+        assert site.send("GET", "/fields/readyz").status == 200
         caller = evolve(site, token=key)
-        made = caller.ask("POST", FIELDS, CITY)
-        assert caller.ask("GET", made.headers["location"]).json == made.json
+        created = caller.send("POST", FIELDS, CITY)
+        assert caller.send("GET", created.headers["location"]).json == created.json
 
 
 @pytest.mark.parametrize("path", ["/fields", "/our/fields", "/größe & mehr"])
@@ -86,9 +86,9 @@ def test_all_urls_of_the_service_are_below_the_path(
     assert rest
     assert [field["key"] for field in rest["recipient_fields"]] == ["three"]
 
-    made = client.post(f"{path}/api/v1/recipient_fields", headers=bearer, json=CITY)
-    assert made.headers["Location"].isascii()
-    assert client.get(made.headers["Location"], headers=bearer).json == made.json
+    created = client.post(f"{path}/api/v1/recipient_fields", headers=bearer, json=CITY)
+    assert created.headers["Location"].isascii()
+    assert client.get(created.headers["Location"], headers=bearer).json == created.json
 
     contract = client.get(f"{path}/openapi.json").json
     assert contract
@@ -129,9 +129,9 @@ def test_a_browser_is_redirected_to_the_reference_below_the_path(core: Core, pat
     client = mounted(core, path)
     page_path = quote(path, safe="/&") + "/docs"
     for opened in (path, f"{path}/"):
-        answer = client.get(opened, headers={"Accept": "text/html,*/*;q=0.8"})
-        assert (answer.status_code, answer.headers["Location"]) == (302, page_path)
-        page = client.get(answer.headers["Location"], headers={"Accept": "text/html"})
+        response = client.get(opened, headers={"Accept": "text/html,*/*;q=0.8"})
+        assert (response.status_code, response.headers["Location"]) == (302, page_path)
+        page = client.get(response.headers["Location"], headers={"Accept": "text/html"})
         assert page.status_code == 200
 
 

@@ -74,7 +74,7 @@ def test_the_contract_suite_requires_only_the_extra_testing(
 
 
 @pytest.mark.parametrize(
-    ("case", "told"),
+    ("case", "message"),
     [
         # A comparison in a case, and one in `assertions`.
         ("test_a_changed_field_keeps_its_place", "assert () == (RecipientFie"),
@@ -82,11 +82,11 @@ def test_the_contract_suite_requires_only_the_extra_testing(
     ],
 )
 def test_a_failed_case_shows_the_compared_values(
-    this_package: Installation, tmp_path: Path, case: str, told: str
+    this_package: Installation, tmp_path: Path, case: str, message: str
 ) -> None:
     (tmp_path / "test_forgetful.py").write_text(FORGETFUL)
     only = f"{case} or test_it_is_the_wheels"
     run = this_package.tests("-s", "-k", only, cwd=tmp_path)
     assert "1 failed, 1 passed" in run.stdout, run.stdout + run.stderr
     assert str(this_package.packages) in run.stdout
-    assert told in run.stdout
+    assert message in run.stdout

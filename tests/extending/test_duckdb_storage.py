@@ -80,14 +80,14 @@ def test_the_command_line_and_the_service_open_it_by_its_url(
     def command(*arguments: str) -> tuple[str | Path, ...]:
         return (sys.executable, "-c", SCRIPT, "--storage", "duckdb:fields.duckdb", *arguments)
 
-    def told(*arguments: str) -> str:
+    def output_of(*arguments: str) -> str:
         run = duckdb.run(*command(*arguments), cwd=tmp_path)
         assert (run.returncode, run.stderr.count("Error")) == (0, 0), run.stderr
         return run.stdout.strip()
 
-    told("organizations", "create", "Acme")
-    key = told("keys", "create", "--organization", "1", "--name", "Backend")
-    told("fields", "create", "--organization", "1", "--name", "City", "--data-type", "text")
+    output_of("organizations", "create", "Acme")
+    key = output_of("keys", "create", "--organization", "1", "--name", "Backend")
+    output_of("fields", "create", "--organization", "1", "--name", "City", "--data-type", "text")
     port = free_port()
     with subprocess.Popen(
         command("serve", "--listen", f"127.0.0.1:{port}"),
@@ -106,7 +106,7 @@ def test_the_command_line_and_the_service_open_it_by_its_url(
     assert service.returncode == 0
     assert meanwhile.returncode == 1
     assert re.match(r"Error: DuckDB: .*lock on file", meanwhile.stderr)
-    assert "Acme" in told("organizations", "list")
+    assert "Acme" in output_of("organizations", "list")
 
 
 def test_a_url_without_a_path_is_rejected_in_one_line(duckdb: Installation, tmp_path: Path) -> None:

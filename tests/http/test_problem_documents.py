@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents, for clients that ask for them."""
+"""Errors as RFC 9457 problem documents, for clients that accept them."""
 
 from __future__ import annotations
 

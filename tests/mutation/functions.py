@@ -87,8 +87,8 @@ class Trials:
             return self._try(mutant, tests.get(function, ()), session.items)
 
         with ThreadPoolExecutor(self.workers) as pool:  # A thread waits for each process.
-            told = zip(self.mutants, pool.map(tried, self.mutants), strict=True)
-            for done, (mutant, outcome) in enumerate(told, start=1):
+            results = zip(self.mutants, pool.map(tried, self.mutants), strict=True)
+            for done, (mutant, outcome) in enumerate(results, start=1):
                 self.outcomes[mutant] = outcome
                 click.echo(f"\r{done}/{len(self.mutants)}", nl=False)
         return True

@@ -137,10 +137,10 @@ def _of_functions(options: argparse.Namespace) -> Iterator[Result]:
     functions = import_module("functions")  # mutmut reads its configuration when it is imported
     area_of = {path: area for area in options.areas for path in _files(area)}
     with ProcessPoolExecutor(1, get_context("fork")) as another:
-        told = another.submit(
+        outcomes_by_path = another.submit(
             functions.outcomes, list(area_of), TESTS, workers=options.workers
         ).result()
-    for path, outcomes in told.items():
+    for path, outcomes in outcomes_by_path.items():
         for name, outcome in outcomes.items():
             noticed = outcome in {functions.NOTICED, functions.ENDLESS}
             change = "" if noticed else f"{outcome}\n{_difference(name, path)}"
@@ -192,9 +192,11 @@ def _tests_of(path: Path) -> tuple[tuple[str, ...], ...]:
 
 def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
     unnoticed = [result for result in results if not result.noticed]
-    told = "\n\n".join(f"{result.place}\n{result.change}" for result in unnoticed)
-    (WORK / "survivors.txt").write_text(f"{told}\n", encoding="utf-8")
-    click.echo(f"\n{told}\n\n{'area':<16}{'mutants':>9}{'noticed':>9}{'survived':>10}{'score':>9}")
+    survivors = "\n\n".join(f"{result.place}\n{result.change}" for result in unnoticed)
+    (WORK / "survivors.txt").write_text(f"{survivors}\n", encoding="utf-8")
+    click.echo(
+        f"\n{survivors}\n\n{'area':<16}{'mutants':>9}{'killed':>9}{'survived':>10}{'score':>9}"
+    )
     for area in (*areas, "all"):
         own = [result for result in results if area in {result.area, "all"}]
         noticed = sum(result.noticed for result in own)

@@ -123,7 +123,7 @@ VARIABLES: dict[str, type] = {
 
 
 def members_of(cls: type) -> set[str]:
-    """Return the names of the attributes that Waitress gives the class and its instances."""
+    """Return the names of the attributes that Waitress sets in the class and its instances."""
     names: set[str] = set()
     for base in cls.__mro__:
         if not base.__module__.startswith("waitress."):

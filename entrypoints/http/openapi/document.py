@@ -131,7 +131,7 @@ def _query(name: str, description: str, schema: Schema) -> Schema:
 
 def _alternatives(name: str, description: str, one: Schema) -> Schema:
     values = {"type": "array", "minItems": 1, "items": one}
-    description = f"{description} Separate several values by commas, or repeat it."
+    description = f"{description} Separate several values by commas, or repeat the parameter."
     return _query(name, description, values)
 
 
@@ -179,7 +179,7 @@ _ID_OR_KEY: Schema = {
     "examples": {"id": {"value": "1"}, "key": {"value": "loyalty_tier"}},
 }
 _LIST_PARAMETERS = [
-    _alternatives("source", "Only fields of this origin.", ref("Source")),
+    _alternatives("source", "Only fields of this source.", ref("Source")),
     _alternatives("data_type", "Only fields of this data type.", ref("DataType")),
     _alternatives("key", "Only the field with this key.", ref("NewKey")),
     _alternatives(

@@ -97,7 +97,7 @@ class Load:
             error: BaseException | None = None
             try:
                 call()
-            except Exception as raised:  # noqa: BLE001 - which of them is what the tests ask
+            except Exception as raised:  # noqa: BLE001 - the tests check which one
                 error = raised
             self.calls.append(Call(kind, began, monotonic() - began, error))
             sleep(0.05 if error else 0.002)

@@ -1,4 +1,4 @@
-"""Every statement on fields names their organization."""
+"""Every statement on fields contains the id of their organization."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ WITHOUT_ORGANIZATION = (
 
 
 @pytest.mark.parametrize("statement", WITHOUT_ORGANIZATION)
-def test_a_statement_that_forgets_the_organization_is_found(statement: str) -> None:
+def test_a_statement_without_the_organization_is_detected(statement: str) -> None:
     assert not names_its_organization(statement)
 
 
-def test_every_statement_on_fields_names_its_organization(
+def test_every_statement_on_fields_contains_the_organization(
     storage: PostgresStorage, ours: OrganizationId, statements: Statements
 ) -> None:
     field = storage.fields.add(ours, a_definition(), limit=1)

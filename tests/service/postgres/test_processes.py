@@ -22,7 +22,7 @@ from .load import FIELDS
 pytestmark = pytest.mark.slow
 
 
-def ask(
+def send(
     url: str, key: str, method: str = "GET", path: str = FIELDS, members: object = None
 ) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
@@ -33,16 +33,16 @@ def ask(
         body = json.dumps({"recipient_field": members})
     connection.request(method, path, body, headers)
     response = connection.getresponse()
-    answer = response.status, response.read()
+    result = response.status, response.read()
     connection.close()
-    return answer
+    return result
 
 
 def test_a_key_revoked_through_one_process_is_rejected_by_the_other(
     serve: Callable[[], str], core: Core, acme: Organization, database: str, key: str
 ) -> None:
     one, other = serve(), serve()
-    assert ask(one, key)[0] == ask(other, key)[0] == 200
+    assert send(one, key)[0] == send(other, key)[0] == 200
     (stored,) = core.administration.list_keys(acme.id)
     subprocess.run(
         [
@@ -52,16 +52,16 @@ def test_a_key_revoked_through_one_process_is_rejected_by_the_other(
         check=True,
         capture_output=True,
     )
-    assert ask(one, key)[0] == ask(other, key)[0] == 401
+    assert send(one, key)[0] == send(other, key)[0] == 401
 
 
 def test_each_process_reads_what_the_other_wrote(serve: Callable[[], str], key: str) -> None:
     one, other = serve(), serve()
     for number in range(10):
         writer, reader = (one, other) if number % 2 else (other, one)
-        status, _ = ask(writer, key, "POST", members={"name": f"n{number}", "data_type": "text"})
+        status, _ = send(writer, key, "POST", members={"name": f"n{number}", "data_type": "text"})
         assert status == 201
-        fields = json.loads(ask(reader, key)[1])["recipient_fields"]
+        fields = json.loads(send(reader, key)[1])["recipient_fields"]
         assert [field["name"] for field in fields] == [f"n{n}" for n in range(number + 1)]
 
 
@@ -70,7 +70,7 @@ def test_of_fifty_creates_of_one_key_one_succeeds(serve: Callable[[], str], key:
 
     def create(number: int) -> int:
         members = {"name": "City", "data_type": "text"}
-        return ask(urls[number % 2], key, "POST", members=members)[0]
+        return send(urls[number % 2], key, "POST", members=members)[0]
 
     with ThreadPoolExecutor(50) as pool:
         statuses = sorted(pool.map(create, range(50)))
@@ -82,7 +82,7 @@ def test_patches_of_different_members_lose_nothing(
     serve: Callable[[], str], key: str, rounds: int
 ) -> None:
     urls = (serve(), serve())
-    ask(urls[0], key, "POST", members={"name": "0", "key": "counter", "data_type": "number"})
+    send(urls[0], key, "POST", members={"name": "0", "key": "counter", "data_type": "number"})
     members: list[tuple[str, Callable[[int], object]]] = [
         ("name", str),
         ("allowed_values", lambda number: [number]),
@@ -94,11 +94,11 @@ def test_patches_of_different_members_lose_nothing(
         member, value = members[worker % 4]
         for number in range(rounds):
             sent = {member: value(worker * rounds + number)}
-            assert ask(urls[worker % 2], key, "PATCH", f"{FIELDS}/counter", sent)[0] == 200
+            assert send(urls[worker % 2], key, "PATCH", f"{FIELDS}/counter", sent)[0] == 200
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(change, range(8)))
-    (field,) = json.loads(ask(urls[0], key)[1])["recipient_fields"]
+    (field,) = json.loads(send(urls[0], key)[1])["recipient_fields"]
     last = {worker * rounds + rounds - 1 for worker in range(8)}
     for member, _ in members:
         value = field[member]

@@ -75,9 +75,9 @@ def test_a_service_that_can_no_longer_connect_responds_503_until_it_can(
         alter(broken)
         for path in (FIELDS, "/readyz", FIELDS):
             began = monotonic()
-            answer = client("GET", path)
-            assert answer.status == 503
-            assert "Retry-After" in answer.headers
+            response = client("GET", path)
+            assert response.status == 503
+            assert "Retry-After" in response.headers
             assert monotonic() - began < MAX_RESPONSE_TIME
         alter(mended)
         for path in (FIELDS, "/readyz"):

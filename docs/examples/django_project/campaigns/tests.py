@@ -62,8 +62,8 @@ class ViewTests(TestCase):
 
     def test_a_campaign_has_its_field(self):
         """Both are stored."""
-        answer = self.start("Spring", "Shoe size")
-        self.assertEqual((answer.status_code, answer.json()["field"]), (201, "shoe_size"))
+        response = self.start("Spring", "Shoe size")
+        self.assertEqual((response.status_code, response.json()["field"]), (201, "shoe_size"))
         self.assertEqual(self.client.get("/fields").json(), {"fields": ["shoe_size"]})
         self.assertEqual(Campaign.objects.get().field_key, "shoe_size")
 
