@@ -251,10 +251,7 @@ _Position: TypeAlias = tuple[OrganizationId, FieldQuery]
 
 
 class _Cursors:
-    """A cache of the cursors of next pages. The oldest entry is evicted.
-
-    Safe for threads.
-    """
+    """A cache of the cursors of next pages. It is thread-safe, and evicts the oldest entry."""
 
     def __init__(self, maximum: int) -> None:
         self._maximum = maximum

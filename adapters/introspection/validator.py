@@ -103,7 +103,7 @@ class _Entry:
 
 
 class _Cache:
-    """Outcomes by the SHA-256 of their token. The oldest entry is evicted. Safe for threads."""
+    """Outcomes by the SHA-256 of their token. It is thread-safe, and evicts the oldest entry."""
 
     def __init__(self, seconds: float, max_entries: int) -> None:
         self._seconds = seconds

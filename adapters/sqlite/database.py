@@ -105,7 +105,8 @@ class Database:
 
     @contextmanager
     def _write_lock(self) -> Iterator[None]:
-        # SQLite's writers retry until they starve, so the threads of one process use a lock.
+        # SQLite does not queue writers, so some could retry until their timeout. The threads of one
+        # process therefore share a lock.
         if not self._writer.acquire(timeout=_BUSY_TIMEOUT_MILLISECONDS / 1_000):
             raise StorageUnavailable("SQLite: other writers did not finish in time")
         try:
@@ -118,7 +119,7 @@ class Database:
         with _translated_errors(self._path), self._connection() as connection:
             connection.execute(begin)
             try:
-                self._require_own_file()  # It may have waited for other writers.
+                self._require_own_file()  # BEGIN may have waited for other writers.
                 yield connection
                 connection.execute("COMMIT")
             finally:

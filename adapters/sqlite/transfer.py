@@ -63,7 +63,7 @@ class _Table(Generic[T]):
         return Records(count, last_id, map_rows(self.read, rows))
 
     def store(self, connection: sqlite3.Connection, records: Records[T]) -> None:
-        """Store the records with their ids. New ids are greater from then on."""
+        """Store the records with their ids. Ids that are assigned later are greater."""
         columns = self.columns.split(", ")
         places = ", ".join("?" * len(columns))
         connection.executemany(

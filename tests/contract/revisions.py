@@ -114,12 +114,12 @@ class RevisionCases:
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 
-    @pytest.mark.parametrize("born", INSTANTS)
+    @pytest.mark.parametrize("created_at", INSTANTS)
     def test_a_revision_moves_forward_if_the_clock_is_behind(
-        self, fields: FieldRepository, organizations: OrganizationRepository, born: datetime
+        self, fields: FieldRepository, organizations: OrganizationRepository, created_at: datetime
     ) -> None:
         """The organization was created after the current time of the storage's clock."""
-        ours = organizations.add("ACME", born).id
+        ours = organizations.add("ACME", created_at).id
         revisions = [fields.all(ours).revision]
         for change in (lambda *_: fields.add(ours, a_definition()), *CHANGES.values()):
             change(fields, ours)

@@ -349,7 +349,7 @@ class RecipientFieldsContract:
     def test_read_only_members_must_equal_the_stored_ones(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
-        stated = {
+        read_only_members = {
             "id": city.id,
             "key": "city",
             "data_type": "text",
@@ -359,7 +359,10 @@ class RecipientFieldsContract:
             "created_at": format_instant(city.created_at),
             "updated_at": format_instant(city.updated_at),
         }
-        assert service.update_field(ours, city.id, FieldChanges(read_only_members=stated)) == city
+        assert (
+            service.update_field(ours, city.id, FieldChanges(read_only_members=read_only_members))
+            == city
+        )
         wrong = {"id": float(city.id), "key": "town", "data_type": "number", "source": "manual"}
         with pytest.raises(InvalidField) as invalid:
             service.update_field(ours, city.id, FieldChanges(name="Town", read_only_members=wrong))

@@ -7,7 +7,7 @@ The language of a block determines its use:
   JavaScript is an ES module.
 - `text`, `json` and `http` directly after such a block show its complete output (`printed.py`).
   Elsewhere `json` and `http` are examples.
-- Other languages are configuration or for other programs. A block without a language is a drawing.
+- Other languages are configuration or for other programs. A block without a language is a diagram.
 - `<!-- not run: REASON -->` before a block prevents its execution. Its syntax must still be
   valid, and its `recipient-fields` commands must exist.
 """

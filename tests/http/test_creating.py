@@ -146,8 +146,8 @@ def test_created_at_and_updated_at_of_a_new_field_are_equal(api: Api, clock: Clo
 
 
 def test_read_only_members_can_be_sent_with_their_future_values(api: Api):
-    stated = {"source": "api", "integration_id": None, "esp_field_name": None}
-    assert api.post({**CITY, **stated}).status == 201
+    read_only_members = {"source": "api", "integration_id": None, "esp_field_name": None}
+    assert api.post({**CITY, **read_only_members}).status == 201
 
 
 @pytest.mark.parametrize(

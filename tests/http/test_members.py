@@ -430,8 +430,12 @@ def test_all_structural_violations_of_a_replacement_are_reported_at_once(api: Ap
 
 
 def test_all_violations_against_the_stored_field_are_reported_at_once(api: Api, city):
-    stated = {name: WRONG[name] for name in ("key", "data_type", "source", "updated_at", "id")}
-    response = api.patch("city", {**stated, "id": 999, "updated_at": None, "allowed_values": [1]})
+    read_only_members = {
+        name: WRONG[name] for name in ("key", "data_type", "source", "updated_at", "id")
+    }
+    response = api.patch(
+        "city", {**read_only_members, "id": 999, "updated_at": None, "allowed_values": [1]}
+    )
     assert response.violations == sorted(
         [
             *at("key", "immutable"),

@@ -28,11 +28,11 @@ from mutmut.utils.file_utils import (
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 from mutmut.workers.isolation import run_in_fork, run_in_fork_with_result
 
-NONE, NOTICED, SURVIVED, ENDLESS = "no test", "noticed", "survived", "endless"
+NONE, KILLED, SURVIVED, ENDLESS = "no test", "killed", "survived", "endless"
 
-MOST_TESTS = 1_200
+MAX_TESTS = 1_200
 """Maximum number of tests per function; tests that reach few other functions come first."""
-LONGEST = 10
+MAX_CPU_SECONDS = 10
 """CPU seconds after which a test counts as failed."""
 
 
@@ -108,7 +108,7 @@ class Trials:
             return tests
 
         found = run_in_fork_with_result(reached)
-        return {name: [i for _, i in sorted(tests)[:MOST_TESTS]] for name, tests in found.items()}
+        return {name: [i for _, i in sorted(tests)[:MAX_TESTS]] for name, tests in found.items()}
 
     def _try(self, mutant: str, tests: Sequence[int], items: Sequence[pytest.Item]) -> str:
         if not tests:
@@ -123,11 +123,11 @@ class Trials:
             return int(any(self._failed for _ in self._run([items[i] for i in tests])))
 
         status = run_in_fork(fails)
-        return SURVIVED if status == 0 else NOTICED if status > 0 else ENDLESS
+        return SURVIVED if status == 0 else KILLED if status > 0 else ENDLESS
 
     def _run(self, items: Sequence[pytest.Item]) -> Iterator[None]:
         for item, following in zip(items, [*items[1:], None], strict=True):
-            signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
+            signal.setitimer(signal.ITIMER_VIRTUAL, MAX_CPU_SECONDS)
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             yield
 

@@ -24,7 +24,7 @@ from attrs import frozen
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
-LONGEST = 120
+MAX_SECONDS = 120
 """Seconds after which a mutant counts as detected."""
 
 _NOT_MUTATED = (cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom, cst.Param)
@@ -138,7 +138,7 @@ def _try(trial: Trial) -> tuple[Mutant, bool]:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
     signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.alarm(LONGEST)
+    signal.alarm(MAX_SECONDS)
     sys.dont_write_bytecode = True
     sys.meta_path.insert(0, _MutatedFile(trial.mutant))
     arguments = ["--rootdir=.", "-x", "-q", "-p", "no:cacheprovider"]

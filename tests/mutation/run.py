@@ -60,7 +60,7 @@ class Result:
     """The result for one mutant."""
 
     area: str
-    noticed: bool
+    killed: bool
     place: str
     change: str
 
@@ -83,7 +83,7 @@ def main() -> None:
         sys.exit("The run was interrupted, so this is not the score of all mutants.")
     _report(results, options.areas)
     if _score(results) < options.least:
-        sys.exit(f"Fewer than {options.least} % of the mutants were noticed.")
+        sys.exit(f"Fewer than {options.least} % of the mutants were killed.")
 
 
 def _options() -> argparse.Namespace:
@@ -142,9 +142,9 @@ def _of_functions(options: argparse.Namespace) -> Iterator[Result]:
         ).result()
     for path, outcomes in outcomes_by_path.items():
         for name, outcome in outcomes.items():
-            noticed = outcome in {functions.NOTICED, functions.ENDLESS}
-            change = "" if noticed else f"{outcome}\n{_difference(name, path)}"
-            yield Result(area_of[path], noticed, f"{path}: {name.split('.')[-1]}", change)
+            killed = outcome in {functions.KILLED, functions.ENDLESS}
+            change = "" if killed else f"{outcome}\n{_difference(name, path)}"
+            yield Result(area_of[path], killed, f"{path}: {name.split('.')[-1]}", change)
 
 
 def _difference(name: str, path: Path) -> str:
@@ -191,22 +191,22 @@ def _tests_of(path: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
-    unnoticed = [result for result in results if not result.noticed]
-    survivors = "\n\n".join(f"{result.place}\n{result.change}" for result in unnoticed)
+    surviving = [result for result in results if not result.killed]
+    survivors = "\n\n".join(f"{result.place}\n{result.change}" for result in surviving)
     (WORK / "survivors.txt").write_text(f"{survivors}\n", encoding="utf-8")
     click.echo(
         f"\n{survivors}\n\n{'area':<16}{'mutants':>9}{'killed':>9}{'survived':>10}{'score':>9}"
     )
     for area in (*areas, "all"):
         own = [result for result in results if area in {result.area, "all"}]
-        noticed = sum(result.noticed for result in own)
-        counts = f"{len(own):>9}{noticed:>9}{len(own) - noticed:>10}"
+        killed = sum(result.killed for result in own)
+        counts = f"{len(own):>9}{killed:>9}{len(own) - killed:>10}"
         score = f"{_score(own):.1f}%" if own else "-"
         click.echo(f"{area:<16}{counts}{score:>9}")
 
 
 def _score(results: Sequence[Result]) -> float:
-    return 100 * sum(result.noticed for result in results) / len(results)
+    return 100 * sum(result.killed for result in results) / len(results)
 
 
 if __name__ == "__main__":
