@@ -58,7 +58,7 @@ _SYNC_TIMEOUT = 60.0
 """Seconds. A run stores thousands of fields, and no request waits for it."""
 _PLANS_WITHOUT_LOCK = 3
 """Planning takes longer than storing the plan, and other writers would wait for the lock. If other
-changes invalidate this many plans, the next one is made under the lock."""
+changes invalidate this many plans, the next plan is computed under the lock."""
 
 
 @frozen

@@ -192,7 +192,7 @@ def option(*names: str, **attributes: Any) -> Option:
 
 
 def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
-    """Return the option of a setting. Without a default, its value is None unless it is given."""
+    """Return the option of a setting. Without a default, its value is None if it is omitted."""
     setting = fields_dict(Settings)[name]
     if setting.type is bool:
         attributes["is_flag"] = True

@@ -56,7 +56,7 @@ def processes(bench: Bench) -> Report:
 
 
 def _run(bench: Bench, load: Load, *servers: Server) -> Shared:
-    """Send the load to each server from its own client. A server that is given twice has two."""
+    """Send the load to each server from its own client. A server passed twice has two clients."""
     distinct = set(servers)
     used, idle = sum(server.cpu_seconds for server in distinct), psutil.cpu_times().idle
     with ThreadPoolExecutor(len(servers)) as pool:
