@@ -185,7 +185,7 @@ def test_an_outage_is_detected_within_a_second_and_requests_are_then_rejected_at
 
 
 def require_two_lines(service: Service) -> None:
-    """Check that the log has one line for the begin of the outage and one for its end.
+    """Check that the log has one line for the start of the outage and one for its end.
 
     Beyond that it warns of requests that failed before the outage was known, and of nothing else.
     """
