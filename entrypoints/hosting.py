@@ -55,7 +55,7 @@ def create_server(
 
     `worker` is the process that `supervise_granian` has started, if any.
 
-    Raises: AddressUnavailable; TooFewFiles if the process may not open enough files.
+    Raises: AddressUnavailable; TooFewFiles if the limit of open files is too low.
     """
     if worker is not None:
         from .server.granian_server import GranianServer

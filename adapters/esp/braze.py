@@ -47,7 +47,8 @@ class _Page:
 class BrazeFieldSource:
     """The custom attributes of a workspace; its API does not list the standard ones.
 
-    Blocklisted attributes are omitted: Braze stores no new values for them and hides the others.
+    Blocklisted attributes are omitted: Braze stores no new values for them and hides
+    the existing ones.
     """
 
     api_key: str = field(repr=False)

@@ -60,18 +60,18 @@ class IntrospectionKeyValidator:
         if PlainKey.parse(presented) is not None:
             return Rejection(RejectionReason.UNKNOWN)
         if self._cache is None:
-            proven = self._introspect(presented)
-            return proven if isinstance(proven, Rejection) else proven.credential
+            outcome = self._introspect(presented)
+            return outcome if isinstance(outcome, Rejection) else outcome.credential
         digest = sha256(presented.encode("ascii")).digest()
         cached = self._cache.find(digest, self._clock().timestamp())
         if cached is not None:
             return cached
         requested_at = monotonic()
-        proven = self._introspect(presented)
-        if isinstance(proven, Rejection):
-            return proven
-        self._cache.add(digest, proven, requested_at)
-        return proven.credential
+        outcome = self._introspect(presented)
+        if isinstance(outcome, Rejection):
+            return outcome
+        self._cache.add(digest, outcome, requested_at)
+        return outcome.credential
 
     def close(self) -> None:
         """Close all connections. Later calls raise KeyValidationUnavailable."""
@@ -103,7 +103,7 @@ class _Entry:
 
 
 class _Cache:
-    """Outcomes by the SHA-256 of their token. It is thread-safe, and evicts the oldest entry."""
+    """Credentials by the SHA-256 of their token. It is thread-safe, and evicts the oldest entry."""
 
     def __init__(self, seconds: float, max_entries: int) -> None:
         self._seconds = seconds
@@ -120,9 +120,9 @@ class _Cache:
         expired = entry.expires_at is not None and now >= entry.expires_at
         return None if expired else entry.credential
 
-    def add(self, digest: bytes, proven: ValidToken, requested_at: float) -> None:
-        """Cache the outcome for a token, from the time of the request to the issuer."""
-        entry = _Entry(proven.credential, requested_at + self._seconds, proven.expires_at)
+    def add(self, digest: bytes, token: ValidToken, requested_at: float) -> None:
+        """Cache the credential of a token. Its lifetime begins with the request to the issuer."""
+        entry = _Entry(token.credential, requested_at + self._seconds, token.expires_at)
         with self._lock:
             self._entries[digest] = entry
             self._entries.move_to_end(digest)

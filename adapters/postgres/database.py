@@ -61,7 +61,7 @@ class Database:
             min_size=1,
             configure=self._configure,
             max_size=pool_size + _SPARE_CONNECTIONS,
-            max_waiting=0,  # With a limit, an outage that fills the queue blocks the pool for good.
+            max_waiting=0,  # With a limit, an outage that fills the queue blocks the pool forever.
             timeout=_POOL_TIMEOUT,
             reconnect_timeout=1.0,
             open=True,
@@ -75,7 +75,7 @@ class Database:
         return self._run(work, seconds)
 
     def check(self, work: Work[T], *, seconds: float) -> T:
-        """Do the same as `read`, but don't count a rejection as a request that was rejected."""
+        """Do the same as `read`, but without counting a failure as a rejected request."""
         return self._retrying(work, seconds)
 
     def write(self, work: Work[T], *, first: str | None = None, seconds: float = CALL_TIMEOUT) -> T:

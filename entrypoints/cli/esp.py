@@ -49,7 +49,9 @@ def _described(esp: Esp, dialect: Dialect) -> dict[str, Any]:
 @esp_option
 @click.argument("name")
 @data_type_option(default="text", show_default=True)
-@option("--standard", is_flag=True, help="The field is one of the ESP's own.")
+@option(
+    "--standard", is_flag=True, help="The field is a standard field of the ESP, not a custom one."
+)
 @option("--default", help="The text that replaces a missing value.")
 @json_option
 def snippet(

@@ -119,8 +119,7 @@ def sync(
 ) -> None:
     """Make an integration's fields equal to what its ESP reports.
 
-    The command reads the ESP's credentials from the environment. `recipient-fields esp list` shows
-    the variables.
+    The command reads the ESP's credentials from the environment. `esp list` shows the variables.
     """
     with open_for_organization(storage, organization) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))

@@ -90,7 +90,7 @@ main.add_command(backup)
 
 
 def _warn_of_unknown_variables() -> None:
-    """Print the name of each variable with our prefix that no setting has, without its value."""
+    """Warn of each variable that has our prefix and is no setting. Don't print its value."""
     ours = sorted(variable for variable in os.environ if variable.startswith(VARIABLE_PREFIX))
     options = {*option_variables(main)}
     candidates = [v for v in ours if v not in options and not v.startswith(_TEST_PREFIX)]

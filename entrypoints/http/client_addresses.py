@@ -91,7 +91,10 @@ def _for(element: str) -> str:
 
 
 def _address(node: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address, without a port; an IPv4 address also if it is mapped to IPv6."""
+    """Return the IP address without its port, or None if there is none.
+
+    An IPv4-mapped IPv6 address becomes the IPv4 address.
+    """
     match = _NODE.fullmatch(node)
     if match is None:
         return None

@@ -34,11 +34,14 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class ServerStatistics(Protocol):
-    """The counters of the server. Another thread reads them."""
+    """The counters of the server, or None for those that it does not have.
+
+    Another thread reads them.
+    """
 
     @property
     def connections(self) -> int | None:
-        """The number of open connections. None here and below: the server does not count this."""
+        """The number of open connections."""
 
     @property
     def in_flight(self) -> int:

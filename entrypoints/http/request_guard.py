@@ -107,8 +107,8 @@ class ResponseHeaders:
 
 def credential(req: falcon.Request) -> Credential:
     """Return the credential of the request's API key."""
-    proven: Credential = req.context.credential
-    return proven
+    validated: Credential = req.context.credential
+    return validated
 
 
 def parameters(req: falcon.Request) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ _OTHER_FILES = 350
 
 
 class TooFewFiles(Exception):
-    """The process may not open as many files as its connections can need."""
+    """The limit of open files is lower than the connections can need."""
 
 
 class Server:
@@ -53,8 +53,8 @@ class Server:
         signal and the number of requests in flight, before anything closes. A signal can interrupt
         any code, so `on_drain` must not wait for a lock.
 
-        Raises: OSError if the address can't be bound; TooFewFiles if the process may not open as
-        many files as `connections` can need.
+        Raises: OSError if the address can't be bound; TooFewFiles if the limit of open files is
+        lower than `connections` can need.
         """
         _require_files(connections)
         listening = listen(host, port, shared=shared)

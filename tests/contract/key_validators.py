@@ -70,8 +70,8 @@ class KeyValidatorContract:
         self, validator: KeyValidator, valid: ValidKey
     ) -> None:
         with ThreadPoolExecutor(4) as pool:
-            proven = list(pool.map(validator.validate, [valid.presented] * 20))
-        assert proven == [valid.credential] * 20
+            credentials = list(pool.map(validator.validate, [valid.presented] * 20))
+        assert credentials == [valid.credential] * 20
 
     @pytest.mark.parametrize("presented", _NO_KEYS, ids=lambda text: ascii(text)[:20])
     def test_a_malformed_key_is_rejected(self, validator: KeyValidator, presented: str) -> None:

@@ -99,10 +99,10 @@ def test_a_cached_token_is_valid_while_the_issuer_is_unavailable(
     make_validator: MakeValidator, issuer: StubServer
 ) -> None:
     validator = make_validator(cache_seconds=60)
-    proven = validator.validate(TOKEN)
+    credential = validator.validate(TOKEN)
     issuer.handler = lambda _: StubResponse(503)
 
-    assert validator.validate(TOKEN) == proven
+    assert validator.validate(TOKEN) == credential
     with pytest.raises(KeyValidationUnavailable):
         validator.validate("another-token")
 

@@ -50,10 +50,10 @@ def test_the_scope_determines_the_access(
 ) -> None:
     tokens.active[TOKEN] = claims_with(scope=scope)
 
-    proven = validator.validate(TOKEN)
+    credential = validator.validate(TOKEN)
 
-    assert proven == Credential(OrganizationId(7), "backend", access)
-    assert proven.catalog_revision is None
+    assert credential == Credential(OrganizationId(7), "backend", access)
+    assert credential.catalog_revision is None
 
 
 INVALID_EXPIRY_TIMES: list[object] = [None, "soon", True, -1, 1e300, str(NOW_SECONDS + 60), []]
@@ -211,19 +211,19 @@ def test_the_key_id_is_a_short_printable_claim_without_the_token(
 ) -> None:
     tokens.active[TOKEN] = claims_with(client_id=client_id)
 
-    proven = validator.validate(TOKEN)
+    credential = validator.validate(TOKEN)
 
-    assert proven is not None
-    assert proven.key_id == key_id
+    assert credential is not None
+    assert credential.key_id == key_id
 
 
 def test_the_key_id_can_be_another_claim(make_validator: MakeValidator, tokens: Tokens) -> None:
     tokens.active[TOKEN] = claims_with(jti="t-1")
 
-    proven = make_validator(TokenRules(key_id_claim="jti")).validate(TOKEN)
+    credential = make_validator(TokenRules(key_id_claim="jti")).validate(TOKEN)
 
-    assert proven is not None
-    assert proven.key_id == "t-1"
+    assert credential is not None
+    assert credential.key_id == "t-1"
 
 
 JSON = st.recursive(

@@ -121,10 +121,10 @@ class FailsOnSurrogates(Faulty):
 
 class GrantsReadOnlyAccess(Faulty):
     def validate(self, presented: str, /) -> Credential | Rejection:
-        proven = self.inner.validate(presented)
-        if isinstance(proven, Rejection):
-            return proven
-        return Credential(proven.organization_id, proven.key_id, Access.READ_ONLY)
+        result = self.inner.validate(presented)
+        if isinstance(result, Rejection):
+            return result
+        return Credential(result.organization_id, result.key_id, Access.READ_ONLY)
 
 
 class ShowsTheKeyInItsRepr(Faulty):

@@ -56,13 +56,13 @@ def test_the_settings_in_the_query_are_not_sent_to_the_issuer(
     tokens.active = {TOKEN: {**claims, "aud": "fields here", "iss": "https://a.example"}}
 
     with closing(open_validator(issuer, all_settings)) as validator:
-        proven = [validator.validate(TOKEN) for _ in range(2)]
+        results = [validator.validate(TOKEN) for _ in range(2)]
 
     (request,) = issuer.requests
     assert request.target == "/introspect"
-    assert isinstance(proven[1], Credential)
-    assert proven[1].key_id == "t-1"
-    assert proven[0] == proven[1]
+    assert isinstance(results[1], Credential)
+    assert results[1].key_id == "t-1"
+    assert results[0] == results[1]
 
 
 def test_every_setting_and_variable_is_documented(all_settings: str) -> None:
@@ -198,7 +198,7 @@ def test_open_core_opens_the_key_validator(issuer: StubServer) -> None:
     validator = core.validator
     assert isinstance(validator, IntrospectionKeyValidator)
     with closing(validator):
-        proven = validator.validate(TOKEN)
-    assert isinstance(proven, Credential)
-    assert proven.organization_id == CLAIMS["organization_id"]
+        credential = validator.validate(TOKEN)
+    assert isinstance(credential, Credential)
+    assert credential.organization_id == CLAIMS["organization_id"]
     assert isinstance(open_core("memory:").validator, StoredKeyValidator)
