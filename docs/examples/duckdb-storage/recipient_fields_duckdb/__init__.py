@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recipient_fields.domain import StorageUnavailable
+from recipient_fields.domain import InvalidStorageUrl
 
 from .api_keys import DuckdbApiKeyRepository
 from .database import Database
@@ -37,8 +37,11 @@ class DuckdbStorage:
 
 
 def open_storage(url: str) -> DuckdbStorage:
-    """Open the storage of a URL `duckdb:PATH`. The entry point refers to this function."""
+    """Open the storage of a URL `duckdb:PATH`. The entry point refers to this function.
+
+    Raises: InvalidStorageUrl if the URL has no path, and the errors of DuckdbStorage.
+    """
     path = url.removeprefix("duckdb:")
     if not path or path.startswith(":"):
-        raise StorageUnavailable("Write duckdb:PATH; for a storage without a file, memory:.")
+        raise InvalidStorageUrl("Write duckdb:PATH; for a storage without a file, memory:.")
     return DuckdbStorage(path)

@@ -22,7 +22,8 @@ _WRITERS: defaultdict[Path, Lock] = defaultdict(Lock)
 """The write lock of each file. A lock of the process is enough, because only one process can open a
 DuckDB file. Without it, DuckDB would reject the later of two transactions that change one row."""
 
-_PATIENCE_SECONDS = 30.0
+_LOCK_TIMEOUT = 30.0
+"""Seconds."""
 
 
 class Database:
@@ -46,7 +47,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection with a read transaction on one snapshot."""
+        """Yield a connection with a transaction on one snapshot. `writing` adds the lock."""
         # A DuckDB connection is not thread-safe, and a cursor is a separate connection.
         # Closing it without a commit rolls back.
         with _translated_errors(), closing(self._root.cursor()) as connection:
@@ -57,7 +58,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Yield a connection with the only write transaction, and roll back if the block raises."""
-        if not self._writers.acquire(timeout=_PATIENCE_SECONDS):
+        if not self._writers.acquire(timeout=_LOCK_TIMEOUT):
             raise StorageUnavailable("DuckDB: other writers did not finish in time.")
         try:
             with self.reading() as connection:

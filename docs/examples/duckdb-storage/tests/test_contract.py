@@ -12,6 +12,7 @@ from recipient_fields_duckdb import DuckdbStorage, open_storage
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Storage
+from recipient_fields.domain import InvalidStorageUrl
 from recipient_fields.testing import (
     Call,
     StorageContract,
@@ -84,9 +85,16 @@ class TestDuckdbUrls(StorageUrlContract):
 
     @pytest.fixture
     def unopenable_urls(self, tmp_path: Path) -> Collection[str]:
-        """Return URLs without a path, with a missing folder, and with a file of another format."""
-        (tmp_path / "text").write_text("This is no database.")
-        return ["duckdb:", f"duckdb:{tmp_path}/missing/fields", f"duckdb:{tmp_path}/text"]
+        """Return URLs with a missing folder, and with a file of another format."""
+        (tmp_path / "text").write_text("This is not a database.")
+        return [f"duckdb:{tmp_path}/missing/fields", f"duckdb:{tmp_path}/text"]
+
+
+def test_a_url_without_a_path_is_malformed() -> None:
+    """A malformed URL raises InvalidStorageUrl, not StorageUnavailable."""
+    for url in ("duckdb:", "duckdb::memory:"):
+        with pytest.raises(InvalidStorageUrl):
+            open_storage(url)
 
 
 class TestDuckdbOutage(StorageOutageContract):
