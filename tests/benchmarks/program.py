@@ -59,7 +59,7 @@ def main(
             )
         for name in only or PARTS:
             report = PARTS[name](bench)
-            report = evolve(report, text=f"{report.text}\n\n{_conditions(bench)}")
+            report = evolve(report, text=f"{report.text}\n\n{_conditions(bench, name)}")
             click.echo(f"\n{name}\n\n{report.text}")
             if write:
                 report.write(name)
@@ -77,9 +77,13 @@ def _server(url: str | None) -> Iterator[str]:
         server.remove()
 
 
-def _conditions(bench: Bench) -> str:
-    return (
-        f"Python {platform.python_version()}, {os.cpu_count()} cores shared with PostgreSQL and the"
-        f" client ({bench.client.__name__}); medians of {bench.rounds} rounds of"
-        f" {bench.seconds:g} s."
-    )
+def _conditions(bench: Bench, part: str) -> str:
+    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
+    medians = f"medians of {bench.rounds} rounds"
+    if part == bodies.__name__:
+        return f"{machine}; {medians}."
+    if part == start.__name__:
+        return f"{machine} shared with PostgreSQL; {medians}."
+    client = bench.client.__name__
+    medians += f" of {bench.seconds:g} s"
+    return f"{machine} shared with PostgreSQL and the client ({client}); {medians}."
