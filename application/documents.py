@@ -1,4 +1,4 @@
-"""The documents of the API: request bodies to what the domain requests, and fields to JSON.
+"""The documents of the API: parse request bodies into drafts and changes, and render fields.
 
 HTTP contract, sections 2 and 4.
 """
@@ -134,8 +134,8 @@ def parse_changes(document: object) -> FieldChanges:
 def parse_replacement(document: object, key: str | None) -> FieldReplacement:
     """Return the field that a PUT requests, by this key or, if it is None, by id.
 
-    If all else is valid, the stored field judges the data type: it can't be changed.
-    Raises: InvalidDocument.
+    The data type is checked here only if another member is invalid. Otherwise, the use case checks
+    it against the stored field. Raises: InvalidDocument.
     """
     body = _Body(document, FieldReplacement)
     if key is not None:
@@ -224,7 +224,10 @@ class _Body:
         }
 
     def structure(self, kind: type[T]) -> T | None:
-        """Return the members that can be set as this class, or None if they break a rule."""
+        """Return an object of this class with the members that can be set.
+
+        If they break a rule, collect the violations and return None.
+        """
         members = {name: self.members[name] for name in self._settable if name in self.members}
         if kind is not FieldDraft:
             members["read_only_members"] = self.read_only_members
@@ -241,7 +244,7 @@ class _Body:
             return None
 
     def allowed_values(self) -> AllowedValues | None:
-        """Return the allowed values, if they and the data type are well-formed and they fit."""
+        """Return the allowed values, or None if they are null or don't fit a valid data type."""
         if not self.has_valid("data_type", "allowed_values"):
             return None
         if self.members["allowed_values"] is None:
@@ -295,7 +298,10 @@ class _Body:
 
 
 def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Violation]:
-    """Yield a violation for each text that can't be stored, one for all names of an object."""
+    """Yield a violation for each text that can't be stored.
+
+    The names of an object share one violation, at the path of the object.
+    """
     if isinstance(value, str):
         violation = character_violation(value)
         if violation is not None:
@@ -314,7 +320,7 @@ def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Viol
 
 
 def _storable(names: Iterable[str]) -> list[str]:
-    """Return the names without bad characters, whose violations are at the object itself."""
+    """Return the names without bad characters. `_bad_characters` reports the others."""
     return [name for name in names if character_violation(name) is None]
 
 

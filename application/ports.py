@@ -304,7 +304,7 @@ class OrganizationRepository(Protocol):
         """Delete the organization and its fields, API keys and integrations, unless `check` raises.
 
         Return the numbers of deleted records, which `check` also receives. The contents do not
-        change between the call of `check` and the commit. No id is assigned again. A concurrent
+        change between the call of `check` and the commit. Ids are never reused. A concurrent
         call takes effect before the deletion, or does not find the organization.
         Raises: OrganizationNotFound if the organization does not exist.
         """

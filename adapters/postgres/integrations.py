@@ -142,7 +142,10 @@ class PostgresIntegrationRepository:
     def _sync_unless_changed(
         self, organization_id: OrganizationId, integration_id: IntegrationId, planner: SyncPlanner
     ) -> SyncPlan | None:
-        """Plan without the lock. Return None if what was planned for had changed under the lock."""
+        """Plan without the lock, and store the plan under it.
+
+        Return None, and store nothing, if the integration or the catalog has changed in between.
+        """
         integration, catalog = self._database.read(
             lambda c: _get_with_catalog(c, organization_id, integration_id), seconds=_SYNC_TIMEOUT
         )

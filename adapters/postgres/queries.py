@@ -8,8 +8,6 @@ from recipient_fields.domain import FieldQuery, OrganizationId
 
 from .columns import storable_id
 
-_OURS = "organization_id = %(organization_id)s"
-
 _CONTAINS_TEXT = """(
     strpos(folded_name, %(text)s) > 0
     OR strpos(key, %(text)s) > 0
@@ -23,20 +21,20 @@ def select_statement(columns: str, query: FieldQuery) -> str:
     Each row starts with the catalog's revision and the number of matches on all pages. If the page
     is empty, there is one row, whose other columns are NULL. One statement reads one snapshot.
     """
-    matches = " AND ".join([f"WHERE {_OURS}", *_conditions(query)])
+    matches = " AND ".join(["WHERE organization_id = %(organization_id)s", *_conditions(query)])
     column = query.sort.value
-    direction, behind = ("DESC", "<") if query.descending else ("ASC", ">")
+    direction, operator = ("DESC", "<") if query.descending else ("ASC", ">")
     rest = matches
     if query.after is not None:
         rest += (
-            f" AND ({column} {behind} %(after_value)s"
+            f" AND ({column} {operator} %(after_value)s"
             f" OR ({column} = %(after_value)s AND id > %(after_id)s))"
         )
     return f"""
         SELECT revision, (SELECT count(*) FROM recipient_fields {matches}), page.*
         FROM organizations LEFT JOIN (
             SELECT {columns} FROM recipient_fields {rest}
-            ORDER BY {column} {direction}, id LIMIT %(most)s
+            ORDER BY {column} {direction}, id LIMIT %(row_limit)s
         ) AS page ON true
         WHERE organizations.id = %(organization_id)s
         ORDER BY page.{column} {direction}, page.id
@@ -53,7 +51,7 @@ def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, obj
         "integration_ids": list(query.integration_ids or ()),
         "insertable": query.insertable,
         "text": query.folded_text,
-        "most": None if query.limit is None else query.limit + 1,
+        "row_limit": None if query.limit is None else query.limit + 1,
     }
     if query.after is not None:
         values |= {"after_value": query.after.value, "after_id": query.after.id}
@@ -61,7 +59,7 @@ def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, obj
 
 
 def _conditions(query: FieldQuery) -> list[str]:
-    given = {
+    filters = {
         "source = ANY(%(sources)s)": query.sources,
         "data_type = ANY(%(data_types)s)": query.data_types,
         "key = ANY(%(keys)s)": query.keys,
@@ -69,4 +67,4 @@ def _conditions(query: FieldQuery) -> list[str]:
         "insertable = %(insertable)s": query.insertable,
         _CONTAINS_TEXT: query.text,
     }
-    return [condition for condition, value in given.items() if value is not None]
+    return [condition for condition, value in filters.items() if value is not None]

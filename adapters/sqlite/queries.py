@@ -54,12 +54,12 @@ def provide_functions(connection: sqlite3.Connection) -> None:
 def select_statement(columns: str, query: FieldQuery) -> str:
     """Return the statement that selects the page's rows, and one more if there is a next page."""
     column = _SORT_COLUMNS[query.sort]
-    direction, behind = ("DESC", "<") if query.descending else ("ASC", ">")
+    direction, operator = ("DESC", "<") if query.descending else ("ASC", ">")
     return (
         f"SELECT {columns} {_MATCHES}"
-        f" AND (:after_id IS NULL OR {column} {behind} :after_value"
+        f" AND (:after_id IS NULL OR {column} {operator} :after_value"
         f"      OR ({column} = :after_value AND id > :after_id))"
-        f" ORDER BY {column} {direction}, id LIMIT :most"
+        f" ORDER BY {column} {direction}, id LIMIT :row_limit"
     )
 
 
@@ -76,7 +76,7 @@ def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, obj
         "text": query.folded_text,
         "after_value": None if after is None else _value(after.value),
         "after_id": None if after is None else after.id,
-        "most": -1 if query.limit is None else query.limit + 1,
+        "row_limit": -1 if query.limit is None else query.limit + 1,
     }
 
 
