@@ -86,7 +86,7 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
-    """Revoke an API key. The next request with it is rejected."""
+    """Revoke an API key. From the next request, the service rejects it."""
     with open_for_organization(storage, organization) as (core, tenant):
         key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
         if not yes:
@@ -123,7 +123,7 @@ def rotate(
         key = core.administration.get_key(tenant.id, ApiKeyId(key_id))
         if not yes:
             latest = format_instant(system_clock() + grace)
-            confirm(f"Replace {_described(key, tenant)}, and end it by {latest}?")
+            confirm(f"Replace {_described(key, tenant)}, and let it expire by {latest}?")
         issued, replaced = core.administration.rotate_key(tenant.id, key.id, grace=grace)
     end = _render_instant(replaced.expires_at)
     if as_json:

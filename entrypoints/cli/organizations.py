@@ -64,7 +64,7 @@ def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> 
 def delete(storage: str, organization: str, *, yes: bool) -> None:
     """Delete an organization with all its fields, API keys and integrations.
 
-    The next request with one of its API keys is rejected. No id is assigned again.
+    From the next request, the service rejects its API keys. Ids are never reused.
     """
     with open_for_organization(storage, organization) as (core, tenant):
         expected = None if yes else _confirm_deletion(core, tenant)

@@ -391,7 +391,10 @@ def test_a_change_of_a_key_requires_the_organization(
     ("command", "question"),
     [
         ("revoke", "Revoke API key 1, Backend ({display}), of organization 1, Acme?"),
-        ("rotate", "Replace API key 1, Backend ({display}), of organization 1, Acme, and end it"),
+        (
+            "rotate",
+            "Replace API key 1, Backend ({display}), of organization 1, Acme, and let it expire by",
+        ),
     ],
 )
 @pytest.mark.parametrize("reply", ["y\n", "n\n", "\n", ""])
