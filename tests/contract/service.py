@@ -82,7 +82,7 @@ OF_A_FIELD: dict[str, Change] = {
         organization, which, precondition
     ),
 }
-"""Calls that require a field of this channel in the expected version."""
+"""Calls that require an API-managed field in the expected version."""
 
 READS_OF_CITY: dict[str, Call] = {
     "get": lambda service, organization: service.get_field(organization, _CITY),
@@ -254,7 +254,7 @@ class RecipientFieldsContract:
         assert service.create_field(ours, draft).key == "grosse_cm"
 
     @pytest.mark.parametrize("holder", [API, ADMINISTRATOR, SYNC], ids=lambda holder: holder.phrase)
-    def test_key_taken_has_the_field_with_that_key(
+    def test_key_taken_contains_the_id_of_the_existing_field(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId, holder: Channel
     ) -> None:
         existing = storage.fields.add(ours, a_definition(by=holder))
@@ -265,7 +265,7 @@ class RecipientFieldsContract:
         assert isinstance(taken.value.key, FieldKey)
         assert service.list_fields(ours) == before
 
-    def test_field_limit_reached_has_the_limit(
+    def test_field_limit_reached_contains_the_limit(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId
     ) -> None:
         storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR))
@@ -452,7 +452,7 @@ class RecipientFieldsContract:
 
     # Replacement or creation
 
-    def test_a_free_key_becomes_a_field_and_a_taken_one_is_replaced(
+    def test_a_field_is_created_if_its_key_is_free_and_replaced_otherwise(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         replacement = a_replacement(allowed_values=["a"], custom_insertion_code="c")
@@ -523,9 +523,9 @@ class RecipientFieldsContract:
     # Lists
 
     def test_fields_are_ordered_by_id(self, service: RecipientFields, ours: OrganizationId) -> None:
-        field = tuple(service.create_field(ours, a_draft(key)) for key in ("zip", "city", "age"))
+        fields = tuple(service.create_field(ours, a_draft(key)) for key in ("zip", "city", "age"))
         catalog = service.list_fields(ours)
-        assert catalog.fields == field
+        assert catalog.fields == fields
         assert catalog.organization_id == ours
         assert service.find_fields(ours, FieldQuery()).version_tag == catalog.version_tag
 
@@ -559,7 +559,7 @@ class RecipientFieldsContract:
         return ours
 
     @pytest.mark.parametrize("members", FILTERS.values(), ids=FILTERS)
-    def test_filters(
+    def test_a_filter_returns_the_matching_fields(
         self,
         service: RecipientFields,
         mixed_fields: OrganizationId,
@@ -568,7 +568,9 @@ class RecipientFieldsContract:
         self._assert_found(service, mixed_fields, FieldQuery(**members))
 
     @pytest.mark.parametrize("text", TEXTS)
-    def test_texts(self, service: RecipientFields, mixed_fields: OrganizationId, text: str) -> None:
+    def test_a_text_is_found_in_name_key_and_esp_name_in_any_case(
+        self, service: RecipientFields, mixed_fields: OrganizationId, text: str
+    ) -> None:
         page = service.find_fields(mixed_fields, FieldQuery(text=text))
         assert {str(field.key) for field in page.fields} == TEXTS[text]
         assert page.total == len(page.fields)

@@ -22,7 +22,7 @@ def test_no_more_requests_are_processed_at_once_than_there_are_threads(threads: 
         assert server.begun == threads + 1
 
 
-def test_a_request_that_waits_leaves_the_other_threads_to_others() -> None:
+def test_a_request_that_blocks_its_thread_does_not_delay_other_threads() -> None:
     with running_server(threads=2) as server:
         waiting = server.working()
         assert server.connect().get("/").body == b"ok"
