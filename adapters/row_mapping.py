@@ -17,10 +17,13 @@ from attrs import asdict, define
 from recipient_fields.application import OrganizationRecord
 from recipient_fields.domain import (
     Access,
+    Administrator,
+    AdministratorId,
     AllowedValues,
     ApiKey,
     ApiKeyId,
     DataType,
+    EmailAddress,
     FieldDefinition,
     FieldId,
     FieldKey,
@@ -29,9 +32,13 @@ from recipient_fields.domain import (
     InsertionCode,
     IntegrationId,
     InvalidInput,
+    Membership,
     OrganizationId,
     Origin,
     RecipientField,
+    Role,
+    Session,
+    SessionId,
     Source,
     StorageUnavailable,
     ValueExpression,
@@ -43,17 +50,21 @@ from recipient_fields.domain.esp import Esp, Integration
 __all__ = [
     "RowMapping",
     "UnreadableRow",
+    "administrator_values",
     "api_key_values",
     "field_values",
     "found_key",
     "integration_values",
     "map_rows",
+    "membership_values",
     "organization_values",
     "plain_values",
     "read_field",
+    "stored_administrator",
     "stored_field",
     "stored_integration",
     "stored_key",
+    "stored_session",
 ]
 
 Row = TypeVar("Row")
@@ -208,6 +219,72 @@ def api_key_values(key: ApiKey) -> Mapping[str, object]:
     return {**asdict(key), "access": key.access.value}
 
 
+def administrator_values(administrator: Administrator) -> Mapping[str, object]:
+    """Return the values of an administrator's row by column, without the memberships."""
+    return {
+        "id": administrator.id,
+        "email": administrator.email.text,
+        "folded_email": administrator.email.folded,
+        "password_hash": administrator.password_hash,
+        "created_at": administrator.created_at,
+    }
+
+
+def membership_values(administrator: Administrator) -> Iterator[Mapping[str, object]]:
+    """Yield the values by column of the rows of an administrator's memberships."""
+    for each in administrator.memberships:
+        yield {
+            "organization_id": each.organization_id,
+            "administrator_id": administrator.id,
+            "role": each.role.value,
+        }
+
+
+def stored_administrator(
+    administrator_id: int,
+    email: str,
+    password_hash: str | None,
+    memberships: str | None,
+    created_at: datetime,
+) -> Administrator:
+    """Return the administrator of a row.
+
+    The memberships are a text such as `1:admin,2:viewer`, in any order.
+    """
+    with RowMapping("administrators", administrator_id):
+        roles = dict(each.split(":") for each in (memberships or "").split(","))
+        return Administrator(
+            id=AdministratorId(administrator_id),
+            email=EmailAddress(email),
+            password_hash=password_hash,
+            created_at=created_at,
+            memberships=tuple(
+                Membership(OrganizationId(int(each)), Role(roles[each]))
+                for each in sorted(roles, key=int)
+            ),
+        )
+
+
+def stored_session(
+    session_id: int,
+    administrator_id: int,
+    digest: bytes,
+    user_agent: str,
+    created_at: datetime,
+    last_used_at: datetime,
+) -> Session:
+    """Return the session of a row. The last two columns are times."""
+    with RowMapping("administrator_sessions", session_id):
+        return Session(
+            id=SessionId(session_id),
+            administrator_id=AdministratorId(administrator_id),
+            digest=digest,
+            user_agent=user_agent,
+            created_at=created_at,
+            last_used_at=last_used_at,
+        )
+
+
 def stored_key(
     key_id: int,
     organization_id: int,
@@ -215,6 +292,7 @@ def stored_key(
     access: str,
     digest: bytes,
     display: str,
+    created_by: str | None,
     created_at: datetime,
     expires_at: datetime | None,
     last_used_at: datetime | None,
@@ -229,6 +307,7 @@ def stored_key(
             access=Access(access),
             digest=digest,
             display=display,
+            created_by=created_by,
             created_at=created_at,
             expires_at=expires_at,
             last_used_at=last_used_at,

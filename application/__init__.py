@@ -1,6 +1,8 @@
 """The use cases, and the ports that they need."""
 
-from .administration import AUDIT, AdministrationService, IssuedKey
+from .administration import AdministrationService, IssuedKey
+from .administrators import AdministratorService, Invitation, SignedIn
+from .audit import AUDIT, OPERATOR
 from .clock import system_clock
 from .conversion import InvalidDocument
 from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
@@ -12,6 +14,8 @@ from .extras import MissingExtra
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import (
+    AdministratorRepository,
+    AdministratorsCheck,
     ApiKeyRepository,
     Clock,
     EspFieldSource,
@@ -25,7 +29,9 @@ from .ports import (
     KeyValidator,
     OrganizationCheck,
     OrganizationRepository,
+    PasswordHasher,
     Pooled,
+    SessionRepository,
     Storage,
     SyncPlanner,
     Transferable,
@@ -38,7 +44,11 @@ from .strict_json import NotJson, TooManyValues
 __all__ = [
     "AUDIT",
     "DEFAULT_FIELD_LIMIT",
+    "OPERATOR",
     "AdministrationService",
+    "AdministratorRepository",
+    "AdministratorService",
+    "AdministratorsCheck",
     "ApiKeyRepository",
     "Clock",
     "CopiedRecords",
@@ -54,6 +64,7 @@ __all__ = [
     "IntegrationRepository",
     "IntegrationService",
     "InvalidDocument",
+    "Invitation",
     "IssuedKey",
     "KeyChange",
     "KeySuccession",
@@ -64,11 +75,14 @@ __all__ = [
     "OrganizationCheck",
     "OrganizationRecord",
     "OrganizationRepository",
+    "PasswordHasher",
     "Pooled",
     "PublishedCatalog",
     "RecipientFieldService",
     "RecipientFields",
     "Records",
+    "SessionRepository",
+    "SignedIn",
     "Snapshot",
     "Storage",
     "StorageRole",

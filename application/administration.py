@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import timedelta
 
 from attrs import asdict, frozen
@@ -22,18 +21,10 @@ from recipient_fields.domain import (
     grant_key,
 )
 
+from .audit import OPERATOR, audit
 from .clock import system_clock
 from .identifiers import require_ids
 from .ports import ApiKeyRepository, Clock, OrganizationRepository
-
-AUDIT = "recipient_fields.audit"
-"""The name of the audit logger.
-
-It logs the creation, rotation and revocation of API keys, and the deletion of organizations. No
-record contains a key.
-"""
-
-_audit = logging.getLogger(AUDIT)
 
 
 @frozen
@@ -83,9 +74,10 @@ class AdministrationService:
     def delete_organization(
         self, organization_id: OrganizationId, *, expected: OrganizationContents | None = None
     ) -> OrganizationContents:
-        """Delete an organization with all its fields, API keys and integrations.
+        """Delete an organization with its fields, API keys, integrations and administrators.
 
-        Return how many of each were deleted. From then on, its API keys are unknown.
+        An administrator of another organization too keeps the account. Return how many of each were
+        deleted. From then on, its API keys are unknown.
         Raises: OrganizationNotFound if it does not exist, OrganizationChanged if `expected` is
         passed and differs from the contents.
         """
@@ -96,7 +88,9 @@ class AdministrationService:
                 raise OrganizationChanged
 
         deleted = self.organizations.delete(organization_id, check)
-        _note("Organization", "deleted", organization=organization_id, **asdict(deleted))
+        audit(
+            "Organization", "deleted", by=OPERATOR, organization=organization_id, **asdict(deleted)
+        )
         return deleted
 
     def issue_key(
@@ -106,8 +100,11 @@ class AdministrationService:
         name: str,
         access: Access = Access.READ_WRITE,
         lifetime: timedelta | None = DEFAULT_LIFETIME,
+        by: str = OPERATOR,
     ) -> IssuedKey:
         """Create an API key that is valid for `lifetime`. With None, it does not expire.
+
+        `by` is its creator: the e-mail address of an administrator, or the operator.
 
         Raises: InvalidApiKey if the name is not one line of 1 to 100 characters or the lifetime is
         not 1 second to 366 days, OrganizationNotFound if the organization does not exist.
@@ -115,10 +112,16 @@ class AdministrationService:
         require_ids(organization_id=organization_id)
         plain = PlainKey.generate()
         grant = grant_key(
-            plain, organization_id, name=name, access=access, lifetime=lifetime, at=self.clock()
+            plain,
+            organization_id,
+            name=name,
+            access=access,
+            lifetime=lifetime,
+            at=self.clock(),
+            by=by,
         )
         key = self.api_keys.add(grant)
-        _note("API key", "created", **_facts(key))
+        audit("API key", "created", by=by, **_facts(key))
         return IssuedKey(key, plain)
 
     def list_keys(self, organization_id: OrganizationId) -> tuple[ApiKey, ...]:
@@ -134,7 +137,9 @@ class AdministrationService:
         require_ids(organization_id=organization_id, key_id=key_id)
         return self.api_keys.get(organization_id, key_id)
 
-    def revoke_key(self, organization_id: OrganizationId, key_id: ApiKeyId) -> ApiKey:
+    def revoke_key(
+        self, organization_id: OrganizationId, key_id: ApiKeyId, *, by: str = OPERATOR
+    ) -> ApiKey:
         """Revoke a key. If it is revoked already, nothing changes.
 
         Raises: ApiKeyNotFound if the organization has no such key.
@@ -143,7 +148,7 @@ class AdministrationService:
         at = self.clock()
         key = self.api_keys.update(organization_id, key_id, lambda key: key.revoked(at))
         if key.revoked_at == at:
-            _note("API key", "revoked", **_facts(key))
+            audit("API key", "revoked", by=by, **_facts(key))
         return key
 
     def rotate_key(
@@ -152,6 +157,7 @@ class AdministrationService:
         key_id: ApiKeyId,
         *,
         grace: timedelta = DEFAULT_GRACE_PERIOD,
+        by: str = OPERATOR,
     ) -> tuple[IssuedKey, ApiKey]:
         """Create a successor of a key. Return the successor and the old key, in this order.
 
@@ -164,18 +170,12 @@ class AdministrationService:
         plain = PlainKey.generate()
 
         def succession(key: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return key.rotated(plain, at=self.clock(), grace=grace)
+            return key.rotated(plain, at=self.clock(), grace=grace, by=by)
 
         replaced, successor = self.api_keys.rotate(organization_id, key_id, succession)
-        _note("API key", "rotated", **_facts(replaced), successor=successor.id)
+        audit("API key", "rotated", by=by, **_facts(replaced), successor=successor.id)
         return IssuedKey(successor, plain), replaced
 
 
 def _facts(key: ApiKey) -> dict[str, object]:
     return {"organization": key.organization_id, "key_id": key.id, "display": key.display}
-
-
-def _note(subject: str, act: str, **facts: object) -> None:
-    facts = {"by": "administrator", **facts}
-    text = ", ".join(f"{name} {value}" for name, value in facts.items())
-    _audit.info("%s %s: %s", subject, act, text, extra={"facts": {"act": act, **facts}})

@@ -38,6 +38,7 @@ class CopiedRecords:
     integrations: int
     api_keys: int
     fields: int
+    administrators: int
 
 
 def copy_storage(
@@ -66,6 +67,7 @@ def copy_storage(
             integrations=snapshot.integrations.count,
             api_keys=snapshot.api_keys.count,
             fields=snapshot.fields.count,
+            administrators=snapshot.administrators.count,
         )
 
 
@@ -103,6 +105,7 @@ def _observed(snapshot: Snapshot, on_progress: CopyProgress) -> Snapshot:
         integrations=observed("integrations", snapshot.integrations),
         api_keys=observed("API keys", snapshot.api_keys),
         fields=observed("fields", snapshot.fields),
+        administrators=observed("administrators", snapshot.administrators),
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from attrs import frozen
 
 from .administration import AdministrationService
+from .administrators import AdministratorService
 from .clock import system_clock
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
-from .ports import Clock, KeyValidator, Storage
+from .ports import Clock, KeyValidator, PasswordHasher, Storage
 from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
 
 
@@ -20,6 +21,7 @@ class Core:
     fields: RecipientFieldService
     integrations: IntegrationService
     administration: AdministrationService
+    administrators: AdministratorService
     validator: KeyValidator
 
     @classmethod
@@ -30,11 +32,13 @@ class Core:
         clock: Clock = system_clock,
         field_limit: int = DEFAULT_FIELD_LIMIT,
         validator: KeyValidator | None = None,
+        hasher: PasswordHasher | None = None,
     ) -> Core:
         """Return the application services for the storage, which the caller closes.
 
         `field_limit` is the maximum number of API-managed fields per organization. Without a
-        `validator`, the API keys in the storage are valid.
+        `validator`, the API keys in the storage are valid. Without a `hasher`, no administrator can
+        set a password or sign in with one.
         """
         return cls(
             storage,
@@ -44,6 +48,12 @@ class Core:
             ),
             AdministrationService(
                 organizations=storage.organizations, api_keys=storage.api_keys, clock=clock
+            ),
+            AdministratorService(
+                administrators=storage.administrators,
+                sessions=storage.sessions,
+                hasher=hasher,
+                clock=clock,
             ),
             StoredKeyValidator(storage.api_keys, clock) if validator is None else validator,
         )

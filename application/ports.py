@@ -9,26 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from recipient_fields.domain import (
+    Administrator,
+    AdministratorId,
     ApiKey,
     ApiKeyId,
     Catalog,
     Credential,
+    EmailAddress,
     FieldDefinition,
     FieldPage,
     FieldQuery,
     FieldReference,
     FoundKey,
+    FoundLink,
     IntegrationId,
     KeyGrant,
+    Link,
+    LinkPurpose,
     Organization,
     OrganizationContents,
     OrganizationId,
     RecipientField,
     Rejection,
+    Role,
+    Session,
+    SessionId,
+    SignedInAdministrator,
 )
 from recipient_fields.domain.esp import (
     Integration,
@@ -60,6 +70,13 @@ OrganizationCheck: TypeAlias = Callable[[OrganizationContents], None]
 
 IntegrationCheck: TypeAlias = Callable[[tuple[RecipientField, ...]], None]
 """Raise if an integration with these fields may not be deleted."""
+
+AdministratorsCheck: TypeAlias = Callable[
+    [tuple[Administrator, ...], tuple[Administrator, ...]], None
+]
+"""Raise if an organization's administrators may not change from the first to the second.
+
+It has no side effects. The order of the second is not defined."""
 
 SyncPlanner: TypeAlias = Callable[[Integration, tuple[RecipientField, ...]], SyncPlan]
 """Return the changes of a sync run to the integration and all fields of its organization.
@@ -301,13 +318,182 @@ class OrganizationRepository(Protocol):
     def delete(
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
-        """Delete the organization and its fields, API keys and integrations, unless `check` raises.
+        """Delete the organization with everything that it has, unless `check` raises.
 
-        Return the numbers of deleted records, which `check` also receives. The contents do not
-        change between the call of `check` and the commit. Ids are never reused. A concurrent
-        call takes effect before the deletion, or does not find the organization.
+        These are its fields, API keys, integrations and memberships. An administrator without
+        another membership is deleted too, with all sessions and links. Return the numbers of
+        deleted records, which `check` also receives; each membership counts as an administrator.
+        The contents do not change between the call of `check` and the commit. Ids are never
+        reused. A concurrent call takes effect before the deletion, or does not find the
+        organization.
         Raises: OrganizationNotFound if the organization does not exist.
         """
+
+
+class AdministratorRepository(Protocol):
+    """The administrators of all organizations, and the links with which they begin.
+
+    An account can belong to several organizations, and exists while it belongs to one. E-mail
+    addresses are unique across organizations, without regard to case. For each organization,
+    administrators who don't belong to it do not exist, except in the methods without an
+    organization.
+    """
+
+    def all(self, organization_id: OrganizationId, /) -> tuple[Administrator, ...]:
+        """Return the organization's administrators by ascending `email.folded`.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def get(
+        self, organization_id: OrganizationId, administrator_id: AdministratorId, /
+    ) -> Administrator:
+        """Return the administrator.
+
+        Raises: AdministratorNotFound if the organization has no such administrator.
+        """
+
+    def find(self, email: EmailAddress, /) -> Administrator | None:
+        """Return the administrator with this e-mail address in any organization, or None."""
+
+    def grant(
+        self,
+        organization_id: OrganizationId,
+        email: EmailAddress,
+        role: Role,
+        at: datetime,
+        check: AdministratorsCheck,
+        /,
+    ) -> Administrator:
+        """Store the role of the account with this e-mail address, and return the administrator.
+
+        If there is no such account, create one without a password, at `at`. Its id is greater than
+        any that the storage has assigned to an administrator before. An existing account keeps
+        the spelling of its address. If `check` raises, nothing is stored. The organization's
+        administrators do not change between the call of `check` and the commit.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def change_role(
+        self,
+        organization_id: OrganizationId,
+        administrator_id: AdministratorId,
+        role: Role,
+        check: AdministratorsCheck,
+        /,
+    ) -> Administrator:
+        """Store the administrator's role, unless `check` raises, as `grant` does.
+
+        Raises: AdministratorNotFound if the organization has no such administrator.
+        """
+
+    def revoke(
+        self,
+        organization_id: OrganizationId,
+        administrator_id: AdministratorId,
+        check: AdministratorsCheck,
+        /,
+    ) -> Administrator:
+        """Delete the membership and all sessions of the account, unless `check` raises.
+
+        Delete the account and its links too if it has no other membership. Return the
+        administrator before the call. The organization's administrators do not change between the
+        call of `check` and the commit.
+        Raises: AdministratorNotFound if the organization has no such administrator.
+        """
+
+    def replace_password_hash(
+        self, administrator_id: AdministratorId, old: str, new: str, /
+    ) -> None:
+        """Store another hash of the same password. Do nothing unless the stored hash is `old`."""
+
+    def add_link(self, link: Link, /) -> Administrator:
+        """Store a link, and return its administrator.
+
+        Delete earlier links of the same account and purpose.
+
+        Raises: AdministratorNotFound if the account does not exist.
+        """
+
+    def find_link(self, digest: bytes, at: datetime, /) -> FoundLink | None:
+        """Return the link with this SHA-256 digest, or None if there is none or it has expired.
+
+        A link has expired if `expires_at` is `at` or earlier.
+        """
+
+    def redeem_link(
+        self, digest: bytes, purpose: LinkPurpose, at: datetime, password_hash: str | None, /
+    ) -> Administrator:
+        """Delete a link, and return its administrator.
+
+        If `password_hash` is not None, store it, and delete all sessions of the account. Of
+        concurrent calls for one link, one succeeds.
+        Raises: LinkNotValid if `find_link` does not return the link, or if it has another purpose.
+        """
+
+
+class SessionRepository(Protocol):
+    """The sessions of all administrators, and the counts of sign-in attempts.
+
+    For each administrator, the sessions of others do not exist, except in `find` and `purge`.
+    """
+
+    def add(
+        self, administrator: Administrator, digest: bytes, at: datetime, user_agent: str, /
+    ) -> Session:
+        """Store a new session that begins at `at`, and return it.
+
+        The user agent is stored as `clean_user_agent` returns it.
+        Its id is greater than any that the storage has assigned to a session before.
+        Raises: AdministratorNotFound if the account does not exist or has another password hash
+        than `administrator`. A concurrent change of the account takes effect before this check,
+        or deletes the session if it deletes sessions.
+        """
+
+    def find(self, digest: bytes, /) -> SignedInAdministrator | None:
+        """Return the session with this SHA-256 digest and its administrator, or None.
+
+        Sessions that are not active any more are returned too. One transaction reads both.
+        """
+
+    def all(self, administrator_id: AdministratorId, /) -> tuple[Session, ...]:
+        """Return the administrator's sessions by ascending id, including inactive ones."""
+
+    def record_use(self, session_id: SessionId, at: datetime, /) -> None:
+        """Set the session's `last_used_at` to `at`.
+
+        Do nothing if it is `at` or later already, or if there is no such session.
+        """
+
+    def delete(self, administrator_id: AdministratorId, session_id: SessionId, /) -> bool:
+        """Delete the session. Return False if the administrator has no such session."""
+
+    def delete_all(self, administrator_id: AdministratorId, /) -> int:
+        """Delete all sessions of the administrator, and return their number."""
+
+    def purge(self, at: datetime, /) -> None:
+        """Delete the sessions of all administrators that are not active at `at`."""
+
+    def use_form(self, session_id: SessionId, digest: bytes, /) -> bool:
+        """Store that the session has used the form token with this SHA-256 digest.
+
+        Return True for the first call with these arguments, and False for every other one, or if
+        there is no such session. Of concurrent calls, one returns True.
+        """
+
+    def count_attempt(
+        self, subject: bytes, at: datetime, /, *, limit: int, window: timedelta
+    ) -> datetime | None:
+        """Count an attempt of the subject, a SHA-256 digest.
+
+        A subject's window begins with its first attempt, and ends after `window`. Return None if
+        this is one of the first `limit` attempts in the window, otherwise the end of the window.
+        Concurrent calls can't bypass the limit. Once it is reached, calls in the window only read,
+        so that a flood of them costs little. Subjects whose window has ended are deleted.
+        """
+
+    def forget_attempts(self, subject: bytes, /) -> None:
+        """Begin a new window for the subject with its next attempt."""
 
 
 class Storage(Protocol):
@@ -328,6 +514,14 @@ class Storage(Protocol):
     @property
     def organizations(self) -> OrganizationRepository:
         """The organizations."""
+
+    @property
+    def administrators(self) -> AdministratorRepository:
+        """The administrators."""
+
+    @property
+    def sessions(self) -> SessionRepository:
+        """The sessions of administrators."""
 
     def check(self) -> None:
         """Raise StorageUnavailable unless the storage responds and has the required schema."""
@@ -396,6 +590,28 @@ class KeyValidator(Protocol):
 
         Raises: KeyValidationUnavailable if the validator can't validate keys at the moment.
         """
+
+
+class PasswordHasher(Protocol):
+    """Hashes passwords, slowly. At most two calls of `hash` and `verify` run at once in a process.
+
+    Another call waits for up to 2 seconds, and then raises PasswordHashingBusy.
+    """
+
+    def hash(self, password: str, /) -> str:
+        """Return a salted hash of the password."""
+
+    def verify(self, password_hash: str | None, password: str, /) -> bool:
+        """Return whether the hash is of this password.
+
+        If it is None, return False after the same time.
+        """
+
+    def needs_rehash(self, password_hash: str, /) -> bool:
+        """Return whether the hash has other parameters than new ones."""
+
+    def is_common(self, password: str, /) -> bool:
+        """Return whether the password is among the 10,000 most common, without regard to case."""
 
 
 class EspFieldSource(Protocol):

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from recipient_fields.domain import ApiKey, Organization, RecipientField
+from recipient_fields.domain import Administrator, ApiKey, Organization, RecipientField
 from recipient_fields.domain.esp import Integration
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Records(Generic[T]):
 
 @frozen(kw_only=True)
 class Snapshot:
-    """The content of a storage at one moment.
+    """The content of a storage at one moment, without the sessions and links of administrators.
 
     Iterate over the records while the snapshot is open: a storage may read them only then.
     """
@@ -46,3 +46,4 @@ class Snapshot:
     integrations: Records[Integration]
     api_keys: Records[ApiKey]
     fields: Records[RecipientField]
+    administrators: Records[Administrator]

@@ -148,6 +148,8 @@ class KeyGrant:
     display: str
     created_at: datetime = field(converter=whole_milliseconds)
     expires_at: datetime | None = field(converter=optional(whole_milliseconds))
+    created_by: str | None = None
+    """The e-mail address of the administrator who created it, `operator`, or None if unknown."""
 
     def with_id(self, key_id: ApiKeyId) -> ApiKey:
         """Return the API key to store under the id that the storage assigns."""
@@ -215,12 +217,13 @@ class ApiKey(KeyGrant):
         return evolve(self, expires_at=changed.expires_at, revoked_at=changed.revoked_at)
 
     def rotated(
-        self, successor: PlainKey, *, at: datetime, grace: timedelta
+        self, successor: PlainKey, *, at: datetime, grace: timedelta, by: str | None = None
     ) -> tuple[ApiKey, KeyGrant]:
         """Return this key, expiring after the grace period (0 to 7 days), and its successor.
 
-        The successor has the same name and access. Its lifetime is the current lifetime of this
-        key, which an earlier rotation may have shortened, but 1 second to 366 days.
+        The successor has the same name and access, and `by` as its creator. Its lifetime is the
+        current lifetime of this key, which an earlier rotation may have shortened, but 1 second to
+        366 days.
 
         Raises: InvalidApiKey if the grace period is out of range; ApiKeyNotActive if this key is
         expired or revoked.
@@ -237,6 +240,7 @@ class ApiKey(KeyGrant):
             access=self.access,
             lifetime=self._lifetime,
             at=at,
+            by=by,
         )
         return self._expiring(at + grace), grant
 
@@ -262,8 +266,11 @@ def grant_key(
     access: Access,
     lifetime: timedelta | None,
     at: datetime,
+    by: str | None = None,
 ) -> KeyGrant:
     """Return a new API key that expires after `lifetime` (1 second to 366 days), or never if None.
+
+    `by` is its creator.
 
     Raises: InvalidApiKey if the name (1 to 100 characters) or the lifetime is invalid.
     """
@@ -278,6 +285,7 @@ def grant_key(
         display=key.display,
         created_at=at,
         expires_at=None if lifetime is None else at + lifetime,
+        created_by=by,
     )
 
 

@@ -112,6 +112,10 @@ class InvalidOrganization(InvalidInput):
     """The values for an organization break its rules."""
 
 
+class InvalidAdministrator(InvalidInput):
+    """The e-mail address or the password of an administrator breaks its rules."""
+
+
 class FieldNotFound(RecipientFieldsError):
     """The organization has no such field. The field of another organization counts as missing."""
 
@@ -152,6 +156,67 @@ class DigestTaken(RecipientFieldsError):
 
     def __init__(self) -> None:
         super().__init__("This API key is already stored. Generate another one.")
+
+
+class AdministratorNotFound(RecipientFieldsError):
+    """There is no such administrator. One of other organizations only counts as missing."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such administrator.")
+
+
+class AdministratorShared(RecipientFieldsError):
+    """The account belongs to another organization too, so only the operator may change it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This e-mail address belongs to an administrator of another organization."
+            " Ask the operator of the service to invite them or to reset their password."
+        )
+
+
+class LastAdministrator(RecipientFieldsError):
+    """The change would leave the organization without an administrator in the role `admin`."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "An organization needs at least one administrator with the role admin."
+            " Give another administrator this role first."
+        )
+
+
+class SignInFailed(RecipientFieldsError):
+    """The account does not exist, has no password, or has another one. All look the same."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The email address or the password is not correct. Check both and try again."
+        )
+
+
+class SignInThrottled(RecipientFieldsError):
+    """There were too many sign-in attempts. `retry_after` is in seconds, at least 1."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        minutes = -(-retry_after // 60)
+        unit = "minute" if minutes == 1 else "minutes"
+        super().__init__(f"Too many sign-in attempts. Try again in {minutes} {unit}.")
+
+
+class PasswordHashingBusy(RecipientFieldsError):
+    """The process already hashes as many passwords as it may. `retry_after` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__("Too many people sign in at the moment. Try again in a few seconds.")
+
+
+class LinkNotValid(RecipientFieldsError):
+    """There is no such link: it was used or replaced, it has expired, or it is mistyped."""
+
+    def __init__(self) -> None:
+        super().__init__("This link was used already or has expired. Ask for a new one.")
 
 
 class KeyTaken(RecipientFieldsError):

@@ -10,3 +10,7 @@ IntegrationId = NewType("IntegrationId", int)
 """1 to 2^53-1, assigned by the storage, unique across organizations, never reused."""
 ApiKeyId = NewType("ApiKeyId", int)
 """1 to 2^53-1, assigned by the storage, unique across organizations, never reused."""
+AdministratorId = NewType("AdministratorId", int)
+"""1 to 2^53-1, assigned by the storage, never reused. Accounts belong to no single organization."""
+SessionId = NewType("SessionId", int)
+"""1 to 2^53-1, assigned by the storage, never reused."""

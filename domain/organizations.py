@@ -39,8 +39,9 @@ class Organization:
 
 @frozen(kw_only=True)
 class OrganizationContents:
-    """The numbers of an organization's fields, API keys (also inactive ones) and integrations."""
+    """The numbers of an organization's records, including inactive API keys."""
 
     fields: int
     api_keys: int
     integrations: int
+    administrators: int

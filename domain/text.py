@@ -37,6 +37,11 @@ def replace_unstorable(text: str) -> str:
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def to_line(text: str, *, max_length: int) -> str:
+    """Return the text without line breaks and control characters, cut to `max_length`."""
+    return _FORBIDDEN_IN_LINES.sub("", text)[:max_length]
+
+
 def line_violation(text: str, *, max_length: int) -> Violation | None:
     """Return a violation unless the text is one line of 1 to `max_length` code points."""
     if _FORBIDDEN_IN_LINES.search(text) is not None:

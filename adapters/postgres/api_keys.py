@@ -32,7 +32,7 @@ from .organizations import keep_organization
 from .transactions import Transactions
 
 COLUMNS = (
-    "id, organization_id, name, access, digest, display,"
+    "id, organization_id, name, access, digest, display, created_by,"
     " created_at AT TIME ZONE 'UTC', expires_at AT TIME ZONE 'UTC',"
     " last_used_at AT TIME ZONE 'UTC', revoked_at AT TIME ZONE 'UTC'"
 )
@@ -56,9 +56,10 @@ _SELECT_ALL = f"""
 """
 _INSERT = """
     INSERT INTO api_keys (
-        organization_id, name, access, digest, display, created_at, expires_at
+        organization_id, name, access, digest, display, created_by, created_at, expires_at
     )
-    SELECT id, %(name)s, %(access)s, %(digest)s, %(display)s, %(created_at)s, %(expires_at)s
+    SELECT id, %(name)s, %(access)s, %(digest)s, %(display)s, %(created_by)s, %(created_at)s,
+        %(expires_at)s
     FROM organizations WHERE id = %(organization_id)s FOR KEY SHARE RETURNING id
 """
 _UPDATE = "UPDATE api_keys SET expires_at = %s, revoked_at = %s WHERE id = %s"
@@ -152,6 +153,7 @@ def _add(connection: Connection[Any], grant: KeyGrant) -> ApiKey:
             "access": grant.access.value,
             "digest": grant.digest,
             "display": grant.display,
+            "created_by": grant.created_by,
             "created_at": whole_milliseconds(grant.created_at),
             "expires_at": optional_milliseconds(grant.expires_at),
         },
@@ -177,6 +179,6 @@ def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey
 
 def read_api_key(row: tuple[Any, ...]) -> ApiKey:
     """Return the API key in a row of COLUMNS."""
-    plain, created_at, later = row[:6], row[6], row[7:]
+    plain, created_at, later = row[:7], row[7], row[8:]
     values: tuple[Any, ...] = (*plain, from_utc(created_at), *map(optional_from_utc, later))
     return stored_key(*values)

@@ -13,12 +13,15 @@ from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 
 from recipient_fields.application import (
+    AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
+    SessionRepository,
 )
 
+from .administrators import PostgresAdministratorRepository
 from .api_keys import PostgresApiKeyRepository
 from .errors import every_error_translated, retry_once
 from .fields import PostgresFieldRepository
@@ -26,6 +29,7 @@ from .integrations import PostgresIntegrationRepository
 from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
 from .organizations import PostgresOrganizationRepository
 from .schema import apply_migrations, require_sufficient
+from .sessions import PostgresSessionRepository
 from .transactions import Work
 
 T = TypeVar("T")
@@ -71,6 +75,10 @@ class PostgresConnectionStorage:
         self.fields: FieldRepository = PostgresFieldRepository(self._database)
         self.integrations: IntegrationRepository = PostgresIntegrationRepository(self._database)
         self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
+        self.administrators: AdministratorRepository = PostgresAdministratorRepository(
+            self._database
+        )
+        self.sessions: SessionRepository = PostgresSessionRepository(self._database)
 
     def migrate(self) -> int:
         """Create the schema if it is missing, apply the migrations that it lacks, and count them.

@@ -46,6 +46,21 @@ _RENAME = f"""
 _DELETE_FIELDS = "DELETE FROM recipient_fields WHERE organization_id = %(organization_id)s"
 _DELETE_API_KEYS = "DELETE FROM api_keys WHERE organization_id = %(organization_id)s"
 _DELETE_INTEGRATIONS = "DELETE FROM integrations WHERE organization_id = %(organization_id)s"
+_LOCK_ACCOUNTS = """
+    SELECT id FROM administrators WHERE id IN (
+        SELECT administrator_id FROM administrator_memberships
+        WHERE organization_id = %(organization_id)s
+    ) ORDER BY id FOR UPDATE
+"""
+_DELETE_MEMBERSHIPS = """
+    DELETE FROM administrator_memberships WHERE organization_id = %(organization_id)s
+"""
+DELETE_ACCOUNTS = """
+    DELETE FROM administrators WHERE id = ANY(%s) AND NOT EXISTS (
+        SELECT FROM administrator_memberships WHERE administrator_id = administrators.id
+    )
+"""
+"""Deletes those of these accounts that have no membership."""
 _DELETE = "DELETE FROM organizations WHERE id = %(organization_id)s"
 
 
@@ -83,12 +98,15 @@ class PostgresOrganizationRepository:
 
         def delete(connection: Connection[Any]) -> OrganizationContents:
             _found(connection.execute(_SELECT_BY_ID, values).fetchone())
+            accounts = [row[0] for row in connection.execute(_LOCK_ACCOUNTS, values).fetchall()]
             deleted = OrganizationContents(
                 fields=connection.execute(_DELETE_FIELDS, values).rowcount,
                 api_keys=connection.execute(_DELETE_API_KEYS, values).rowcount,
                 integrations=connection.execute(_DELETE_INTEGRATIONS, values).rowcount,
+                administrators=connection.execute(_DELETE_MEMBERSHIPS, values).rowcount,
             )
             check(deleted)
+            connection.execute(DELETE_ACCOUNTS, (accounts,))
             connection.execute(_DELETE, values)
             return deleted
 

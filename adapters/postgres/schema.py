@@ -37,7 +37,18 @@ _CREATE_TABLE = """
 _LACKS_TABLE = "SELECT to_regclass('schema_migrations') IS NULL"
 _SELECT_APPLIED = "SELECT name FROM schema_migrations ORDER BY name"
 _SELECT_MISSING = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL"
-_TABLES = ["organizations", "recipient_fields", "api_keys", "integrations"]
+_TABLES = [
+    "organizations",
+    "recipient_fields",
+    "api_keys",
+    "integrations",
+    "administrators",
+    "administrator_memberships",
+    "administrator_links",
+    "administrator_sessions",
+    "administrator_forms",
+    "sign_in_attempts",
+]
 _RECORD = "INSERT INTO schema_migrations (name) VALUES (%s)"
 
 

@@ -6,14 +6,17 @@ from collections.abc import Hashable
 from contextlib import AbstractContextManager
 
 from recipient_fields.application import (
+    AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
+    SessionRepository,
     Snapshot,
 )
 
 from ..url_options import boolean, integer
+from .administrators import PostgresAdministratorRepository
 from .api_keys import PostgresApiKeyRepository
 from .connection import parse_options, parse_url, require_compiled_driver
 from .database import Database
@@ -22,6 +25,7 @@ from .integrations import PostgresIntegrationRepository
 from .limits import CHECK_TIMEOUT
 from .organizations import PostgresOrganizationRepository
 from .schema import require_current, require_sufficient
+from .sessions import PostgresSessionRepository
 from .transfer import Transfer
 
 _MAX_POOL_SIZE = 1_000
@@ -64,6 +68,10 @@ class PostgresStorage:
         self.fields: FieldRepository = PostgresFieldRepository(self._database)
         self.integrations: IntegrationRepository = PostgresIntegrationRepository(self._database)
         self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
+        self.administrators: AdministratorRepository = PostgresAdministratorRepository(
+            self._database
+        )
+        self.sessions: SessionRepository = PostgresSessionRepository(self._database)
 
     def check(self) -> None:
         """Raise StorageUnavailable unless PostgreSQL responds within 500 ms and has the schema."""

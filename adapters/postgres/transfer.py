@@ -5,9 +5,9 @@ A copy uses a connection of its own, because it takes longer than the deadlines 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from attrs import field, frozen
@@ -17,6 +17,7 @@ from psycopg.sql import SQL
 
 from recipient_fields.application import OrganizationRecord, Records, Snapshot
 from recipient_fields.domain import (
+    Administrator,
     ApiKey,
     RecipientField,
     StorageNotEmpty,
@@ -24,8 +25,15 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration
 
-from ..row_mapping import api_key_values, integration_values, map_rows, organization_values
-from . import api_keys, fields, integrations, organizations
+from ..row_mapping import (
+    administrator_values,
+    api_key_values,
+    integration_values,
+    map_rows,
+    membership_values,
+    organization_values,
+)
+from . import administrators, api_keys, fields, integrations, organizations
 from .connection import LongRunningConnection, Parameters
 from .errors import every_error_translated, one_line
 from .schema import connected
@@ -65,6 +73,8 @@ class _Table(Generic[T]):
     read: Callable[[Row], T]
     values: Callable[[T], Mapping[str, object]]
     """Return the values of a row by column."""
+    details: Mapping[str, Callable[[T], Iterable[Mapping[str, object]]]] = {}
+    """By table, the rows that also belong to a record."""
 
     def records(self, connection: Connection[Any]) -> Records[T]:
         """Return the records, which are read while they are iterated over."""
@@ -75,13 +85,12 @@ class _Table(Generic[T]):
 
     def store(self, connection: Connection[Any], records: Records[T]) -> None:
         """Store the records with their ids. Ids that are assigned later are greater."""
-        rows = map(self.values, records)
+        remaining = iter(records)
         # In batches, because the server checks the foreign keys at the end of each.
-        while batch := list(islice(rows, _ROWS_PER_BATCH)):
-            statement = f"COPY {self.name} ({', '.join(batch[0])}) FROM STDIN"
-            with connection.cursor() as cursor, cursor.copy(statement) as copy:
-                for values in batch:
-                    copy.write_row(tuple(values.values()))
+        while batch := list(islice(remaining, _ROWS_PER_BATCH)):
+            _copy(connection, self.name, map(self.values, batch))
+            for table, rows in self.details.items():
+                _copy(connection, table, chain.from_iterable(map(rows, batch)))
         last_id = max(records.last_id, self._last_id(connection))
         if last_id > 0:
             connection.execute(
@@ -129,6 +138,7 @@ class Transfer:
                     integrations=_INTEGRATIONS.records(connection),
                     api_keys=_API_KEYS.records(connection),
                     fields=_FIELDS.records(connection),
+                    administrators=_ADMINISTRATORS.records(connection),
                 )
 
     def store(self, snapshot: Snapshot) -> None:
@@ -149,6 +159,7 @@ class Transfer:
                 _INTEGRATIONS.store(connection, snapshot.integrations)
                 _API_KEYS.store(connection, snapshot.api_keys)
                 _FIELDS.store(connection, snapshot.fields)
+                _ADMINISTRATORS.store(connection, snapshot.administrators)
 
     @contextmanager
     def _connected(self) -> Iterator[LongRunningConnection]:
@@ -159,6 +170,15 @@ class Transfer:
                 raise StorageUnavailable(
                     f"PostgreSQL: {one_line(error)}. Copy as the role that owns the tables."
                 ) from error
+
+
+def _copy(connection: Connection[Any], table: str, rows: Iterable[Mapping[str, object]]) -> None:
+    """Store rows, at least one."""
+    held = list(rows)
+    statement = f"COPY {table} ({', '.join(held[0])}) FROM STDIN"
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for values in held:
+            copy.write_row(tuple(values.values()))
 
 
 def _require_empty(connection: Connection[Any]) -> None:
@@ -198,4 +218,11 @@ _INTEGRATIONS = _Table[Integration](
 _API_KEYS = _Table[ApiKey]("api_keys", api_keys.COLUMNS, api_keys.read_api_key, api_key_values)
 _FIELDS = _Table[RecipientField](
     "recipient_fields", fields.COLUMNS, fields.read_field, _field_values
+)
+_ADMINISTRATORS = _Table[Administrator](
+    "administrators",
+    administrators.COLUMNS,
+    administrators.read_administrator,
+    administrator_values,
+    {"administrator_memberships": membership_values},
 )

@@ -27,7 +27,7 @@ from .database import Database
 from .organizations import catalog_revision
 
 COLUMNS = (
-    "id, organization_id, name, access, digest, display,"
+    "id, organization_id, name, access, digest, display, created_by,"
     " created_at, expires_at, last_used_at, revoked_at"
 )
 _SELECT_ALL = f"SELECT {COLUMNS} FROM api_keys WHERE organization_id = ? ORDER BY id"
@@ -38,8 +38,8 @@ _FIND = """
 """
 _INSERT = """
     INSERT INTO api_keys (
-        organization_id, name, access, digest, display, created_at, expires_at
-    ) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING RETURNING id
+        organization_id, name, access, digest, display, created_by, created_at, expires_at
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING RETURNING id
 """
 _UPDATE = "UPDATE api_keys SET expires_at = ?, revoked_at = ? WHERE id = ?"
 _RECORD_USE = """
@@ -126,6 +126,7 @@ def _add(connection: sqlite3.Connection, grant: KeyGrant) -> ApiKey:
             grant.access.value,
             grant.digest,
             grant.display,
+            grant.created_by,
             epoch_milliseconds(grant.created_at),
             optional_milliseconds(grant.expires_at),
         ),
@@ -149,7 +150,7 @@ def _found(row: tuple[Any, ...]) -> FoundKey:
 
 def read_api_key(row: tuple[Any, ...]) -> ApiKey:
     """Return the API key of a row of COLUMNS."""
-    plain, created_at, later = row[:6], row[6], row[7:]
+    plain, created_at, later = row[:7], row[7], row[8:]
     with RowMapping("api_keys", row[0]):
         values: tuple[Any, ...] = (
             *plain,

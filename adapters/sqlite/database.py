@@ -19,6 +19,11 @@ OLDEST_SQLITE = (3, 37, 0)
 """The first version of SQLite with STRICT tables."""
 
 _BUSY_TIMEOUT_MILLISECONDS = 2_000
+_TABLES = (
+    "organizations, recipient_fields, api_keys, integrations, administrators,"
+    " administrator_memberships, administrator_links, administrator_sessions,"
+    " administrator_forms, sign_in_attempts"
+)
 
 
 class Database:
@@ -84,8 +89,7 @@ class Database:
         with self.reading() as connection:
             if self._version(connection) != len(self._migrations):
                 raise StorageUnavailable("The schema is not current. Open the file again.")
-            tables = "organizations, recipient_fields, api_keys, integrations"
-            connection.execute(f"SELECT 1 FROM {tables} LIMIT 0")
+            connection.execute(f"SELECT 1 FROM {_TABLES} LIMIT 0")
 
     def close(self) -> None:
         """Close every connection. One that is in use is closed when its transaction ends."""

@@ -33,6 +33,11 @@ _RENAME = f"UPDATE organizations SET name = ? WHERE id = ? RETURNING {COLUMNS}"
 _DELETE_FIELDS = "DELETE FROM recipient_fields WHERE organization_id = ?"
 _DELETE_API_KEYS = "DELETE FROM api_keys WHERE organization_id = ?"
 _DELETE_INTEGRATIONS = "DELETE FROM integrations WHERE organization_id = ?"
+_DELETE_MEMBERSHIPS = "DELETE FROM administrator_memberships WHERE organization_id = ?"
+_DELETE_ACCOUNTS = """
+    DELETE FROM administrators
+    WHERE id NOT IN (SELECT administrator_id FROM administrator_memberships)
+"""
 _DELETE = "DELETE FROM organizations WHERE id = ?"
 
 
@@ -69,8 +74,10 @@ class SqliteOrganizationRepository(OrganizationRepository):
                 fields=connection.execute(_DELETE_FIELDS, (organization_id,)).rowcount,
                 api_keys=connection.execute(_DELETE_API_KEYS, (organization_id,)).rowcount,
                 integrations=connection.execute(_DELETE_INTEGRATIONS, (organization_id,)).rowcount,
+                administrators=connection.execute(_DELETE_MEMBERSHIPS, (organization_id,)).rowcount,
             )
             check(deleted)
+            connection.execute(_DELETE_ACCOUNTS)
             connection.execute(_DELETE, (organization_id,))
             return deleted
 

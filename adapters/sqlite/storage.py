@@ -8,19 +8,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recipient_fields.application import (
+    AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
+    SessionRepository,
     Snapshot,
 )
 from recipient_fields.domain import StorageUnavailable
 
+from .administrators import SqliteAdministratorRepository
 from .api_keys import SqliteApiKeyRepository
 from .database import OLDEST_SQLITE, Database
 from .fields import SqliteFieldRepository
 from .integrations import SqliteIntegrationRepository
 from .organizations import SqliteOrganizationRepository
+from .sessions import SqliteSessionRepository
 from .transfer import read_snapshot, write_snapshot
 
 
@@ -49,6 +53,8 @@ class SqliteStorage:
         self.fields: FieldRepository = SqliteFieldRepository(self._database)
         self.integrations: IntegrationRepository = SqliteIntegrationRepository(self._database)
         self.api_keys: ApiKeyRepository = SqliteApiKeyRepository(self._database)
+        self.administrators: AdministratorRepository = SqliteAdministratorRepository(self._database)
+        self.sessions: SessionRepository = SqliteSessionRepository(self._database)
 
     def check(self) -> None:
         """Raise StorageUnavailable unless the file can be read and has the current schema."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -11,6 +11,7 @@ from attrs import frozen
 
 from recipient_fields.application import OrganizationRecord, Records, Snapshot
 from recipient_fields.domain import (
+    Administrator,
     ApiKey,
     RecipientField,
     StorageNotEmpty,
@@ -19,14 +20,16 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Integration
 
 from ..row_mapping import (
+    administrator_values,
     api_key_values,
     field_values,
     integration_values,
     map_rows,
+    membership_values,
     organization_values,
     read_field,
 )
-from . import api_keys, fields, integrations
+from . import administrators, api_keys, fields, integrations
 from .database import Database
 from .organizations import read_organization
 
@@ -54,6 +57,8 @@ class _Table(Generic[T]):
     read: Callable[[Row], T]
     values: Callable[[T], Values]
     """Return the values of a record's row by column."""
+    details: Mapping[str, Callable[[T], Iterable[Values]]] = {}
+    """By table, the rows that also belong to a record."""
 
     def records(self, database: Database, connection: sqlite3.Connection) -> Records[T]:
         """Return the records, which are read during the iteration."""
@@ -64,15 +69,11 @@ class _Table(Generic[T]):
 
     def store(self, connection: sqlite3.Connection, records: Records[T]) -> None:
         """Store the records with their ids. Ids that are assigned later are greater."""
-        columns = self.columns.split(", ")
-        places = ", ".join("?" * len(columns))
-        connection.executemany(
-            f"INSERT INTO {self.name} ({self.columns}) VALUES ({places})",
-            (
-                [_column_value(values[column]) for column in columns]
-                for values in map(self.values, records)
-            ),
-        )
+        for record in records:
+            _insert(connection, self.name, self.values(record))
+            for table, rows in self.details.items():
+                for row in rows(record):
+                    _insert(connection, table, row)
         counter = {"table": self.name, "last_id": records.last_id}
         connection.execute(_SKIP_IDS, counter)
         connection.execute(_SKIP_FIRST_IDS, counter)
@@ -85,6 +86,7 @@ def read_snapshot(database: Database, connection: sqlite3.Connection) -> Snapsho
         integrations=_INTEGRATIONS.records(database, connection),
         api_keys=_API_KEYS.records(database, connection),
         fields=_FIELDS.records(database, connection),
+        administrators=_ADMINISTRATORS.records(database, connection),
     )
 
 
@@ -99,11 +101,18 @@ def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
     _INTEGRATIONS.store(connection, snapshot.integrations)
     _API_KEYS.store(connection, snapshot.api_keys)
     _FIELDS.store(connection, snapshot.fields)
+    _ADMINISTRATORS.store(connection, snapshot.administrators)
 
 
 def _read_organization(row: Row) -> OrganizationRecord:
     *organization, revision = row
     return OrganizationRecord(read_organization(tuple(organization)), revision)
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: Values) -> None:
+    columns, places = ", ".join(row), ", ".join("?" * len(row))
+    values = [_column_value(value) for value in row.values()]
+    connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({places})", values)
 
 
 def _column_value(value: object) -> object:
@@ -118,3 +127,10 @@ _INTEGRATIONS = _Table[Integration](
 )
 _API_KEYS = _Table[ApiKey]("api_keys", api_keys.COLUMNS, api_keys.read_api_key, api_key_values)
 _FIELDS = _Table[RecipientField]("recipient_fields", fields.COLUMNS, read_field, field_values)
+_ADMINISTRATORS = _Table[Administrator](
+    "administrators",
+    administrators.COLUMNS,
+    administrators.read_administrator,
+    administrator_values,
+    {"administrator_memberships": membership_values},
+)

@@ -45,8 +45,9 @@ def copy(storage: str, to: str) -> None:
         copied = copy_storage(source, target, on_progress=_Progress())
     note(
         f"Copied {counted(copied.organizations, 'organization')},"
-        f" {counted(copied.integrations, 'integration')}, {counted(copied.api_keys, 'API key')}"
-        f" and {counted(copied.fields, 'field')} in {monotonic() - began:.1f} s."
+        f" {counted(copied.integrations, 'integration')}, {counted(copied.api_keys, 'API key')},"
+        f" {counted(copied.fields, 'field')}"
+        f" and {counted(copied.administrators, 'administrator')} in {monotonic() - began:.1f} s."
     )
 
 

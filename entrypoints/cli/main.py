@@ -13,6 +13,7 @@ from recipient_fields.domain import RecipientFieldsError, StorageNotFound, close
 
 from ..selection import credential_variables, migrate_storage
 from ..settings import variable_of
+from .administrators import administrators
 from .backup import backup
 from .command_group import STORAGE, CommandGroup
 from .copy import copy
@@ -80,6 +81,7 @@ def migrate(storage: str) -> None:
 main.add_command(serve)
 main.add_command(organizations)
 main.add_command(keys)
+main.add_command(administrators)
 main.add_command(fields)
 main.add_command(integrations)
 main.add_command(esp)

@@ -62,7 +62,7 @@ def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> 
 @yes_option
 @click.pass_obj
 def delete(storage: str, organization: str, *, yes: bool) -> None:
-    """Delete an organization with all its fields, API keys and integrations.
+    """Delete an organization with all its fields, API keys, integrations and administrators.
 
     From the next request, the service rejects its API keys. Ids are never reused.
     """
@@ -77,6 +77,7 @@ def _confirm_deletion(core: Core, organization: Organization) -> OrganizationCon
         fields=len(core.fields.list_fields(organization.id).fields),
         api_keys=len(core.administration.list_keys(organization.id)),
         integrations=len(core.integrations.list_integrations(organization.id)),
+        administrators=len(core.administrators.list_administrators(organization.id)),
     )
     confirm(f"Delete {_with_contents(organization, contents)}?")
     return contents
@@ -85,8 +86,9 @@ def _confirm_deletion(core: Core, organization: Organization) -> OrganizationCon
 def _with_contents(organization: Organization, contents: OrganizationContents) -> str:
     return (
         f"organization {organization.id}, {organization.name},"
-        f" with {counted(contents.fields, 'field')}, {counted(contents.api_keys, 'API key')}"
-        f" and {counted(contents.integrations, 'integration')}"
+        f" with {counted(contents.fields, 'field')}, {counted(contents.api_keys, 'API key')},"
+        f" {counted(contents.integrations, 'integration')}"
+        f" and {counted(contents.administrators, 'administrator')}"
     )
 
 

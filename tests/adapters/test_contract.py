@@ -12,11 +12,13 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
+    AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
     PublishedCatalog,
+    SessionRepository,
     Storage,
 )
 from recipient_fields.domain import (
@@ -44,6 +46,8 @@ PORTS = {
     "fields": FieldRepository,
     "api_keys": ApiKeyRepository,
     "integrations": IntegrationRepository,
+    "administrators": AdministratorRepository,
+    "sessions": SessionRepository,
     "organizations": OrganizationRepository,
 }
 

@@ -74,7 +74,10 @@ def damage(database: Path) -> None:
 
 def drop_the_tables(database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
-        for table in ("recipient_fields", "api_keys", "integrations", "organizations"):
+        tables = connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        ).fetchall()
+        for (table,) in tables:
             connection.execute(f"DROP TABLE {table}")
 
 

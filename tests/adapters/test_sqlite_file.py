@@ -15,18 +15,17 @@ import pytest
 from recipient_fields.adapters.row_mapping import UnreadableRow
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.domain import (
+    AdministratorId,
     FieldKey,
     OrganizationId,
     RecipientField,
     StorageNotFound,
     StorageUnavailable,
 )
-from recipient_fields.testing import READS, WRITES, race
+from recipient_fields.testing import READS, WRITES, fill_for_calls, race
 from recipient_fields.testing.examples import (
     NOW,
     a_definition,
-    a_grant,
-    an_integration_draft,
     renaming,
 )
 
@@ -50,12 +49,9 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
 
 @pytest.fixture
 def storage(database: Path, connections: list[sqlite3.Connection]) -> Iterator[SqliteStorage]:
-    """Open a storage with one organization, field, API key and integration."""
+    """Open a storage with one organization and one record of each kind."""
     with closing(SqliteStorage(database)) as storage:
-        ours = storage.organizations.add("ACME", NOW).id
-        storage.fields.add(ours, a_definition())
-        storage.api_keys.add(a_grant(ours))
-        storage.integrations.add(ours, an_integration_draft())
+        fill_for_calls(storage)
         yield storage
 
 
@@ -65,6 +61,8 @@ def content(storage: SqliteStorage) -> tuple[object, ...]:
         storage.fields.all(OURS),
         storage.api_keys.all(OURS),
         storage.integrations.all(OURS),
+        storage.administrators.all(OURS),
+        storage.sessions.all(AdministratorId(1)),
     )
 
 
@@ -108,9 +106,18 @@ def test_every_table_is_strict_and_never_reuses_an_id(
             if not name.startswith("sqlite_")
         }
         schema = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type='table'"))
-    tables = ("organizations", "recipient_fields", "api_keys", "integrations")
-    assert strict == dict.fromkeys(tables, True)
-    assert all("id INTEGER PRIMARY KEY AUTOINCREMENT" in schema[name] for name in strict)
+    with_ids = {
+        "organizations",
+        "recipient_fields",
+        "api_keys",
+        "integrations",
+        "administrators",
+        "administrator_sessions",
+    }
+    assert strict == dict.fromkeys(schema.keys() - {"sqlite_sequence"}, True)
+    assert with_ids == {
+        name for name in strict if "id INTEGER PRIMARY KEY AUTOINCREMENT" in schema[name]
+    }
 
 
 def test_threads_that_end_leave_no_connections(

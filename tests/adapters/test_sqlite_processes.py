@@ -326,7 +326,7 @@ def test_a_run_killed_at_any_moment_leaves_all_or_nothing(tmp_path: Path) -> Non
 def test_ids_of_integrations_in_fields_older_than_the_table_are_not_reused(
     tmp_path: Path,
 ) -> None:
-    old, current = databases_of_every_version(tmp_path)[1:]
+    _, old, *_, current = databases_of_every_version(tmp_path)
     with closing(SqliteStorage(current)) as storage:
         storage.organizations.add("ACME", NOW)
         for key, integration_id in (("city", 41), ("age", 7)):

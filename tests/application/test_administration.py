@@ -26,7 +26,7 @@ from recipient_fields.domain import (
 )
 
 UNKNOWN_ORGANIZATION = OrganizationId(404)
-EMPTY = OrganizationContents(fields=0, api_keys=0, integrations=0)
+EMPTY = OrganizationContents(fields=0, api_keys=0, integrations=0, administrators=0)
 SECOND, DAY, WEEK = timedelta(seconds=1), timedelta(days=1), timedelta(days=7)
 TICK = timedelta.resolution
 
@@ -314,7 +314,7 @@ class TestTheAuditLog:
 
         def since(key):
             records, caplog.records[:] = caplog.records[:], []
-            about = {"by": "administrator", "organization": key.organization_id}
+            about = {"by": "operator", "organization": key.organization_id}
             about |= {"key_id": key.id, "display": key.display}
             for record in records:
                 assert (record.name, record.levelname) == (AUDIT, "INFO")
@@ -349,15 +349,16 @@ class TestTheAuditLog:
         (record,) = caplog.records
         assert record.facts == {
             "act": "deleted",
-            "by": "administrator",
+            "by": "operator",
             "organization": acme,
             "fields": 0,
             "api_keys": 1,
             "integrations": 0,
+            "administrators": 0,
         }
         assert record.getMessage() == (
-            f"Organization deleted: by administrator, organization {acme}, fields 0, api_keys 1,"
-            " integrations 0"
+            f"Organization deleted: by operator, organization {acme}, fields 0, api_keys 1,"
+            " integrations 0, administrators 0"
         )
 
     def test_does_not_record_a_deletion_that_fails(self, issue, administration, acme, caplog):

@@ -18,7 +18,7 @@ from recipient_fields.application import (
     copy_storage,
 )
 from recipient_fields.domain import StorageUnavailable
-from recipient_fields.testing.examples import NOW, a_definition, a_grant
+from recipient_fields.testing.examples import NOW, a_definition, a_grant, grant
 
 
 class NotTransferable:
@@ -30,6 +30,8 @@ class NotTransferable:
         self.fields = storage.fields
         self.integrations = storage.integrations
         self.api_keys = storage.api_keys
+        self.administrators = storage.administrators
+        self.sessions = storage.sessions
 
     def check(self) -> None: ...
 
@@ -74,13 +76,16 @@ def source() -> MemoryStorage:
         ours = storage.organizations.add(name, NOW).id
         storage.fields.add(ours, a_definition())
         storage.api_keys.add(a_grant(ours))
+        grant(storage.administrators, ours)
     storage.fields.add(ours, a_definition("age"))
     return storage
 
 
 def test_a_copy_reports_how_many_records_it_has_stored(source: MemoryStorage) -> None:
     copied = copy_storage(source, MemoryStorage())
-    assert copied == CopiedRecords(organizations=2, integrations=0, api_keys=2, fields=3)
+    assert copied == CopiedRecords(
+        organizations=2, integrations=0, api_keys=2, fields=3, administrators=2
+    )
 
 
 def test_a_copy_reports_its_progress_record_by_record(source: MemoryStorage) -> None:
@@ -94,6 +99,8 @@ def test_a_copy_reports_its_progress_record_by_record(source: MemoryStorage) -> 
         ("fields", 1, 3),
         ("fields", 2, 3),
         ("fields", 3, 3),
+        ("administrators", 1, 2),
+        ("administrators", 2, 2),
     ]
 
 

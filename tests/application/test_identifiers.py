@@ -8,20 +8,30 @@ import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
+    OPERATOR,
     AdministrationService,
+    AdministratorService,
     Core,
     IntegrationService,
     RecipientFieldService,
 )
-from recipient_fields.domain import DataType, FieldDraft, FieldReplacement
+from recipient_fields.domain import DataType, FieldDraft, FieldReplacement, Role
 from recipient_fields.domain.esp import Esp
 
 SERVICES = {
     "fields": RecipientFieldService,
     "integrations": IntegrationService,
     "administration": AdministrationService,
+    "administrators": AdministratorService,
 }
-IDENTIFIERS = {"OrganizationId", "IntegrationId", "ApiKeyId", "FieldReference"}
+IDENTIFIERS = {
+    "OrganizationId",
+    "IntegrationId",
+    "ApiKeyId",
+    "FieldReference",
+    "AdministratorId",
+    "SessionId",
+}
 
 
 def parameters() -> list[tuple[str, str, str]]:
@@ -48,6 +58,10 @@ def owners(core):
     field = core.fields.create_field(
         organization.id, FieldDraft(name="City", data_type=DataType.TEXT)
     )
+    administrator = core.administrators.invite(
+        organization.id, "dana@acme.example", Role.ADMIN, by=OPERATOR
+    ).administrator
+    token = core.administrators.create_sign_in_link(administrator.id).token.reveal()
     return {
         "organization_id": organization,
         "integration_id": core.integrations.create_integration(
@@ -55,6 +69,8 @@ def owners(core):
         ),
         "key_id": core.administration.issue_key(organization.id, name="Backend").api_key,
         "reference": field,
+        "administrator_id": administrator,
+        "session_id": core.administrators.sign_in_with_link(token, user_agent="").session,
     }
 
 

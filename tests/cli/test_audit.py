@@ -30,7 +30,7 @@ def lines(audit_log: Path) -> list[dict[str, Any]]:
     for line in events:
         parse_instant(line.pop("timestamp"))
         assert line.pop("user") == os.getuid()
-        assert line.pop("event").startswith(f"API key {line['act']}: by administrator, ")
+        assert line.pop("event").startswith(f"API key {line['act']}: by operator, ")
     return events
 
 
@@ -45,7 +45,7 @@ def test_every_creation_rotation_and_revocation_is_logged(
     common = {
         "level": "info",
         "logger": "recipient_fields.audit",
-        "by": "administrator",
+        "by": "operator",
         "organization": acme,
         "key_id": 1,
         "display": display,
@@ -128,5 +128,5 @@ def test_the_deletion_of_an_organization_is_logged(
     cli("organizations", "--audit-log", str(audit_log), "delete", "Acme", "--yes")
 
     (line,) = map(json.loads, audit_log.read_text("utf-8").splitlines())
-    assert line["event"].startswith("Organization deleted: by administrator, organization 1, ")
+    assert line["event"].startswith("Organization deleted: by operator, organization 1, ")
     assert (line["act"], line["organization"], line["api_keys"]) == ("deleted", 1, 1)

@@ -37,7 +37,7 @@ with requires_extra("testing", "hypothesis", "pytest"):
     from .concurrency import race
     from .durability import StorageDurabilityContract
     from .key_validators import InactiveKey, KeyValidatorContract, ValidKey
-    from .outage import READS, WRITES, StorageOutageContract
+    from .outage import READS, WRITES, StorageOutageContract, fill_for_calls
     from .service import RecipientFieldsContract
     from .state_machine import StorageMachine, machine_for
     from .storage import FieldRepositoryContract, StorageContract
@@ -61,6 +61,7 @@ __all__ = [
     "StorageUrlContract",
     "ValidKey",
     "assert_storages_agree",
+    "fill_for_calls",
     "machine_for",
     "port_calls",
     "race",

@@ -56,6 +56,7 @@ class ApiKeyCases:
     @pytest.mark.parametrize("access", Access)
     @pytest.mark.parametrize("lifetime", [None, timedelta(seconds=1), timedelta(days=366)])
     @pytest.mark.parametrize("name", ["CI", "Größe 😀", "😀" * 100])
+    @pytest.mark.parametrize("by", [None, "operator", "dana@größe.example"])
     def test_a_stored_key_equals_its_grant(
         self,
         api_keys: ApiKeyRepository,
@@ -63,8 +64,9 @@ class ApiKeyCases:
         access: Access,
         lifetime: timedelta | None,
         name: str,
+        by: str | None,
     ) -> None:
-        grant = a_grant(ours, access=access, lifetime=lifetime, name=name)
+        grant = a_grant(ours, access=access, lifetime=lifetime, name=name, by=by)
         added = api_keys.add(grant)
         expected = exact(grant.with_id(added.id))
         assert exact(added) == expected
@@ -151,7 +153,9 @@ class ApiKeyCases:
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
         expected = evolve(key, revoked_at=LATER)
-        changed = evolve(expected, name="Other", access=Access.READ_ONLY, last_used_at=LATER)
+        changed = evolve(
+            expected, name="Other", access=Access.READ_ONLY, last_used_at=LATER, created_by="eve"
+        )
         assert api_keys.update(ours, key.id, lambda _: changed) == expected
         assert_found(api_keys, expected)
 

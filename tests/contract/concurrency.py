@@ -58,6 +58,7 @@ from .examples import (
     an_esp_field,
     an_integration_draft,
     changing,
+    grant,
     permit,
     permit_all,
     permit_any,
@@ -182,6 +183,7 @@ ADDITIONS: dict[str, Addition] = {
     "integrations.add": lambda storage, key: storage.integrations.add(
         key.organization_id, an_integration_draft()
     ),
+    "administrators.grant": lambda storage, key: grant(storage.administrators, key.organization_id),
 }
 """Every method that adds a row to the organization of an API key."""
 
@@ -671,7 +673,9 @@ class ConcurrencyCases:
         outcome = other_call.result()
         if isinstance(outcome, Exception):
             assert type(outcome) in {OrganizationNotFound, ApiKeyNotFound}
-            assert deleted == OrganizationContents(fields=0, api_keys=1, integrations=0)
+            assert deleted == OrganizationContents(
+                fields=0, api_keys=1, integrations=0, administrators=0
+            )
         assert_gone(storage, ours)
 
     @pytest.mark.parametrize("addition", ADDITIONS.values(), ids=ADDITIONS)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from functools import partial
+from typing import Final
 
 import pytest
 
 from recipient_fields.application import Storage
-from recipient_fields.domain import IntegrationId
+from recipient_fields.domain import (
+    Administrator,
+    IntegrationId,
+    LinkNotValid,
+    SecretToken,
+    SignedInAdministrator,
+)
 
 from .assertions import retry_slow_call
 from .concurrency import increment, race
@@ -18,15 +26,21 @@ from .examples import (
     NOW,
     a_definition,
     a_grant,
+    a_link,
     an_esp_field,
     an_integration_draft,
+    grant,
     permit,
     permit_all,
     permit_any,
+    permit_change,
     renaming,
     reporting,
+    set_password_hash,
 )
 from .organizations import ids_of_new_rows
+
+HOUR: Final = timedelta(hours=1)
 
 
 class StorageDurabilityContract:
@@ -55,11 +69,22 @@ class StorageDurabilityContract:
             keys = storage.api_keys.all(ours)
             integrations = storage.integrations.all(ours)
             assert integrations[0].last_synced_at == LATER
+            dana = set_password_hash(
+                storage.administrators, grant(storage.administrators, ours), "hash"
+            )
+            link = a_link(dana, SecretToken.generate())
+            storage.administrators.add_link(link)
+            session = storage.sessions.add(dana, SecretToken.generate().digest, NOW, "Firefox")
+            assert storage.sessions.use_form(session.id, session.digest)
         with opened() as storage:
             assert storage.organizations.all() == organizations
             assert storage.fields.all(ours) == catalog
             assert storage.api_keys.all(ours) == keys
             assert storage.integrations.all(ours) == integrations
+            assert storage.administrators.all(ours) == (dana,)
+            assert storage.administrators.find_link(link.digest, NOW) is not None
+            assert storage.sessions.all(dana.id) == (session,)
+            assert not storage.sessions.use_form(session.id, session.digest)
 
     def test_the_id_of_a_deleted_field_is_not_reused_after_reopening(
         self, opened: Callable[[], AbstractContextManager[Storage]]
@@ -106,6 +131,30 @@ class StorageDurabilityContract:
             assert one.fields.get(ours, field.id) == changed
             one.fields.delete(ours, field.id, permit)
             assert other.fields.all(ours) == one.fields.all(ours)
+
+    def test_two_open_storages_share_sessions_links_and_attempts(
+        self, opened: Callable[[], AbstractContextManager[Storage]]
+    ) -> None:
+        with opened() as one, opened() as other:
+            ours = one.organizations.add("ACME", NOW).id
+            dana = grant(one.administrators, ours)
+            link = a_link(dana, SecretToken.generate())
+            one.administrators.add_link(link)
+            session = one.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+            found = other.sessions.find(session.digest)
+            assert found == SignedInAdministrator(session, dana)
+            redeem = [
+                partial(each.administrators.redeem_link, link.digest, link.purpose, NOW, None)
+                for each in (one, other)
+            ]
+            assert {type(each) for each in race(*redeem)} == {Administrator, LinkNotValid}
+            count = [
+                partial(each.sessions.count_attempt, link.digest, NOW, limit=1, window=HOUR)
+                for each in (one, other)
+            ]
+            assert sorted(map(str, race(*count))) == sorted([str(None), str(NOW + HOUR)])
+            other.administrators.revoke(ours, dana.id, permit_change)
+            assert one.sessions.find(session.digest) is None
 
     def test_two_open_storages_lose_none_of_each_others_changes(
         self, opened: Callable[[], AbstractContextManager[Storage]]

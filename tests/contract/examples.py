@@ -5,24 +5,30 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from recipient_fields.application import FieldChange, SyncPlanner
+from recipient_fields.application import AdministratorRepository, FieldChange, SyncPlanner
 from recipient_fields.domain import (
     API,
     MAX_SAFE_INTEGER,
     Access,
+    Administrator,
     AllowedValues,
     Channel,
     DataType,
+    EmailAddress,
     FieldChanges,
     FieldDefinition,
     FieldDraft,
     FieldName,
     IntegrationId,
     KeyGrant,
+    Link,
+    LinkPurpose,
     OrganizationContents,
     OrganizationId,
     PlainKey,
     RecipientField,
+    Role,
+    SecretToken,
     Source,
     grant_key,
 )
@@ -108,6 +114,33 @@ def a_grant(
     return grant_key(key or PlainKey.generate(), organization_id, **{**usual, **members})
 
 
+def grant(
+    administrators: AdministratorRepository,
+    organization_id: OrganizationId,
+    email: str = "",
+    role: Role = Role.ADMIN,
+) -> Administrator:
+    """Store and return an administrator, by default one that no other organization has."""
+    address = EmailAddress(email or f"Dana@{organization_id}.example")
+    return administrators.grant(organization_id, address, role, NOW, permit_change)
+
+
+def a_link(administrator: Administrator, token: SecretToken, **members: Any) -> Link:
+    """Return a link that sets a password; `members` are those of Link."""
+    usual = {"purpose": LinkPurpose.SET_PASSWORD, "expires_at": LATER}
+    usual |= {"administrator_id": administrator.id, "digest": token.digest}
+    return Link(**{**usual, **members})
+
+
+def set_password_hash(
+    administrators: AdministratorRepository, administrator: Administrator, password_hash: str
+) -> Administrator:
+    """Store the hash, and return the administrator with it."""
+    link = a_link(administrator, SecretToken.generate())
+    administrators.add_link(link)
+    return administrators.redeem_link(link.digest, link.purpose, NOW, password_hash)
+
+
 def an_integration_draft(esp: Esp = Esp.MAILCHIMP, **members: Any) -> IntegrationDraft:
     """Return a draft of an integration; `members` are those of IntegrationDraft."""
     return IntegrationDraft(**{"esp": esp, "name": "Main list", "created_at": NOW, **members})
@@ -157,6 +190,10 @@ def permit_all(_: tuple[RecipientField, ...]) -> None:
 
 def permit_any(_: OrganizationContents) -> None:
     """Permit the deletion of any organization."""
+
+
+def permit_change(_before: tuple[Administrator, ...], _after: tuple[Administrator, ...]) -> None:
+    """Permit any change of an organization's administrators."""
 
 
 def must_not_be_called(*_: object) -> Any:

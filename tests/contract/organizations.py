@@ -19,6 +19,7 @@ from recipient_fields.domain import (
     OrganizationContents,
     OrganizationId,
     OrganizationNotFound,
+    SecretToken,
 )
 
 from .assertions import exact
@@ -31,6 +32,7 @@ from .examples import (
     a_grant,
     an_esp_field,
     an_integration_draft,
+    grant,
     must_not_be_called,
     permit_any,
     reporting,
@@ -59,12 +61,13 @@ class OrganizationCases:
             storage.fields.add(ours, a_definition(key))
             storage.api_keys.add(a_grant(ours))
             storage.integrations.add(ours, an_integration_draft())
+            grant(storage.administrators, ours, f"{key}@{ours}.example")
         storage.api_keys.update(
             ours, storage.api_keys.all(ours)[0].id, lambda key: key.revoked(NOW)
         )
         synced = storage.integrations.all(ours)[0].id
         storage.integrations.sync(ours, synced, reporting(an_esp_field("ZIP")))
-        return OrganizationContents(fields=3, api_keys=2, integrations=2)
+        return OrganizationContents(fields=3, api_keys=2, integrations=2, administrators=2)
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
     def test_organization_names_are_stored_unchanged(
@@ -184,7 +187,7 @@ class OrganizationCases:
     def test_an_empty_organization_can_be_deleted(
         self, storage: Storage, ours: OrganizationId
     ) -> None:
-        empty = OrganizationContents(fields=0, api_keys=0, integrations=0)
+        empty = OrganizationContents(fields=0, api_keys=0, integrations=0, administrators=0)
         assert storage.organizations.delete(ours, permit_any) == empty
         assert_gone(storage, ours)
 
@@ -225,12 +228,14 @@ class OrganizationCases:
         assert all(new > old for new, old in pairs)
 
 
-def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[int, int, int]:
-    """Add a field, an API key and an integration to the organization, and return their ids."""
+def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[int, ...]:
+    """Add a record of each kind to the organization, and return their ids."""
     field = storage.fields.add(organization_id, a_definition())
     key = storage.api_keys.add(a_grant(organization_id))
     integration = storage.integrations.add(organization_id, an_integration_draft())
-    return field.id, key.id, integration.id
+    administrator = grant(storage.administrators, organization_id)
+    session = storage.sessions.add(administrator, SecretToken.generate().digest, NOW, "")
+    return field.id, key.id, integration.id, administrator.id, session.id
 
 
 def everything_of(storage: Storage, organization_id: OrganizationId) -> tuple[object, ...]:
@@ -240,6 +245,7 @@ def everything_of(storage: Storage, organization_id: OrganizationId) -> tuple[ob
         storage.fields.all(organization_id),
         storage.api_keys.all(organization_id),
         storage.integrations.all(organization_id),
+        storage.administrators.all(organization_id),
     )
 
 
@@ -251,6 +257,7 @@ def assert_gone(storage: Storage, organization_id: OrganizationId) -> None:
         storage.fields.publish,
         storage.api_keys.all,
         storage.integrations.all,
+        storage.administrators.all,
     ):
         with pytest.raises(OrganizationNotFound):
             read(organization_id)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Final, TypeAlias
 
 import pytest
 
 from recipient_fields.application import Storage
 from recipient_fields.domain import (
+    Administrator,
+    AdministratorId,
     ApiKeyId,
+    EmailAddress,
     FieldId,
     FieldKey,
     FieldQuery,
     IntegrationId,
+    LinkPurpose,
+    Membership,
     OrganizationId,
+    Role,
+    SecretToken,
+    SessionId,
     StorageUnavailable,
 )
 
@@ -23,22 +32,35 @@ from .examples import (
     NOW,
     a_definition,
     a_grant,
+    a_link,
     an_esp_field,
     an_integration_draft,
     permit,
     permit_all,
     permit_any,
+    permit_change,
     renaming,
     reporting,
+    set_password_hash,
 )
 
 Call: TypeAlias = Callable[[Storage], object]
 
 ID: Final = 1
-"""The id of the organization, field, API key and integration in the calls."""
+"""The id of the organization and of the record of each kind in the calls."""
 
 _OURS, _FIELD, _KEY = OrganizationId(ID), FieldId(ID), ApiKeyId(ID)
 _INTEGRATION = IntegrationId(ID)
+_DANA, _SESSION = AdministratorId(ID), SessionId(ID)
+_EMAIL, _DIGEST = EmailAddress("dana@acme.example"), bytes(32)
+_ADMINISTRATOR = Administrator(
+    id=_DANA,
+    email=_EMAIL,
+    password_hash="hash",  # noqa: S106 (no password)
+    created_at=NOW,
+    memberships=(Membership(_OURS, Role.ADMIN),),
+)
+_LINK = a_link(_ADMINISTRATOR, SecretToken("x" * 43))
 
 READS: Final[dict[str, Call]] = {
     "check": lambda storage: storage.check(),
@@ -52,6 +74,12 @@ READS: Final[dict[str, Call]] = {
     "api_keys.find": lambda storage: storage.api_keys.find(bytes(32)),
     "integrations.all": lambda storage: storage.integrations.all(_OURS),
     "integrations.get": lambda storage: storage.integrations.get(_OURS, _INTEGRATION),
+    "administrators.all": lambda storage: storage.administrators.all(_OURS),
+    "administrators.get": lambda storage: storage.administrators.get(_OURS, _DANA),
+    "administrators.find": lambda storage: storage.administrators.find(_EMAIL),
+    "administrators.find_link": lambda storage: storage.administrators.find_link(_DIGEST, NOW),
+    "sessions.find": lambda storage: storage.sessions.find(_DIGEST),
+    "sessions.all": lambda storage: storage.sessions.all(_DANA),
     "organizations.all": lambda storage: storage.organizations.all(),
     "organizations.get": lambda storage: storage.organizations.get(_OURS),
 }
@@ -79,6 +107,32 @@ WRITES: Final[dict[str, Call]] = {
     "integrations.delete": lambda storage: storage.integrations.delete(
         _OURS, _INTEGRATION, permit_all
     ),
+    "administrators.grant": lambda storage: storage.administrators.grant(
+        _OURS, _EMAIL, Role.VIEWER, NOW, permit_change
+    ),
+    "administrators.change_role": lambda storage: storage.administrators.change_role(
+        _OURS, _DANA, Role.VIEWER, permit_change
+    ),
+    "administrators.add_link": lambda storage: storage.administrators.add_link(_LINK),
+    "administrators.redeem_link": lambda storage: storage.administrators.redeem_link(
+        _LINK.digest, LinkPurpose.SET_PASSWORD, NOW, "hash"
+    ),
+    "sessions.add": lambda storage: storage.sessions.add(_ADMINISTRATOR, _DIGEST, NOW, ""),
+    "administrators.replace_password_hash": (
+        lambda storage: storage.administrators.replace_password_hash(_DANA, "hash", "new")
+    ),
+    "sessions.record_use": lambda storage: storage.sessions.record_use(_SESSION, LATER),
+    "sessions.use_form": lambda storage: storage.sessions.use_form(_SESSION, _DIGEST),
+    "sessions.count_attempt": lambda storage: storage.sessions.count_attempt(
+        _DIGEST, NOW, limit=1_000, window=timedelta(minutes=1)
+    ),
+    "sessions.forget_attempts": lambda storage: storage.sessions.forget_attempts(_DIGEST),
+    "sessions.purge": lambda storage: storage.sessions.purge(NOW + timedelta(days=1)),
+    "sessions.delete": lambda storage: storage.sessions.delete(_DANA, _SESSION),
+    "sessions.delete_all": lambda storage: storage.sessions.delete_all(_DANA),
+    "administrators.revoke": lambda storage: storage.administrators.revoke(
+        _OURS, _DANA, permit_change
+    ),
     "organizations.add": lambda storage: storage.organizations.add("ACME", NOW),
     "organizations.rename": lambda storage: storage.organizations.rename(_OURS, "Globex"),
     "organizations.delete": lambda storage: storage.organizations.delete(_OURS, permit_any),
@@ -86,6 +140,19 @@ WRITES: Final[dict[str, Call]] = {
 """One call of every method that writes."""
 
 CALLS: Final = {**READS, **WRITES}
+
+
+def fill_for_calls(storage: Storage) -> None:
+    """Store the records of the calls in an empty storage, so that every write changes something."""
+    storage.organizations.add("ACME", NOW)
+    storage.fields.add(_OURS, a_definition())
+    storage.api_keys.add(a_grant(_OURS))
+    storage.integrations.add(_OURS, an_integration_draft())
+    dana = storage.administrators.grant(_OURS, _EMAIL, Role.ADMIN, NOW, permit_change)
+    dana = set_password_hash(storage.administrators, dana, "hash")
+    storage.administrators.add_link(_LINK)
+    storage.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+    WRITES["sessions.count_attempt"](storage)
 
 
 class StorageOutageContract:

@@ -396,7 +396,9 @@ class StorageMachine(RuleBasedStateMachine):
             assert isinstance(deleted, OrganizationNotFound)
             return
         assert isinstance(keys, tuple)
-        contents = OrganizationContents(fields=len(fields), api_keys=len(keys), integrations=0)
+        contents = OrganizationContents(
+            fields=len(fields), api_keys=len(keys), integrations=0, administrators=0
+        )
         assert exact(deleted) == exact(contents)
         assert [self.storage.api_keys.find(key.digest) for key in keys] == [None] * len(keys)
 

@@ -7,17 +7,20 @@ from collections.abc import Iterator
 import pytest
 
 from recipient_fields.application import (
+    AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
+    SessionRepository,
     Storage,
 )
-from recipient_fields.domain import OrganizationId
+from recipient_fields.domain import Administrator, OrganizationId
 
+from .administrators import AdministratorCases, LinkCases
 from .api_keys import ApiKeyCases
 from .concurrency import ConcurrencyCases
-from .examples import NOW
+from .examples import NOW, grant
 from .fields import FieldCases
 from .integrations import IntegrationCases
 from .isolation import (
@@ -30,6 +33,7 @@ from .organizations import OrganizationCases
 from .queries import QueryCases
 from .revisions import FoundRevisionCases, RevisionCases
 from .round_trip import RoundTripCases
+from .sessions import SessionCases
 from .sync_runs import SyncCases
 from .uniqueness import UniquenessCases
 
@@ -83,6 +87,9 @@ class StorageContract(
     FoundRevisionCases,
     IntegrationCases,
     SyncCases,
+    AdministratorCases,
+    LinkCases,
+    SessionCases,
     OrganizationCases,
     ConcurrencyCases,
 ):
@@ -97,6 +104,21 @@ class StorageContract(
     def integrations(self, storage: Storage) -> IntegrationRepository:
         """Return the integrations of the storage."""
         return storage.integrations
+
+    @pytest.fixture
+    def administrators(self, storage: Storage) -> AdministratorRepository:
+        """Return the administrators of the storage."""
+        return storage.administrators
+
+    @pytest.fixture
+    def dana(self, administrators: AdministratorRepository, ours: OrganizationId) -> Administrator:
+        """Return an administrator of our organization only."""
+        return grant(administrators, ours)
+
+    @pytest.fixture
+    def sessions(self, storage: Storage) -> SessionRepository:
+        """Return the sessions of the storage."""
+        return storage.sessions
 
     def test_a_working_storage_passes_its_check(self, storage: Storage) -> None:
         storage.check()

@@ -19,6 +19,8 @@ from recipient_fields.domain import (
     FieldKey,
     OrganizationId,
     RecipientField,
+    Role,
+    SecretToken,
     StorageNotEmpty,
     sync_channel,
 )
@@ -34,13 +36,16 @@ from .examples import (
     SNIPPETS,
     a_definition,
     a_grant,
+    a_link,
     an_esp_field,
     an_integration_draft,
+    grant,
     permit,
     permit_all,
     permit_any,
     renaming,
     reporting,
+    set_password_hash,
 )
 
 T = TypeVar("T")
@@ -81,6 +86,18 @@ class StorageTransferContract:
         for key in source.api_keys.all(ours):
             assert_found(target.api_keys, key)
 
+    def test_sessions_and_links_are_not_copied(self, source: Storage, target: Storage) -> None:
+        ours = _fill(source)
+        dana = grant(source.administrators, ours)
+        link = a_link(dana, SecretToken.generate())
+        source.administrators.add_link(link)
+        session = source.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+        _transfer(source, target)
+        assert target.administrators.get(ours, dana.id) == dana
+        assert target.administrators.find_link(link.digest, NOW) is None
+        assert target.sessions.find(session.digest) is None
+        assert target.sessions.all(dana.id) == ()
+
     def test_a_snapshot_counts_its_records_and_includes_deleted_ones_in_the_last_id(
         self, source: Storage
     ) -> None:
@@ -90,14 +107,14 @@ class StorageTransferContract:
         with _transferable(source).snapshot() as snapshot:
             assert snapshot.fields.last_id == last.id
             counts = [kind.count for kind in _kinds(snapshot)]
-            assert counts == [2, 2, 2, 4]
+            assert counts == [2, 2, 2, 4, 3]
             assert counts == [len(tuple(kind)) for kind in _kinds(snapshot)]
 
     def test_an_empty_storage_has_a_snapshot_without_records(self, source: Storage) -> None:
         with _transferable(source).snapshot() as snapshot:
             assert [(kind.count, kind.last_id, tuple(kind)) for kind in _kinds(snapshot)] == [
                 (0, 0, ())
-            ] * 4
+            ] * 5
 
     def test_the_ids_of_deleted_records_are_not_assigned_again_by_the_target(
         self, source: Storage, target: Storage
@@ -109,11 +126,13 @@ class StorageTransferContract:
         source.integrations.delete(ours, integration.id, permit_all)
         deleted = source.organizations.add("Deleted", NOW).id
         key = source.api_keys.add(a_grant(deleted))
+        administrator = grant(source.administrators, deleted)
         source.organizations.delete(deleted, permit_any)
         _transfer(source, target)
         assert target.fields.add(ours, a_definition("last")).id > field.id
         assert target.integrations.add(ours, an_integration_draft()).id > integration.id
         assert target.api_keys.add(a_grant(ours)).id > key.id
+        assert grant(target.administrators, ours, "new@acme.example").id > administrator.id
         assert target.organizations.add("New", NOW).id > deleted
 
     def test_new_ids_in_the_target_are_greater_than_all_of_the_source(
@@ -166,6 +185,7 @@ class StorageTransferContract:
                 integrations=_held(snapshot.integrations),
                 api_keys=_held(snapshot.api_keys),
                 fields=_held(snapshot.fields),
+                administrators=_held(snapshot.administrators),
             )
         _transferable(target).store_snapshot(held)
         with _transferable(target).snapshot() as snapshot:
@@ -225,6 +245,7 @@ class StorageTransferContract:
             source.organizations.add("New", NOW)
             source.api_keys.add(a_grant(ours))
             source.integrations.add(ours, an_integration_draft())
+            grant(source.administrators, ours, "new@acme.example")
             _transferable(target).store_snapshot(snapshot)
         assert _content(target) == before
 
@@ -250,10 +271,18 @@ def _assert_new_ids_are_greater(target: Storage, ours: OrganizationId, snapshot:
     assert target.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
     integration = target.integrations.add(ours, an_integration_draft())
     assert integration.id > snapshot.integrations.last_id
+    administrator = grant(target.administrators, ours, "new@acme.example")
+    assert administrator.id > snapshot.administrators.last_id
 
 
 def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:
-    return snapshot.organizations, snapshot.integrations, snapshot.api_keys, snapshot.fields
+    return (
+        snapshot.organizations,
+        snapshot.integrations,
+        snapshot.api_keys,
+        snapshot.fields,
+        snapshot.administrators,
+    )
 
 
 def _held(records: Records[T]) -> Records[T]:
@@ -270,6 +299,8 @@ def _fill(storage: Storage) -> OrganizationId:
         storage.integrations.sync(organization_id, integration.id, report)
         storage.fields.add(organization_id, a_definition())
         storage.api_keys.add(a_grant(organization_id))
+        grant(storage.administrators, organization_id)
+        grant(storage.administrators, organization_id, f"both@{ours}.example", Role.VIEWER)
     return ours
 
 
@@ -306,6 +337,10 @@ def _fill_with_everything(storage: Storage) -> None:
     )
     storage.api_keys.record_use(ours, used.id, LATER)
     storage.api_keys.update(ours, revoked.id, lambda key: key.revoked(LATER))
+    storage.api_keys.add(a_grant(ours, by="dana@acme.example"))
+    for number, (line, role) in enumerate(zip(SNIPPETS.values(), cycle(Role), strict=False)):
+        invited = grant(storage.administrators, ours, f"{number}@straße.example", role)
+        set_password_hash(storage.administrators, invited, line)
 
 
 def _content(storage: Storage) -> list[object]:
@@ -316,6 +351,7 @@ def _content(storage: Storage) -> list[object]:
             exact(storage.fields.all(organization.id)),
             exact(storage.integrations.all(organization.id)),
             exact(storage.api_keys.all(organization.id)),
+            exact(storage.administrators.all(organization.id)),
         )
         for organization in storage.organizations.all()
     ]

@@ -29,6 +29,7 @@ PACKAGES = (
     "recipient_fields.adapters.esp",
     "recipient_fields.adapters.introspection",
     "recipient_fields.adapters.memory",
+    "recipient_fields.adapters.passwords",
     "recipient_fields.adapters.postgres",
     "recipient_fields.adapters.sqlite",
     "recipient_fields.entrypoints.http",

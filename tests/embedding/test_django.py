@@ -100,11 +100,17 @@ def test_repeated_migration_creates_the_tables_once_in_their_schema(
     ) == [
         (name,)
         for name in (
+            "administrator_forms",
+            "administrator_links",
+            "administrator_memberships",
+            "administrator_sessions",
+            "administrators",
             "api_keys",
             "integrations",
             "organizations",
             "recipient_fields",
             "schema_migrations",
+            "sign_in_attempts",
         )
     ]
 

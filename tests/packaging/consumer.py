@@ -13,6 +13,7 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import (
     AdministrationService,
+    AdministratorRepository,
     ApiKeyRepository,
     EspFieldSource,
     FieldChange,
@@ -27,6 +28,7 @@ from recipient_fields.application import (
     PublishedCatalog,
     RecipientFields,
     RecipientFieldService,
+    SessionRepository,
     Storage,
     StoredKeyValidator,
     render_field,
@@ -144,6 +146,14 @@ class WatchedStorage:
     @property
     def organizations(self) -> OrganizationRepository:
         return self._storage.organizations
+
+    @property
+    def administrators(self) -> AdministratorRepository:
+        return self._storage.administrators
+
+    @property
+    def sessions(self) -> SessionRepository:
+        return self._storage.sessions
 
     def check(self) -> None:
         self._storage.check()

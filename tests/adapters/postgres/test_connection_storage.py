@@ -471,9 +471,9 @@ def test_the_schema_is_created_in_the_application_s_transaction(
             host.rollback()
     tables = execute(
         empty_database,
-        "SELECT count(*) FROM pg_tables WHERE schemaname = 'fields'",
+        "SELECT tablename FROM pg_tables WHERE schemaname = 'fields'",
     )
-    assert tables == [(5 if commits else 0,)]
+    assert bool(tables) is commits
 
 
 def test_several_threads_can_migrate_at_once(empty_database: str) -> None:

@@ -84,6 +84,8 @@ class TestMissingTables(StorageOutageContract):
             execute(
                 empty_database,
                 "DROP TABLE recipient_fields, api_keys, integrations, organizations,"
+                " administrators, administrator_memberships, administrator_links,"
+                " administrator_sessions, administrator_forms, sign_in_attempts,"
                 " schema_migrations",
             )
             yield storage

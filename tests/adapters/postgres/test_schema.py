@@ -113,7 +113,7 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 2
+    assert migrate(empty_database) == 3
     assert migrate(empty_database) == 0
 
 
@@ -130,7 +130,7 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
     processes = [migrating(empty_database) for _ in range(8)]
     assert [process.wait(30) for process in processes] == [0] * 8
     names = execute(empty_database, "SELECT name FROM schema_migrations")
-    assert names == [("0001_initial",), ("0002_integrations",)]
+    assert names == [("0001_initial",), ("0002_integrations",), ("0003_administrators",)]
 
 
 def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_database: str) -> None:
@@ -138,7 +138,10 @@ def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_databa
     migrate(empty_database)
     execute(
         empty_database,
-        "DELETE FROM schema_migrations WHERE name > '0001_initial'; DROP TABLE integrations",
+        "DELETE FROM schema_migrations WHERE name > '0002_integrations';"
+        " DROP TABLE administrators, administrator_memberships, administrator_links,"
+        " administrator_sessions, administrator_forms, sign_in_attempts;"
+        " ALTER TABLE api_keys DROP COLUMN created_by",
     )
     with psycopg.connect(empty_database) as holder:
         holder.execute("LOCK TABLE schema_migrations IN EXCLUSIVE MODE")

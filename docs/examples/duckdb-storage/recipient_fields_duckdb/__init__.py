@@ -6,11 +6,13 @@ from pathlib import Path
 
 from recipient_fields.domain import InvalidStorageUrl
 
+from .administrators import DuckdbAdministratorRepository
 from .api_keys import DuckdbApiKeyRepository
 from .database import Database
 from .fields import DuckdbFieldRepository
 from .integrations import DuckdbIntegrationRepository
 from .organizations import DuckdbOrganizationRepository
+from .sessions import DuckdbSessionRepository
 
 __all__ = ["DuckdbStorage", "open_storage"]
 
@@ -28,6 +30,8 @@ class DuckdbStorage:
         self.fields = DuckdbFieldRepository(self._database)
         self.integrations = DuckdbIntegrationRepository(self._database)
         self.api_keys = DuckdbApiKeyRepository(self._database)
+        self.administrators = DuckdbAdministratorRepository(self._database)
+        self.sessions = DuckdbSessionRepository(self._database)
 
     def check(self) -> None:
         self._database.check()

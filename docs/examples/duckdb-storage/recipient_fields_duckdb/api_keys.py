@@ -25,7 +25,7 @@ from .organizations import current_revision
 
 # The columns have the order that `stored_key` expects.
 _SELECT = """
-    SELECT id, organization_id, name, access, digest, display, created_at,
+    SELECT id, organization_id, name, access, digest, display, created_by, created_at,
         expires_at, last_used_at, revoked_at
     FROM api_keys
 """
@@ -112,6 +112,7 @@ def _add(connection: Connection, grant: KeyGrant) -> ApiKey:
         "access": grant.access.value,
         "digest": grant.digest,
         "display": grant.display,
+        "created_by": grant.created_by,
         "created_at": epoch_milliseconds(grant.created_at),
         "expires_at": milliseconds(grant.expires_at),
     }
@@ -128,4 +129,4 @@ def _store_end(connection: Connection, key: ApiKey) -> None:
 
 
 def _key(row: tuple[Any, ...]) -> ApiKey:
-    return stored_key(*row[:6], *map(instant, row[6:]))
+    return stored_key(*row[:7], *map(instant, row[7:]))

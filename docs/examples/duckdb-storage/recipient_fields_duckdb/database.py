@@ -18,6 +18,19 @@ from recipient_fields.domain import StorageUnavailable, epoch_milliseconds, from
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 
+TABLES = (
+    "organizations",
+    "recipient_fields",
+    "integrations",
+    "api_keys",
+    "administrators",
+    "administrator_memberships",
+    "administrator_links",
+    "administrator_sessions",
+    "administrator_forms",
+    "sign_in_attempts",
+)
+
 _WRITERS: defaultdict[Path, Lock] = defaultdict(Lock)
 """The write lock of each file. A lock of the process is enough, because only one process can open a
 DuckDB file. Without it, DuckDB would reject the later of two transactions that change one row."""
@@ -69,7 +82,7 @@ class Database:
     def check(self) -> None:
         """Raise StorageUnavailable unless the file is readable and has all tables."""
         with self.reading() as connection:
-            for table in ("organizations", "recipient_fields", "integrations", "api_keys"):
+            for table in TABLES:
                 connection.execute(f"SELECT 1 FROM {table} LIMIT 0")
 
     def close(self) -> None:

@@ -70,8 +70,12 @@ class DuckdbOrganizationRepository:
                 fields=_delete_from(connection, "recipient_fields", organization_id),
                 api_keys=_delete_from(connection, "api_keys", organization_id),
                 integrations=_delete_from(connection, "integrations", organization_id),
+                administrators=_delete_from(
+                    connection, "administrator_memberships", organization_id
+                ),
             )
             check(deleted)
+            delete_administrators(connection)
             connection.execute("DELETE FROM organizations WHERE id = ?", [organization_id])
             return deleted
 
@@ -99,6 +103,14 @@ def move_revision(connection: Connection, organization_id: OrganizationId) -> No
         "UPDATE organizations SET revision = greatest(revision + 1, ?) WHERE id = ?",
         [time_ns() // 1_000_000, organization_id],
     )
+
+
+def delete_administrators(connection: Connection) -> None:
+    """Delete the accounts without a membership, with their sessions and links."""
+    members = "SELECT administrator_id FROM administrator_memberships"
+    for table in ("administrator_sessions", "administrator_links"):
+        connection.execute(f"DELETE FROM {table} WHERE administrator_id NOT IN ({members})")
+    connection.execute(f"DELETE FROM administrators WHERE id NOT IN ({members})")
 
 
 def _get(connection: Connection, organization_id: OrganizationId) -> Organization:

@@ -4,6 +4,8 @@ CREATE SEQUENCE IF NOT EXISTS organization_ids;
 CREATE SEQUENCE IF NOT EXISTS field_ids;
 CREATE SEQUENCE IF NOT EXISTS integration_ids;
 CREATE SEQUENCE IF NOT EXISTS api_key_ids;
+CREATE SEQUENCE IF NOT EXISTS administrator_ids;
+CREATE SEQUENCE IF NOT EXISTS session_ids;
 
 CREATE TABLE IF NOT EXISTS organizations (
     id BIGINT PRIMARY KEY,
@@ -47,8 +49,50 @@ CREATE TABLE IF NOT EXISTS api_keys (
     access VARCHAR NOT NULL,
     digest BLOB NOT NULL UNIQUE,
     display VARCHAR NOT NULL,
+    created_by VARCHAR,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
     last_used_at BIGINT,
     revoked_at BIGINT
+);
+
+CREATE TABLE IF NOT EXISTS administrators (
+    id BIGINT PRIMARY KEY,
+    email VARCHAR NOT NULL,
+    folded_email VARCHAR NOT NULL,
+    password_hash VARCHAR,
+    created_at BIGINT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS administrator_memberships (
+    organization_id BIGINT NOT NULL,
+    administrator_id BIGINT NOT NULL,
+    role VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS administrator_links (
+    administrator_id BIGINT NOT NULL,
+    purpose VARCHAR NOT NULL,
+    digest BLOB NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS administrator_sessions (
+    id BIGINT PRIMARY KEY,
+    administrator_id BIGINT NOT NULL,
+    digest BLOB NOT NULL,
+    user_agent VARCHAR NOT NULL,
+    created_at BIGINT NOT NULL,
+    last_used_at BIGINT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS administrator_forms (
+    session_id BIGINT NOT NULL,
+    digest BLOB NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS sign_in_attempts (
+    subject BLOB NOT NULL,
+    ends_at BIGINT NOT NULL,
+    attempts BIGINT NOT NULL
 );

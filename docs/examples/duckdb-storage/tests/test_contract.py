@@ -9,6 +9,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from recipient_fields_duckdb import DuckdbStorage, open_storage
+from recipient_fields_duckdb.database import TABLES
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Storage
@@ -106,6 +107,6 @@ class TestDuckdbOutage(StorageOutageContract):
         file = tmp_path / "fields"
         with closing(DuckdbStorage(file)) as storage:
             with closing(duckdb.connect(str(file))) as connection:
-                for table in ("organizations", "recipient_fields", "integrations", "api_keys"):
+                for table in TABLES:
                     connection.execute(f"DROP TABLE {table}")
             yield storage

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from threading import RLock
-from typing import TypeVar
 
 from attrs import evolve
 
 from recipient_fields.application import (
+    AdministratorRepository,
     ApiKeyRepository,
     FieldChange,
     FieldCheck,
@@ -24,6 +24,7 @@ from recipient_fields.application import (
     OrganizationRepository,
     PublishedCatalog,
     Records,
+    SessionRepository,
     Snapshot,
     SyncPlanner,
     published,
@@ -47,7 +48,6 @@ from recipient_fields.domain import (
     Organization,
     OrganizationContents,
     OrganizationId,
-    OrganizationNotFound,
     RecipientField,
     StorageNotEmpty,
     parse_organization_name,
@@ -59,9 +59,8 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-__all__ = ["MemoryStorage", "open_storage"]
-
-T = TypeVar("T")
+from .administrators import MemoryAdministratorRepository, MemorySessionRepository
+from .records import Ids, Organizations
 
 
 def open_storage(url: str) -> MemoryStorage:
@@ -79,16 +78,24 @@ class MemoryStorage:
 
     def __init__(self) -> None:
         lock = self._lock = RLock()
-        self._organizations = _Organizations()
+        self._organizations = Organizations()
         self._fields = MemoryFieldRepository(lock, self._organizations)
         self._integrations = MemoryIntegrationRepository(lock, self._organizations, self._fields)
         self._api_keys = MemoryApiKeyRepository(lock, self._organizations, self._fields)
+        self._administrators = MemoryAdministratorRepository(lock, self._organizations)
         self.organizations: OrganizationRepository = MemoryOrganizationRepository(
-            lock, self._organizations, self._fields, self._integrations, self._api_keys
+            lock,
+            self._organizations,
+            self._fields,
+            self._integrations,
+            self._api_keys,
+            self._administrators,
         )
         self.fields: FieldRepository = self._fields
         self.integrations: IntegrationRepository = self._integrations
         self.api_keys: ApiKeyRepository = self._api_keys
+        self.administrators: AdministratorRepository = self._administrators
+        self.sessions: SessionRepository = MemorySessionRepository(lock, self._administrators)
 
     def check(self) -> None:
         """Do nothing: memory is always available."""
@@ -109,6 +116,7 @@ class MemoryStorage:
                 integrations=self._integrations.records(),
                 api_keys=self._api_keys.records(),
                 fields=self._fields.records(),
+                administrators=self._administrators.records(),
             )
         yield snapshot
 
@@ -121,69 +129,14 @@ class MemoryStorage:
             integrations = tuple(snapshot.integrations)
             api_keys = tuple(snapshot.api_keys)
             fields = tuple(snapshot.fields)
+            administrators = tuple(snapshot.administrators)
             self._integrations.restore(integrations, snapshot.integrations.last_id)
             self._api_keys.restore(api_keys, snapshot.api_keys.last_id)
+            self._administrators.restore(administrators, snapshot.administrators.last_id)
             self._fields.restore(organizations, fields, snapshot.fields.last_id)
             # Last, because everything else belongs to an organization: if an interrupt comes
             # before, the storage is still empty.
             self._organizations.restore(organizations, snapshot.organizations.last_id)
-
-
-class _Ids:
-    """Assigns ascending ids to records of one kind."""
-
-    def __init__(self) -> None:
-        self.last = 0
-
-    def assign(self) -> int:
-        self.last += 1
-        return self.last
-
-    def skip_to(self, last: int) -> None:
-        self.last = max(self.last, last)
-
-    def records(self, records: Iterable[T]) -> Records[T]:
-        stored = tuple(records)
-        return Records(len(stored), self.last, stored)
-
-
-class _Organizations:
-    """The organizations, by ascending id. Callers hold the lock."""
-
-    def __init__(self) -> None:
-        self._ids = _Ids()
-        self._by_id: dict[OrganizationId, Organization] = {}
-
-    def all(self) -> tuple[Organization, ...]:
-        return tuple(self._by_id.values())
-
-    def add(self, name: str, created_at: datetime) -> Organization:
-        organization_id = OrganizationId(self._ids.assign())
-        organization = Organization(id=organization_id, name=name, created_at=created_at)
-        self._by_id[organization_id] = organization
-        return organization
-
-    def get(self, organization_id: OrganizationId) -> Organization:
-        organization = self._by_id.get(organization_id)
-        if organization is None:
-            raise OrganizationNotFound
-        return organization
-
-    def replace(self, organization: Organization) -> None:
-        self._by_id[organization.id] = organization
-
-    def remove(self, organization_id: OrganizationId) -> None:
-        del self._by_id[organization_id]
-
-    def records(self, revision: Callable[[OrganizationId], int]) -> Records[OrganizationRecord]:
-        """Return every organization, with the revision of its catalog."""
-        return self._ids.records(OrganizationRecord(each, revision(each.id)) for each in self.all())
-
-    def restore(self, records: Iterable[OrganizationRecord], last_id: int) -> None:
-        """Replace all organizations by these."""
-        organizations = sorted((each.organization for each in records), key=lambda each: each.id)
-        self._ids.skip_to(last_id)
-        self._by_id = {each.id: each for each in organizations}
 
 
 class _StoredCatalog:
@@ -226,10 +179,10 @@ class _StoredCatalog:
 class MemoryFieldRepository(FieldRepository):
     """The fields in memory, one catalog per organization."""
 
-    def __init__(self, lock: RLock, organizations: _Organizations) -> None:
+    def __init__(self, lock: RLock, organizations: Organizations) -> None:
         self._lock = lock
         self._organizations = organizations
-        self._ids = _Ids()
+        self._ids = Ids()
         self._catalogs: dict[OrganizationId, _StoredCatalog] = {}
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
@@ -357,13 +310,13 @@ class MemoryIntegrationRepository(IntegrationRepository):
     def __init__(
         self,
         lock: RLock,
-        organizations: _Organizations,
+        organizations: Organizations,
         fields: MemoryFieldRepository,
     ) -> None:
         self._lock = lock
         self._organizations = organizations
         self._fields = fields
-        self._ids = _Ids()
+        self._ids = Ids()
         self._integrations: dict[IntegrationId, Integration] = {}
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
@@ -443,13 +396,13 @@ class MemoryApiKeyRepository(ApiKeyRepository):
     def __init__(
         self,
         lock: RLock,
-        organizations: _Organizations,
+        organizations: Organizations,
         fields: MemoryFieldRepository,
     ) -> None:
         self._lock = lock
         self._organizations = organizations
         self._fields = fields
-        self._ids = _Ids()
+        self._ids = Ids()
         self._keys: dict[ApiKeyId, ApiKey] = {}
         self._ids_by_digest: dict[bytes, ApiKeyId] = {}
 
@@ -534,16 +487,18 @@ class MemoryOrganizationRepository(OrganizationRepository):
     def __init__(
         self,
         lock: RLock,
-        organizations: _Organizations,
+        organizations: Organizations,
         fields: MemoryFieldRepository,
         integrations: MemoryIntegrationRepository,
         api_keys: MemoryApiKeyRepository,
+        administrators: MemoryAdministratorRepository,
     ) -> None:
         self._lock = lock
         self._organizations = organizations
         self._fields = fields
         self._integrations = integrations
         self._api_keys = api_keys
+        self._administrators = administrators
 
     def all(self) -> tuple[Organization, ...]:
         with self._lock:
@@ -572,9 +527,15 @@ class MemoryOrganizationRepository(OrganizationRepository):
                 fields=len(self._fields.all(organization_id).fields),
                 api_keys=len(self._api_keys.all(organization_id)),
                 integrations=len(self._integrations.all(organization_id)),
+                administrators=len(self._administrators.all(organization_id)),
             )
             check(contents)
-            for owned in (self._api_keys, self._integrations, self._fields):
+            for owned in (
+                self._api_keys,
+                self._integrations,
+                self._fields,
+                self._administrators,
+            ):
                 owned.delete_all(organization_id)
             self._organizations.remove(organization_id)
             return contents

@@ -1,0 +1,25 @@
+"""The audit log: one record for each change of what gives access."""
+
+from __future__ import annotations
+
+import logging
+
+AUDIT = "recipient_fields.audit"
+"""The name of the audit logger.
+
+It logs the creation, rotation and revocation of API keys, the deletion of organizations, and the
+invitation, revocation and sign-ins of administrators. No record contains a key, a password, a token
+or the e-mail address of an unknown account.
+"""
+
+OPERATOR = "operator"
+"""The author of changes on the command line. No administrator has this name: it is no e-mail."""
+
+_audit = logging.getLogger(AUDIT)
+
+
+def audit(subject: str, act: str, *, by: str, **facts: object) -> None:
+    """Log that `by` has done the act to the subject."""
+    facts = {"by": by, **facts}
+    text = ", ".join(f"{name} {value}" for name, value in facts.items())
+    _audit.info("%s %s: %s", subject, act, text, extra={"facts": {"act": act, **facts}})

@@ -1,0 +1,513 @@
+"""The use cases of administrators: invitations, roles, passwords, sign-in and sessions."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+import pytest
+from argon2 import PasswordHasher
+
+from recipient_fields.adapters.passwords import Argon2PasswordHasher
+from recipient_fields.application import (
+    AUDIT,
+    OPERATOR,
+    AdministratorService,
+    Invitation,
+    MissingExtra,
+    SignedIn,
+)
+from recipient_fields.domain import (
+    AdministratorId,
+    AdministratorNotFound,
+    AdministratorShared,
+    InvalidAdministrator,
+    LastAdministrator,
+    LinkNotValid,
+    LinkPurpose,
+    OrganizationId,
+    OrganizationNotFound,
+    PasswordHashingBusy,
+    Role,
+    SecretToken,
+    SessionId,
+    SignInFailed,
+    SignInThrottled,
+    StorageUnavailable,
+)
+
+EMAIL, PASSWORD = "dana@acme.example", "seven purple tractors"
+ADDRESS = "192.0.2.1"
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+UNKNOWN = SecretToken.generate().reveal()
+
+
+class CountingHasher(Argon2PasswordHasher):
+    """A fast hasher that counts verifications, and that can be busy."""
+
+    def __init__(self, time_cost: int = 1) -> None:
+        super().__init__(PasswordHasher(time_cost=time_cost, memory_cost=8, parallelism=1))
+        self.verifications = 0
+        self.busy = False
+
+    def hash(self, password: str, /) -> str:
+        if self.busy:
+            raise PasswordHashingBusy(2)
+        return super().hash(password)
+
+    def verify(self, password_hash: str | None, password: str, /) -> bool:
+        self.verifications += 1
+        return super().verify(password_hash, password)
+
+
+@pytest.fixture
+def hasher():
+    return CountingHasher()
+
+
+@pytest.fixture
+def administrators(storage, clock, hasher):
+    return AdministratorService(
+        administrators=storage.administrators,
+        sessions=storage.sessions,
+        hasher=hasher,
+        clock=clock,
+    )
+
+
+@pytest.fixture
+def invitation(administrators, acme) -> Invitation:
+    return administrators.invite(acme, EMAIL, Role.ADMIN, by=OPERATOR)
+
+
+@pytest.fixture
+def dana(administrators, invitation) -> SignedIn:
+    return administrators.set_password(invitation.token.reveal(), PASSWORD, user_agent="Firefox")
+
+
+def sign_in(administrators, email=EMAIL, password=PASSWORD, address=ADDRESS) -> SignedIn:
+    return administrators.sign_in(email, password, address=address, user_agent="Firefox")
+
+
+class TestInvitations:
+    def test_have_a_link_that_sets_a_password_within_24_hours(
+        self, administrators, clock, acme, invitation
+    ):
+        assert invitation.administrator.role_in(acme) is Role.ADMIN
+        assert invitation.expires_at == clock.now + 24 * HOUR
+        link = administrators.find_link(invitation.token.reveal())
+        assert link.purpose is LinkPurpose.SET_PASSWORD
+        assert link.administrator == invitation.administrator
+        clock.move(24 * HOUR)
+        for use in (
+            lambda: administrators.find_link(invitation.token.reveal()),
+            lambda: administrators.set_password(invitation.token.reveal(), PASSWORD, user_agent=""),
+        ):
+            with pytest.raises(LinkNotValid):
+                use()
+
+    def test_are_replaced_by_the_next_one(self, administrators, acme, invitation):
+        again = administrators.invite(acme, EMAIL.upper(), Role.ADMIN, by=OPERATOR)
+        assert again.administrator == invitation.administrator
+        with pytest.raises(LinkNotValid):
+            administrators.find_link(invitation.token.reveal())
+        administrators.find_link(again.token.reveal())
+
+    def test_of_an_administrator_with_a_password_have_no_link(
+        self, administrators, acme, rival, dana
+    ):
+        invitation = administrators.invite(rival, EMAIL, Role.VIEWER, by=OPERATOR)
+        assert (invitation.token, invitation.expires_at) == (None, None)
+        assert invitation.administrator.role_in(rival) is Role.VIEWER
+        assert invitation.administrator.role_in(acme) is Role.ADMIN
+
+    def test_of_another_organization_s_administrator_are_reserved_to_the_operator(
+        self, administrators, acme, rival, invitation
+    ):
+        """Otherwise the link would give the inviting organization access to the other one."""
+        with pytest.raises(AdministratorShared):
+            administrators.invite(rival, EMAIL, Role.VIEWER, by="eve@rival.example")
+        assert administrators.list_administrators(rival) == ()
+        administrators.find_link(invitation.token.reveal())
+        administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+        for whose in (acme, rival):
+            with pytest.raises(AdministratorShared):
+                administrators.invite(whose, EMAIL, Role.ADMIN, by="eve@rival.example")
+        with pytest.raises(AdministratorShared):
+            administrators.reset_in(acme, invitation.administrator.id, by="eve@acme.example")
+
+    def test_require_a_valid_email_and_an_organization(self, administrators, acme):
+        with pytest.raises(InvalidAdministrator):
+            administrators.invite(acme, "dana", Role.ADMIN, by=OPERATOR)
+        with pytest.raises(OrganizationNotFound):
+            administrators.invite(OrganizationId(99), EMAIL, Role.ADMIN, by=OPERATOR)
+
+
+class TestRoles:
+    def test_change_for_the_next_request(self, administrators, acme, dana):
+        administrators.invite(acme, "alex@acme.example", Role.ADMIN, by=EMAIL)
+        administrators.change_role(acme, dana.administrator.id, Role.VIEWER, by="alex@acme.example")
+        found = administrators.authenticate(dana.token.reveal())
+        assert found.administrator.role_in(acme) is Role.VIEWER
+
+    def test_of_the_last_admin_stay(self, administrators, acme, dana):
+        administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
+        which = dana.administrator.id
+        for change in (
+            lambda: administrators.change_role(acme, which, Role.VIEWER, by=EMAIL),
+            lambda: administrators.invite(acme, EMAIL, Role.VIEWER, by=EMAIL),
+            lambda: administrators.revoke(acme, which, by=EMAIL, keep_last=True),
+        ):
+            with pytest.raises(LastAdministrator):
+                change()
+        assert administrators.get_administrator(acme, which).role_in(acme) is Role.ADMIN
+        administrators.revoke(acme, which, by=OPERATOR)
+
+    def test_that_are_revoked_end_the_sessions_at_once(self, administrators, acme, dana):
+        administrators.revoke(acme, dana.administrator.id, by=OPERATOR)
+        assert administrators.authenticate(dana.token.reveal()) is None
+        with pytest.raises(SignInFailed):
+            sign_in(administrators)
+
+    def test_of_another_organization_s_administrators_are_not_found(
+        self, administrators, rival, dana
+    ):
+        which = dana.administrator.id
+        for call in (
+            lambda: administrators.get_administrator(rival, which),
+            lambda: administrators.change_role(rival, which, Role.VIEWER, by=EMAIL),
+            lambda: administrators.revoke(rival, which, by=EMAIL),
+            lambda: administrators.reset_in(rival, which, by=EMAIL),
+        ):
+            with pytest.raises(AdministratorNotFound):
+                call()
+
+
+class TestPasswords:
+    def test_are_set_once_by_a_link_and_sign_in(self, administrators, invitation, dana):
+        assert administrators.authenticate(dana.token.reveal()).session == dana.session
+        assert dana.session.user_agent == "Firefox"
+        with pytest.raises(LinkNotValid):
+            administrators.set_password(invitation.token.reveal(), PASSWORD, user_agent="")
+        sign_in(administrators)
+
+    @pytest.mark.parametrize("password", ["short", EMAIL.upper(), "1qaz2wsx3edc"])
+    def test_that_are_weak_are_rejected_and_keep_the_link(
+        self, administrators, invitation, password
+    ):
+        token = invitation.token.reveal()
+        with pytest.raises(InvalidAdministrator) as rejected:
+            administrators.set_password(token, password, user_agent="")
+        assert [each.path for each in rejected.value.violations] == [("password",)]
+        administrators.set_password(token, PASSWORD, user_agent="")
+
+    def test_that_are_reset_end_all_sessions_and_replace_the_old_one(
+        self, administrators, acme, dana
+    ):
+        for reset in (
+            administrators.reset(EMAIL, by=OPERATOR),
+            administrators.reset_in(acme, dana.administrator.id, by=EMAIL),
+        ):
+            last = reset
+        sign_in(administrators)
+        another = "eight orange tractors"
+        signed_in = administrators.set_password(last.token.reveal(), another, user_agent="")
+        assert administrators.authenticate(dana.token.reveal()) is None
+        assert administrators.list_sessions(dana.administrator.id) == (signed_in.session,)
+        with pytest.raises(SignInFailed):
+            sign_in(administrators)
+        sign_in(administrators, password=another)
+
+    def test_that_are_set_begin_the_count_of_attempts_again(self, administrators, dana):
+        for number in range(5):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, password="wrong", address=f"192.0.2.{number}")
+        reset = administrators.reset(EMAIL, by=OPERATOR)
+        administrators.set_password(reset.token.reveal(), PASSWORD, user_agent="")
+        sign_in(administrators)
+
+    def test_of_unknown_accounts_can_not_be_reset(self, administrators, dana):
+        with pytest.raises(AdministratorNotFound):
+            administrators.reset("eve@acme.example", by=OPERATOR)
+
+    @pytest.mark.parametrize("token", ["", "x", UNKNOWN])
+    def test_are_not_hashed_for_an_unknown_link(self, administrators, hasher, token):
+        hasher.busy = True
+        for use in (
+            lambda: administrators.find_link(token),
+            lambda: administrators.set_password(token, PASSWORD, user_agent=""),
+            lambda: administrators.sign_in_with_link(token, user_agent=""),
+        ):
+            with pytest.raises(LinkNotValid):
+                use()
+
+    def test_require_the_extra(self, storage, clock, acme) -> None:
+        service = AdministratorService(
+            administrators=storage.administrators, sessions=storage.sessions, clock=clock
+        )
+        token = service.invite(acme, EMAIL, Role.ADMIN, by=OPERATOR).token
+        assert token is not None
+        with pytest.raises(MissingExtra, match=r"recipient-fields\[console\]"):
+            service.set_password(token.reveal(), PASSWORD, user_agent="")
+        with pytest.raises(MissingExtra):
+            sign_in(service)
+
+
+class TestSignIn:
+    def test_begins_a_session_of_a_new_token(self, administrators, dana):
+        signed_in = sign_in(administrators, email=EMAIL.upper())
+        assert signed_in.token.reveal() != dana.token.reveal()
+        assert administrators.list_sessions(dana.administrator.id) == (
+            dana.session,
+            signed_in.session,
+        )
+
+    def test_with_a_link_works_once(self, administrators, invitation):
+        link = administrators.create_sign_in_link(invitation.administrator.id)
+        token = link.token.reveal()
+        assert link.administrator == invitation.administrator
+        with pytest.raises(LinkNotValid):
+            administrators.set_password(token, PASSWORD, user_agent="")
+        signed_in = administrators.sign_in_with_link(token, user_agent="")
+        assert administrators.authenticate(signed_in.token.reveal()) is not None
+        with pytest.raises(LinkNotValid):
+            administrators.sign_in_with_link(token, user_agent="")
+        with pytest.raises(LinkNotValid):
+            administrators.sign_in_with_link(invitation.token.reveal(), user_agent="")
+
+    def test_with_a_link_requires_an_account(self, administrators):
+        with pytest.raises(AdministratorNotFound):
+            administrators.create_sign_in_link(AdministratorId(99))
+
+    def test_fails_in_the_same_way_for_every_reason(self, administrators, acme, hasher, dana):
+        administrators.invite(acme, "new@acme.example", Role.VIEWER, by=OPERATOR)
+        failures = [
+            (EMAIL, "wrong"),
+            (EMAIL, ""),
+            (EMAIL, "x" * 1_025),
+            (EMAIL, f"{PASSWORD}\0"),
+            ("eve@acme.example", PASSWORD),
+            ("new@acme.example", PASSWORD),
+            ("new@acme.example", ""),
+            ("no address", PASSWORD),
+            ("", ""),
+        ]
+        messages = set()
+        for number, (email, password) in enumerate(failures, start=1):
+            with pytest.raises(SignInFailed) as failed:
+                sign_in(administrators, email, password, f"192.0.2.{number}")
+            messages.add(str(failed.value))
+            assert hasher.verifications == number
+        assert len(messages) == 1
+
+    def test_accepts_every_normal_form_of_a_password(self, administrators, invitation):
+        password = "größe größe größe"
+        administrators.set_password(invitation.token.reveal(), password, user_agent="")
+        sign_in(administrators, password=password.replace("ö", "o\u0308"))
+
+    def test_stores_a_new_hash_if_the_parameters_have_changed(
+        self, administrators, storage, clock, acme, dana
+    ):
+        stronger = CountingHasher(time_cost=2)
+        service = AdministratorService(
+            administrators=storage.administrators,
+            sessions=storage.sessions,
+            hasher=stronger,
+            clock=clock,
+        )
+        stronger.busy = True
+        sign_in(service)
+        before = storage.administrators.get(acme, dana.administrator.id)
+        assert before.password_hash == dana.administrator.password_hash
+        stronger.busy = False
+        session = sign_in(service).session
+        after = storage.administrators.get(acme, dana.administrator.id)
+        assert not stronger.needs_rehash(after.password_hash)
+        assert session in service.list_sessions(dana.administrator.id)
+        sign_in(service)
+
+
+class TestThrottling:
+    def test_permits_5_attempts_per_account_in_15_minutes(
+        self, administrators, clock, hasher, dana
+    ):
+        for number in range(5):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, password="wrong", address=f"192.0.2.{number}")
+        clock.move(MINUTE)
+        with pytest.raises(SignInThrottled) as throttled:
+            sign_in(administrators, EMAIL.upper(), address="192.0.2.99")
+        assert throttled.value.retry_after == 14 * 60
+        assert hasher.verifications == 5
+        clock.move(14 * MINUTE)
+        sign_in(administrators)
+
+    def test_permits_20_attempts_per_address_in_15_minutes(self, administrators, clock, dana):
+        for number in range(20):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, f"{number}@acme.example")
+        with pytest.raises(SignInThrottled):
+            sign_in(administrators)
+        sign_in(administrators, address="192.0.2.2")
+        clock.move(15 * MINUTE)
+        sign_in(administrators)
+
+    def test_of_an_address_does_not_lock_accounts(self, administrators, dana):
+        for number in range(20):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, f"{number}@acme.example", address="192.0.2.2")
+        for _ in range(6):
+            with pytest.raises(SignInThrottled):
+                sign_in(administrators, password="wrong", address="192.0.2.2")
+        sign_in(administrators)
+
+    def test_counts_an_ipv6_network_as_one_address(self, administrators, dana):
+        for number in range(20):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, f"{number}@acme.example", address=f"2001:db8::{number}")
+        with pytest.raises(SignInThrottled):
+            sign_in(administrators, address="2001:db8::ffff")
+        sign_in(administrators, address="2001:db8:0:1::1")
+
+    def test_counts_ipv4_addresses_in_ipv6_notation_separately(self, administrators, dana):
+        for number in range(21):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, f"{number}@x", address=f"::ffff:192.0.2.{number}")
+
+    def test_ends_with_a_success(self, administrators, dana):
+        for _ in range(3):
+            for _ in range(4):
+                with pytest.raises(SignInFailed):
+                    sign_in(administrators, password="wrong")
+            sign_in(administrators)
+
+    def test_accepts_any_text_as_an_address(self, administrators, dana):
+        for address in ("", "unix:", "fe80::1%eth0"):
+            sign_in(administrators, address=address)
+
+
+class TestSessions:
+    def test_record_their_use_once_per_minute(self, administrators, storage, clock, dana):
+        token, began = dana.token.reveal(), clock.now
+        for seconds, recorded in ((59, 0), (1, 60), (30, 60), (30, 120)):
+            clock.move(timedelta(seconds=seconds))
+            assert administrators.authenticate(token) is not None
+            (session,) = storage.sessions.all(dana.administrator.id)
+            assert session.last_used_at == began + timedelta(seconds=recorded)
+
+    def test_stay_while_they_are_used_for_up_to_12_hours(self, administrators, clock, dana):
+        token = dana.token.reveal()
+        for _ in range(24):
+            clock.move(29 * MINUTE)
+            assert administrators.authenticate(token) is not None
+        clock.move(24 * MINUTE)
+        assert administrators.authenticate(token) is None
+
+    def test_end_after_30_idle_minutes_and_are_deleted(self, administrators, storage, clock, dana):
+        clock.move(30 * MINUTE)
+        assert administrators.list_sessions(dana.administrator.id) == ()
+        assert administrators.authenticate(dana.token.reveal()) is None
+        assert storage.sessions.all(dana.administrator.id) == ()
+
+    def test_that_have_ended_are_deleted_at_the_next_sign_in(
+        self, administrators, storage, clock, dana
+    ):
+        clock.move(30 * MINUTE)
+        signed_in = sign_in(administrators)
+        assert storage.sessions.all(dana.administrator.id) == (signed_in.session,)
+
+    @pytest.mark.parametrize("token", ["", "x", UNKNOWN, f"{UNKNOWN}\n"])
+    def test_are_not_found_by_another_token(self, administrators, dana, token):
+        assert administrators.authenticate(token) is None
+        administrators.sign_out(token)
+        assert administrators.authenticate(dana.token.reveal()) is not None
+
+    def test_can_be_ended_one_by_one_and_all_at_once(self, administrators, dana):
+        which = dana.administrator.id
+        second, third, fourth = (sign_in(administrators) for _ in range(3))
+        administrators.sign_out(dana.token.reveal())
+        assert administrators.end_session(which, second.session.id)
+        assert not administrators.end_session(which, second.session.id)
+        assert administrators.list_sessions(which) == (third.session, fourth.session)
+        assert administrators.end_all_sessions(which) == 2
+        assert administrators.authenticate(third.token.reveal()) is None
+
+    def test_serve_requests_while_their_use_can_not_be_recorded(
+        self, administrators, storage, clock, dana, caplog, monkeypatch
+    ):
+        def fail(*_: object) -> None:
+            raise StorageUnavailable("read-only")
+
+        monkeypatch.setattr(storage.sessions, "record_use", fail)
+        clock.move(MINUTE)
+        assert administrators.authenticate(dana.token.reveal()) is not None
+        assert "Can't record the use of session 1: read-only" in caplog.messages
+
+    def test_use_a_form_once(self, administrators, dana):
+        form, session = SecretToken.generate().reveal(), dana.session.id
+        assert administrators.use_form(session, form)
+        assert not administrators.use_form(session, form)
+        assert not administrators.use_form(session, "no token")
+        assert not administrators.use_form(SessionId(99), SecretToken.generate().reveal())
+
+
+class TestTheAuditLog:
+    def test_records_every_change_and_sign_in_without_secrets(
+        self, administrators, acme, invitation, caplog
+    ):
+        caplog.set_level("INFO", logger=AUDIT)
+        administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
+        (alex,) = (each for each in administrators.list_administrators(acme) if each.id == 2)
+        token = invitation.token.reveal()
+        signed_in = administrators.set_password(token, PASSWORD, user_agent="")
+        sign_in(administrators)
+        with pytest.raises(SignInFailed):
+            sign_in(administrators, password="wrong password")
+        with pytest.raises(SignInFailed):
+            sign_in(administrators, email="eve@acme.example")
+        administrators.change_role(acme, alex.id, Role.ADMIN, by=EMAIL)
+        administrators.end_all_sessions(signed_in.administrator.id)
+        administrators.reset(EMAIL, by=OPERATOR)
+        administrators.revoke(acme, alex.id, by=EMAIL)
+
+        records = [record for record in caplog.records if record.name == AUDIT]
+        assert [record.levelno for record in records] == [logging.INFO] * len(records)
+        assert [record.getMessage() for record in records] == [
+            (
+                f"Administrator invited: by {EMAIL}, administrator 2, email alex@acme.example,"
+                " organization 1, role viewer"
+            ),
+            f"Administrator set a password: by {EMAIL}, administrator 1, email {EMAIL}",
+            (
+                f"Administrator signed in: by {EMAIL}, administrator 1, email {EMAIL},"
+                f" address {ADDRESS}"
+            ),
+            (
+                f"Administrator failed to sign in: by unknown, administrator 1, email {EMAIL},"
+                f" address {ADDRESS}"
+            ),
+            f"Sign-in failed: by unknown, address {ADDRESS}",
+            (
+                f"Administrator role changed: by {EMAIL}, administrator 2, email alex@acme.example,"
+                " organization 1, role admin"
+            ),
+            "Administrator signed out everywhere: by administrator 1, sessions 2",
+            f"Administrator reset: by operator, administrator 1, email {EMAIL}",
+            (
+                f"Administrator revoked: by {EMAIL}, administrator 2, email alex@acme.example,"
+                " organization 1"
+            ),
+        ]
+        logged = repr([vars(record) for record in records])
+        for secret in (PASSWORD, "wrong password", token, signed_in.token.reveal(), "argon2"):
+            assert secret not in logged
+
+    def test_records_throttled_sign_ins_without_the_email(self, administrators, dana, caplog):
+        for _ in range(5):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, password="wrong")
+        caplog.set_level("INFO", logger=AUDIT)
+        caplog.clear()
+        with pytest.raises(SignInThrottled):
+            sign_in(administrators)
+        assert caplog.messages == [f"Sign-in throttled: by unknown, address {ADDRESS}"]

@@ -1,0 +1,489 @@
+"""Cases for each method of AdministratorRepository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TypeAlias
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import AdministratorRepository, AdministratorsCheck, Storage
+from recipient_fields.domain import (
+    MILLISECOND,
+    Administrator,
+    AdministratorId,
+    AdministratorNotFound,
+    EmailAddress,
+    FoundLink,
+    LastAdministrator,
+    LinkNotValid,
+    LinkPurpose,
+    Membership,
+    OrganizationId,
+    OrganizationNotFound,
+    Role,
+    SecretToken,
+    require_admin,
+)
+
+from .assertions import exact
+from .concurrency import ConcurrentCall, race
+from .examples import (
+    INSTANTS,
+    LATER,
+    NEVER_ASSIGNED,
+    NOW,
+    a_link,
+    grant,
+    must_not_be_called,
+    permit_any,
+    permit_change,
+    set_password_hash,
+)
+
+Call: TypeAlias = Callable[[AdministratorRepository, OrganizationId, AdministratorId], object]
+
+BY_ADMINISTRATOR_ID: dict[str, Call] = {
+    "get": lambda administrators, whose, which: administrators.get(whose, which),
+    "change_role": lambda administrators, whose, which: administrators.change_role(
+        whose, which, Role.VIEWER, must_not_be_called
+    ),
+    "revoke": lambda administrators, whose, which: administrators.revoke(
+        whose, which, must_not_be_called
+    ),
+}
+"""Every method that takes an administrator's id and raises AdministratorNotFound."""
+
+by_administrator_id: pytest.MarkDecorator = pytest.mark.parametrize(
+    "call", BY_ADMINISTRATOR_ID.values(), ids=BY_ADMINISTRATOR_ID
+)
+
+EMAILS = (
+    "dana@acme.example",
+    "Größe@straße.example",
+    "日本語@例え.example",
+    'o\'hara+"x"%s:name@acme.example',
+    f"{'x' * 254}@acme.example",
+)
+
+
+class AdministratorCases:
+    """Cases for granting, changing and revoking the roles of administrators."""
+
+    max_wait: float
+
+    @pytest.mark.parametrize("email", EMAILS)
+    @pytest.mark.parametrize("role", Role)
+    @pytest.mark.parametrize("at", INSTANTS)
+    def test_a_new_administrator_is_stored_unchanged(
+        self,
+        administrators: AdministratorRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        email: str,
+        role: Role,
+        at: datetime,
+    ) -> None:
+        # Storages of other cases can have the account.
+        prefix = f"{ours}."
+        address = EmailAddress(prefix + email[-(254 - len(prefix)) :])
+        added = administrators.grant(ours, address, role, at, permit_change)
+        expected = exact(
+            Administrator(
+                id=added.id,
+                email=address,
+                password_hash=None,
+                created_at=at,
+                memberships=(Membership(ours, role),),
+            )
+        )
+        assert exact(added) == expected
+        assert exact(administrators.get(ours, added.id)) == expected
+        assert exact(administrators.find(address)) == expected
+        assert exact(administrators.all(ours)) == (expected,)
+        assert administrators.all(theirs) == ()
+
+    def test_administrators_are_ordered_by_folded_email(
+        self, administrators: AdministratorRepository, ours: OrganizationId
+    ) -> None:
+        names = ["b", "C", "a", "Ä", "z", "😀", "\ufb03", "_"]
+        added = [grant(administrators, ours, f"{name}@{ours}.example") for name in names]
+        expected = tuple(sorted(added, key=lambda each: each.email.folded))
+        assert administrators.all(ours) == expected
+
+    def test_an_account_is_found_without_regard_to_case(
+        self, administrators: AdministratorRepository, ours: OrganizationId
+    ) -> None:
+        added = grant(administrators, ours, f"Größe@{ours}.Example")
+        for spelling in (f"GRÖSSE@{ours}.EXAMPLE", f"gro\u0308ße@{ours}.example"):
+            found = administrators.find(EmailAddress(spelling))
+            assert exact(found) == exact(added)
+        assert administrators.find(EmailAddress(f"groesse@{ours}.example")) is None
+
+    def test_a_second_grant_changes_the_role_and_nothing_else(
+        self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        shouted = EmailAddress(dana.email.text.upper())
+        expected = dana.with_role(ours, Role.VIEWER)
+        changed = administrators.grant(ours, shouted, Role.VIEWER, LATER, permit_change)
+        assert exact(changed) == exact(expected)
+        assert exact(administrators.all(ours)) == (exact(expected),)
+
+    def test_an_account_can_belong_to_several_organizations(
+        self,
+        administrators: AdministratorRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        dana: Administrator,
+    ) -> None:
+        both = administrators.grant(theirs, dana.email, Role.VIEWER, LATER, permit_change)
+        assert exact(both) == exact(dana.with_role(theirs, Role.VIEWER))
+        for whose in (ours, theirs):
+            assert exact(administrators.all(whose)) == (exact(both),)
+            assert exact(administrators.get(whose, both.id)) == exact(both)
+        assert exact(administrators.find(dana.email)) == exact(both)
+
+    def test_a_change_of_a_role_holds_for_one_organization(
+        self,
+        administrators: AdministratorRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        dana: Administrator,
+    ) -> None:
+        both = administrators.grant(theirs, dana.email, Role.ADMIN, LATER, permit_change)
+        expected = both.with_role(ours, Role.VIEWER)
+        changed = administrators.change_role(ours, dana.id, Role.VIEWER, permit_change)
+        assert exact(changed) == exact(expected)
+        assert exact(administrators.get(theirs, dana.id)) == exact(expected)
+
+    def test_checks_receive_the_administrators_before_and_after_the_change(
+        self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        passed: list[tuple[set[Administrator], set[Administrator]]] = []
+
+        def check(before: tuple[Administrator, ...], after: tuple[Administrator, ...]) -> None:
+            assert len(set(after)) == len(after)
+            passed.append((set(before), set(after)))
+
+        email = EmailAddress(f"eve@{ours}.example")
+        eve = administrators.grant(ours, email, Role.ADMIN, NOW, check)
+        assert passed[-1] == ({dana}, {dana, eve})
+        viewer = administrators.grant(ours, email, Role.VIEWER, NOW, check)
+        assert passed[-1] == ({dana, eve}, {dana, viewer})
+        changed = administrators.change_role(ours, eve.id, Role.ADMIN, check)
+        assert passed[-1] == ({dana, viewer}, {dana, changed})
+        assert administrators.revoke(ours, eve.id, check) == changed
+        assert passed[-1] == ({dana, changed}, {dana})
+
+    def test_a_check_that_raises_stores_nothing(
+        self, storage: Storage, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        administrators = storage.administrators
+        session = storage.sessions.add(dana, bytes(31) + b"c", NOW, "")
+
+        def check(*_: object) -> None:
+            raise LastAdministrator
+
+        email = EmailAddress(f"eve@{ours}.example")
+        for call in (
+            partial(administrators.grant, ours, email, Role.ADMIN, NOW, check),
+            partial(administrators.grant, ours, dana.email, Role.VIEWER, NOW, check),
+            partial(administrators.change_role, ours, dana.id, Role.VIEWER, check),
+            partial(administrators.revoke, ours, dana.id, check),
+        ):
+            with pytest.raises(LastAdministrator):
+                call()
+        assert administrators.all(ours) == (dana,)
+        assert administrators.find(email) is None
+        assert storage.sessions.all(dana.id) == (session,)
+        storage.sessions.delete_all(dana.id)
+
+    def test_revoking_the_last_membership_deletes_the_account(
+        self, storage: Storage, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        administrators = storage.administrators
+        token = SecretToken.generate()
+        administrators.add_link(a_link(dana, SecretToken.generate()))
+        storage.sessions.add(dana, token.digest, NOW, "")
+        assert exact(administrators.revoke(ours, dana.id, permit_change)) == exact(dana)
+        assert administrators.all(ours) == ()
+        assert administrators.find(dana.email) is None
+        assert storage.sessions.find(token.digest) is None
+        assert storage.sessions.all(dana.id) == ()
+        again = grant(administrators, ours)
+        assert again.id > dana.id
+        assert not again.has_password
+
+    def test_revoking_one_of_two_memberships_keeps_the_account_without_sessions(
+        self, storage: Storage, ours: OrganizationId, theirs: OrganizationId, dana: Administrator
+    ) -> None:
+        administrators = storage.administrators
+        digest, link = SecretToken.generate().digest, a_link(dana, SecretToken.generate())
+        both = administrators.grant(theirs, dana.email, Role.VIEWER, NOW, permit_change)
+        administrators.add_link(link)
+        storage.sessions.add(both, digest, NOW, "")
+        assert exact(administrators.revoke(ours, dana.id, permit_change)) == exact(both)
+        kept = both.without(ours)
+        assert administrators.all(ours) == ()
+        assert administrators.all(theirs) == (kept,)
+        assert storage.sessions.find(digest) is None
+        found = administrators.find_link(link.digest, NOW)
+        assert found is not None
+        assert found.administrator == kept
+
+    def test_deleting_an_organization_deletes_memberships_and_accounts_without_others(
+        self, storage: Storage, ours: OrganizationId, theirs: OrganizationId, dana: Administrator
+    ) -> None:
+        administrators = storage.administrators
+        both = grant(administrators, ours, f"both@{ours}.example")
+        both = administrators.grant(theirs, both.email, Role.VIEWER, NOW, permit_change)
+        digests = [SecretToken.generate().digest for _ in range(2)]
+        session = storage.sessions.add(both, digests[0], NOW, "")
+        storage.sessions.add(dana, digests[1], NOW, "")
+        administrators.add_link(a_link(dana, SecretToken.generate()))
+        assert storage.organizations.delete(ours, permit_any).administrators == 2
+        kept = both.without(ours)
+        assert administrators.all(theirs) == (kept,)
+        assert administrators.find(dana.email) is None
+        assert storage.sessions.all(both.id) == (session,)
+        assert [storage.sessions.find(digest) is None for digest in digests] == [False, True]
+
+    @by_administrator_id
+    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    def test_an_id_that_was_never_assigned_has_no_administrator(
+        self,
+        administrators: AdministratorRepository,
+        ours: OrganizationId,
+        dana: Administrator,
+        call: Call,
+        never_given: int,
+    ) -> None:
+        with pytest.raises(AdministratorNotFound):
+            call(administrators, ours, AdministratorId(never_given))
+        with pytest.raises(AdministratorNotFound):
+            call(administrators, OrganizationId(never_given), dana.id)
+        with pytest.raises(AdministratorNotFound):
+            administrators.add_link(
+                a_link(dana, SecretToken.generate(), administrator_id=AdministratorId(never_given))
+            )
+        administrators.replace_password_hash(AdministratorId(never_given), "old", "new")
+        assert administrators.all(ours) == (dana,)
+
+    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    def test_listing_and_granting_require_an_organization(
+        self, administrators: AdministratorRepository, dana: Administrator, never_given: int
+    ) -> None:
+        nobodys = OrganizationId(never_given)
+        with pytest.raises(OrganizationNotFound):
+            administrators.all(nobodys)
+        with pytest.raises(OrganizationNotFound):
+            administrators.grant(nobodys, dana.email, Role.ADMIN, NOW, must_not_be_called)
+
+    @by_administrator_id
+    def test_another_organizations_administrator_is_not_found(
+        self,
+        administrators: AdministratorRepository,
+        theirs: OrganizationId,
+        dana: Administrator,
+        call: Call,
+    ) -> None:
+        for _ in range(2):
+            with pytest.raises(AdministratorNotFound):
+                call(administrators, theirs, dana.id)
+            # The result is the same if the organization has an administrator.
+            grant(administrators, theirs, f"eve@{theirs}.example")
+        assert administrators.find(dana.email) == dana
+
+    def test_of_concurrent_grants_of_one_email_one_creates_the_account(
+        self,
+        administrators: AdministratorRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        email = EmailAddress(f"dana@{ours}.example")
+        calls = [
+            partial(administrators.grant, whose, email, Role.ADMIN, NOW, permit_change)
+            for whose in (ours, theirs) * 2
+        ]
+        granted = race(*calls)
+        assert {type(each) for each in granted} == {Administrator}
+        assert len({each.id for each in granted}) == 1
+        found = administrators.find(email)
+        assert found is not None
+        assert found.memberships == (Membership(ours, Role.ADMIN), Membership(theirs, Role.ADMIN))
+
+    def test_concurrent_revocations_keep_the_last_admin(
+        self, administrators: AdministratorRepository, ours: OrganizationId
+    ) -> None:
+        added = [grant(administrators, ours, f"{n}@{ours}.example") for n in range(4)]
+        check = keep_admin(ours)
+        outcomes = race(
+            *[partial(administrators.revoke, ours, each.id, check) for each in added[:2]],
+            *[
+                partial(administrators.change_role, ours, each.id, Role.VIEWER, check)
+                for each in added[2:]
+            ],
+        )
+        kinds = [type(outcome) for outcome in outcomes]
+        assert sorted(kinds, key=str) == sorted([LastAdministrator, *[Administrator] * 3], key=str)
+        roles = [each.role_in(ours) for each in administrators.all(ours)]
+        assert roles.count(Role.ADMIN) == 1
+
+    def test_a_revocation_during_a_change_of_a_role_is_not_lost(
+        self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        revoke = partial(administrators.revoke, ours, dana.id, permit_change)
+        other_call = ConcurrentCall(revoke, self.max_wait)
+
+        def check(*_: object) -> None:
+            other_call.start()
+
+        administrators.change_role(ours, dana.id, Role.VIEWER, check)
+        assert isinstance(other_call.result(), Administrator)
+        assert administrators.all(ours) == ()
+
+    def test_an_account_that_is_granted_and_revoked_concurrently_has_its_memberships(
+        self,
+        administrators: AdministratorRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        email = EmailAddress(f"dana@{ours}.example")
+        for _ in range(10):
+            dana = grant(administrators, ours, email.text)
+            granted, revoked = race(
+                partial(administrators.grant, theirs, email, Role.VIEWER, NOW, permit_change),
+                partial(administrators.revoke, ours, dana.id, permit_change),
+            )
+            assert isinstance(granted, Administrator)
+            assert isinstance(revoked, Administrator)
+            assert administrators.all(ours) == ()
+            [kept] = administrators.all(theirs)
+            assert kept.memberships == (Membership(theirs, Role.VIEWER),)
+            administrators.revoke(theirs, kept.id, permit_change)
+
+
+class LinkCases:
+    """Cases for passwords and links."""
+
+    @pytest.mark.parametrize("purpose", LinkPurpose)
+    def test_a_link_is_found_until_it_expires(
+        self, administrators: AdministratorRepository, dana: Administrator, purpose: LinkPurpose
+    ) -> None:
+        link = a_link(dana, SecretToken.generate(), purpose=purpose, expires_at=LATER)
+        assert exact(administrators.add_link(link)) == exact(dana)
+        expected = FoundLink(administrator=dana, purpose=purpose, expires_at=LATER)
+        for at in (NOW, LATER - MILLISECOND):
+            assert exact(administrators.find_link(link.digest, at)) == exact(expected)
+        for at in (LATER, LATER + MILLISECOND):
+            assert administrators.find_link(link.digest, at) is None
+            with pytest.raises(LinkNotValid):
+                administrators.redeem_link(link.digest, purpose, at, None)
+
+    @pytest.mark.parametrize("digest", [bytes(32), b"\xff" * 32, b"", bytes(31), bytes(33)])
+    def test_an_unknown_digest_finds_no_link(
+        self, administrators: AdministratorRepository, dana: Administrator, digest: bytes
+    ) -> None:
+        administrators.add_link(a_link(dana, SecretToken.generate()))
+        assert administrators.find_link(digest, NOW) is None
+        with pytest.raises(LinkNotValid):
+            administrators.redeem_link(digest, LinkPurpose.SET_PASSWORD, NOW, "hash")
+
+    def test_a_new_link_replaces_those_of_its_purpose(
+        self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        eve = grant(administrators, ours, f"eve@{ours}.example")
+        replaced, kept, others, new = (
+            a_link(whom, SecretToken.generate(), purpose=purpose)
+            for whom, purpose in (
+                (dana, LinkPurpose.SET_PASSWORD),
+                (dana, LinkPurpose.SIGN_IN),
+                (eve, LinkPurpose.SET_PASSWORD),
+                (dana, LinkPurpose.SET_PASSWORD),
+            )
+        )
+        for link in (replaced, kept, others, new):
+            administrators.add_link(link)
+        found = [
+            administrators.find_link(link.digest, NOW) is not None
+            for link in (replaced, kept, others, new)
+        ]
+        assert found == [False, True, True, True]
+
+    def test_a_redeemed_link_stores_the_password_and_ends_all_sessions(
+        self, storage: Storage, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        administrators = storage.administrators
+        eve = grant(administrators, ours, f"eve@{ours}.example")
+        theirs = storage.sessions.add(eve, SecretToken.generate().digest, NOW, "")
+        storage.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+        link = a_link(dana, SecretToken.generate())
+        administrators.add_link(link)
+        password_hash = "$argon2id$ 'hash'"  # noqa: S105 (no password)
+        expected = evolve(dana, password_hash=password_hash)
+        redeemed = administrators.redeem_link(link.digest, link.purpose, NOW, password_hash)
+        assert exact(redeemed) == exact(expected)
+        assert exact(administrators.get(ours, dana.id)) == exact(expected)
+        assert administrators.get(ours, eve.id) == eve
+        assert storage.sessions.all(dana.id) == ()
+        assert storage.sessions.all(eve.id) == (theirs,)
+        assert administrators.find_link(link.digest, NOW) is None
+        with pytest.raises(LinkNotValid):
+            administrators.redeem_link(link.digest, link.purpose, NOW, "other")
+
+    def test_a_link_that_is_redeemed_without_a_password_keeps_sessions_and_the_password(
+        self, storage: Storage, dana: Administrator
+    ) -> None:
+        administrators = storage.administrators
+        dana = set_password_hash(administrators, dana, "hash")
+        session = storage.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+        link = a_link(dana, SecretToken.generate(), purpose=LinkPurpose.SIGN_IN)
+        administrators.add_link(link)
+        assert administrators.redeem_link(link.digest, link.purpose, NOW, None) == dana
+        assert storage.sessions.all(dana.id) == (session,)
+        assert administrators.find_link(link.digest, NOW) is None
+
+    def test_a_link_of_another_purpose_is_not_redeemed(
+        self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        link = a_link(dana, SecretToken.generate(), purpose=LinkPurpose.SIGN_IN)
+        administrators.add_link(link)
+        with pytest.raises(LinkNotValid):
+            administrators.redeem_link(link.digest, LinkPurpose.SET_PASSWORD, NOW, "hash")
+        assert administrators.find_link(link.digest, NOW) is not None
+        assert administrators.all(ours) == (dana,)
+
+    def test_of_concurrent_calls_that_redeem_one_link_one_succeeds(
+        self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        link = a_link(dana, SecretToken.generate())
+        administrators.add_link(link)
+        outcomes = race(
+            *[
+                partial(administrators.redeem_link, link.digest, link.purpose, NOW, f"hash {n}")
+                for n in range(4)
+            ]
+        )
+        [winner] = [each for each in outcomes if isinstance(each, Administrator)]
+        assert [type(each) for each in outcomes if each is not winner] == [LinkNotValid] * 3
+        assert administrators.get(ours, dana.id) == winner
+
+    def test_a_password_hash_is_replaced_only_if_it_is_the_expected_one(
+        self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
+    ) -> None:
+        administrators.replace_password_hash(dana.id, "old", "new")
+        assert administrators.get(ours, dana.id) == dana
+        dana = set_password_hash(administrators, dana, "old")
+        administrators.replace_password_hash(dana.id, "other", "new")
+        assert administrators.get(ours, dana.id) == dana
+        new = "new"
+        administrators.replace_password_hash(dana.id, "old", new)
+        assert administrators.get(ours, dana.id) == evolve(dana, password_hash=new)
+
+
+def keep_admin(organization_id: OrganizationId) -> AdministratorsCheck:
+    """Return a check that rejects changes after which the organization has no admin."""
+    return partial(require_admin, organization_id)
