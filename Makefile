@@ -88,7 +88,7 @@ format: install ## reformat the code
 lock:           ## update the requirements files with versions and hashes, after a change of pyproject.toml
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv
 	$(LOCK) --extra dev --output-file requirements-dev.txt pyproject.toml
-	$(LOCK) --extra cli --extra console --extra postgres --constraint requirements-dev.txt \
+	$(LOCK) --extra cli --extra postgres --constraint requirements-dev.txt \
 		--output-file requirements.txt pyproject.toml
 	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
 		$(LOCK) --constraint requirements-dev.txt --output-file requirements-build.txt -

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
-from wsgiref.types import WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from attrs import frozen
 
 from recipient_fields.application import DEFAULT_FIELD_LIMIT, Core, Pooled
 
+from .console import ROOT as CONSOLE
 from .http.admin import create_admin_app
 from .http.app import create_app
 from .http.client_addresses import ClientAddresses
 from .http.host_rejections import HostRejections
+from .http.openapi.reference_page import REFERENCE_PATH
 from .http.readiness import CheckWithDeadline, PeriodicCheck
-from .http.request_log import RequestLog
-from .selection import open_key_validator, open_storage
+from .http.request_log import RequestLog, ResponseHooks, sender_of
+from .selection import (
+    create_password_hasher,
+    open_field_source,
+    open_key_validator,
+    open_storage,
+)
 from .server.log import BufferedHandler
 from .settings import STORED_KEYS, Settings
 
@@ -54,16 +61,19 @@ def open_core(
     field_limit: int = DEFAULT_FIELD_LIMIT,
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
+    hashes_passwords: bool = False,
 ) -> Core:
     """Return the application services for the storage with this URL.
 
     `environment` has the credentials of the key validator.
 
-    Raises: what `open_storage` and `open_key_validator` raise.
+    Raises: what `open_storage` and `open_key_validator` raise; MissingExtra if passwords are hashed
+    and the extra `console` is not installed.
     """
+    hasher = create_password_hasher() if hashes_passwords else None
     validator = open_key_validator(keys_url, environment or {})
     storage = open_storage(storage_url)
-    return Core.over(storage, field_limit=field_limit, validator=validator)
+    return Core.over(storage, field_limit=field_limit, validator=validator, hasher=hasher)
 
 
 def create_service(
@@ -82,26 +92,61 @@ def create_service(
         field_limit=settings.field_limit,
         keys_url=settings.keys,
         environment=environment,
+        hashes_passwords=settings.console,
     )
     readiness = CheckWithDeadline(core.storage.check)
     addresses = ClientAddresses(settings.trusted_proxies) if settings.log_client_address else None
     # Unlike `log.log`, `log_or_drop` never blocks.
     rejection_log = RequestLog(log.log_or_drop, addresses)
     admin = _create_admin(core, readiness, rejection_log) if with_admin else None
+    request_log = RequestLog(log.log, addresses)
+    hooks = () if admin is None else (admin.metrics.record_response,)
+    api = create_app(
+        core.fields,
+        core.validator if admin is None else admin.metrics.counting(core.validator),
+        readiness,
+        hooks,
+        cache_bytes=settings.cache * _MEBIBYTE,
+        request_log=request_log,
+        home=CONSOLE if settings.console else REFERENCE_PATH,
+    )
+    console = _create_console(core, settings, environment, ResponseHooks((request_log, *hooks)))
     return Service(
         core=core,
-        application=create_app(
-            core.fields,
-            core.validator if admin is None else admin.metrics.counting(core.validator),
-            readiness,
-            () if admin is None else (admin.metrics.record_response,),
-            cache_bytes=settings.cache * _MEBIBYTE,
-            request_log=RequestLog(log.log, addresses),
-        ),
+        application=api if console is None else _mount(console, api),
         readiness=readiness,
         reject=HostRejections(rejection_log),
         admin=admin,
     )
+
+
+def _create_console(
+    core: Core, settings: Settings, environment: Mapping[str, str], hooks: ResponseHooks
+) -> WSGIApplication | None:
+    if not settings.console:
+        return None
+    # Imported here because only the console needs its extra.
+    from .console.app import create_console
+
+    addresses = ClientAddresses(settings.trusted_proxies)
+    return create_console(
+        core,
+        origin=settings.console_url,
+        client_address=lambda req: addresses.find(sender_of(req)) or "",
+        open_source=lambda esp: open_field_source(esp, environment),
+        hooks=hooks,
+    )
+
+
+def _mount(console: WSGIApplication, api: WSGIApplication) -> WSGIApplication:
+    """Return an application that passes the console's paths to the console."""
+
+    def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        is_console = path == CONSOLE or path.startswith(f"{CONSOLE}/")
+        return (console if is_console else api)(environ, start_response)
+
+    return application
 
 
 def _create_admin(core: Core, readiness: CheckWithDeadline, log: RequestLog) -> Admin:

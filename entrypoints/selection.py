@@ -9,7 +9,7 @@ from typing import Any
 
 from recipient_fields.adapters import memory, sqlite
 from recipient_fields.adapters.sqlite.url import parse_url, without_creation
-from recipient_fields.application import EspFieldSource, KeyValidator, Storage
+from recipient_fields.application import EspFieldSource, KeyValidator, PasswordHasher, Storage
 from recipient_fields.domain import InvalidStorageUrl, RecipientFieldsError
 from recipient_fields.domain.esp import Esp
 
@@ -54,6 +54,16 @@ def open_storage(url: str) -> Storage:
         return PostgresStorage(url)
     storage: Storage = _entry_point(_STORAGES, scheme, InvalidStorageUrl)(url)
     return storage
+
+
+def create_password_hasher() -> PasswordHasher:
+    """Return the hasher of administrators' passwords.
+
+    Raises: MissingExtra if the extra `console` is not installed.
+    """
+    from recipient_fields.adapters.passwords import Argon2PasswordHasher
+
+    return Argon2PasswordHasher()
 
 
 def existing_storage(url: str) -> str:

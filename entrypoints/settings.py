@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, NewType, TypeAlias, get_args, get_origin
 
 from attrs import Attribute, field, fields, frozen, resolve_types
 from cattrs import ClassValidationError, Converter
@@ -21,6 +21,10 @@ STORED_KEYS = "stored:"
 """The URL of the key validator that uses the API keys in the storage."""
 
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:]+)):([0-9]{1,5})")
+_ORIGIN = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::0*(?P<port>[0-9]{1,5}))?/?"
+)
+_WEB_PORTS = {"http": "80", "https": "443"}
 _MAX_PORT = 65_535
 _MAX_DIGITS = 18
 _TRUE = {"true", "t", "yes", "y", "on", "1"}
@@ -50,6 +54,9 @@ class Range(NamedTuple):
     most: int | None = None
     """None: there is no limit."""
 
+
+WebOrigin = NewType("WebOrigin", str)
+"""The scheme and the host of an address for browsers: `https://fields.example.com`."""
 
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
@@ -136,6 +143,18 @@ class Settings:
             "metavar": "MIB",
         },
     )
+    console: bool = field(
+        default=False,
+        metadata={"help": "Serve the web application for administrators at /console."},
+    )
+    console_url: WebOrigin | None = field(
+        default=None,
+        metadata={
+            "help": "The address of the console in a browser, without /console: for example"
+            " https://fields.example.com. By default, the address of each request.",
+            "metavar": "URL",
+        },
+    )
     log_level: LogLevel = field(
         default="info",
         metadata={"help": "Minimum level to log. `info` includes one line per request."},
@@ -154,8 +173,8 @@ class Settings:
     trusted_proxies: Networks = field(
         default=(),
         metadata={
-            "help": "With --log-client-address: the networks of the proxies whose X-Forwarded-For"
-            " or Forwarded header is trusted, for example 10.0.0.0/8,::1.",
+            "help": "With --console or --log-client-address: the networks of the proxies whose"
+            " X-Forwarded-For or Forwarded header is trusted, for example 10.0.0.0/8,::1.",
             "metavar": "NETWORKS",
         },
     )
@@ -213,6 +232,16 @@ def _parse_address(text: str, _type: object) -> Address:
     return Address(match[1] or match[2], int(match[3]))
 
 
+def _parse_origin(text: str, _type: object) -> WebOrigin:
+    """Return the origin as browsers send it: in lower case, and without the scheme's own port."""
+    match = _ORIGIN.fullmatch(text.lower())
+    if match is None or int(match["port"] or 1) not in range(1, _MAX_PORT + 1):
+        raise ValueError("use the address without a path, for example https://fields.example.com.")
+    has_own_port = match["port"] in {None, _WEB_PORTS[match["scheme"]]}
+    port = "" if has_own_port else f":{match['port']}"
+    return WebOrigin(f"{match['scheme']}://{match['host']}{port}")
+
+
 def _parse_networks(text: str, _type: object) -> Networks:
     try:
         return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
@@ -257,5 +286,6 @@ _converter.register_structure_hook(str, lambda text, _: text)
 _converter.register_structure_hook(Address, _parse_address)
 _converter.register_structure_hook_func(lambda kind: kind == Address | None, _parse_address)
 _converter.register_structure_hook_func(lambda kind: kind == Networks, _parse_networks)
+_converter.register_structure_hook_func(lambda kind: kind == WebOrigin | None, _parse_origin)
 _converter.register_structure_hook_factory(_is(Annotated), _number_parser)
 _converter.register_structure_hook_factory(_is(Literal), _choice_parser)

@@ -10,8 +10,7 @@ from recipient_fields.application.environment import (
     MissingCredentials,
     read_variables,
 )
-from recipient_fields.domain import RecipientFieldsError
-from recipient_fields.domain.esp import DIALECTS, Esp
+from recipient_fields.domain.esp import DIALECTS, Esp, NoFieldSource
 
 from . import SOURCES
 
@@ -27,10 +26,6 @@ _PARAMETERS: Mapping[Esp, tuple[str, str]] = {
     Esp.ACTIVECAMPAIGN: ("api_key url", ""),
 }
 """The required and the optional parameters of each source."""
-
-
-class NoFieldSource(RecipientFieldsError):
-    """The ESP's API does not list its fields."""
 
 
 def account_variables(esp: Esp) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -53,7 +48,7 @@ def open_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSource:
     """
     required, optional = account_variables(esp)
     if not required:
-        raise NoFieldSource(f"The API of {DIALECTS[esp].title} does not list fields. Use --from.")
+        raise NoFieldSource(DIALECTS[esp].title)
     variables = {**required, **optional}
     values = read_variables(variables.values(), environment)
     missing = [variable for variable in required.values() if variable not in values]

@@ -39,6 +39,13 @@ class IntegrationChanged(RecipientFieldsError):
         super().__init__("The integration's fields have changed. Read them again and retry.")
 
 
+class NoFieldSource(RecipientFieldsError):
+    """The API of the ESP does not list its fields."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(f"The API of {title} does not list fields. Sync them from a report.")
+
+
 class EspUnavailable(RecipientFieldsError):
     """The ESP failed, limits the rate of requests, or did not respond in time. Retry later."""
 

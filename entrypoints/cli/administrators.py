@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 import click
 
 from recipient_fields.application import OPERATOR, Core, Invitation
@@ -18,40 +16,10 @@ from recipient_fields.domain import (
 
 from .audit_log import audit_log_option
 from .command_group import CommandGroup
-from .options import OneOf, Option, json_option, open_existing, option
+from .options import OneOf, console_url_option, json_option, open_existing, option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_line, print_table
 from .prompts import confirm, yes_option
-
-
-class _ConsoleUrl(click.ParamType[str]):
-    """The public address of the console, without `/console`."""
-
-    name = "url"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the URL without a slash at its end. Another text is a usage error."""
-        try:
-            parts = urlsplit(value)
-        except ValueError:
-            parts = urlsplit("")
-        complete = parts.scheme in ("http", "https") and parts.hostname is not None
-        if not complete or parts.path.strip("/") or parts.query or parts.fragment:
-            self.fail(
-                "use the address without a path, for example https://fields.example.com.",
-                param,
-                ctx,
-            )
-        return f"{parts.scheme}://{parts.netloc}"
-
-
-console_url_option: Option = option(
-    "--console-url",
-    type=_ConsoleUrl(),
-    default="http://127.0.0.1:8080",
-    show_default=True,
-    help="The public address of the console, for the link.",
-)
 
 
 @click.group(cls=CommandGroup)

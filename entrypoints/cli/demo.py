@@ -1,21 +1,25 @@
-"""Demonstration data: an organization, an API key, and a field of each origin."""
+"""Demonstration data: an organization, an API key, an administrator, a field of each origin."""
 
 from __future__ import annotations
 
 from shlex import quote
 
-from recipient_fields.application import Core
+from recipient_fields.application import OPERATOR, Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     AllowedValues,
     DataType,
+    EmailAddress,
     FieldDraft,
     PlainKey,
+    Role,
+    SecretToken,
 )
 from recipient_fields.domain.esp import Esp, EspField
 
 ORGANIZATION = "Demonstration"
 MANUAL_KEY = "preferred_shop"
+EMAIL = "demo@recipient-fields.example"
 
 
 def create_demonstration(core: Core) -> PlainKey | None:
@@ -29,7 +33,17 @@ def create_demonstration(core: Core) -> PlainKey | None:
         organization.id, esp=Esp.MAILCHIMP, name="Demonstration audience"
     )
     core.integrations.sync_fields(organization.id, audience.id, [_SYNCED])
+    core.administrators.invite(organization.id, EMAIL, Role.ADMIN, by=OPERATOR)
     return core.administration.issue_key(organization.id, name="Demonstration").plain
+
+
+def create_sign_in_link(core: Core) -> SecretToken | None:
+    """Return the token of a link for the demonstration's administrator, or None without one."""
+    for organization in core.administration.list_organizations():
+        for administrator in core.administrators.list_administrators(organization.id):
+            if administrator.email == EmailAddress(EMAIL):
+                return core.administrators.create_sign_in_link(administrator.id).token
+    return None
 
 
 def curl_commands(url: str, key: PlainKey) -> tuple[str, str, str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import click
@@ -13,6 +11,7 @@ import click
 from recipient_fields.application.documents import render_field, render_fields
 from recipient_fields.application.references import parse_reference
 from recipient_fields.application.strict_json import render_json
+from recipient_fields.application.value_texts import parse_value
 from recipient_fields.domain import (
     ADMINISTRATOR,
     UNCHANGED,
@@ -259,14 +258,7 @@ def _values(given: list[object] | str | None, data_type: DataType) -> list[objec
     """Return a list as it is, and the parts of a comma-separated text as values of the type."""
     if not isinstance(given, str):
         return given
-    return [_value(part.strip(), data_type) for part in given.split(",")]
-
-
-def _value(text: str, data_type: DataType) -> object:
-    if data_type is DataType.NUMBER:
-        with suppress(ValueError, RecursionError):
-            return json.loads(text)
-    return text  # If it is no value of the type, AllowedValues reports that.
+    return [parse_value(part.strip(), data_type) for part in given.split(",")]
 
 
 def _shortened(allowed: AllowedValues | None) -> str | None:

@@ -102,8 +102,8 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
     "report",
     type=click.File("rb"),
     metavar="FILE|-",
-    help="A JSON file with the ESP's fields, or - for standard input. By default, the command"
-    " requests them from the ESP's API.",
+    help="A report: a JSON file with the ESP's fields, or - for standard input. By default, the"
+    " command requests them from the ESP's API.",
 )
 @option("--dry-run", is_flag=True, help="Print the changes without storing them.")
 @json_option

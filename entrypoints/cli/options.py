@@ -206,6 +206,14 @@ def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
     )
 
 
+console_url_option: Option = option(
+    "--console-url",
+    type=_SettingValue(fields_dict(Settings)["console_url"]),
+    default="http://127.0.0.1:8080",
+    show_default=True,
+    help="The public address of the console, for the link.",
+)
+
 esp_option: Option = option(
     "--esp",
     type=OneOf(Esp),

@@ -14,19 +14,20 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import fields_dict
+from attrs import evolve, fields_dict
 
 from recipient_fields.application import Core, Pooled, Storage
 from recipient_fields.domain import RecipientFieldsError
 
 from ..composition import create_service
+from ..console import ROOT as CONSOLE
 from ..hosting import create_server, run_admin_listener, supervise_granian
 from ..http.openapi.reference_page import REFERENCE_PATH
 from ..selection import migrate_storage, storage_kind
 from ..server.log import BufferedHandler, is_text, start_log
 from ..server.server import TooFewFiles
 from ..settings import STORED_KEYS, Settings
-from .demo import create_demonstration, curl_commands
+from .demo import create_demonstration, create_sign_in_link, curl_commands
 from .options import option, setting_option
 from .output import note, one_line
 
@@ -38,7 +39,11 @@ _log = logging.getLogger(__name__)
 
 @click.command(params=[setting_option(name) for name in fields_dict(Settings) if name != "storage"])
 @option("--migrate", is_flag=True, help="Update the storage's schema before the start.")
-@option("--demo", is_flag=True, help="Add demonstration data to an empty storage.")
+@option(
+    "--demo",
+    is_flag=True,
+    help="Add demonstration data to an empty storage, and turn the console on.",
+)
 @click.pass_obj
 def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None:
     """Serve the HTTP API until SIGTERM or SIGINT."""
@@ -48,6 +53,8 @@ def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None
         raise click.UsageError(
             f"--demo creates an API key in the storage: use --keys {STORED_KEYS}"
         )
+    if demo:
+        settings = evolve(settings, console=True)
     if migrate:
         migrate_storage(storage)
     if settings.server == "granian":
@@ -85,10 +92,10 @@ def _run(settings: Settings, *, demo: bool, worker: Worker | None = None) -> Non
             text = is_text(settings.log_format, sys.stderr)
             if demo and not text:  # Otherwise the notes would be hidden between JSON lines.
                 note(f"Recipient Fields is listening on {server.url}")
-                _demonstrate(service.core, server.url)
+                _demonstrate(service.core, server.url, settings)
             lifecycle.log_start(server.url, admin_url, settings)
             if demo and text:
-                _demonstrate(service.core, server.url)
+                _demonstrate(service.core, server.url, settings)
             server.run()
     lifecycle.log_end()
 
@@ -145,7 +152,7 @@ class _LifecycleLog:
         self._log.log_or_drop("recipient_fields.service", logging.INFO, event, with_process)
 
 
-def _demonstrate(core: Core, url: str) -> None:
+def _demonstrate(core: Core, url: str, settings: Settings) -> None:
     key = create_demonstration(core)
     if key is None:
         note("The storage already has data, so no demonstration data was added.")
@@ -157,3 +164,11 @@ def _demonstrate(core: Core, url: str) -> None:
         for command in curl_commands(url, key):
             note(f"\n{command}")
     note(f"\nTo read about the API and try it in a browser, open {url}{REFERENCE_PATH}")
+    console = f"{settings.console_url or url}{CONSOLE}"
+    token = create_sign_in_link(core)
+    link = (
+        ""
+        if token is None
+        else f" with this link, which works once: {console}/links/{token.reveal()}"
+    )
+    note(f"To open the console at {console}, sign in{link}")

@@ -14,10 +14,11 @@ from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
 
 from .media_types import JSON, PROBLEM, prefers_problem_document
 from .openapi.reference_page import (
+    REFERENCE_PATH,
     OpenApiDocument,
     ReferenceFile,
     ReferencePage,
-    redirect_browsers_to_reference,
+    redirect_browsers_to,
 )
 from .problems import (
     CODES,
@@ -49,13 +50,14 @@ def create_app(
     *,
     cache_bytes: int = DEFAULT_CACHE_BYTES,
     request_log: RequestLog = DEFAULT_REQUEST_LOG,
+    home: str = REFERENCE_PATH,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Return the service as a WSGI application.
 
     `check` raises StorageUnavailable if the service is not ready. It has a deadline of 500 ms.
     After every response, the application calls `request_log` and each hook of `on_response` with
     the request, the response and the duration in seconds. `cache_bytes` limits the memory of the
-    response cache. 0 disables it.
+    response cache. 0 disables it. `home` is the path to which `/` redirects browsers.
     """
     app = create_app_without_routes(validator, on_response, request_log)
     cache = ResponseCache(cache_bytes)
@@ -65,7 +67,7 @@ def create_app(
     app.add_route("/openapi.json", OpenApiDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
-    app.add_sink(redirect_browsers_to_reference, r"/\Z")
+    app.add_sink(redirect_browsers_to(home), r"/\Z")
     app.add_route("/healthz", Liveness())
     app.add_route("/readyz", Readiness(readiness))
     return app

@@ -81,6 +81,7 @@ class RequestLog:
         if not _log.isEnabledFor(level):
             return
         facts = _facts(logged_request_id(req), route, method_of(req), resp.status_code, seconds)
+        facts |= req.context.get("facts") or {}
         credential: Credential | None = req.context.get("credential")
         rejection: Rejection | None = req.context.get("rejection")
         if credential is not None:
@@ -88,7 +89,7 @@ class RequestLog:
         elif rejection is not None:
             facts |= {"key_id": rejection.key_id, "reason": rejection.reason.value}
         if self.client_addresses is not None:
-            facts["client_address"] = self.client_addresses.find(_sender(req))
+            facts["client_address"] = self.client_addresses.find(sender_of(req))
         self.log(_log.name, level, "request", facts)
 
     def log_rejection(
@@ -133,7 +134,8 @@ def _facts(
     }
 
 
-def _sender(req: falcon.Request) -> Sender:
+def sender_of(req: falcon.Request) -> Sender:
+    """Return the peer of the request's connection, and the headers of proxies."""
     peer: str | None = req.env.get("REMOTE_ADDR")
     return Sender(peer, req.get_header("X-Forwarded-For"), req.get_header("Forwarded"))
 

@@ -21,6 +21,11 @@ INVALID = [
     ("threads", "9" * 5_000, "use a whole number from 1 to 64."),
     ("connections", "0", "use a whole number of 1 or more."),
     ("cache", "-1", "use a whole number from 0 to 65536."),
+    (
+        "console-url",
+        "https://a.example/console",
+        "use the address without a path, for example https://fields.example.com.",
+    ),
     ("log-level", "loud", "use debug, info, warning or error."),
     ("reuse-port", "perhaps", "use `true` or `false`."),
     (
@@ -50,6 +55,8 @@ def test_every_setting_has_a_variable() -> None:
         "field_limit": ("0", 0),
         "keys": ("introspection+https://issuer.example", "introspection+https://issuer.example"),
         "cache": ("0", 0),
+        "console": ("on", True),
+        "console_url": ("https://Fields.example.com:8443/", "https://fields.example.com:8443"),
         "log_level": ("error", "error"),
         "log_format": ("text", "text"),
         "log_client_address": ("TRUE", True),
@@ -91,3 +98,34 @@ def test_the_application_for_other_servers_does_not_import_click() -> None:
     assert (
         subprocess.run([sys.executable, "-c", code], timeout=TIMEOUT, check=False).returncode == 0
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("https://fields.example.com", "https://fields.example.com"),
+        ("HTTPS://Fields.Example.com:443/", "https://fields.example.com"),
+        ("http://localhost:80", "http://localhost"),
+        ("http://localhost:443", "http://localhost:443"),
+        ("http://[::1]:8080", "http://[::1]:8080"),
+    ],
+)
+def test_the_address_of_the_console_is_an_origin_as_browsers_send_it(
+    text: str, origin: str
+) -> None:
+    settings = Settings.from_environment({variable_of("console_url"): text})
+
+    assert settings.console_url == origin
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("fields.example.com", "https://", "ftp://a.example", "https://a.example?b"),
+        *("https://user@a.example", "https://a.example:0", "https://a.example:99999"),
+        *("https://m\u00fcnchen.example", "https://a.example\n", "https://a b"),
+    ],
+)
+def test_another_text_is_no_address_of_the_console(text: str) -> None:
+    with pytest.raises(InvalidSettings, match="use the address without a path"):
+        Settings.from_environment({variable_of("console_url"): text})

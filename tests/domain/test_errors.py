@@ -43,6 +43,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import (
     ContentNotExportable,
+    NoFieldSource,
     Obstacle,
     Placeholder,
     RefusedPlaceholder,
@@ -95,6 +96,7 @@ def test_the_messages_of_errors_are_sentences(error):
         KeyTaken: (FieldKey("size"), FieldId(5)),
         FieldLimitReached: (3,),
         VersionConflict: ("1",),
+        NoFieldSource: ("Attentive",),
         SignInThrottled: (600,),
         PasswordHashingBusy: (2,),
         ContentNotExportable: (

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.adapters.client import RequestRefused
-from recipient_fields.adapters.esp.account import NoFieldSource
 from recipient_fields.adapters.introspection.environment import InvalidIntrospectionUrl
 from recipient_fields.adapters.sqlite import BackupFailed
 from recipient_fields.application import (
@@ -52,6 +51,7 @@ from recipient_fields.domain.esp import (
     IntegrationChanged,
     IntegrationNotFound,
     InvalidIntegration,
+    NoFieldSource,
     NoSafeForm,
     SyncOvertaken,
 )

@@ -17,6 +17,9 @@ from .distributions import ROOT
 
 BROUGHT = {
     ("client", "urllib3"): "import recipient_fields.adapters.client",
+    ("console", "argon2"): "import recipient_fields.adapters.passwords",
+    ("console", "jinja2"): "import recipient_fields.entrypoints.console.app",
+    ("console", "zxcvbn"): "import recipient_fields.adapters.passwords",
     ("cli", "click"): "import recipient_fields.entrypoints.cli",
     ("cli", "setproctitle"): "import recipient_fields.entrypoints.cli",
     ("esp", "urllib3"): "import recipient_fields.adapters.esp",
@@ -35,6 +38,9 @@ BROUGHT = {
 }
 """Each module of an extra, and a statement that requires it."""
 
+MODULES = {"Jinja2": "jinja2", "argon2_cffi": "argon2"}
+"""The modules of distributions that have other names."""
+
 FILES_ALONE = {("docs", "swagger_ui_py")}
 """Modules that are never imported: the service uses only their static files."""
 
@@ -47,7 +53,8 @@ def declared() -> Iterator[tuple[str, str]]:
         for requirement in extras[name]:
             distribution = re.split(r"[\[>=<]", requirement)[0]
             if distribution != "recipient-fields":
-                yield name, distribution.replace("-", "_")
+                module = distribution.replace("-", "_")
+                yield name, MODULES.get(module, module)
 
 
 def test_every_module_of_an_extra_has_a_case() -> None:

@@ -39,7 +39,7 @@ def test_serve_and_the_tutorial_install_no_development_tools(clone: Path) -> Non
 
 def test_serve_installs_exactly_the_requirements_of_the_service() -> None:
     locked = {canonicalize_name(each.name) for each in _lines(ROOT / "requirements.txt")}
-    assert locked == _closure("recipient-fields", {"cli", "postgres"})
+    assert locked == _closure("recipient-fields", {"cli", "console", "postgres"})
 
 
 def test_only_make_test_skips_slow_tests(clone: Path) -> None:

@@ -155,3 +155,36 @@ def test_demonstration_and_address_can_be_set_in_the_environment(
     )
 
     assert len(service.client(printed_key(service)).fields()) == 3
+
+
+def test_one_line_has_the_address_of_the_console_and_a_link_that_signs_in(
+    demonstration: Service, start: Callable[..., Service]
+) -> None:
+    address, link = console_and_link(demonstration)
+    page = Client(demonstration.url).send("GET", urlsplit(link).path, None, {})
+    home = Client(demonstration.url).send("GET", "/", None, {"Accept": "text/html"})
+
+    assert address == f"{demonstration.url}/console"
+    assert page.status == 200
+    assert b"This link signs" in page.body
+    assert b"demo@recipient-fields.example" in page.body
+    assert home.headers["Location"] == "/console"
+    demonstration.stop()
+    assert demonstration.stderr.count(link.rpartition("/")[2]) == 1
+    assert console_and_link(start("--demo"))[1] != link  # Each start prints another link.
+
+
+def test_the_link_has_the_configured_address(start: Callable[..., Service]) -> None:
+    url = "https://fields.example.com"
+
+    service = start("--demo", "--console-url", url, shows_key=True)
+
+    address, link = console_and_link(service)
+    assert address == f"{url}/console"
+    assert link.startswith(f"{url}/console/links/")
+
+
+def console_and_link(service: Service) -> tuple[str, str]:
+    line = r"To open the console at (\S+), sign in with this link, which works once: (\S+)\n"
+    found = service.wait_for(line)
+    return found[1], found[2]

@@ -189,7 +189,8 @@ def test_the_messages_of_a_demonstration_are_complete_with_a_json_log(
     assert service.messages[0] == f"Recipient Fields is listening on {service.url}"
     assert service.messages[1].startswith("The API key, shown this once: ")
     assert [line["event"] for line in lifetime(service)] == [f"listening on {service.url}"]
-    assert service.messages[-1].endswith(f"in a browser, open {service.url}/docs")
+    assert service.messages[-2].endswith(f"in a browser, open {service.url}/docs")
+    assert f"works once: {service.url}/console/links/" in service.messages[-1]
     assert service.stderr.splitlines()[-1].startswith("{")
 
 

@@ -6,6 +6,7 @@ importing it. If the package is not installed, the page shows how to install it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -116,14 +117,16 @@ class ReferenceFile(Resource):
     on_head = on_get
 
 
-def redirect_browsers_to_reference(
-    req: falcon.Request, resp: falcon.Response, **_groups: str
-) -> None:
-    """Redirect a browser from `/` to the page. Other clients get 404, as for any unknown path."""
-    if req.method not in READS or not admits_html(req):
-        raise RequestRejected("not_found")
-    resp.status = falcon.HTTP_302
-    resp.set_header("Location", f"{mount_path(req)}{REFERENCE_PATH}")
+def redirect_browsers_to(path: str) -> Callable[..., None]:
+    """Return a sink that redirects browsers to the path. Other clients get 404."""
+
+    def redirect(req: falcon.Request, resp: falcon.Response, **_groups: str) -> None:
+        if req.method not in READS or not admits_html(req):
+            raise RequestRejected("not_found")
+        resp.status = falcon.HTTP_302
+        resp.set_header("Location", f"{mount_path(req)}{path}")
+
+    return redirect
 
 
 def _send_file(req: falcon.Request, resp: falcon.Response, content: bytes, media_type: str) -> None:

@@ -10,10 +10,9 @@ import attrs
 import pytest
 
 from recipient_fields.adapters.esp import SOURCES, MailchimpFieldSource
-from recipient_fields.adapters.esp.account import NoFieldSource
 from recipient_fields.application import MissingExtra
 from recipient_fields.application.environment import MissingCredentials
-from recipient_fields.domain.esp import Esp, EspRefused
+from recipient_fields.domain.esp import Esp, EspRefused, NoFieldSource
 from recipient_fields.entrypoints.selection import open_field_source
 
 from ...support.http_server import stub_server
@@ -90,7 +89,7 @@ def test_every_optional_setting_is_read_from_the_environment(account: Account):
 
 
 def test_an_esp_without_a_list_of_fields_has_no_source():
-    with pytest.raises(NoFieldSource, match=r"Customer\.io does not list fields.*--from"):
+    with pytest.raises(NoFieldSource, match=r"Customer\.io does not list fields.*from a report"):
         open_field_source(Esp.CUSTOMER_IO, {})
 
 

@@ -1,0 +1,43 @@
+"""The console: the web application for administrators, as HTML that works without a script.
+
+To add a page:
+
+1. Write a class in the module of its family (`fields`, `api_keys`, …), derived from `Page`:
+
+       @frozen
+       class IntegrationDeletion(Page):
+           core: Core
+           pages: Pages
+           changes = True  # A viewer gets 403 for GET too.
+
+           def on_get(self, req, resp, integration_id):
+               integration = self.core.integrations.get_integration(
+                   visit(req).organization.id, integration_id)
+               self.pages.send(req, resp, "integrations/delete.html", integration=integration)
+
+           def on_post(self, req, resp, integration_id):
+               self.core.integrations.delete_integration(visit(req).organization.id, integration_id)
+               path = visit(req).path("/settings/integrations")
+               self.pages.redirect(req, resp, path, Flash("The integration was deleted."))
+
+   A form that creates something calls `claim_form(req, self.core)` directly before the effect. If
+   that returns False, the same form was submitted before: redirect with `ALREADY_SUBMITTED`.
+
+2. Add its route to `app.create_console`. `{organization_id:id}` in the path is enough to keep
+   tenants apart: before the page runs, `SessionGuard` checks the session, that the administrator
+   has a role in that organization (otherwise 404), the role for each POST, the `Origin`, and the
+   CSRF token. It removes the parameter; a page uses `visit(req).organization` only.
+   `visit(req).form` has the inputs of a POST.
+3. Write a template that extends `layout.html` and sets `section` to "fields" or "settings", or one
+   that extends `settings.html`, sets `menu` to an entry of the side menu and fills `settings`.
+   Each POST form contains `{{ hidden_inputs(page) }}` from `macros.html`. `page.path("/fields")` is
+   a path in the current organization and `page.base` is `/console`. Put `<bdi>` around names. There
+   are no `style` attributes and no inline scripts: the Content-Security-Policy rejects them.
+
+Errors of the core become error pages in `error_pages`. A page catches only those that it shows
+next to an input. `fields.FieldDeletion` with `fields/delete.html` is a complete confirm page, and
+`field_forms.FieldCreation` with `fields/form.html` is a complete form.
+"""
+
+ROOT = "/console"
+"""The path of the console, below the path at which a server mounts the service."""

@@ -1,0 +1,333 @@
+"""Administrators of an organization: the list, invitations, roles, passwords and revocations."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import falcon
+from attrs import frozen
+
+from recipient_fields.application import Core, Invitation
+from recipient_fields.domain import (
+    Administrator,
+    AdministratorId,
+    AdministratorShared,
+    InvalidAdministrator,
+    LastAdministrator,
+    Role,
+    Rule,
+    Violation,
+)
+
+from .csrf import own_origin
+from .form_errors import FormError, FormErrors
+from .page import Page, claim_form, visit
+from .rendering import Flash, Pages
+
+ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
+_LABELS = {"email": "Email address", "role": "Role"}
+
+_LIST = "/settings/administrators"
+_LINKED_ALREADY = Flash(
+    "This form was submitted already, and the console shows a link only once. If you could not copy"
+    " it, reset the password of the administrator: that creates another link."
+)
+
+
+@frozen
+class AdministratorList(Page):
+    """`/console/o/{organization_id}/settings/administrators`."""
+
+    core: Core
+    pages: Pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """List the administrators of the organization."""
+        _send_list(self.core, self.pages, req, resp)
+
+
+@frozen
+class AdministratorInvitation(Page):
+    """`/console/o/{organization_id}/settings/administrators/new`."""
+
+    core: Core
+    pages: Pages
+    origin: str | None
+    changes = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form."""
+        self._show(req, resp, email="", role="")
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Invite the administrator, and show the link once."""
+        email, role = visit(req).form.text("email"), visit(req).form.text("role")
+        try:
+            parsed = _parse_role(role)
+            if not claim_form(req, self.core):
+                self.pages.redirect(req, resp, visit(req).path(_LIST), _LINKED_ALREADY)
+                return
+            invitation = self.core.administrators.invite(
+                visit(req).organization.id,
+                email,
+                parsed,
+                by=visit(req).administrator.email.text,
+            )
+        except InvalidAdministrator as invalid:
+            self._show(req, resp, email=email, role=role, errors=FormErrors.of(invalid, _LABELS))
+            return
+        except (AdministratorShared, LastAdministrator) as refused:
+            self._show(req, resp, email=email, role=role, errors=_refusal(refused, "email"))
+            return
+        if invitation.token is None:
+            invited = invitation.administrator
+            after = f" has a password already, and the role {role} in this organization."
+            flash = Flash("", invited.email.text, after)
+            self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+            return
+        _send_list(
+            self.core,
+            self.pages,
+            req,
+            resp,
+            invitation=invitation,
+            link=_link(req, self.origin, invitation),
+        )
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        *,
+        email: str,
+        role: str,
+        errors: FormErrors | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "administrators/form.html",
+            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+            administrator=None,
+            email=email,
+            role=role,
+            roles=ROLE_NAMES,
+            errors=errors or FormErrors(),
+        )
+
+
+@frozen
+class RoleChange(Page):
+    """`/console/o/{organization_id}/settings/administrators/{administrator_id}/role`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Show the form."""
+        administrator = _get(self.core, req, administrator_id)
+        role = administrator.role_in(visit(req).organization.id)
+        self._show(req, resp, administrator, "" if role is None else role.value)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Change the role."""
+        administrator = _get(self.core, req, administrator_id)
+        role = visit(req).form.text("role")
+        try:
+            self.core.administrators.change_role(
+                visit(req).organization.id,
+                administrator.id,
+                _parse_role(role),
+                by=visit(req).administrator.email.text,
+            )
+        except InvalidAdministrator as invalid:
+            self._show(req, resp, administrator, role, FormErrors.of(invalid, _LABELS))
+            return
+        except LastAdministrator as refused:
+            self._show(req, resp, administrator, role, _refusal(refused, "role"))
+            return
+        flash = Flash("", administrator.email.text, f" has the role {role} now.")
+        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        administrator: Administrator,
+        role: str,
+        errors: FormErrors | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "administrators/form.html",
+            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+            administrator=administrator,
+            email=administrator.email.text,
+            role=role,
+            roles=ROLE_NAMES,
+            errors=errors or FormErrors(),
+        )
+
+
+@frozen
+class PasswordReset(Page):
+    """`/console/o/{organization_id}/settings/administrators/{administrator_id}/reset`."""
+
+    core: Core
+    pages: Pages
+    origin: str | None
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Ask for a confirmation that names the administrator."""
+        self._show(req, resp, _get(self.core, req, administrator_id))
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Create a link that sets another password, and show it once."""
+        administrator = _get(self.core, req, administrator_id)
+        if not claim_form(req, self.core):
+            self.pages.redirect(req, resp, visit(req).path(_LIST), _LINKED_ALREADY)
+            return
+        try:
+            invitation = self.core.administrators.reset_in(
+                visit(req).organization.id,
+                administrator.id,
+                by=visit(req).administrator.email.text,
+            )
+        except AdministratorShared as refused:
+            self._show(req, resp, administrator, str(refused))
+            return
+        _send_list(
+            self.core,
+            self.pages,
+            req,
+            resp,
+            invitation=invitation,
+            link=_link(req, self.origin, invitation),
+        )
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        administrator: Administrator,
+        error: str | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "administrators/reset.html",
+            status=HTTPStatus.OK if error is None else HTTPStatus.CONFLICT,
+            administrator=administrator,
+            error=error,
+        )
+
+
+@frozen
+class AdministratorRevocation(Page):
+    """`/console/o/{organization_id}/settings/administrators/{administrator_id}/revoke`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Ask for a confirmation that names the administrator."""
+        self._show(req, resp, _get(self.core, req, administrator_id))
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
+    ) -> None:
+        """Remove the administrator from the organization, and end all sessions of the account."""
+        administrator = _get(self.core, req, administrator_id)
+        try:
+            self.core.administrators.revoke(
+                visit(req).organization.id,
+                administrator.id,
+                by=visit(req).administrator.email.text,
+                keep_last=True,
+            )
+        except LastAdministrator as refused:
+            self._show(req, resp, administrator, str(refused))
+            return
+        flash = Flash("", administrator.email.text, " was revoked and signed out.")
+        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        administrator: Administrator,
+        error: str | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "administrators/revoke.html",
+            status=HTTPStatus.OK if error is None else HTTPStatus.CONFLICT,
+            administrator=administrator,
+            is_self=administrator.id == visit(req).administrator.id,
+            error=error,
+        )
+
+
+@frozen(kw_only=True)
+class _Row:
+    """One administrator in the list."""
+
+    administrator: Administrator
+    role: str
+    is_self: bool
+
+
+def _send_list(
+    core: Core,
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    *,
+    invitation: Invitation | None = None,
+    link: str | None = None,
+) -> None:
+    organization_id = visit(req).organization.id
+    rows = []
+    for each in core.administrators.list_administrators(organization_id):
+        role = each.role_in(organization_id)
+        if role is not None:
+            is_self = each.id == visit(req).administrator.id
+            rows.append(_Row(administrator=each, role=ROLE_NAMES[role.value], is_self=is_self))
+    pages.send(req, resp, "administrators/list.html", rows=rows, invitation=invitation, link=link)
+
+
+def _get(core: Core, req: falcon.Request, administrator_id: AdministratorId) -> Administrator:
+    return core.administrators.get_administrator(visit(req).organization.id, administrator_id)
+
+
+def _parse_role(text: str) -> Role:
+    if text not in ROLE_NAMES:
+        message = "Choose what the administrator may do."
+        raise InvalidAdministrator([Violation(Rule.UNKNOWN_VALUE, message, ("role",))])
+    return Role(text)
+
+
+def _refusal(error: AdministratorShared | LastAdministrator, name: str) -> FormErrors:
+    """Return the error as one at this input."""
+    return FormErrors((FormError(name, _LABELS[name], str(error)),))
+
+
+def _link(req: falcon.Request, origin: str | None, invitation: Invitation) -> str | None:
+    if invitation.token is None:
+        return None
+    return f"{own_origin(req, origin)}{visit(req).base}/links/{invitation.token.reveal()}"

@@ -1,0 +1,129 @@
+"""The console as a WSGI application."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import falcon
+from falcon.routing import BaseConverter
+
+from recipient_fields.application import Core
+from recipient_fields.application.references import is_id
+
+from . import ROOT
+from .administrators import (
+    AdministratorInvitation,
+    AdministratorList,
+    AdministratorRevocation,
+    PasswordReset,
+    RoleChange,
+)
+from .api_keys import ApiKeyCreation, ApiKeyList, ApiKeyRevocation, ApiKeyRotation
+from .cookies import Cookies
+from .error_pages import ErrorPages
+from .field_forms import FieldCreation, FieldEditing
+from .fields import FieldDeletion, FieldList, FieldView
+from .integrations import (
+    IntegrationCreation,
+    IntegrationDeletion,
+    IntegrationList,
+    IntegrationRenaming,
+    IntegrationSync,
+    IntegrationView,
+    OpenFieldSource,
+)
+from .rendering import Pages
+from .session_guard import SessionGuard
+from .sessions import AllSessionsEnd, SessionEnd, SessionList
+from .sign_in import ClientAddress, Home, LinkPage, Organizations, SignIn, SignOut
+from .static_files import StaticFile, StaticFiles
+
+
+class ResponseHooks(Protocol):
+    """A Falcon middleware that observes every response, for the log and the metrics."""
+
+    def process_request(self, req: falcon.Request, resp: falcon.Response, /) -> None:
+        """Observe that a request begins."""
+
+    def process_response(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        resource: object,
+        succeeded: bool,  # noqa: FBT001 (Falcon's signature)
+        /,
+    ) -> None:
+        """Observe the response."""
+
+
+def create_console(
+    core: Core,
+    *,
+    origin: str | None,
+    client_address: ClientAddress,
+    open_source: OpenFieldSource,
+    hooks: ResponseHooks | None = None,
+) -> falcon.App[falcon.Request, falcon.Response]:
+    """Return the console, which handles the paths that begin with `/console`.
+
+    `origin` is the public origin, such as `https://fields.example.com`. None means the address of
+    each request. `client_address` returns the IP address of the client. `open_source`
+    returns the source of an ESP's fields. `hooks` observes every
+    response.
+    """
+    cookies = Cookies(is_secure=(origin or "").startswith("https:"))
+    files = StaticFiles.read()
+    pages = Pages.load(files, cookies)
+    guard = SessionGuard(core, cookies, origin)
+    app = falcon.App(middleware=[guard] if hooks is None else [hooks, guard])
+    app.req_options.strip_url_path_trailing_slash = True
+    app.router_options.converters["id"] = _IdConverter
+    ErrorPages(pages).add_to(app)
+
+    organization = f"{ROOT}/o/{{organization_id:id}}"
+    fields = f"{organization}/fields"
+    keys = f"{organization}/settings/api-keys"
+    integrations = f"{organization}/settings/integrations"
+    administrators = f"{organization}/settings/administrators"
+    sessions = f"{organization}/settings/sessions"
+    routes = {
+        ROOT: Home(pages),
+        f"{ROOT}/static/{{name}}": StaticFile(files),
+        f"{ROOT}/sign-in": SignIn(core, pages, cookies, client_address),
+        f"{ROOT}/sign-out": SignOut(core, pages, cookies),
+        f"{ROOT}/links/{{token}}": LinkPage(core, pages, cookies),
+        f"{ROOT}/organizations": Organizations(core, pages),
+        fields: FieldList(core, pages),
+        f"{fields}/new": FieldCreation(core, pages),
+        f"{fields}/{{field_id:id}}": FieldView(core, pages),
+        f"{fields}/{{field_id:id}}/edit": FieldEditing(core, pages),
+        f"{fields}/{{field_id:id}}/delete": FieldDeletion(core, pages),
+        keys: ApiKeyList(core, pages),
+        f"{keys}/new": ApiKeyCreation(core, pages),
+        f"{keys}/{{key_id:id}}/rotate": ApiKeyRotation(core, pages),
+        f"{keys}/{{key_id:id}}/revoke": ApiKeyRevocation(core, pages),
+        integrations: IntegrationList(core, pages, open_source),
+        f"{integrations}/new": IntegrationCreation(core, pages),
+        f"{integrations}/{{integration_id:id}}": IntegrationView(core, pages, open_source),
+        f"{integrations}/{{integration_id:id}}/edit": IntegrationRenaming(core, pages),
+        f"{integrations}/{{integration_id:id}}/sync": IntegrationSync(core, pages, open_source),
+        f"{integrations}/{{integration_id:id}}/delete": IntegrationDeletion(core, pages),
+        administrators: AdministratorList(core, pages),
+        f"{administrators}/new": AdministratorInvitation(core, pages, origin),
+        f"{administrators}/{{administrator_id:id}}/role": RoleChange(core, pages),
+        f"{administrators}/{{administrator_id:id}}/reset": PasswordReset(core, pages, origin),
+        f"{administrators}/{{administrator_id:id}}/revoke": AdministratorRevocation(core, pages),
+        sessions: SessionList(core, pages),
+        f"{sessions}/end-all": AllSessionsEnd(core, pages, cookies),
+        f"{sessions}/{{session_id:id}}/end": SessionEnd(core, pages),
+    }
+    for path, resource in routes.items():
+        app.add_route(path, resource)
+    return app
+
+
+class _IdConverter(BaseConverter):
+    """Accepts the ids that storages assign, and no other notation of a number."""
+
+    def convert(self, value: str) -> int | None:
+        return int(value) if is_id(value) else None

@@ -1,0 +1,161 @@
+"""Error pages: one table of the core's errors, and one of titles and texts by status."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import falcon
+from attrs import frozen
+
+from recipient_fields.domain import (
+    AdministratorNotFound,
+    AdministratorShared,
+    ApiKeyNotActive,
+    ApiKeyNotFound,
+    FieldLimitReached,
+    FieldNotFound,
+    InvalidInput,
+    KeyTaken,
+    LastAdministrator,
+    LinkNotValid,
+    OperationForbidden,
+    OrganizationNotFound,
+    PasswordHashingBusy,
+    RecipientFieldsError,
+    SignInThrottled,
+    StorageUnavailable,
+    VersionConflict,
+)
+from recipient_fields.domain.esp import (
+    EspRefused,
+    EspUnavailable,
+    IntegrationChanged,
+    IntegrationNotFound,
+    SyncOvertaken,
+)
+
+from .rendering import Pages
+
+STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
+    InvalidInput: HTTPStatus.BAD_REQUEST,
+    FieldNotFound: HTTPStatus.NOT_FOUND,
+    OrganizationNotFound: HTTPStatus.NOT_FOUND,
+    IntegrationNotFound: HTTPStatus.NOT_FOUND,
+    ApiKeyNotFound: HTTPStatus.NOT_FOUND,
+    AdministratorNotFound: HTTPStatus.NOT_FOUND,
+    LinkNotValid: HTTPStatus.GONE,
+    OperationForbidden: HTTPStatus.FORBIDDEN,
+    AdministratorShared: HTTPStatus.CONFLICT,
+    LastAdministrator: HTTPStatus.CONFLICT,
+    ApiKeyNotActive: HTTPStatus.CONFLICT,
+    FieldLimitReached: HTTPStatus.CONFLICT,
+    KeyTaken: HTTPStatus.CONFLICT,
+    VersionConflict: HTTPStatus.CONFLICT,
+    IntegrationChanged: HTTPStatus.CONFLICT,
+    SyncOvertaken: HTTPStatus.CONFLICT,
+    EspRefused: HTTPStatus.CONFLICT,
+    SignInThrottled: HTTPStatus.TOO_MANY_REQUESTS,
+    EspUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    PasswordHashingBusy: HTTPStatus.SERVICE_UNAVAILABLE,
+    StorageUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+"""The status of an error that a page does not show itself."""
+
+_HIDDEN = {HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE}
+"""The statuses whose page does not show the message of the error, which may reveal the cause."""
+
+_PAGES: Mapping[HTTPStatus, tuple[str, str]] = {
+    HTTPStatus.BAD_REQUEST: ("The request is not valid", "Go back, reload the page and try again."),
+    HTTPStatus.UNAUTHORIZED: (
+        "Your session has ended",
+        "Nothing was changed. Sign in, then repeat what you did.",
+    ),
+    HTTPStatus.FORBIDDEN: ("You can't do this", "Nothing was changed."),
+    HTTPStatus.NOT_FOUND: (
+        "There is no such page",
+        "What it showed was deleted, or the address is not complete.",
+    ),
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        "This address only receives forms",
+        "Open the page with the form, and submit it again.",
+    ),
+    HTTPStatus.CONFLICT: ("This is not possible at the moment", "Reload the page and try again."),
+    HTTPStatus.GONE: ("This link does not work", "Ask for a new one."),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
+        "The form is too large",
+        "A form has at most 1 MiB. Enter less text, or upload a smaller file.",
+    ),
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: (
+        "The request is not a form",
+        "Use the form on the page.",
+    ),
+    HTTPStatus.TOO_MANY_REQUESTS: ("Too many attempts", "Wait, then try again."),
+    HTTPStatus.INTERNAL_SERVER_ERROR: (
+        "The console failed",
+        "Try again. If this continues, send the request id to your operator.",
+    ),
+    HTTPStatus.SERVICE_UNAVAILABLE: (
+        "The console is temporarily unavailable",
+        "Wait a moment, then try again.",
+    ),
+}
+_RETRY_AFTER_SECONDS = 1
+
+_log = logging.getLogger(__name__)
+
+
+@frozen
+class ErrorPages:
+    """Sends an error page for each error that no page handles."""
+
+    pages: Pages
+
+    def add_to(self, app: falcon.App[falcon.Request, falcon.Response]) -> None:
+        """Handle all errors of the application."""
+        app.add_error_handler(Exception, self._handle_unexpected)
+        app.add_error_handler(falcon.HTTPError, self._handle_http_error)
+        for kind in STATUSES:
+            app.add_error_handler(kind, self._handle_core_error)
+
+    def _handle_core_error(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        error: RecipientFieldsError,
+        _params: object,
+    ) -> None:
+        status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+        retry_after = getattr(error, "retry_after", None)
+        if status is HTTPStatus.SERVICE_UNAVAILABLE:
+            retry_after = retry_after or _RETRY_AFTER_SECONDS
+            if not getattr(error, "logged", False):
+                _log.warning("request %s: %s", req.context.get("request_id"), error)
+        if retry_after is not None:
+            resp.set_header("Retry-After", str(retry_after))
+        self._send(req, resp, status, None if status in _HIDDEN else str(error))
+
+    def _handle_http_error(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        error: falcon.HTTPError,
+        _params: object,
+    ) -> None:
+        resp.set_headers(error.headers or {})
+        self._send(req, resp, HTTPStatus(error.status_code), error.description)
+
+    def _handle_unexpected(
+        self, req: falcon.Request, resp: falcon.Response, error: Exception, _params: object
+    ) -> None:
+        _log.error("request %s failed", req.context.get("request_id"), exc_info=error)
+        self._send(req, resp, HTTPStatus.INTERNAL_SERVER_ERROR, None)
+
+    def _send(
+        self, req: falcon.Request, resp: falcon.Response, status: HTTPStatus, message: str | None
+    ) -> None:
+        title, text = _PAGES.get(status, (status.phrase, "Go back and try again."))
+        self.pages.send(
+            req, resp, "error.html", status=status, title=title, message=message or text
+        )

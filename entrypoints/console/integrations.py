@@ -1,0 +1,600 @@
+"""Integrations: the list, and the forms that create, rename, delete and sync an integration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from threading import Lock
+from typing import TypeAlias
+
+import falcon
+from attrs import field, frozen
+
+from recipient_fields.application import (
+    Core,
+    EspFieldSource,
+    InvalidDocument,
+    MissingCredentials,
+    MissingExtra,
+    NotJson,
+    TooManyValues,
+    UnusableCredentials,
+)
+from recipient_fields.application.documents import parse_report
+from recipient_fields.application.references import is_id
+from recipient_fields.application.strict_json import parse_json
+from recipient_fields.domain import (
+    FieldDefinition,
+    FieldId,
+    FieldQuery,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    Rule,
+    Violation,
+)
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    Esp,
+    EspRefused,
+    EspUnavailable,
+    Integration,
+    IntegrationChanged,
+    InvalidIntegration,
+    NoFieldSource,
+    RefusedField,
+    ReportedField,
+    SyncOvertaken,
+    SyncPlan,
+)
+
+from .form_errors import FormErrors
+from .forms import Form
+from .page import Page, claim_form, visit
+from .rendering import ALREADY_SUBMITTED, Flash, Pages
+
+OpenFieldSource: TypeAlias = Callable[[Esp], EspFieldSource]
+"""Returns the source of an ESP's fields. Raises one of `_NO_SOURCE` if the server can't read it."""
+
+_NO_SOURCE = (
+    EspRefused,
+    MissingCredentials,
+    MissingExtra,
+    NoFieldSource,
+    UnusableCredentials,
+)
+_ESP_NAMES = {esp.value: dialect.title for esp, dialect in DIALECTS.items()}
+_MAX_REPORT_VALUES = 200_000
+"""Member names and values. Reports of 1 MiB, the maximum size of a form, have fewer."""
+_SHOWN_FIELDS = 20
+"""Fields on the confirm page, before the reader opens the rest."""
+_SHOWN_VALUES = 5
+"""Added or removed allowed values in a row of a sync report."""
+_LABELS = {"name": "Name", "esp": "Email service provider"}
+
+_LIST = "/settings/integrations"
+_SYNCED_ALREADY = Flash(
+    "This sync was submitted already. Its result is stored when “Last sync” changes: reload the"
+    " page to see that."
+)
+
+
+@frozen
+class IntegrationList(Page):
+    """`/console/o/{organization_id}/settings/integrations`."""
+
+    core: Core
+    pages: Pages
+    open_source: OpenFieldSource
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """List the integrations."""
+        _send_list(self.core, self.pages, self.open_source, req, resp)
+
+
+@frozen
+class IntegrationCreation(Page):
+    """`/console/o/{organization_id}/settings/integrations/new`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form."""
+        self._show(req, resp, name="", esp="")
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Create the integration."""
+        form = visit(req).form
+        try:
+            esp = _parse_esp(form.text("esp"))
+            if not claim_form(req, self.core):
+                self.pages.redirect(req, resp, visit(req).path(_LIST), ALREADY_SUBMITTED)
+                return
+            created = self.core.integrations.create_integration(
+                visit(req).organization.id, esp=esp, name=form.text("name")
+            )
+        except InvalidIntegration as invalid:
+            self._show(
+                req,
+                resp,
+                name=form.text("name"),
+                esp=form.text("esp"),
+                errors=FormErrors.of(invalid, _LABELS),
+            )
+            return
+        path = visit(req).path(f"{_LIST}/{created.id}")
+        flash = Flash("The integration ", created.name, " was created. Sync it to add its fields.")
+        self.pages.redirect(req, resp, path, flash)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        *,
+        name: str,
+        esp: str,
+        errors: FormErrors | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "integrations/form.html",
+            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+            integration=None,
+            name=name,
+            esp=esp,
+            esps=_ESP_NAMES,
+            errors=errors or FormErrors(),
+        )
+
+
+@frozen
+class IntegrationView(Page):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}`."""
+
+    core: Core
+    pages: Pages
+    open_source: OpenFieldSource
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Show the integration, and the forms that sync it."""
+        integration = self.core.integrations.get_integration(
+            visit(req).organization.id, integration_id
+        )
+        _send_integration(self.core, self.pages, self.open_source, req, resp, integration)
+
+
+@frozen
+class IntegrationRenaming(Page):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}/edit`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Show the form."""
+        integration = self.core.integrations.get_integration(
+            visit(req).organization.id, integration_id
+        )
+        self._show(req, resp, integration, integration.name)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Rename the integration."""
+        organization_id = visit(req).organization.id
+        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        name = visit(req).form.text("name")
+        try:
+            renamed = self.core.integrations.rename_integration(
+                organization_id, integration.id, name
+            )
+        except InvalidIntegration as invalid:
+            self._show(req, resp, integration, name, FormErrors.of(invalid, _LABELS))
+            return
+        path = visit(req).path(f"{_LIST}/{renamed.id}")
+        flash = Flash("The integration ", renamed.name, " was renamed.", path)
+        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        integration: Integration,
+        name: str,
+        errors: FormErrors | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "integrations/form.html",
+            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+            integration=integration,
+            name=name,
+            esp=integration.esp.value,
+            esps=_ESP_NAMES,
+            errors=errors or FormErrors(),
+        )
+
+
+@frozen
+class IntegrationDeletion(Page):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}/delete`."""
+
+    core: Core
+    pages: Pages
+    changes = True
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Ask for a confirmation that names the integration and its fields."""
+        self._show(req, resp, integration_id)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Delete the integration with the fields that the confirmation named, or nothing."""
+        organization_id = visit(req).organization.id
+        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        try:
+            deleted = self.core.integrations.delete_integration(
+                organization_id, integration.id, expected=_expected_fields(visit(req).form)
+            )
+        except IntegrationChanged:
+            self._show(req, resp, integration_id, has_changed=True)
+            return
+        count = len(deleted)
+        after = f" was deleted, with {count:,} field{'' if count == 1 else 's'}."
+        flash = Flash("The integration ", integration.name, after)
+        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        integration_id: IntegrationId,
+        *,
+        has_changed: bool = False,
+    ) -> None:
+        organization_id = visit(req).organization.id
+        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        self.pages.send(
+            req,
+            resp,
+            "integrations/delete.html",
+            status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
+            integration=integration,
+            esp=DIALECTS[integration.esp].title,
+            fields=_fields_of(self.core, organization_id, integration.id),
+            shown=_SHOWN_FIELDS,
+            has_changed=has_changed,
+        )
+
+
+@frozen
+class IntegrationSync(Page):
+    """`/console/o/{organization_id}/settings/integrations/{integration_id}/sync`.
+
+    A process reads one ESP at a time, because each read occupies one of the server's threads until
+    the ESP has responded.
+    """
+
+    core: Core
+    pages: Pages
+    open_source: OpenFieldSource
+    reading: Lock = field(factory=Lock)
+
+    def on_post(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Sync the integration from its ESP or from a report, or show what a sync would change."""
+        organization_id, form = visit(req).organization.id, visit(req).form
+        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        dry_run = form.text("action") != "sync"
+        if not dry_run and not claim_form(req, self.core):
+            self.pages.redirect(req, resp, visit(req).path(_LIST), _SYNCED_ALREADY)
+            return
+        is_report = form.text("from") == "report"
+        before = _fields_of(self.core, organization_id, integration.id)
+        try:
+            if is_report:
+                report = _report(form)
+                plan = self.core.integrations.sync_fields(
+                    organization_id, integration.id, _parse_report(report), dry_run=dry_run
+                )
+            else:
+                report = b""
+                plan = self._sync_from_esp(integration, dry_run=dry_run)
+        except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
+            _send_integration(
+                self.core,
+                self.pages,
+                self.open_source,
+                req,
+                resp,
+                integration,
+                failure=_Failure.of(error, integration, dry_run=dry_run),
+            )
+            return
+        _send_list(
+            self.core,
+            self.pages,
+            self.open_source,
+            req,
+            resp,
+            result=_Result.of(plan, before, dry_run=dry_run, report=report if is_report else None),
+        )
+
+    def _sync_from_esp(self, integration: Integration, *, dry_run: bool) -> SyncPlan:
+        source = self.open_source(integration.esp)
+        if not self.reading.acquire(blocking=False):
+            raise EspUnavailable(
+                "The server reads the fields of another integration at the moment. Wait until that"
+                " has ended."
+            )
+        try:
+            return self.core.integrations.sync_fields(
+                integration.organization_id, integration.id, source.fields(), dry_run=dry_run
+            )
+        finally:
+            self.reading.release()
+
+
+_SYNC_ERRORS = (
+    EspUnavailable,
+    InvalidDocument,
+    NotJson,
+    SyncOvertaken,
+    TooManyValues,
+)
+_STATUSES: Mapping[type[Exception], HTTPStatus] = {
+    EspUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    InvalidDocument: HTTPStatus.UNPROCESSABLE_ENTITY,
+    NotJson: HTTPStatus.UNPROCESSABLE_ENTITY,
+    TooManyValues: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+"""The statuses of failed runs. The others conflict with the state of the server."""
+
+
+@frozen(kw_only=True)
+class _Row:
+    """One integration in the list."""
+
+    integration: Integration
+    esp: str
+    fields: int
+    obstacle: str | None
+    """The reason why the server can't read the ESP, or None."""
+
+
+@frozen(kw_only=True)
+class _Failure:
+    """A sync run or a dry run that failed: a title, and one or more messages."""
+
+    status: HTTPStatus
+    title: str
+    messages: tuple[str, ...]
+
+    @classmethod
+    def of(cls, error: Exception, integration: Integration, *, dry_run: bool) -> _Failure:
+        """Return what the page says about the error."""
+        name, act = integration.name, "dry run" if dry_run else "sync"
+        messages = [str(error)]
+        if isinstance(error, InvalidDocument):
+            messages = [_sentence(each) for each in error.violations[:_SHOWN_FIELDS]]
+        elif isinstance(error, TooManyValues):
+            messages = ["The report has too many values. Remove members that no field needs."]
+        return cls(
+            status=_STATUSES.get(type(error), HTTPStatus.CONFLICT),
+            title=f"The {act} of {name} failed, and nothing was changed",
+            messages=tuple(messages),
+        )
+
+
+@frozen
+class Difference:
+    """A member of a field that a sync changes. Both lists are empty if only their order changes."""
+
+    label: str
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    is_list: bool = False
+    more: int = 0
+    """Values that are not shown."""
+
+
+@frozen(kw_only=True)
+class _Result:
+    """What a sync run changed, or what it would change."""
+
+    integration: Integration
+    esp: str
+    is_dry_run: bool
+    created: tuple[tuple[FieldDefinition, str], ...]
+    changed: tuple[tuple[RecipientField, tuple[Difference, ...]], ...]
+    removed: tuple[RecipientField, ...]
+    rejected: tuple[RefusedField, ...]
+    unchanged: int
+    report: str | None
+    """The uploaded report, or None if the fields came from the ESP."""
+
+    @property
+    def changes(self) -> int:
+        """The number of fields that are created, changed or removed."""
+        return len(self.created) + len(self.changed) + len(self.removed)
+
+    @property
+    def reported(self) -> int:
+        """The number of fields in the report."""
+        return len(self.created) + len(self.changed) + len(self.rejected) + self.unchanged
+
+    @classmethod
+    def of(
+        cls,
+        plan: SyncPlan,
+        before: Iterable[RecipientField],
+        *,
+        dry_run: bool,
+        report: bytes | None,
+    ) -> _Result:
+        """Return the result of a run. `before` has the fields that the integration had."""
+        stored = {each.id: each for each in before}
+        return cls(
+            integration=plan.integration,
+            esp=DIALECTS[plan.integration.esp].title,
+            is_dry_run=dry_run,
+            created=tuple((each, each.data_type.value) for each in plan.created),
+            changed=tuple((each, _differences(stored.get(each.id), each)) for each in plan.updated),
+            removed=plan.removed,
+            rejected=plan.refused,
+            unchanged=plan.unchanged,
+            report=None if report is None else report.decode("utf-8"),
+        )
+
+
+def _send_list(
+    core: Core,
+    pages: Pages,
+    open_source: OpenFieldSource,
+    req: falcon.Request,
+    resp: falcon.Response,
+    *,
+    result: _Result | None = None,
+) -> None:
+    organization_id = visit(req).organization.id
+    rows = [
+        _Row(
+            integration=each,
+            esp=DIALECTS[each.esp].title,
+            fields=_count_fields(core, organization_id, each.id),
+            obstacle=_obstacle(open_source, each.esp),
+        )
+        for each in core.integrations.list_integrations(organization_id)
+    ]
+    pages.send(req, resp, "integrations/list.html", rows=rows, result=result)
+
+
+def _send_integration(
+    core: Core,
+    pages: Pages,
+    open_source: OpenFieldSource,
+    req: falcon.Request,
+    resp: falcon.Response,
+    integration: Integration,
+    *,
+    failure: _Failure | None = None,
+) -> None:
+    if failure is not None and failure.status is HTTPStatus.SERVICE_UNAVAILABLE:
+        resp.set_header("Retry-After", "60")
+    pages.send(
+        req,
+        resp,
+        "integrations/show.html",
+        status=HTTPStatus.OK if failure is None else failure.status,
+        integration=integration,
+        esp=DIALECTS[integration.esp].title,
+        fields=_count_fields(core, integration.organization_id, integration.id),
+        obstacle=_obstacle(open_source, integration.esp),
+        removes_missing=not DIALECTS[integration.esp].lists_fields_in_use_only,
+        failure=failure,
+    )
+
+
+def _obstacle(open_source: OpenFieldSource, esp: Esp) -> str | None:
+    """Return the reason why the server can't read the ESP, or None if it can."""
+    try:
+        open_source(esp)
+    except _NO_SOURCE as error:
+        return str(error)
+    return None
+
+
+def _count_fields(
+    core: Core, organization_id: OrganizationId, integration_id: IntegrationId
+) -> int:
+    query = FieldQuery(integration_ids={integration_id}, limit=1)
+    return core.fields.find_fields(organization_id, query).total
+
+
+def _fields_of(
+    core: Core, organization_id: OrganizationId, integration_id: IntegrationId
+) -> tuple[RecipientField, ...]:
+    query = FieldQuery(integration_ids={integration_id}, limit=None)
+    return core.fields.find_fields(organization_id, query).fields
+
+
+def _parse_esp(text: str) -> Esp:
+    if text not in _ESP_NAMES:
+        message = "Choose the provider whose fields the integration syncs."
+        raise InvalidIntegration([Violation(Rule.UNKNOWN_VALUE, message, ("esp",))])
+    return Esp(text)
+
+
+def _expected_fields(form: Form) -> list[FieldId]:
+    ids = form.text("expected").split()
+    if not all(map(is_id, ids)):
+        raise falcon.HTTPBadRequest(description="The form is not complete. Reload the page.")
+    return [FieldId(int(each)) for each in ids]
+
+
+def _report(form: Form) -> bytes:
+    """Return the uploaded report, or the one that a dry run has put into the form."""
+    return form.files.get("report") or form.text("report").encode("utf-8")
+
+
+def _parse_report(report: bytes) -> Iterable[ReportedField]:
+    """Return the fields of the report. Raises: NotJson, TooManyValues, InvalidDocument."""
+    if not report.strip():
+        raise NotJson("No report was uploaded. Choose a file.")
+    return parse_report(parse_json(report, max_values=_MAX_REPORT_VALUES))
+
+
+def _sentence(violation: Violation) -> str:
+    path = ".".join(str(step) for step in violation.path)
+    return f"{path}: {violation.message}" if path else violation.message
+
+
+def _differences(before: RecipientField | None, after: RecipientField) -> tuple[Difference, ...]:
+    """Return the changed members. `before` is None if another run stored the field just now."""
+    if before is None:
+        return ()
+    texts = [
+        ("Name", before.name, after.name),
+        ("Type", before.data_type.value, after.data_type.value),
+        ("Insertion code", before.custom_insertion_code, after.custom_insertion_code),
+        ("Value expression", before.custom_value_expression, after.custom_value_expression),
+    ]
+    differences = [
+        Difference(label, (old or "none",), (new or "none",))
+        for label, old, new in texts
+        if old != new
+    ]
+    if before.allowed_values != after.allowed_values:
+        differences.append(_value_difference(before, after))
+    return tuple(differences)
+
+
+def _value_difference(before: RecipientField, after: RecipientField) -> Difference:
+    old, new = _values(before), _values(after)
+    removed = tuple(each for each in old if each not in set(new))
+    added = tuple(each for each in new if each not in set(old))
+    more = max(len(removed) - _SHOWN_VALUES, 0) + max(len(added) - _SHOWN_VALUES, 0)
+    return Difference(
+        "Allowed values",
+        removed[:_SHOWN_VALUES],
+        added[:_SHOWN_VALUES],
+        is_list=True,
+        more=more,
+    )
+
+
+def _values(field: RecipientField) -> list[str]:
+    return [] if field.allowed_values is None else list(map(str, field.allowed_values.values))

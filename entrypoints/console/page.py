@@ -1,0 +1,101 @@
+"""The base class of all pages, and the facts about a request."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import falcon
+from attrs import field, frozen
+
+from recipient_fields.application import Core
+from recipient_fields.domain import Administrator, Organization, Role, Session
+
+from . import ROOT
+from .forms import Form
+
+_UNENCODED = "/~!$&'()*+,;=:@"
+"""Characters that a path may contain without percent-encoding (RFC 3986, section 3.3)."""
+
+
+class Page:
+    """A page. `on_get` shows it. `on_post` handles its forms."""
+
+    is_public: ClassVar[bool] = False
+    """Whether the page needs no session."""
+
+    changes: ClassVar[bool] = False
+    """Whether the page exists only to change something, so that viewers may not open it."""
+
+    is_personal: ClassVar[bool] = False
+    """Whether the page concerns only the administrator's own account: viewers may use it."""
+
+    def on_head(self, req: falcon.Request, resp: falcon.Response, **ids: Any) -> None:
+        """Send the headers of the page. The server omits the content."""
+        on_get: Any = getattr(self, "on_get", None)
+        if on_get is None:
+            raise falcon.HTTPMethodNotAllowed(["POST"])
+        on_get(req, resp, **ids)
+
+
+@frozen(kw_only=True)
+class Visit:
+    """The facts about a request: its administrator, organization, role and form."""
+
+    base: str
+    """The path of the console, percent-encoded."""
+    secret: str = field(default="", repr=False)
+    """The text from which CSRF tokens are derived: the session token, or a random cookie.
+
+    It is empty before the first form of a browser without a session.
+    """
+    form: Form = field(factory=Form, repr=False)
+    session: Session | None = None
+    signed_in_as: Administrator | None = None
+    in_organization: Organization | None = None
+    role: Role | None = None
+
+    @property
+    def administrator(self) -> Administrator:
+        """The signed-in administrator. Only public pages can have none."""
+        if self.signed_in_as is None:
+            raise falcon.HTTPUnauthorized
+        return self.signed_in_as
+
+    @property
+    def organization(self) -> Organization:
+        """The organization of the path."""
+        if self.in_organization is None:
+            raise falcon.HTTPNotFound
+        return self.in_organization
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the administrator may change the organization's data."""
+        return self.role is not None and self.role.may_change
+
+    def path(self, path: str = "") -> str:
+        """Return the path of a page of the organization."""
+        return f"{self.base}/o/{self.organization.id}{path}"
+
+
+def visit(req: falcon.Request) -> Visit:
+    """Return the facts about the request. A static file has none but the path."""
+    found: Visit | None = req.context.get("visit")
+    return Visit(base=base_path(req)) if found is None else found
+
+
+def base_path(req: falcon.Request) -> str:
+    """Return the percent-encoded path of the console."""
+    return quote(req.root_path, safe=_UNENCODED) + ROOT
+
+
+def claim_form(req: falcon.Request, core: Core) -> bool:
+    """Return whether this is the first submission of the request's form.
+
+    Call this directly before the effect of a form that creates something.
+    """
+    session, token = visit(req).session, visit(req).form.text("form")
+    if session is None or not token:
+        raise falcon.HTTPBadRequest(description="The form is incomplete. Reload the page.")
+    return core.administrators.use_form(session.id, token)

@@ -1,0 +1,183 @@
+"""Rendering: templates to responses, and flash messages between two pages."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+
+import falcon
+from attrs import asdict, field, frozen
+
+from recipient_fields.application.extras import requires_extra
+from recipient_fields.domain import SecretToken, format_instant
+
+from .cookies import Cookie, Cookies
+from .csrf import csrf_token, sign
+from .page import Visit, visit
+from .static_files import StaticFiles
+
+with requires_extra("console", "jinja2"):
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+_HTML = "text/html; charset=utf-8"
+
+
+@frozen
+class Flash:
+    """One line at the top of the next page: `before`, a link or a name, and `after`."""
+
+    before: str
+    name: str = ""
+    after: str = ""
+    path: str = ""
+    """The path of the linked page. Empty: the name is no link."""
+
+
+ALREADY_SUBMITTED = Flash("This form was submitted already, so nothing was changed this time.")
+
+
+@frozen
+class PageContext:
+    """What every template can show, as `page`."""
+
+    visit: Visit
+    files: StaticFiles
+    flash: Flash | None
+    request_id: str
+    csrf: str = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "csrf", csrf_token(self.visit.secret))
+
+    @property
+    def base(self) -> str:
+        """The path of the console."""
+        return self.visit.base
+
+    def path(self, path: str = "") -> str:
+        """Return the path of a page of the organization."""
+        return self.visit.path(path)
+
+    def file(self, name: str) -> str:
+        """Return the path of a static file."""
+        return f"{self.base}/static/{self.files.names[name]}"
+
+    def new_form(self) -> str:
+        """Return a token that makes one form on this page differ from all others."""
+        return SecretToken.generate().reveal()
+
+
+@frozen
+class Pages:
+    """Sends pages."""
+
+    environment: Environment
+    files: StaticFiles
+    cookies: Cookies
+
+    @classmethod
+    def load(cls, files: StaticFiles, cookies: Cookies) -> Pages:
+        """Return the pages with the templates of this package."""
+        environment = Environment(
+            loader=PackageLoader(__package__),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        environment.filters |= {
+            "date": format_date,
+            "time": format_time,
+            "iso": format_instant,
+            "count": format_count,
+            "ago": format_ago,
+            "until": format_until,
+        }
+        return cls(environment, files, cookies)
+
+    def send(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        template: str,
+        /,
+        *,
+        status: HTTPStatus = HTTPStatus.OK,
+        **values: Any,
+    ) -> None:
+        """Send a template with these values, and the flash message of the previous page."""
+        request_id: str = req.context.get("request_id") or ""
+        page = PageContext(visit(req), self.files, self._take_flash(req, resp), request_id)
+        text = self.environment.get_template(template).render(page=page, **values)
+        resp.status = status
+        resp.content_type = _HTML
+        resp.data = text.encode("utf-8", "replace")
+
+    def redirect(
+        self, req: falcon.Request, resp: falcon.Response, path: str, flash: Flash | None = None
+    ) -> None:
+        """Redirect the browser to another page, which shows the flash message."""
+        resp.status = HTTPStatus.SEE_OTHER
+        resp.set_header("Location", path)
+        if flash is not None:
+            text = urlsafe_b64encode(json.dumps(asdict(flash)).encode()).decode("ascii")
+            code = sign(visit(req).secret, "flash", text)
+            self.cookies.set(resp, Cookie.FLASH, f"{code}.{text}")
+
+    def _take_flash(self, req: falcon.Request, resp: falcon.Response) -> Flash | None:
+        value, secret = self.cookies.read(req, Cookie.FLASH), visit(req).secret
+        if value is None or not secret:
+            return None
+        self.cookies.delete(resp, Cookie.FLASH)
+        code, _, text = value.partition(".")
+        if not hmac.compare_digest(sign(secret, "flash", text).encode(), code.encode()):
+            return None  # Another session left it, or another application of this host.
+        return Flash(**json.loads(urlsafe_b64decode(text)))
+
+
+def format_date(at: datetime) -> str:
+    """Return the date as `22 Nov 2026`."""
+    return f"{at.day} {at:%b %Y}"
+
+
+def format_time(at: datetime) -> str:
+    """Return the date and the time as `22 Nov 2026, 06:00 UTC`."""
+    return f"{format_date(at)}, {at:%H:%M} UTC"
+
+
+def format_ago(at: datetime, now: datetime) -> str:
+    """Return the time since an instant as `3 minutes ago`, or the date if it is two days or more.
+
+    An instant of the previous day is `Yesterday, 23:15`.
+    """
+    passed = now - at
+    if passed < timedelta(seconds=1):
+        return "Just now"
+    if passed < timedelta(hours=24) and (at.date() == now.date() or passed < timedelta(hours=1)):
+        return f"{_format_duration(passed)} ago"
+    if at.date() == (now - timedelta(days=1)).date():
+        return f"Yesterday, {at:%H:%M}"
+    return format_date(at)
+
+
+def format_until(at: datetime, now: datetime) -> str:
+    """Return the time until an instant as `in 90 days`."""
+    return f"in {_format_duration(at - now)}"
+
+
+def _format_duration(duration: timedelta) -> str:
+    """Return the duration in its largest unit, rounded to the nearest number."""
+    for unit, seconds in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if duration.total_seconds() >= seconds - seconds / 120:
+            return format_count(round(duration.total_seconds() / seconds), unit)
+    return format_count(int(duration.total_seconds()), "second")
+
+
+def format_count(number: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun: `1 field`, `1,000 fields`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

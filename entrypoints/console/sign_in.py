@@ -1,0 +1,221 @@
+"""Signing in and out, and the links that set a password or sign in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from http import HTTPStatus
+
+import falcon
+from attrs import evolve, frozen
+
+from recipient_fields.application import Core, SignedIn
+from recipient_fields.domain import (
+    InvalidAdministrator,
+    LinkPurpose,
+    PasswordHashingBusy,
+    SignInFailed,
+    SignInThrottled,
+    Violation,
+)
+
+from .cookies import Cookie, Cookies
+from .page import Page, base_path, visit
+from .rendering import Flash, Pages
+from .session_guard import SIGN_IN
+
+ClientAddress = Callable[[falcon.Request], str]
+"""Returns the IP address of the client that sent a request."""
+
+_SAFE_PATH = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]*")
+"""Printable ASCII without `"` and `\\`, which browsers read as `/`."""
+
+
+@frozen
+class Home(Page):
+    """`/console`: leads to the fields of the administrator's only or first organization."""
+
+    pages: Pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Redirect the browser."""
+        first = visit(req).administrator.memberships[0]
+        has_one = len(visit(req).administrator.memberships) == 1
+        path = f"/o/{first.organization_id}/fields" if has_one else "/organizations"
+        self.pages.redirect(req, resp, f"{visit(req).base}{path}")
+
+
+@frozen
+class Organizations(Page):
+    """`/console/organizations`."""
+
+    core: Core
+    pages: Pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """List the organizations of the administrator."""
+        organizations = [
+            (self.core.administration.get_organization(each.organization_id), each.role)
+            for each in visit(req).administrator.memberships
+        ]
+        self.pages.send(req, resp, "organizations.html", organizations=organizations)
+
+
+@frozen
+class SignIn(Page):
+    """`/console/sign-in`."""
+
+    core: Core
+    pages: Pages
+    cookies: Cookies
+    client_address: ClientAddress
+    is_public = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form."""
+        if visit(req).session is not None:
+            self.pages.redirect(req, resp, _next_path(req, req.get_param("next") or ""))
+            return
+        self._show(req, resp, email="", following=req.get_param("next") or "")
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Check the password, and begin a session in place of the present one."""
+        form = visit(req).form
+        try:
+            signed_in = self.core.administrators.sign_in(
+                form.text("email"),
+                form.text("password"),
+                address=self.client_address(req),
+                user_agent=req.user_agent or "",
+            )
+        except (SignInFailed, SignInThrottled, PasswordHashingBusy) as error:
+            retry_after: int | None = getattr(error, "retry_after", None)
+            if retry_after is not None:
+                resp.set_header("Retry-After", str(retry_after))
+            self._show(
+                req,
+                resp,
+                email=form.text("email"),
+                following=form.text("next"),
+                error=error,
+            )
+            return
+        _begin_session(self.core, self.cookies, req, resp, signed_in)
+        self.pages.redirect(req, resp, _next_path(req, form.text("next")))
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        *,
+        email: str,
+        following: str,
+        error: SignInFailed | SignInThrottled | PasswordHashingBusy | None = None,
+    ) -> None:
+        self.pages.send(
+            req,
+            resp,
+            "sign_in.html",
+            status=HTTPStatus.OK if error is None else _STATUSES[type(error)],
+            email=email,
+            next=following,
+            error=None if error is None else str(error),
+        )
+
+
+@frozen
+class SignOut(Page):
+    """`/console/sign-out`."""
+
+    core: Core
+    pages: Pages
+    cookies: Cookies
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """End the session."""
+        self.core.administrators.sign_out(visit(req).secret)
+        self.cookies.delete(resp, Cookie.SESSION)
+        self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}")
+
+
+@frozen
+class LinkPage(Page):
+    """`/console/links/{token}`. Only a POST uses the link: programs that preview it send GET."""
+
+    core: Core
+    pages: Pages
+    cookies: Cookies
+    is_public = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+        """Show what the link does."""
+        self._show(req, resp, token)
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
+        """Set the password if the link does that, and begin a session."""
+        administrators, user_agent = self.core.administrators, req.user_agent or ""
+        link = administrators.find_link(token)
+        if link.purpose is LinkPurpose.SIGN_IN:
+            signed_in = administrators.sign_in_with_link(token, user_agent=user_agent)
+            flash = None
+        else:
+            password = visit(req).form.text("password")
+            try:
+                signed_in = administrators.set_password(token, password, user_agent=user_agent)
+            except InvalidAdministrator as invalid:
+                self._show(req, resp, token, invalid.violations)
+                return
+            flash = Flash("Your password was set.")
+        _begin_session(self.core, self.cookies, req, resp, signed_in)
+        self.pages.redirect(req, resp, visit(req).base, flash)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        token: str,
+        errors: tuple[Violation, ...] = (),
+    ) -> None:
+        link = self.core.administrators.find_link(token)
+        sets_password = link.purpose is LinkPurpose.SET_PASSWORD
+        self.pages.send(
+            req,
+            resp,
+            "link.html",
+            status=HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK,
+            title="Set your password" if sets_password else "Sign in",
+            email=link.administrator.email,
+            expires_at=link.expires_at,
+            sets_password=sets_password,
+            errors=errors,
+        )
+
+
+_STATUSES: dict[type[Exception], HTTPStatus] = {
+    SignInFailed: HTTPStatus.UNPROCESSABLE_ENTITY,
+    SignInThrottled: HTTPStatus.TOO_MANY_REQUESTS,
+    PasswordHashingBusy: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+def _begin_session(
+    core: Core,
+    cookies: Cookies,
+    req: falcon.Request,
+    resp: falcon.Response,
+    signed_in: SignedIn,
+) -> None:
+    """Set the cookie of the new session, and end the previous session of this browser."""
+    if visit(req).session is not None:
+        core.administrators.sign_out(visit(req).secret)
+    token = signed_in.token.reveal()
+    cookies.set(resp, Cookie.SESSION, token)
+    cookies.delete(resp, Cookie.FORM)
+    req.context.visit = evolve(visit(req), secret=token)
+
+
+def _next_path(req: falcon.Request, wanted: str) -> str:
+    """Return the path to open after the sign-in: only one of this console."""
+    base = base_path(req)
+    is_own = wanted.startswith(f"{base}/") and _SAFE_PATH.fullmatch(wanted) is not None
+    return wanted if is_own else base

@@ -1,0 +1,92 @@
+// Improves pages that work without it: copy buttons, a filter as you type, and one submit per form.
+"use strict";
+
+const announcer = document.createElement("p");
+announcer.className = "visually-hidden";
+announcer.setAttribute("role", "status");
+document.body.append(announcer);
+
+function selectText(element) {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}
+
+async function copy(button) {
+  const code = document.getElementById(button.dataset.copies);
+  const label = button.querySelector("span");
+  const text = label.textContent;
+  let result = "Copied";
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+  } catch {
+    selectText(code); // The clipboard is only available over HTTPS and on this computer.
+    result = "Selected";
+  }
+  label.textContent = announcer.textContent = result;
+  setTimeout(() => {
+    label.textContent = text;
+    announcer.textContent = "";
+  }, 2000);
+}
+
+for (const button of document.querySelectorAll("button[data-copies]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => copy(button));
+}
+
+// A submitted form sends nothing again until the page is shown anew.
+document.addEventListener("submit", ({ target, submitter }) => {
+  if (target.method !== "post" || target.hasAttribute("data-repeatable")) return;
+  // The browser has to collect the pressed button's name first.
+  setTimeout(() => {
+    for (const button of target.querySelectorAll("button")) button.disabled = true;
+    const busy = submitter?.dataset.busy;
+    if (busy) submitter.textContent = announcer.textContent = busy;
+  });
+});
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) for (const button of document.querySelectorAll("form button")) button.disabled = false;
+});
+
+// A page that is shown once is the response to a form. Reloading it opens the list instead.
+const shownOnce = document.querySelector("[data-path]");
+if (shownOnce) history.replaceState(null, "", shownOnce.dataset.path);
+
+const summary = document.querySelector(".errors[tabindex]");
+if (summary) summary.focus();
+
+const filters = document.querySelector("form[data-filter]");
+if (filters) {
+  let timer, pending;
+  const load = async () => {
+    const url = new URL(filters.action);
+    for (const [name, value] of new FormData(filters)) if (value) url.searchParams.set(name, value);
+    pending?.abort();
+    pending = new AbortController();
+    const results = document.getElementById("results");
+    results.classList.add("busy");
+    try {
+      const response = await fetch(url, { signal: pending.signal });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const found = page.getElementById("results");
+      if (!response.ok || !found) return location.assign(url); // Signed out, for example.
+      results.replaceWith(found);
+      history.replaceState(null, "", url);
+      announcer.textContent = found.dataset.summary;
+    } catch (error) {
+      if (error.name !== "AbortError") location.assign(url);
+    }
+  };
+  filters.querySelector("button").hidden = true;
+  filters.addEventListener("input", ({ target }) => {
+    clearTimeout(timer);
+    timer = setTimeout(load, target.type === "search" ? 250 : 0);
+  });
+  filters.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    load();
+  });
+}

@@ -1,0 +1,143 @@
+"""The console on the memory storage, with a manual clock and cheap password hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import argon2
+import falcon
+import pytest
+from attrs import frozen
+
+from recipient_fields.adapters.passwords import Argon2PasswordHasher
+from recipient_fields.application import OPERATOR, Core
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Channel,
+    DataType,
+    FieldDraft,
+    Organization,
+    OrganizationId,
+    RecipientField,
+    Role,
+)
+from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.entrypoints.console.app import create_console
+from recipient_fields.entrypoints.selection import open_field_source, open_storage
+
+from ..http.conftest import Clock
+from .browser import Browser, Response
+
+EMAIL = "dana@acme.example"
+PASSWORD = "correct horse battery"
+
+
+@frozen
+class Console:
+    """The console and what is behind it."""
+
+    core: Core
+    clock: Clock
+    app: falcon.App[Any, Any]
+    acme: Organization
+
+    @property
+    def fields(self) -> str:
+        """The path of the fields of the first organization."""
+        return f"/console/o/{self.acme.id}/fields"
+
+    @property
+    def settings(self) -> str:
+        """The path of the settings of the first organization."""
+        return f"/console/o/{self.acme.id}/settings"
+
+    def browser(self) -> Browser:
+        """Return a browser that is not signed in."""
+        return Browser(self.app)
+
+    def invite(
+        self, email: str, role: Role = Role.ADMIN, organization_id: OrganizationId | None = None
+    ) -> str:
+        """Invite an administrator, and return the path of the link."""
+        organization_id = organization_id or self.acme.id
+        invitation = self.core.administrators.invite(organization_id, email, role, by=OPERATOR)
+        assert invitation.token is not None
+        return f"/console/links/{invitation.token.reveal()}"
+
+    def signed_in(
+        self,
+        email: str = EMAIL,
+        role: Role = Role.ADMIN,
+        organization_id: OrganizationId | None = None,
+    ) -> Browser:
+        """Return the browser of a new administrator, signed in."""
+        browser = self.browser()
+        page = browser.get(self.invite(email, role, organization_id))
+        browser.follow(browser.submit(page, {"password": PASSWORD}))
+        return browser
+
+    def sign_in(self, browser: Browser, password: str = PASSWORD, email: str = EMAIL) -> Response:
+        """Fill in the sign-in form."""
+        page = browser.get("/console/sign-in")
+        return browser.submit(page, {"email": email, "password": password})
+
+    def add_field(
+        self,
+        by: Channel = ADMINISTRATOR,
+        organization_id: OrganizationId | None = None,
+        **members: Any,
+    ) -> RecipientField:
+        """Create a field through any channel but an integration's."""
+        defaults = {"name": "Shop", "data_type": DataType.TEXT}
+        draft = FieldDraft(**{**defaults, **members})
+        service = self.core.fields.through(by)
+        return service.create_field(organization_id or self.acme.id, draft)
+
+    def sync_field(self, name: str = "FNAME", label: str = "First name") -> RecipientField:
+        """Create an integration of Mailchimp with one field, and return the field."""
+        integrations = self.core.integrations
+        integration = integrations.create_integration(
+            self.acme.id, esp=Esp.MAILCHIMP, name="Main audience"
+        )
+        reported = EspField(name=name, label=label, data_type=DataType.TEXT)
+        integrations.sync_fields(self.acme.id, integration.id, [reported])
+        return self.core.fields.list_fields(self.acme.id).fields[-1]
+
+
+def open_console(clock: Clock, url: str = "memory:", **options: Any) -> Console:
+    """Return a console whose first organization is Acme."""
+    cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    core = Core.over(open_storage(url), clock=clock, hasher=Argon2PasswordHasher(cheap))
+    defaults = {
+        "origin": None,
+        "client_address": lambda req: req.remote_addr,
+        "open_source": partial(open_field_source, environment={}),
+    }
+    app = create_console(core, **{**defaults, **options})
+    return Console(core, clock, app, core.administration.create_organization("Acme"))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def console(clock: Clock) -> Iterator[Console]:
+    console = open_console(clock)
+    yield console
+    console.core.storage.close()
+
+
+@pytest.fixture
+def dana(console: Console) -> Browser:
+    """Return the browser of an administrator of Acme."""
+    return console.signed_in()
+
+
+@pytest.fixture
+def viewer(console: Console) -> Browser:
+    """Return the browser of a viewer of Acme."""
+    return console.signed_in("vic@acme.example", Role.VIEWER)

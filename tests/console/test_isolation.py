@@ -1,0 +1,134 @@
+"""Tenants and roles. The tests run for every route with an organization, and for new ones too."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from recipient_fields.domain import ADMINISTRATOR, Role
+from recipient_fields.domain.esp import Esp
+
+from .browser import Browser, Response
+from .conftest import Console
+from .routes import ORGANIZATION, parameters, paths, templates
+
+MISSING = 999
+
+
+@pytest.fixture
+def brewery(console: Console) -> dict[str, Any]:
+    """Create another organization, and return the id of one thing of each kind in it."""
+    core = console.core
+    organization = core.administration.create_organization("Brewery")
+    console.add_field(organization_id=organization.id, name="Filler")
+    field = console.add_field(ADMINISTRATOR, organization.id, name="Secret beer")
+    integration = core.integrations.create_integration(
+        organization.id, esp=Esp.BRAZE, name="Secret list"
+    )
+    key = core.administration.issue_key(organization.id, name="Secret key").api_key
+    console.signed_in("bob@brewery.example", Role.ADMIN, organization.id)
+    administrator = core.administrators.list_administrators(organization.id)[0]
+    session = core.administrators.list_sessions(administrator.id)[0]
+    return {
+        ORGANIZATION: organization.id,
+        "field_id": field.id,
+        "integration_id": integration.id,
+        "key_id": key.id,
+        "administrator_id": administrator.id,
+        "session_id": session.id,
+        "token": "A" * 43,
+    }
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_another_organization_looks_like_a_missing_one(
+    console: Console, dana: Browser, brewery: dict[str, Any], method: str
+) -> None:
+    missing = dict.fromkeys(brewery, MISSING)
+
+    for foreign_path, missing_path in zip(
+        paths(console.app, method, brewery), paths(console.app, method, missing), strict=True
+    ):
+        if "/o/" in foreign_path:
+            foreign = _request(dana, method, foreign_path, console)
+            assert foreign.status == 404, foreign_path
+            assert _shown(foreign) == _shown(_request(dana, method, missing_path, console))
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_the_ids_of_another_organization_look_like_missing_ones(
+    console: Console, dana: Browser, brewery: dict[str, Any], method: str
+) -> None:
+    foreign_ids = brewery | {ORGANIZATION: console.acme.id}
+    missing_ids = dict.fromkeys(brewery, MISSING) | {ORGANIZATION: console.acme.id}
+
+    for template, foreign_path, missing_path in zip(
+        templates(console.app, method),
+        paths(console.app, method, foreign_ids),
+        paths(console.app, method, missing_ids),
+        strict=True,
+    ):
+        if ORGANIZATION in parameters(template) and len(parameters(template)) > 1:
+            foreign = _request(dana, method, foreign_path, console)
+            assert foreign.status == 404, foreign_path
+            assert _shown(foreign) == _shown(_request(dana, method, missing_path, console))
+    assert len(console.core.fields.list_fields(brewery[ORGANIZATION]).fields) == 2
+
+
+@pytest.mark.parametrize("text", ["0", "01", "+1", "1.0", "1_0", "\u0661", "-1", "9" * 17, "x"])
+def test_a_malformed_id_looks_like_a_missing_one(
+    console: Console, dana: Browser, text: str
+) -> None:
+    for path in (f"/console/o/{text}/fields", f"{console.fields}/{text}"):
+        assert dana.get(path).status == 404
+
+
+def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Browser) -> None:
+    field = console.add_field(name="City")
+    ids = {ORGANIZATION: console.acme.id, "field_id": field.id}
+
+    for path in paths(console.app, "POST", ids, default=1):
+        if "/o/" in path and "/settings/sessions" not in path:
+            response = _request(viewer, "POST", path, console)
+            assert response.status == 403, path
+            assert "Your role in this organization is viewer" in response.text
+    assert console.core.fields.list_fields(console.acme.id).fields == (field,)
+
+
+def test_a_viewer_sees_fields_without_buttons(
+    console: Console, dana: Browser, viewer: Browser
+) -> None:
+    field = console.add_field(name="City")
+    page = viewer.get(f"{console.fields}/{field.id}")
+
+    assert "New manual field" not in viewer.get(console.fields).links
+    assert "Edit field" not in page.links
+    assert "Your role in this organization is viewer" in page.text
+    for path in ("new", f"{field.id}/edit", f"{field.id}/delete"):
+        assert viewer.get(f"{console.fields}/{path}").status == 403
+
+
+def test_a_role_holds_from_the_next_request(console: Console, dana: Browser) -> None:
+    console.invite("erin@acme.example")
+    page = dana.get(f"{console.fields}/new")
+    administrators = console.core.administrators
+    account = administrators.list_administrators(console.acme.id)[0]
+    administrators.change_role(console.acme.id, account.id, Role.VIEWER, by="operator")
+
+    assert dana.submit(page, {"name": "City"}).status == 403
+
+
+def _request(browser: Browser, method: str, path: str, console: Console) -> Response:
+    if method == "GET":
+        return browser.get(path)
+    page = browser.get(console.fields)
+    return browser.post(path, page.form().inputs)
+
+
+def _shown(response: Response) -> str:
+    """Return the page without what differs on every request."""
+    return re.sub(r'value="[^"]*"|Request id: \S+', "", response.html).replace(
+        "Request id: <code>", ""
+    )

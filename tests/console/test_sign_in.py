@@ -1,0 +1,240 @@
+"""Signing in and out, sessions, and links."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..http.conftest import Clock
+from .browser import Browser
+from .conftest import EMAIL, PASSWORD, Console, open_console
+
+
+def test_an_invitation_sets_a_password_and_signs_in(console: Console) -> None:
+    browser = console.browser()
+    page = browser.get(console.invite(EMAIL))
+    assert EMAIL in page.text
+
+    home = browser.follow(browser.submit(page, {"password": PASSWORD}))
+
+    assert home.path == console.fields
+    assert "Your password was set." in home.text
+    assert console.sign_in(console.browser()).location == "/console"
+
+
+def test_opening_a_link_does_not_use_it(console: Console) -> None:
+    link = console.invite(EMAIL)
+    for _ in range(2):
+        assert console.browser().get(link).status == 200
+
+    browser = console.browser()
+
+    assert browser.submit(browser.get(link), {"password": PASSWORD}).status == 303
+
+
+def test_a_link_works_once(console: Console) -> None:
+    link = console.invite(EMAIL)
+    first, second = console.browser(), console.browser()
+    page = second.get(link)
+    first.submit(first.get(link), {"password": PASSWORD})
+
+    again = second.submit(page, {"password": "another long password"})
+
+    assert again.status == second.get(link).status == 410
+    assert "This link was used already or has expired." in again.text
+    assert console.sign_in(console.browser()).status == 303
+
+
+def test_a_link_expires(console: Console) -> None:
+    link = console.invite(EMAIL)
+    console.clock.advance(hours=24)
+
+    assert console.browser().get(link).status == 410
+
+
+@pytest.mark.parametrize("token", ["xyz0", "A" * 43, "%00", "{{7*7}}"])
+def test_an_unknown_link_looks_like_a_used_one(console: Console, token: str) -> None:
+    response = console.browser().get(f"/console/links/{token}")
+
+    assert response.status == 410
+    assert token not in response.html
+
+
+@pytest.mark.parametrize("password", ["short", EMAIL, "qwerty123456", " " * 12])
+def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, password: str) -> None:
+    browser, link = console.browser(), console.invite(EMAIL)
+
+    refused = browser.submit(browser.get(link), {"password": password})
+
+    assert refused.status == 422
+    assert "The password was not set" in refused.text
+    assert browser.submit(refused, {"password": PASSWORD}).status == 303
+
+
+def test_a_sign_in_link_signs_in_once(console: Console, dana: Browser) -> None:
+    account = console.core.administrators.list_administrators(console.acme.id)[0]
+    token = console.core.administrators.create_sign_in_link(account.id).token
+    assert token is not None
+    browser, link = console.browser(), f"/console/links/{token.reveal()}"
+
+    page = browser.get(link)
+
+    assert browser.follow(browser.submit(page)).path == console.fields
+    assert browser.submit(page).status == 403  # The form belongs to the browser's old secret.
+    assert console.browser().get(link).status == 410
+    assert dana.get(console.fields).status == 200
+
+
+def test_signing_in_leads_back_to_the_page_that_was_wanted(console: Console, dana: Browser) -> None:
+    wanted = f"{console.fields}?q=a%26b&origin=manual"
+    browser = console.browser()
+    page = browser.follow(browser.get(wanted))
+
+    signed_in = browser.submit(page, {"email": EMAIL, "password": PASSWORD})
+
+    assert signed_in.location == wanted
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "https://evil.example/",
+        "//evil.example",
+        "/console//../../evil",
+        "/console/\\evil.example",
+        "/consolevil",
+        "javascript:alert(1)",
+        "/console/\r\nSet-Cookie: a=b",
+        "/",
+    ],
+)
+def test_signing_in_leads_to_no_other_site(console: Console, dana: Browser, wanted: str) -> None:
+    browser = console.browser()
+    page = browser.get("/console/sign-in")
+    form = {"email": EMAIL, "password": PASSWORD, "next": wanted}
+
+    location = browser.submit(page, form).location
+
+    assert location.startswith("/console")
+    assert "\n" not in location
+    assert "\\" not in location
+
+
+@pytest.mark.parametrize(
+    ("email", "password"),
+    [(EMAIL, "wrong password"), ("missing@acme.example", PASSWORD), ("<script>", "x"), ("", "")],
+)
+def test_all_failed_attempts_look_alike(
+    console: Console, dana: Browser, email: str, password: str
+) -> None:
+    refused = console.sign_in(console.browser(), password, email)
+
+    assert refused.status == 422
+    message = "The email address or the password is not correct. Check both and try again."
+    assert message in refused.text
+    assert refused.form().value("email") == email
+    assert refused.form().value("password") == ""
+
+
+def test_too_many_attempts_are_rejected_with_the_time_to_wait(
+    console: Console, dana: Browser
+) -> None:
+    browser = console.browser()
+    for _ in range(5):
+        assert console.sign_in(browser, "wrong password").status == 422
+
+    throttled = console.sign_in(browser)
+
+    assert throttled.status == 429
+    assert int(throttled.headers["retry-after"]) <= 15 * 60
+    assert "Too many sign-in attempts. Try again in 15 minutes." in throttled.text
+
+
+def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(
+    console: Console, dana: Browser
+) -> None:
+    stolen = Browser(console.app, dict(dana.cookies))
+    page = dana.get(console.fields)
+
+    out = dana.post("/console/sign-out", page.forms[0].inputs)
+
+    assert out.location == "/console/sign-in"
+    assert "console" not in dana.cookies
+    assert stolen.get(console.fields).status == 303
+    assert stolen.submit(page, {}).status == 401
+
+
+@pytest.mark.parametrize("minutes", [30, 12 * 60])
+def test_a_session_ends(console: Console, dana: Browser, minutes: int) -> None:
+    page = dana.get(f"{console.fields}/new")
+    console.clock.advance(minutes=minutes)
+
+    posted = dana.submit(page, {"name": "City"})
+
+    assert posted.status == 401
+    assert "Your session has ended" in posted.text
+    assert dana.get(console.fields).location.startswith("/console/sign-in?next=")
+    assert console.core.fields.list_fields(console.acme.id).fields == ()
+
+
+def test_signing_in_again_ends_the_previous_session_of_the_browser(
+    console: Console, dana: Browser
+) -> None:
+    previous = Browser(console.app, dict(dana.cookies))
+    account = console.core.administrators.list_administrators(console.acme.id)[0]
+    token = console.core.administrators.create_sign_in_link(account.id).token
+    assert token is not None
+
+    dana.submit(dana.get(f"/console/links/{token.reveal()}"))
+
+    assert dana.get(console.fields).status == 200
+    assert previous.get(console.fields).status == 303
+
+
+def test_a_revoked_administrator_is_signed_out_with_the_next_request(
+    console: Console, dana: Browser
+) -> None:
+    account = console.core.administrators.list_administrators(console.acme.id)[0]
+
+    console.core.administrators.revoke(console.acme.id, account.id, by="operator")
+
+    assert dana.get(console.fields).status == 303
+    assert console.sign_in(console.browser()).status == 422
+
+
+def test_cookies_are_for_this_host_and_no_script(console: Console) -> None:
+    browser = console.browser()
+    page = browser.get(console.invite(EMAIL))
+
+    response = browser.submit(page, {"password": PASSWORD})
+
+    cookie = response.headers["set-cookie"].lower()
+    for attribute in ("httponly", "samesite=strict", "path=/"):
+        assert attribute in cookie
+    assert "domain" not in cookie
+
+
+def test_over_https_cookies_are_secure(clock: Clock) -> None:
+    console = open_console(clock, origin="https://fields.example.com")
+    browser = console.browser()
+    browser.headers["Origin"] = "https://fields.example.com"
+    page = browser.get(console.invite(EMAIL))
+
+    response = browser.submit(
+        page, {"password": PASSWORD}, headers={"Origin": "https://fields.example.com"}
+    )
+
+    assert response.status == 303
+    assert "secure" in response.headers["set-cookie"].lower()
+    assert [name for name in browser.cookies if not name.startswith("__Host-")] == []
+
+
+def test_an_administrator_of_two_organizations_chooses_one(console: Console, dana: Browser) -> None:
+    brewery = console.core.administration.create_organization("Brewery")
+    admins = console.core.administrators
+    account = admins.list_administrators(console.acme.id)[0]
+    admins.invite(brewery.id, EMAIL, account.memberships[0].role, by="operator")
+
+    page = dana.open("/console")
+
+    assert page.path == "/console/organizations"
+    assert dana.get(page.links["Brewery"]).status == 200
