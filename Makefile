@@ -11,7 +11,7 @@ UV := build/lowest/bin/uv
 LOWEST := --quiet --resolution lowest-direct
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
 
-.PHONY: help install runtime serve check docs test test-all test-lowest test-browser test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show this list
@@ -35,10 +35,16 @@ test-lowest:    ## run the tests of `make test` with the lowest versions that py
 	rm -rf *.egg-info build/lib build/bdist.*
 	build/lowest/bin/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
 
-test-browser: install ## test /docs and the documentation in Debian's chromium, installing it if absent
+test-browser: install ## test the console, /docs and the documentation in Debian's chromium, installing it if absent
 	{ command -v chromium && command -v chromedriver; } >/dev/null || \
 		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
 	$(BIN)/python -m pytest tests/browser
+
+screenshots: install ## take the pictures of the console in docs/_static again, with Debian's chromium and pngquant
+	{ command -v chromium && command -v chromedriver && command -v pngquant; } >/dev/null || \
+		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver pngquant; }
+	$(BIN)/python -m pytest tests/browser/screenshots.py
+	pngquant --force --strip --speed 1 --ext .png docs/_static/console-*.png
 
 test-framing: install ## compare the request parsing with h11, for 1,000,000 streams
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py

@@ -13,6 +13,7 @@ from attrs import evolve
 from ..support.postgres import PostgresServer
 from .bodies import bodies
 from .clients import bundled, usual_client
+from .console import console
 from .goals import goals
 from .growth import growth
 from .hosts import hosts
@@ -21,7 +22,10 @@ from .processes import processes
 from .start import start
 from .writers import writers
 
-PARTS = {part.__name__: part for part in (goals, hosts, processes, writers, start, growth, bodies)}
+PARTS = {
+    part.__name__: part
+    for part in (goals, hosts, processes, writers, start, growth, bodies, console)
+}
 
 
 @click.command()

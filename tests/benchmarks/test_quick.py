@@ -22,5 +22,5 @@ def test_every_part_runs_and_every_response_is_correct(server_url):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    parts = ("goals", "hosts", "processes", "writers", "start", "growth", "bodies")
+    parts = ("goals", "hosts", "processes", "writers", "start", "growth", "bodies", "console")
     assert all(f"\n{part}\n" in done.stdout for part in parts)

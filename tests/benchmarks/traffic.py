@@ -42,9 +42,14 @@ class ConstantResponse:
     body: str
 
 
-def read_list(tenant: Tenant, **headers: str) -> str:
-    """Return a request for every field of the tenant."""
-    return _request("GET", FIELDS, tenant.key, None, headers)
+def read_list(tenant: Tenant, query: str = "", **headers: str) -> str:
+    """Return a request for the fields of the tenant: all, or those that the query selects."""
+    return _request("GET", f"{FIELDS}{query}", tenant.key, None, headers)
+
+
+def read_page(path: str, session: str) -> str:
+    """Return a request for a page of the console."""
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: console={session}\r\n\r\n"
 
 
 def read_field(tenant: Tenant, field_id: int) -> str:

@@ -23,11 +23,16 @@ FLAGS = (
     "--window-size=1280,2000",
 )
 
+_SCRIPTS = "profile.managed_default_content_settings.javascript"
+_BLOCK = 2
+
 
 @contextmanager
-def chromium(profile: Path) -> Iterator[Chrome]:
+def chromium(profile: Path, *, runs_scripts: bool = True) -> Iterator[Chrome]:
     """Start a browser whose profile is in this folder."""
     options = ChromeOptions()
+    if not runs_scripts:
+        options.add_experimental_option("prefs", {_SCRIPTS: _BLOCK})
     options.binary_location = CHROMIUM
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)

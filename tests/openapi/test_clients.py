@@ -16,13 +16,13 @@ import httpx
 import pytest
 import requests
 
+from ..support.node import find_program, install_packages, run
 from .live import Live, bearer, live_service
 
 pytestmark = pytest.mark.slow
 
 EXECUTABLES = Path(sys.executable).parent
 TYPESCRIPT = Path(__file__).parent / "typescript"
-NPM_FOLDER = Path(__file__).parents[2] / "build" / "typescript"
 
 
 @pytest.fixture(scope="module")
@@ -50,41 +50,14 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def typescript(document: Path, tmp_path: Path) -> Path:
     """Compile `client.ts` with the types of the document. Return the folder of `client.js`."""
-    _found("node")
+    find_program("node")
     for source in ("package.json", "tsconfig.json", "client.ts"):
         shutil.copy(TYPESCRIPT / source, tmp_path)
-    packages = _npm_packages()
+    packages = install_packages(TYPESCRIPT, "typescript")
     (tmp_path / "node_modules").symlink_to(packages)
-    _run(packages / ".bin" / "openapi-typescript", document, "--output", tmp_path / "api.d.ts")
-    _run(packages / ".bin" / "tsc", "--strict", "--project", tmp_path)
+    run(packages / ".bin" / "openapi-typescript", document, "--output", tmp_path / "api.d.ts")
+    run(packages / ".bin" / "tsc", "--strict", "--project", tmp_path)
     return tmp_path
-
-
-def _npm_packages() -> Path:
-    """Install the packages in `package.json` if it has changed, and return their folder."""
-    wanted, installed = TYPESCRIPT / "package.json", NPM_FOLDER / "installed.json"
-    if not installed.exists() or installed.read_bytes() != wanted.read_bytes():
-        NPM_FOLDER.mkdir(parents=True, exist_ok=True)
-        shutil.copy(wanted, NPM_FOLDER)
-        options = ("--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund")
-        _run(_found("npm"), "install", *options, "--prefix", NPM_FOLDER)
-        shutil.copy(wanted, installed)
-    return NPM_FOLDER / "node_modules"
-
-
-def _found(program: str) -> str:
-    """Return the path of the program. Fail if it is not installed."""
-    path = shutil.which(program)
-    if path is None:
-        pytest.fail(f"{program} is missing: install Node.js 20 or later, with npm.", pytrace=False)
-    return path
-
-
-def _run(*command: object) -> str:
-    """Return the output of the command. Fail with the output if the command fails."""
-    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +66,7 @@ def generated(document: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("generated")
     plain = folder / "plain.json"
     plain.write_text(json.dumps({"post_hooks": []}))
-    _run(
+    run(
         *(EXECUTABLES / "openapi-python-client", "generate", "--path", document),
         *("--output-path", folder / "generated_client", "--meta", "none"),
         *("--config", plain, "--fail-on-warning"),
@@ -195,7 +168,7 @@ def test_a_typescript_client_filters_creates_pages_and_handles_errors(
     monkeypatch.setenv("SERVICE_URL", new_live.url)
     monkeypatch.setenv("API_KEY", new_live.acme)
 
-    received = json.loads(_run(_found("node"), typescript / "client.js"))
+    received = json.loads(run(find_program("node"), typescript / "client.js"))
 
     (detail,) = received["taken"].pop()
     assert detail["existing_id"] > 0

@@ -7,7 +7,7 @@ import selectors
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from urllib.parse import urlsplit
@@ -134,6 +134,43 @@ def send_at_rate(
     for values in latencies.values():
         values.sort()
     return Figures(ended - started, statuses, latencies)
+
+
+def send_all(requests: Sequence[bytes], connections: int, url: str) -> Counter[str]:
+    """Send each request on a new connection, and return the statuses.
+
+    `connections` is the number of connections that are open at the same time. The requests must
+    contain `Connection: close`.
+    """
+    host = urlsplit(url)
+    address = (host.hostname or "", host.port or 0)
+    statuses: Counter[str] = Counter()
+    begun = 0
+    with selectors.DefaultSelector() as selector:
+        while statuses.total() < len(requests):
+            while begun < len(requests) and begun - statuses.total() < connections:
+                data = _Exchange(address), requests[begun]
+                selector.register(data[0].socket, selectors.EVENT_WRITE, data)
+                begun += 1
+            for key, _ in selector.select():
+                exchange, request = key.data
+                part = b""
+                try:
+                    if not exchange.sent_request:
+                        exchange.socket.send(request)
+                        exchange.sent_request = True
+                        selector.modify(exchange.socket, selectors.EVENT_READ, key.data)
+                        continue
+                    part = exchange.socket.recv(65_536)
+                    exchange.received += part
+                    outcome = exchange.received[9:12].decode() or "closed"
+                except OSError as error:
+                    outcome = type(error).__name__
+                if not part:
+                    selector.unregister(exchange.socket)
+                    exchange.socket.close()
+                    statuses[outcome] += 1
+    return statuses
 
 
 @contextmanager

@@ -64,17 +64,17 @@ def key(core: Core, acme: Organization) -> str:
 
 
 @pytest.fixture
-def serve(database: str) -> Iterator[Callable[[], str]]:
+def serve(database: str) -> Iterator[Callable[..., str]]:
     """Return a function that starts a service on the database and returns its URL."""
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(serving(database))
+        yield lambda *options: stack.enter_context(serving(database, *options))
 
 
 @contextmanager
-def serving(database: str) -> Iterator[str]:
+def serving(database: str, *options: str) -> Iterator[str]:
     environment = {**os.environ, "RECIPIENT_FIELDS_STORAGE": database}
     with subprocess.Popen(
-        [COMMAND, "serve", "--listen", "127.0.0.1:0"],
+        [COMMAND, "serve", "--listen", "127.0.0.1:0", *options],
         env=environment,
         stderr=subprocess.PIPE,
     ) as process:

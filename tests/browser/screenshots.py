@@ -1,0 +1,182 @@
+"""Makes the pictures of the console in `docs/_static`. `make screenshots` runs this file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from attrs import define, evolve
+from selenium.webdriver import Chrome
+
+from recipient_fields.application import OPERATOR, Core, system_clock
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    Access,
+    AllowedValues,
+    DataType,
+    FieldDraft,
+    OrganizationId,
+    Role,
+)
+from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.entrypoints.selection import migrate_storage, open_storage
+
+from ..support.service import Service
+from .page_audit import LAPTOP, PHONE, set_view
+from .window import Window
+
+PICTURES = Path(__file__).parents[2] / "docs" / "_static"
+MAX_HEIGHT = 1000
+EMAIL = "dana@acme.example"
+
+
+@define
+class PastClock:
+    """A clock that shows the time some days ago."""
+
+    days: float = 0
+
+    def __call__(self) -> datetime:
+        return system_clock() - timedelta(days=self.days)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    url = f"sqlite:{tmp_path / 'fields.db'}"
+    migrate_storage(url)
+    return url
+
+
+@pytest.fixture
+def window(storage: str, browser: Chrome) -> Iterator[Window]:
+    """Return the window of an administrator who is signed in to the demonstration."""
+    clock = PastClock()
+    core = Core.over(open_storage(storage), clock=clock)
+    try:
+        organization_id = _fill(core, clock)
+        (dana,) = core.administrators.list_administrators(organization_id)
+        token = core.administrators.create_sign_in_link(dana.id).token
+    finally:
+        core.storage.close()
+    assert token is not None
+    service = Service(storage, "--console")
+    try:
+        window = Window(browser, service.url, runs_scripts=True, is_phone=False, axe=None)
+        window.open(f"/console/links/{token.reveal()}")
+        window.press("Sign in")
+        yield window
+    finally:
+        service.kill()
+
+
+def test_take_the_pictures(window: Window, tmp_path: Path) -> None:
+    _take(window, "fields", LAPTOP)
+    _take(window, "phone", PHONE, "dark")
+    window.press("Preferred shop")
+    _take(window, "field", LAPTOP)
+
+    window.press("Settings")
+    window.press("Create API key")
+    window.fill("Name", "Checkout service")
+    window.press("Create API key")
+    _take(window, "api-keys", LAPTOP)
+
+    report = tmp_path / "report.json"
+    report.write_text(REPORT)
+    window.press("Integrations")
+    window.press("Main audience")
+    window.fill("Report", str(report))
+    window.press("Dry run")
+    _take(window, "integration", LAPTOP)
+
+
+def _take(window: Window, name: str, width: int, scheme: str = "light") -> None:
+    """Store a picture of the page, or of its upper part if it is long."""
+    browser = window.browser
+    set_view(browser, width, scheme, height=100)
+    browser.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+    browser.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+    height = browser.execute_script("return document.documentElement.scrollHeight")
+    set_view(browser, width, scheme, height=min(height, MAX_HEIGHT))
+    assert browser.save_screenshot(PICTURES / f"console-{name}.png")
+
+
+def _fill(core: Core, clock: PastClock) -> OrganizationId:
+    """Add an organization with fields of all origins, API keys and integrations."""
+    organization_id = core.administration.create_organization("Acme Outdoor").id
+    core.administrators.invite(organization_id, EMAIL, Role.ADMIN, by=OPERATOR)
+    for days, channel, draft in FIELDS:
+        clock.days = days
+        core.fields.through(channel).create_field(organization_id, draft)
+    for days, esp, name, reported in INTEGRATIONS:
+        clock.days = days
+        integration = core.integrations.create_integration(organization_id, esp=esp, name=name)
+        core.integrations.sync_fields(organization_id, integration.id, reported)
+    for days, name, access, lifetime in KEYS:
+        clock.days = days
+        core.administration.issue_key(
+            organization_id,
+            name=name,
+            access=access,
+            lifetime=None if lifetime is None else timedelta(days=lifetime),
+            by=EMAIL,
+        )
+    clock.days = 0
+    return organization_id
+
+
+def _draft(name: str, data_type: DataType, values: tuple[object, ...] = ()) -> FieldDraft:
+    allowed = AllowedValues(data_type, values) if values else None
+    return FieldDraft(name=name, data_type=data_type, allowed_values=allowed)
+
+
+FIELDS = (
+    (1, API, _draft("Abandoned cart value", DataType.NUMBER)),
+    (4, ADMINISTRATOR, _draft("Country", DataType.TEXT, ("DE", "FR", "AT", "CH", "IT", "NL"))),
+    (2, API, evolve(_draft("Email consent", DataType.BOOLEAN), insertable=False)),
+    (0.1, API, _draft("Last order", DataType.DATETIME)),
+    (41, ADMINISTRATOR, _draft("Newsletter frequency", DataType.TEXT, ("daily", "weekly"))),
+    (15, API, _draft("Preferred language", DataType.TEXT, ("de", "en", "fr", "it"))),
+    (
+        0.2,
+        ADMINISTRATOR,
+        evolve(
+            _draft("Preferred shop", DataType.TEXT, ("Hamburg", "Lyon", "Zurich")),
+            custom_insertion_code="*|STORE|*",
+            custom_value_expression="STORE",
+        ),
+    ),
+    (8, ADMINISTRATOR, _draft("Shoe size", DataType.NUMBER, (*range(36, 49),))),
+)
+INTEGRATIONS = (
+    (
+        2,
+        Esp.MAILCHIMP,
+        "Main audience",
+        [
+            EspField(name="FNAME", label="First name", data_type=DataType.TEXT),
+            EspField(name="LNAME", label="Last name", data_type=DataType.TEXT),
+            EspField(name="BIRTHDAY", label="Birthday", data_type=DataType.DATE),
+        ],
+    ),
+    (
+        0.5,
+        Esp.SALESFORCE,
+        "Subscribers",
+        [EspField(name="Renewal_Date", label="Renewal date", data_type=DataType.DATE)],
+    ),
+)
+KEYS = (
+    (20, "Nightly export", Access.READ_ONLY, 90),
+    (82, "Reporting", Access.READ_ONLY, 90),
+    (120, "Data warehouse", Access.READ_WRITE, None),
+)
+REPORT = """{"fields": [
+  {"name": "FNAME", "label": "First name", "data_type": "text"},
+  {"name": "BIRTHDAY", "label": "Date of birth", "data_type": "date"},
+  {"name": "TIER", "label": "Loyalty tier", "data_type": "text"},
+  {"name": "STORE", "label": "Favourite store", "data_type": "text"}
+]}"""

@@ -1,0 +1,537 @@
+"""The console in a browser: every page and flow, with and without scripts.
+
+Each flow runs in four windows: a laptop's and a phone's, with and without scripts. Two of them also
+audit every page of the flow, with scripts in both widths and both colour schemes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+from selenium.webdriver import Chrome
+
+from recipient_fields.application import OPERATOR, Core
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    AllowedValues,
+    DataType,
+    FieldChanges,
+    FieldDraft,
+    FieldId,
+    Organization,
+    Role,
+)
+from recipient_fields.domain.esp import Esp, EspField
+from recipient_fields.entrypoints.composition import open_core
+from recipient_fields.entrypoints.selection import migrate_storage
+
+from ..support.command_line import CommandLine
+from ..support.service import FIELDS, Service
+from ..support.waiting import eventually
+from .conftest import chromium
+from .page_audit import install_axe
+from .window import Window
+
+PASSWORD = "four random words"
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    return install_axe()
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> str:
+    url = f"sqlite:{tmp_path_factory.mktemp('storage') / 'fields.db'}"
+    migrate_storage(url)
+    return url
+
+
+@pytest.fixture(scope="module")
+def core(storage: str) -> Iterator[Core]:
+    """Return the core of this process, on the storage of the service."""
+    core = open_core(storage)
+    yield core
+    core.storage.close()
+
+
+@pytest.fixture(scope="module")
+def service(storage: str) -> Iterator[Service]:
+    service = Service(storage, "--console")
+    try:
+        yield service
+    finally:
+        service.kill()
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["scripts", "no-scripts"])
+def any_browser(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Chrome, bool]]:
+    profile = tmp_path_factory.mktemp("browser") / "profile"
+    with chromium(profile, runs_scripts=request.param) as browser:
+        yield browser, request.param
+
+
+@pytest.fixture(params=[False, True], ids=["laptop", "phone"])
+def window(
+    request: pytest.FixtureRequest, service: Service, any_browser: tuple[Chrome, bool], axe: str
+) -> Window:
+    """Return a window that is not signed in."""
+    browser, runs_scripts = any_browser
+    audits = runs_scripts is not request.param
+    window = Window(browser, service.url, runs_scripts, request.param, axe if audits else None)
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    browser.get_log("browser")
+    browser.get_log("performance")
+    window.restore_view()
+    return window
+
+
+@frozen
+class Tenant:
+    """A new organization with an administrator, who is signed in to the window."""
+
+    core: Core
+    organization: Organization
+    email: str
+    window: Window
+
+    @property
+    def path(self) -> str:
+        """The path of the organization's pages."""
+        return f"/console/o/{self.organization.id}"
+
+    def sign_in_elsewhere(self) -> None:
+        """Begin another session of the administrator."""
+        (administrator,) = self.core.administrators.list_administrators(self.organization.id)
+        token = self.core.administrators.create_sign_in_link(administrator.id).token
+        assert token is not None
+        self.core.administrators.sign_in_with_link(token.reveal(), user_agent="Firefox/146 Linux")
+
+    def add_field(self, name: str, **members: Any) -> FieldId:
+        """Create a manual field, and return its id."""
+        draft = FieldDraft(name=name, **{"data_type": DataType.TEXT, **members})
+        fields = self.core.fields.through(ADMINISTRATOR)
+        return fields.create_field(self.organization.id, draft).id
+
+
+@pytest.fixture
+def tenant(core: Core, window: Window) -> Tenant:
+    organization = core.administration.create_organization("Acme Outdoor")
+    email = f"dana@acme-{organization.id}.example"
+    invitation = core.administrators.invite(organization.id, email, Role.ADMIN, by=OPERATOR)
+    token = core.administrators.create_sign_in_link(invitation.administrator.id).token
+    assert token is not None
+    window.open(f"/console/links/{token.reveal()}")
+    window.press("Sign in")
+    assert window.heading == "Fields"
+    return Tenant(core, organization, email, window)
+
+
+def test_an_invited_administrator_sets_a_password_signs_out_and_signs_in(
+    core: Core, storage: str, service: Service, window: Window
+) -> None:
+    organization = core.administration.create_organization("Acme Outdoor")
+    email = f"kim@acme-{organization.id}.example"
+    link = _invite(storage, service, organization, email)
+
+    window.open(link)
+    assert window.heading == "Set your password"
+    window.audit()
+    window.fill("New password", email)
+    window.press("Set password and sign in")
+    assert "The password was not set" in window.text
+    window.audit()
+    window.fill("New password", PASSWORD)
+    window.press("Set password and sign in")
+    assert "Your password was set." in window.text
+    assert "Acme Outdoor has no fields yet" in window.text
+    window.audit()
+
+    window.press("Sign out")
+    assert window.heading == "Sign in"
+    window.audit()
+    window.fill("Email address", email)
+    window.fill("Password", "not the password")
+    window.press("Sign in")
+    assert "The email address or the password is not correct." in window.text
+    assert window.value("Email address") == email
+    window.audit()
+    window.fill("Password", PASSWORD)
+    window.press("Sign in")
+    assert window.heading == "Fields"
+
+    window.open(link)
+    assert window.heading == "This link does not work"
+    window.audit()
+    window.open("/console/o/999999/fields")
+    assert window.heading == "There is no such page"
+    window.audit()
+
+
+def test_an_administrator_corrects_and_creates_a_field(tenant: Tenant, window: Window) -> None:
+    tenant.add_field("City")
+    window.open(f"{tenant.path}/fields")
+    window.press("New manual field")
+    window.audit()
+
+    window.fill("Name", "Shoe size")
+    window.fill("Key", "Shoe Size")
+    window.choose("Number")
+    window.press("Add a value")
+    window.fill("Value 1", "42")
+    window.press("Add a value")
+    window.fill("Value 2", "large")
+    window.press("Create field")
+    assert "The field was not created" in window.text
+    assert (window.value("Name"), window.value("Value 2")) == ("Shoe size", "large")
+    window.audit()
+
+    window.press("Use this key")
+    assert window.value("Key") == "shoe_size"
+    window.fill("Value 2", "42.5")
+    window.press("Create field")
+    assert "The field Shoe size was created." in window.text
+    assert "42.5" in window.text
+    window.audit()
+
+
+def test_allowed_values_are_edited_as_a_list(tenant: Tenant, window: Window) -> None:
+    values = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
+    field = tenant.add_field("Tier", allowed_values=values)
+    window.open(f"{tenant.path}/fields/{field}")
+    window.press("Edit field")
+    window.audit()
+
+    window.press("Move value 3 up")
+    window.press("Remove value 1")
+    assert (window.value("Value 1"), window.value("Value 2")) == ("bronze", "silver")
+    window.press("Paste a list")
+    window.audit()
+    window.fill("Values, one per line", "basic\nnone")
+    window.press("Add these values")
+    window.press("Save changes")
+
+    assert "The field Tier was changed." in window.text
+    (stored,) = tenant.core.fields.list_fields(tenant.organization.id).fields
+    assert stored.allowed_values is not None
+    assert stored.allowed_values.values == ("bronze", "silver", "basic", "none")
+
+
+def test_a_concurrent_change_is_shown_and_not_overwritten(tenant: Tenant, window: Window) -> None:
+    field = tenant.add_field("Shoe size")
+    window.open(f"{tenant.path}/fields/{field}/edit")
+    window.fill("Name", "Size of shoes")
+    fields = tenant.core.fields.through(ADMINISTRATOR)
+    fields.update_field(tenant.organization.id, field, FieldChanges(name="EU shoe size"))
+
+    window.press("Save changes")
+    assert "Another administrator changed this field" in window.text
+    assert "EU shoe size" in window.text
+    assert window.value("Name") == "Size of shoes"
+    assert fields.get_field(tenant.organization.id, field).name == "EU shoe size"
+    window.audit()
+    window.press("Save changes")
+    assert window.heading == "Size of shoes"
+
+
+def test_a_field_is_deleted_after_one_confirmation(tenant: Tenant, window: Window) -> None:
+    field = tenant.add_field("Shoe size")
+    window.open(f"{tenant.path}/fields/{field}")
+    window.press("Delete field")
+    assert window.heading == "Delete the field Shoe size?"
+    window.audit()
+    window.press("Keep field")
+    window.press("Delete field")
+    window.press("Delete field")
+    assert "The field Shoe size was deleted." in window.text
+
+
+def test_fields_are_searched_filtered_and_sorted(tenant: Tenant, window: Window) -> None:
+    tenant.add_field("Shoe size", data_type=DataType.NUMBER)
+    tenant.add_field("City")
+    _add_synced_field(tenant)
+    window.open(f"{tenant.path}/fields")
+    assert "3 fields" in window.text
+    window.audit()
+
+    window.fill("Search", "nothing like it")
+    _apply(window, "No field matches")
+    window.audit()
+    window.press("Clear the filters")
+    window.choose("Integration", of="Origin")
+    _apply(window, "1 field")
+    window.press("First name")
+    assert window.heading == "First name"
+    assert not window.has("Edit field")
+    window.audit()
+    assert "Mailchimp" in window.text
+
+
+def test_a_key_is_shown_once_rotated_and_revoked(
+    tenant: Tenant, window: Window, service: Service
+) -> None:
+    window.press("Settings")
+    assert "Acme Outdoor has no API keys yet" in window.text
+    window.audit()
+    window.press("Create API key")
+    window.audit()
+    window.fill("Name", " ")
+    window.choose("Never")
+    window.press("Create API key")
+    assert "The key was not created" in window.text
+    window.audit()
+
+    window.fill("Name", "Checkout service")
+    window.press("Create API key")
+    key = window.find("#secret").text
+    assert service.client(key).create(name="City").status == 201
+    assert window.has("Copy key") is window.runs_scripts
+    if window.runs_scripts:
+        copy = window.find("[data-copies]")
+        copy.click()
+        eventually(lambda: copy.text == "Copied")
+    window.audit()
+    window.reload()
+    assert "Checkout service" in window.text
+    assert key not in window.browser.page_source
+
+    window.press("Rotate Checkout service")
+    window.audit()
+    window.choose("After 1 hour")
+    window.press("Rotate key")
+    successor = window.find("#secret").text
+    assert [service.client(each).fields()[0]["name"] for each in (key, successor)] == ["City"] * 2
+    window.audit()
+    window.press("Revoke Checkout service")
+    window.audit()
+    window.press("Revoke key")
+    assert "The key Checkout service was revoked." in window.text
+    statuses = {service.client(each)("GET", FIELDS).status for each in (key, successor)}
+    assert statuses == {200, 401}
+    window.audit()
+
+
+def test_an_integration_is_synced_from_a_report_and_deleted(
+    tenant: Tenant, window: Window, tmp_path: Path
+) -> None:
+    window.open(f"{tenant.path}/settings/integrations")
+    assert "Acme Outdoor has no integrations yet" in window.text
+    window.audit()
+    window.press("Add integration")
+    window.audit()
+    window.fill("Name", " ")
+    window.choose("Mailchimp", of="Email service provider")
+    window.press("Add integration")
+    assert "The integration was not created" in window.text
+    window.audit()
+    window.fill("Name", "Main audience")
+    window.press("Add integration")
+    assert window.heading == "Main audience"
+    window.audit()
+
+    window.fill("Report", _report(tmp_path, "FNAME", "CITY", "OLD"))
+    window.press("Dry run")
+    assert "Nothing is stored yet" in window.text
+    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+    window.audit()
+    window.press("Sync 3 changes")
+    assert "Main audience was synced" in window.text
+    assert len(tenant.core.fields.list_fields(tenant.organization.id).fields) == 3
+    window.audit()
+
+    window.press("Integrations")
+    window.press("Main audience")
+    window.fill("Report", _report(tmp_path, "FNAME", "CITY", "A" * 300, label="New label"))
+    window.press("Dry run")
+    window.audit()
+    window.press("Discard")
+    window.press("Main audience")
+    window.fill("Report", str(Path(__file__)))
+    window.press("Sync")
+    window.audit()
+
+    window.press("Rename")
+    window.audit()
+    window.fill("Name", "Newsletter")
+    window.press("Save changes")
+    window.press("Newsletter")
+    window.press("Delete integration")
+    window.audit()
+    window.press("Delete integration and 3 fields")
+    assert "Newsletter" in window.text
+    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+
+
+def test_an_administrator_invites_changes_and_revokes_another(
+    tenant: Tenant, window: Window
+) -> None:
+    email = f"kim@acme-{tenant.organization.id}.example"
+    window.open(f"{tenant.path}/settings/administrators")
+    window.audit()
+    window.press("Invite administrator")
+    window.audit()
+    window.fill("Email address", email)
+    window.choose("Viewer")
+    window.press("Invite administrator")
+    link = window.find("#secret").text
+    window.audit()
+    window.reload()
+    assert link not in window.browser.page_source
+
+    window.press(f"Change role of {email}")
+    window.audit()
+    window.choose("Admin")
+    window.press("Change role")
+    window.press(f"New link of {email}")
+    window.audit()
+    window.press("Create link")
+    assert window.find("#secret").text != link
+    window.press(f"Revoke {email}")
+    window.audit()
+    window.press("Revoke administrator")
+    assert not window.has(f"Revoke {email}")
+
+
+def test_the_last_admin_can_not_be_revoked(tenant: Tenant, window: Window) -> None:
+    window.open(f"{tenant.path}/settings/administrators")
+    window.press(f"Revoke {tenant.email}")
+    window.press("Revoke administrator")
+    assert window.find(".errors").is_displayed()
+    window.audit()
+
+
+def test_sessions_are_listed_and_ended(tenant: Tenant, window: Window) -> None:
+    tenant.sign_in_elsewhere()
+    window.open(f"{tenant.path}/settings/sessions")
+    assert "This session" in window.text
+    window.audit()
+    window.press(window.find(".row-actions button").text.replace("\n", " "))
+    assert "The session was ended." in window.text
+
+    window.press("Sign out everywhere")
+    assert window.heading == "Sign in"
+    window.open(f"{tenant.path}/fields")
+    assert window.heading == "Sign in"
+
+
+def test_a_form_of_an_ended_session_changes_nothing(tenant: Tenant, window: Window) -> None:
+    window.open(f"{tenant.path}/fields/new")
+    window.fill("Name", "City")
+    (administrator,) = tenant.core.administrators.list_administrators(tenant.organization.id)
+    tenant.core.administrators.end_all_sessions(administrator.id)
+    window.press("Create field")
+    assert window.heading == "Your session has ended"
+    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+    window.audit()
+
+
+def test_a_viewer_sees_pages_without_buttons(tenant: Tenant, window: Window) -> None:
+    """A viewer also belongs to another organization, and chooses one."""
+    field = tenant.add_field("City")
+    other = tenant.core.administration.create_organization("Globex").id
+    tenant.core.administrators.invite(other, tenant.email, Role.VIEWER, by=OPERATOR)
+    (administrator,) = tenant.core.administrators.list_administrators(tenant.organization.id)
+    tenant.core.administrators.invite(
+        tenant.organization.id, f"lee@acme-{other}.example", Role.ADMIN, by=OPERATOR
+    )
+    tenant.core.administrators.change_role(
+        tenant.organization.id, administrator.id, Role.VIEWER, by=OPERATOR
+    )
+    tenant.core.administration.issue_key(tenant.organization.id, name="Checkout service")
+
+    window.open("/console")
+    assert window.heading == "Organizations"
+    window.audit()
+    window.press("Acme Outdoor")
+    assert not window.has("New manual field")
+    window.audit()
+    for path in (
+        f"/fields/{field}",
+        *(f"/settings/{each}" for each in ("api-keys", "integrations", "administrators")),
+    ):
+        window.open(f"{tenant.path}{path}")
+        assert not [word for word in _CHANGES if window.has(word)]
+        window.audit()
+    window.open(f"{tenant.path}/fields/new")
+    assert window.heading == "You can't do this"
+    window.audit()
+
+
+def test_the_audit_reports_a_page_with_faults(
+    service: Service, any_browser: tuple[Chrome, bool], axe: str
+) -> None:
+    browser, runs_scripts = any_browser
+    window = Window(browser, service.url, runs_scripts, is_phone=False, axe=axe)
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    browser.get("data:text/html,another site")
+    window.open("/console/sign-in")
+    browser.execute_script(_FAULTS)
+
+    with pytest.raises(AssertionError) as raised:
+        window.audit()
+
+    found = str(raised.value)
+    assert "data:text/html" in found
+    assert "Content Security Policy" in found
+    for view in ("1280 px, light", "360 px, dark"):
+        assert f"{view}: The page is 2" in found
+        assert f"{view}: The target is 20 px high: <button" in found
+    assert "360 px, dark: label: <input" in found
+    assert "360 px, dark: color-contrast: <h1" in found
+    assert ("The focus is not visible: <button" in found) is runs_scripts
+    assert ("Tab does not reach: <input" in found) is runs_scripts
+    browser.get_log("browser")
+
+
+_FAULTS = """
+document.querySelector("label").remove();
+document.querySelector("h1").style.color = "var(--canvas)";
+document.querySelector("main").style.minWidth = "2000px";
+Object.assign(document.querySelector("button").style, {
+  minHeight: "20px", height: "20px", padding: "0", outline: "none",
+});
+document.querySelector("[type=password]").addEventListener("focus", ({target}) => target.blur());
+document.body.append(Object.assign(new Image(), {src: "http://another.example/image"}));
+"""
+
+_CHANGES = ("Edit field", "Create API key", "Add integration", "Invite administrator")
+
+
+def _invite(storage: str, service: Service, organization: Organization, email: str) -> str:
+    """Invite an administrator on the command line, and return the link."""
+    options = ("--organization", organization.id, "--console-url", service.url)
+    (link,) = CommandLine(storage)("administrators", "invite", email, *options).table()
+    return link
+
+
+def _report(folder: Path, *names: str, label: str = "Label") -> str:
+    """Write a report with these text fields, and return its path."""
+    fields = [{"name": name, "label": label, "data_type": "text"} for name in names]
+    path = folder / "report.json"
+    path.write_text(json.dumps({"fields": fields}))
+    return str(path)
+
+
+def _apply(window: Window, expected: str) -> None:
+    """Apply the filters: with scripts, the page does so as the administrator types."""
+    if window.runs_scripts:
+        eventually(lambda: expected in window.text)
+    else:
+        window.press("Apply")
+        assert expected in window.text
+
+
+def _add_synced_field(tenant: Tenant) -> None:
+    integrations = tenant.core.integrations
+    integration = integrations.create_integration(
+        tenant.organization.id, esp=Esp.MAILCHIMP, name="Main audience"
+    )
+    reported = EspField(name="FNAME", label="First name", data_type=DataType.TEXT)
+    integrations.sync_fields(tenant.organization.id, integration.id, [reported])

@@ -1,0 +1,47 @@
+"""Programs and packages of Node.js that tests use."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(__file__).parents[2] / "build"
+LOCK = "package-lock.json"
+_FILES = ("package.json", LOCK)
+
+
+def install_packages(source: Path, name: str) -> Path:
+    """Install what `package.json` in the folder `source` requires, unless it is installed.
+
+    With a `package-lock.json`, npm checks the content of each package. Return `node_modules`.
+    """
+    folder = BUILD / name
+    wanted = {file: (source / file).read_bytes() for file in _FILES if (source / file).exists()}
+    installed = folder / "installed.json"
+    if not installed.exists() or installed.read_bytes() != b"".join(wanted.values()):
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, content in wanted.items():
+            (folder / file).write_bytes(content)
+        command = ["ci"] if LOCK in wanted else ["install", "--no-package-lock"]
+        options = ("--ignore-scripts", "--no-audit", "--no-fund")
+        run(find_program("npm"), *command, *options, "--prefix", folder)
+        installed.write_bytes(b"".join(wanted.values()))
+    return folder / "node_modules"
+
+
+def find_program(name: str) -> str:
+    """Return the path of the program. Fail if it is not installed."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.fail(f"{name} is missing: install Node.js 20 or later, with npm.", pytrace=False)
+    return path
+
+
+def run(*command: object) -> str:
+    """Return the output of the command. Fail with the output if the command fails."""
+    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
