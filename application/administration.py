@@ -104,7 +104,7 @@ class AdministrationService:
     ) -> IssuedKey:
         """Create an API key that is valid for `lifetime`. With None, it does not expire.
 
-        `by` is its creator: the e-mail address of an administrator, or the operator.
+        `by` is its creator: the email address of an administrator, or the operator.
 
         Raises: InvalidApiKey if the name is not one line of 1 to 100 characters or the lifetime is
         not 1 second to 366 days, OrganizationNotFound if the organization does not exist.

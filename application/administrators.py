@@ -35,9 +35,9 @@ from recipient_fields.domain import (
     SignInThrottled,
     StorageUnavailable,
     normalize_password,
-    require_admin,
-    require_own,
     require_password,
+    require_remaining_admin,
+    require_unshared,
 )
 
 from .audit import OPERATOR, audit
@@ -90,7 +90,7 @@ class SignedIn:
 class AdministratorService:
     """The use cases of administrators and their sessions.
 
-    `by` is the author of a change in the audit log: the e-mail address of an administrator, or
+    `by` is the author of a change in the audit log: the email address of an administrator, or
     `OPERATOR`. Every method raises StorageUnavailable if the storage fails or does not respond in
     time. Those that hash passwords raise MissingExtra without a `hasher`, and PasswordHashingBusy
     if the process already hashes two passwords and neither ends within 2 seconds.
@@ -104,7 +104,7 @@ class AdministratorService:
     def invite(
         self, organization_id: OrganizationId, email: str, role: Role, *, by: str
     ) -> Invitation:
-        """Give the owner of the e-mail address this role in the organization.
+        """Give the owner of the email address this role in the organization.
 
         The invitation has a token unless the administrator has a password. Its link sets one.
         Raises: InvalidAdministrator if the address is invalid; OrganizationNotFound if the
@@ -116,9 +116,9 @@ class AdministratorService:
         address = EmailAddress(email)
 
         def check(before: tuple[Administrator, ...], after: tuple[Administrator, ...]) -> None:
-            require_admin(organization_id, before, after)
+            require_remaining_admin(organization_id, before, after)
             if by != OPERATOR:
-                require_own(address, after)
+                require_unshared(address, after)
 
         administrator = self.administrators.grant(
             organization_id, address, role, self.clock(), check
@@ -129,7 +129,7 @@ class AdministratorService:
         return self._add_link(administrator.id, LinkPurpose.SET_PASSWORD)
 
     def list_administrators(self, organization_id: OrganizationId) -> tuple[Administrator, ...]:
-        """Return the organization's administrators by e-mail address.
+        """Return the organization's administrators by email address.
 
         Raises: OrganizationNotFound if the organization does not exist.
         """
@@ -405,7 +405,7 @@ class AdministratorService:
 
 def _keeping_admin(organization_id: OrganizationId) -> AdministratorsCheck:
     def check(before: tuple[Administrator, ...], after: tuple[Administrator, ...]) -> None:
-        require_admin(organization_id, before, after)
+        require_remaining_admin(organization_id, before, after)
 
     return check
 

@@ -9,11 +9,11 @@ AUDIT = "recipient_fields.audit"
 
 It logs the creation, rotation and revocation of API keys, the deletion of organizations, and the
 invitation, revocation and sign-ins of administrators. No record contains a key, a password, a token
-or the e-mail address of an unknown account.
+or the email address of an unknown account.
 """
 
 OPERATOR = "operator"
-"""The author of changes on the command line. No administrator has this name: it is no e-mail."""
+"""The author of changes on the command line. No administrator has it: it is no email address."""
 
 _audit = logging.getLogger(AUDIT)
 

@@ -333,7 +333,7 @@ class OrganizationRepository(Protocol):
 class AdministratorRepository(Protocol):
     """The administrators of all organizations, and the links with which they begin.
 
-    An account can belong to several organizations, and exists while it belongs to one. E-mail
+    An account can belong to several organizations, and exists while it belongs to one. Email
     addresses are unique across organizations, without regard to case. For each organization,
     administrators who don't belong to it do not exist, except in the methods without an
     organization.
@@ -354,7 +354,7 @@ class AdministratorRepository(Protocol):
         """
 
     def find(self, email: EmailAddress, /) -> Administrator | None:
-        """Return the administrator with this e-mail address in any organization, or None."""
+        """Return the administrator with this email address in any organization, or None."""
 
     def grant(
         self,
@@ -365,7 +365,7 @@ class AdministratorRepository(Protocol):
         check: AdministratorsCheck,
         /,
     ) -> Administrator:
-        """Store the role of the account with this e-mail address, and return the administrator.
+        """Store the role of the account with this email address, and return the administrator.
 
         If there is no such account, create one without a password, at `at`. Its id is greater than
         any that the storage has assigned to an administrator before. An existing account keeps

@@ -18,9 +18,9 @@ from .administrators import (
     SignedInAdministrator,
     clean_user_agent,
     normalize_password,
-    require_admin,
-    require_own,
     require_password,
+    require_remaining_admin,
+    require_unshared,
 )
 from .api_keys import (
     DEFAULT_GRACE_PERIOD,
@@ -305,11 +305,11 @@ __all__ = [
     "read_only_violations",
     "redact_keys",
     "require",
-    "require_admin",
     "require_boolean",
-    "require_own",
     "require_password",
+    "require_remaining_admin",
     "require_string",
+    "require_unshared",
     "sync_channel",
     "whole_milliseconds",
 ]

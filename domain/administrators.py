@@ -21,7 +21,7 @@ from .queries import fold_case
 from .text import MAX_LINE_LENGTH, length_violation, normalize_line, normalize_nfc, to_line
 
 MAX_EMAIL_LENGTH = 254
-"""RFC 5321 permits no longer path without its angle brackets."""
+"""RFC 5321 limits a path to 256 octets, and two of them are its angle brackets."""
 
 MIN_PASSWORD_LENGTH = 12
 MAX_PASSWORD_LENGTH = 1_024
@@ -45,13 +45,13 @@ def _form_violation(email: str) -> Violation | None:
         return Violation(Rule.INVALID_CHARACTERS, message)
     local, _, domain = email.partition("@")
     if not local or not domain or "@" in domain:
-        return Violation(Rule.FORMAT, "Write an e-mail address such as dana@example.com.")
+        return Violation(Rule.FORMAT, "Write an email address such as dana@example.com.")
     return None
 
 
 @frozen
 class EmailAddress:
-    """An e-mail address: one line of at most 254 characters with text on both sides of one `@`.
+    """An email address: one line of at most 254 characters with text on both sides of one `@`.
 
     Two addresses are equal if they differ only in case. Only delivery shows whether an address
     exists, so the rules are deliberately fewer than those of RFC 5322.
@@ -144,7 +144,7 @@ class Administrator:
         return tuple(each for each in self.memberships if each.organization_id != organization_id)
 
 
-def require_admin(
+def require_remaining_admin(
     organization_id: OrganizationId,
     before: tuple[Administrator, ...],
     after: tuple[Administrator, ...],
@@ -161,7 +161,7 @@ def require_admin(
         raise LastAdministrator
 
 
-def require_own(email: EmailAddress, administrators: tuple[Administrator, ...]) -> None:
+def require_unshared(email: EmailAddress, administrators: tuple[Administrator, ...]) -> None:
     """Check that the administrator with this address belongs to one organization only.
 
     Otherwise an organization could invite the administrator of another one, and take the account
@@ -173,15 +173,18 @@ def require_own(email: EmailAddress, administrators: tuple[Administrator, ...]) 
 
 
 def normalize_password(text: str) -> str:
-    """Return the password in Unicode NFC, because keyboards encode one character differently."""
+    """Return the password in Unicode NFC.
+
+    Keyboards can encode the same character in different ways.
+    """
     return normalize_nfc(text) if len(text) <= MAX_PASSWORD_LENGTH else text
 
 
 def require_password(text: str, email: EmailAddress, *, is_common: Callable[[str], bool]) -> str:
     """Check a new password, and return it as `normalize_password` does.
 
-    Raises: InvalidAdministrator, with the path `password`, unless it has 12 to 1,024 characters, is
-    not the e-mail address, and is not common.
+    Raises: InvalidAdministrator, with the path `password`, if it has fewer than 12 or more than
+    1,024 characters, is only white space, is the email address, or is common.
     """
     password = normalize_password(text)
     violation = _password_violation(password, email, is_common)
@@ -202,7 +205,7 @@ def _password_violation(
     if password.isspace():
         return Violation(Rule.BLANK, "The password must not be only white space.")
     if fold_case(password.strip()) == email.folded:
-        return Violation(Rule.RESERVED, "The password must not be the e-mail address.")
+        return Violation(Rule.RESERVED, "The password must not be the email address.")
     if is_common(password):
         return Violation(
             Rule.RESERVED, "This is one of the most common passwords. Choose another one."
@@ -228,7 +231,7 @@ class Session:
     """What the browser calls itself: one line of at most 255 characters, possibly empty."""
 
     def is_active(self, at: datetime) -> bool:
-        """Return whether the session is under 30 minutes unused and under 12 hours old."""
+        """Return whether the session was used in the last 30 minutes and is under 12 hours old."""
         return at - self.last_used_at < IDLE_TIMEOUT and at - self.created_at < MAX_SESSION_AGE
 
 

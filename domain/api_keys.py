@@ -149,7 +149,7 @@ class KeyGrant:
     created_at: datetime = field(converter=whole_milliseconds)
     expires_at: datetime | None = field(converter=optional(whole_milliseconds))
     created_by: str | None = None
-    """The e-mail address of the administrator who created it, `operator`, or None if unknown."""
+    """The email address of the administrator who created it, `operator`, or None if unknown."""
 
     def with_id(self, key_id: ApiKeyId) -> ApiKey:
         """Return the API key to store under the id that the storage assigns."""

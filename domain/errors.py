@@ -113,7 +113,7 @@ class InvalidOrganization(InvalidInput):
 
 
 class InvalidAdministrator(InvalidInput):
-    """The e-mail address or the password of an administrator breaks its rules."""
+    """The email address or the password of an administrator breaks its rules."""
 
 
 class FieldNotFound(RecipientFieldsError):
@@ -170,7 +170,7 @@ class AdministratorShared(RecipientFieldsError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This e-mail address belongs to an administrator of another organization."
+            "This email address belongs to an administrator of another organization."
             " Ask the operator of the service to invite them or to reset their password."
         )
 

@@ -189,7 +189,7 @@ def update(
     insertable: bool | None,
     as_json: bool,
 ) -> None:
-    """Change a manual field. Members without an option stay the same."""
+    """Change a manual field. If you omit an option, its member stays the same."""
     given = {
         "name": name,
         "insertable": insertable,

@@ -1,4 +1,4 @@
-"""The path at which a host mounts the application."""
+"""The path at which the application is mounted in another one."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ from .request_queue import RequestQueue
 
 
 class Dispatcher(ThreadedTaskDispatcher):
-    """Threads that respond to the requests of a `RequestQueue`. At least one is left to reads."""
+    """Threads that respond to the requests of a `RequestQueue`.
+
+    If there are several threads, writes leave at least one of them to reads.
+    """
 
     queue: Any
     lock: Any

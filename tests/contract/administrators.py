@@ -26,7 +26,7 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     Role,
     SecretToken,
-    require_admin,
+    require_remaining_admin,
 )
 
 from .assertions import exact
@@ -486,4 +486,4 @@ class LinkCases:
 
 def keep_admin(organization_id: OrganizationId) -> AdministratorsCheck:
     """Return a check that rejects changes after which the organization has no admin."""
-    return partial(require_admin, organization_id)
+    return partial(require_remaining_admin, organization_id)

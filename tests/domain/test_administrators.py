@@ -1,4 +1,4 @@
-"""Administrators: e-mail addresses, roles, passwords, sessions and tokens."""
+"""Administrators: email addresses, roles, passwords, sessions and tokens."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from recipient_fields.domain import (
     SignInThrottled,
     clean_user_agent,
     normalize_password,
-    require_admin,
-    require_own,
     require_password,
+    require_remaining_admin,
+    require_unshared,
 )
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -131,17 +131,17 @@ class TestRoles:
         other = administrator(3, Membership(OURS, Role.VIEWER), Membership(THEIRS, Role.ADMIN))
         for after in ((), (viewer,), (viewer, other)):
             with pytest.raises(LastAdministrator):
-                require_admin(OURS, (admin, viewer), after)
-        require_admin(OURS, (admin, viewer), (admin,))
-        require_admin(OURS, (viewer,), ())
-        require_admin(OURS, (), (viewer,))
+                require_remaining_admin(OURS, (admin, viewer), after)
+        require_remaining_admin(OURS, (admin, viewer), (admin,))
+        require_remaining_admin(OURS, (viewer,), ())
+        require_remaining_admin(OURS, (), (viewer,))
 
     def test_an_account_of_several_organizations_is_not_of_one_alone(self) -> None:
         own, shared = administrator(1), administrator(2).with_role(THEIRS, Role.VIEWER)
         with pytest.raises(AdministratorShared):
-            require_own(shared.email, (own, shared))
-        require_own(own.email, (own, shared))
-        require_own(DANA, (own, shared))
+            require_unshared(shared.email, (own, shared))
+        require_unshared(own.email, (own, shared))
+        require_unshared(DANA, (own, shared))
 
     def test_a_hash_is_not_shown(self) -> None:
         assert "secret" not in repr(administrator())

@@ -42,7 +42,7 @@ def test_a_field_of_every_origin_is_read(api: Api, field: RecipientField, by: st
     assert response.field["source"] == field.origin.source.value
 
 
-def test_a_field_of_every_origin_has_its_source(api: Api, field: RecipientField):
+def test_only_a_synced_field_has_an_integration_and_esp_name(api: Api, field: RecipientField):
     shown = api.get("shop").field
     synced = field.origin.source.value == "integration"
     assert (shown["integration_id"], shown["esp_field_name"]) == (

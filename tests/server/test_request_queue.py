@@ -66,18 +66,18 @@ def test_overdue_writes_are_removed_without_being_counted() -> None:
     assert queue.popleft() is late
 
 
-def writing(server: RunningServer, number: int) -> None:
-    """Send eight writes that wait, and expect so many of them to begin."""
+def send_writes(server: RunningServer, begun: int) -> None:
+    """Send eight writes that wait, and expect that `begun` of them begin."""
     for _ in range(8):
         server.connect().send_request("/wait", "POST")
-    eventually(lambda: server.begun == number)
+    eventually(lambda: server.begun == begun)
     eventually(lambda: server.listener.task_dispatcher.in_flight == 8)
 
 
 @pytest.mark.parametrize(("threads", "writes"), [(1, 1), (2, 1), (4, 3), (8, 7)])
 def test_writes_leave_one_thread_to_reads(threads: int, writes: int) -> None:
     with running_server(threads) as server:
-        writing(server, writes)
+        send_writes(server, writes)
         if threads > 1:
             client = server.connect()
             for _ in range(20):
@@ -87,7 +87,7 @@ def test_writes_leave_one_thread_to_reads(threads: int, writes: int) -> None:
 
 def test_pipelined_requests_wait_for_the_write_before_them() -> None:
     with running_server(threads=2) as server:
-        writing(server, 1)
+        send_writes(server, 1)
         ahead, reader = server.connect(), server.connect()
         for method in ("GET", "POST", "GET", "POST"):
             ahead.send_request("/thread", method)
