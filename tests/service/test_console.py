@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from http.client import HTTPException
 from pathlib import Path
-from statistics import median
 from time import monotonic, sleep
 from urllib.parse import urlencode
 
@@ -215,9 +215,8 @@ class TestFlood:
     ATTEMPTS = 10_000
     AT_ONCE = 200
     """Attempts in progress. The service closes connections if there are more than 500."""
-    MAX_SECONDS = 3
-    MAX_SLOWDOWN = 10
-    """On a busy machine: at most so many times the duration of a sign-in before the flood."""
+    MAX_SECONDS = 3 if "RECIPIENT_FIELDS_TEST_LOAD" in os.environ else 10
+    """The limit is 3 s on an idle machine. Other tests run at the same time as this one."""
     MAX_GROWTH = 200 * 1024 * 1024
 
     def test_it_delays_no_other_administrator_and_needs_little_memory(
@@ -251,7 +250,7 @@ class TestFlood:
         assert set(statuses) <= {"422", "429", "503", "closed"}
         assert statuses["422"] <= MAX_ATTEMPTS_PER_ADDRESS
         assert statuses["429"]
-        assert max(seconds) < max(self.MAX_SECONDS, self.MAX_SLOWDOWN * median(usual))
+        assert max(seconds) < self.MAX_SECONDS
         assert growth < self.MAX_GROWTH
         service.kill()
         assert logged_secrets(service.stderr, attacker) == []
