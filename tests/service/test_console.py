@@ -37,6 +37,8 @@ from .console import (
 from .load import send_all
 from .test_other_hosts import HOSTS, hosted
 
+pytestmark = pytest.mark.slow
+
 _log = logging.getLogger(__name__)
 
 
@@ -172,7 +174,6 @@ class TestServers:
         assert logged_secrets(file.read_text(), browser) == []
 
 
-@pytest.mark.slow
 def test_a_kill_during_sign_in_harms_nothing(
     start: Callable[..., Service], core: Core, acme: OrganizationId, file: Path
 ) -> None:
@@ -208,7 +209,6 @@ def test_a_kill_during_sign_in_harms_nothing(
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
-@pytest.mark.slow
 class TestFlood:
     """10,000 sign-in attempts from one address, and sign-ins of others at the same time."""
 
