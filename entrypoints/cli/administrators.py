@@ -14,6 +14,7 @@ from recipient_fields.domain import (
     format_instant,
 )
 
+from ..console import ROOT, link_url
 from .audit_log import audit_log_option
 from .command_group import CommandGroup
 from .options import OneOf, console_url_option, json_option, open_existing, option
@@ -124,7 +125,7 @@ def _find(core: Core, organization_id: OrganizationId, email: str) -> Administra
 
 def _show(invitation: Invitation, console_url: str, *, as_json: bool) -> None:
     token, expires_at = invitation.token, invitation.expires_at
-    link = None if token is None else f"{console_url}/console/links/{token.reveal()}"
+    link = None if token is None else link_url(f"{console_url}{ROOT}", token)
     end = None if expires_at is None else format_instant(expires_at)
     email = invitation.administrator.email.text
     if as_json:

@@ -21,6 +21,7 @@ from recipient_fields.domain import RecipientFieldsError
 
 from ..composition import create_service
 from ..console import ROOT as CONSOLE
+from ..console import link_url
 from ..hosting import create_server, run_admin_listener, supervise_granian
 from ..http.openapi.reference_page import REFERENCE_PATH
 from ..selection import migrate_storage, storage_kind
@@ -166,9 +167,5 @@ def _demonstrate(core: Core, url: str, settings: Settings) -> None:
     note(f"\nTo read about the API and try it in a browser, open {url}{REFERENCE_PATH}")
     console = f"{settings.console_url or url}{CONSOLE}"
     token = create_sign_in_link(core)
-    link = (
-        ""
-        if token is None
-        else f" with this link, which works once: {console}/links/{token.reveal()}"
-    )
+    link = "" if token is None else f" with this link, which works once: {link_url(console, token)}"
     note(f"To open the console at {console}, sign in{link}")

@@ -39,5 +39,14 @@ next to an input. `fields.FieldDeletion` with `fields/delete.html` is a complete
 `field_forms.FieldCreation` with `fields/form.html` is a complete form.
 """
 
+from __future__ import annotations
+
+from recipient_fields.domain import SecretToken
+
 ROOT = "/console"
 """The path of the console, below the path at which a server mounts the service."""
+
+
+def link_url(console: str, token: SecretToken) -> str:
+    """Return the URL that an administrator opens. `console` is the URL of the console."""
+    return f"{console}/links/{token.reveal()}"

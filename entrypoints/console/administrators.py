@@ -19,8 +19,9 @@ from recipient_fields.domain import (
     Violation,
 )
 
+from . import link_url
 from .csrf import own_origin
-from .form_errors import FormError, FormErrors
+from .form_errors import NO_ERRORS, FormError, FormErrors
 from .page import Page, claim_form, visit
 from .rendering import Flash, Pages
 
@@ -57,7 +58,7 @@ class AdministratorInvitation(Page):
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the form."""
-        self._show(req, resp, email="", role="")
+        _send_form(self.pages, req, resp, email="", role="")
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Invite the administrator, and show the link once."""
@@ -73,11 +74,9 @@ class AdministratorInvitation(Page):
                 parsed,
                 by=visit(req).administrator.email.text,
             )
-        except InvalidAdministrator as invalid:
-            self._show(req, resp, email=email, role=role, errors=FormErrors.of(invalid, _LABELS))
-            return
-        except (AdministratorShared, LastAdministrator) as refused:
-            self._show(req, resp, email=email, role=role, errors=_refusal(refused, "email"))
+        except (AdministratorShared, InvalidAdministrator, LastAdministrator) as refused:
+            errors = _form_errors(refused, "email")
+            _send_form(self.pages, req, resp, email=email, role=role, errors=errors)
             return
         if invitation.token is None:
             invited = invitation.administrator
@@ -85,35 +84,8 @@ class AdministratorInvitation(Page):
             flash = Flash("", invited.email.text, after)
             self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
             return
-        _send_list(
-            self.core,
-            self.pages,
-            req,
-            resp,
-            invitation=invitation,
-            link=_link(req, self.origin, invitation),
-        )
-
-    def _show(
-        self,
-        req: falcon.Request,
-        resp: falcon.Response,
-        *,
-        email: str,
-        role: str,
-        errors: FormErrors | None = None,
-    ) -> None:
-        self.pages.send(
-            req,
-            resp,
-            "administrators/form.html",
-            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-            administrator=None,
-            email=email,
-            role=role,
-            roles=ROLE_NAMES,
-            errors=errors or FormErrors(),
-        )
+        link = _link(req, self.origin, invitation)
+        _send_list(self.core, self.pages, req, resp, invitation=invitation, link=link)
 
 
 @frozen
@@ -130,7 +102,14 @@ class RoleChange(Page):
         """Show the form."""
         administrator = _get(self.core, req, administrator_id)
         role = administrator.role_in(visit(req).organization.id)
-        self._show(req, resp, administrator, "" if role is None else role.value)
+        _send_form(
+            self.pages,
+            req,
+            resp,
+            email=administrator.email.text,
+            role="" if role is None else role.value,
+            administrator=administrator,
+        )
 
     def on_post(
         self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
@@ -145,34 +124,19 @@ class RoleChange(Page):
                 _parse_role(role),
                 by=visit(req).administrator.email.text,
             )
-        except InvalidAdministrator as invalid:
-            self._show(req, resp, administrator, role, FormErrors.of(invalid, _LABELS))
-            return
-        except LastAdministrator as refused:
-            self._show(req, resp, administrator, role, _refusal(refused, "role"))
+        except (InvalidAdministrator, LastAdministrator) as refused:
+            _send_form(
+                self.pages,
+                req,
+                resp,
+                email=administrator.email.text,
+                role=role,
+                administrator=administrator,
+                errors=_form_errors(refused, "role"),
+            )
             return
         flash = Flash("", administrator.email.text, f" has the role {role} now.")
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
-
-    def _show(
-        self,
-        req: falcon.Request,
-        resp: falcon.Response,
-        administrator: Administrator,
-        role: str,
-        errors: FormErrors | None = None,
-    ) -> None:
-        self.pages.send(
-            req,
-            resp,
-            "administrators/form.html",
-            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-            administrator=administrator,
-            email=administrator.email.text,
-            role=role,
-            roles=ROLE_NAMES,
-            errors=errors or FormErrors(),
-        )
 
 
 @frozen
@@ -207,14 +171,8 @@ class PasswordReset(Page):
         except AdministratorShared as refused:
             self._show(req, resp, administrator, str(refused))
             return
-        _send_list(
-            self.core,
-            self.pages,
-            req,
-            resp,
-            invitation=invitation,
-            link=_link(req, self.origin, invitation),
-        )
+        link = _link(req, self.origin, invitation)
+        _send_list(self.core, self.pages, req, resp, invitation=invitation, link=link)
 
     def _show(
         self,
@@ -292,6 +250,30 @@ class _Row:
     is_self: bool
 
 
+def _send_form(
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    *,
+    email: str,
+    role: str,
+    administrator: Administrator | None = None,
+    errors: FormErrors = NO_ERRORS,
+) -> None:
+    """Send the form of an invitation, or of the role of an administrator."""
+    pages.send(
+        req,
+        resp,
+        "administrators/form.html",
+        status=errors.status,
+        administrator=administrator,
+        email=email,
+        role=role,
+        roles=ROLE_NAMES,
+        errors=errors,
+    )
+
+
 def _send_list(
     core: Core,
     pages: Pages,
@@ -322,12 +304,16 @@ def _parse_role(text: str) -> Role:
     return Role(text)
 
 
-def _refusal(error: AdministratorShared | LastAdministrator, name: str) -> FormErrors:
-    """Return the error as one at this input."""
+def _form_errors(
+    error: InvalidAdministrator | AdministratorShared | LastAdministrator, name: str
+) -> FormErrors:
+    """Return the violations at their inputs, or any other error at the input with this name."""
+    if isinstance(error, InvalidAdministrator):
+        return FormErrors.of(error, _LABELS)
     return FormErrors((FormError(name, _LABELS[name], str(error)),))
 
 
 def _link(req: falcon.Request, origin: str | None, invitation: Invitation) -> str | None:
     if invitation.token is None:
         return None
-    return f"{own_origin(req, origin)}{visit(req).base}/links/{invitation.token.reveal()}"
+    return link_url(f"{own_origin(req, origin)}{visit(req).base}", invitation.token)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
-from http import HTTPStatus
 
 import falcon
 from attrs import field, frozen
@@ -23,7 +22,7 @@ from recipient_fields.domain import (
     parse_date,
 )
 
-from .form_errors import FormErrors
+from .form_errors import NO_ERRORS, FormErrors
 from .forms import Form
 from .page import Page, claim_form, visit
 from .rendering import Flash, Pages
@@ -105,16 +104,16 @@ class ApiKeyCreation(Page):
         req: falcon.Request,
         resp: falcon.Response,
         inputs: KeyInputs,
-        errors: FormErrors | None = None,
+        errors: FormErrors = NO_ERRORS,
     ) -> None:
         today = self.core.administration.clock().date()
         self.pages.send(
             req,
             resp,
             "api_keys/form.html",
-            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
+            status=errors.status,
             form=inputs,
-            errors=errors or FormErrors(),
+            errors=errors,
             access_names=ACCESS_NAMES,
             expiries=_EXPIRIES,
             first_day=today,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from attrs import frozen
 
@@ -38,6 +39,14 @@ class FormErrors:
             )
         )
 
+    @property
+    def status(self) -> HTTPStatus:
+        """The status of the page with the form."""
+        return HTTPStatus.UNPROCESSABLE_ENTITY if self.errors else HTTPStatus.OK
+
     def at(self, name: str) -> list[FormError]:
         """Return the errors at an input."""
         return [each for each in self.errors if each.anchor == name]
+
+
+NO_ERRORS = FormErrors()

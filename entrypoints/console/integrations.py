@@ -48,10 +48,10 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
-from .form_errors import FormErrors
+from .form_errors import NO_ERRORS, FormErrors
 from .forms import Form
 from .page import Page, claim_form, visit
-from .rendering import ALREADY_SUBMITTED, Flash, Pages
+from .rendering import ALREADY_SUBMITTED, Flash, Pages, format_count
 
 OpenFieldSource: TypeAlias = Callable[[Esp], EspFieldSource]
 """Returns the source of an ESP's fields. Raises one of `_NO_SOURCE` if the server can't read it."""
@@ -102,7 +102,7 @@ class IntegrationCreation(Page):
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the form."""
-        self._show(req, resp, name="", esp="")
+        _send_form(self.pages, req, resp, name="", esp="")
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create the integration."""
@@ -116,7 +116,8 @@ class IntegrationCreation(Page):
                 visit(req).organization.id, esp=esp, name=form.text("name")
             )
         except InvalidIntegration as invalid:
-            self._show(
+            _send_form(
+                self.pages,
                 req,
                 resp,
                 name=form.text("name"),
@@ -127,27 +128,6 @@ class IntegrationCreation(Page):
         path = visit(req).path(f"{_LIST}/{created.id}")
         flash = Flash("The integration ", created.name, " was created. Sync it to add its fields.")
         self.pages.redirect(req, resp, path, flash)
-
-    def _show(
-        self,
-        req: falcon.Request,
-        resp: falcon.Response,
-        *,
-        name: str,
-        esp: str,
-        errors: FormErrors | None = None,
-    ) -> None:
-        self.pages.send(
-            req,
-            resp,
-            "integrations/form.html",
-            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-            integration=None,
-            name=name,
-            esp=esp,
-            esps=_ESP_NAMES,
-            errors=errors or FormErrors(),
-        )
 
 
 @frozen
@@ -183,7 +163,14 @@ class IntegrationRenaming(Page):
         integration = self.core.integrations.get_integration(
             visit(req).organization.id, integration_id
         )
-        self._show(req, resp, integration, integration.name)
+        _send_form(
+            self.pages,
+            req,
+            resp,
+            name=integration.name,
+            esp=integration.esp.value,
+            integration=integration,
+        )
 
     def on_post(
         self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
@@ -197,31 +184,19 @@ class IntegrationRenaming(Page):
                 organization_id, integration.id, name
             )
         except InvalidIntegration as invalid:
-            self._show(req, resp, integration, name, FormErrors.of(invalid, _LABELS))
+            _send_form(
+                self.pages,
+                req,
+                resp,
+                name=name,
+                esp=integration.esp.value,
+                integration=integration,
+                errors=FormErrors.of(invalid, _LABELS),
+            )
             return
         path = visit(req).path(f"{_LIST}/{renamed.id}")
         flash = Flash("The integration ", renamed.name, " was renamed.", path)
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
-
-    def _show(
-        self,
-        req: falcon.Request,
-        resp: falcon.Response,
-        integration: Integration,
-        name: str,
-        errors: FormErrors | None = None,
-    ) -> None:
-        self.pages.send(
-            req,
-            resp,
-            "integrations/form.html",
-            status=HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-            integration=integration,
-            name=name,
-            esp=integration.esp.value,
-            esps=_ESP_NAMES,
-            errors=errors or FormErrors(),
-        )
 
 
 @frozen
@@ -251,8 +226,7 @@ class IntegrationDeletion(Page):
         except IntegrationChanged:
             self._show(req, resp, integration_id, has_changed=True)
             return
-        count = len(deleted)
-        after = f" was deleted, with {count:,} field{'' if count == 1 else 's'}."
+        after = f" was deleted, with {format_count(len(deleted), 'field')}."
         flash = Flash("The integration ", integration.name, after)
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
@@ -480,6 +454,30 @@ def _send_list(
         for each in core.integrations.list_integrations(organization_id)
     ]
     pages.send(req, resp, "integrations/list.html", rows=rows, result=result)
+
+
+def _send_form(
+    pages: Pages,
+    req: falcon.Request,
+    resp: falcon.Response,
+    *,
+    name: str,
+    esp: str,
+    integration: Integration | None = None,
+    errors: FormErrors = NO_ERRORS,
+) -> None:
+    """Send the form of a new integration, or of the one to rename."""
+    pages.send(
+        req,
+        resp,
+        "integrations/form.html",
+        status=errors.status,
+        integration=integration,
+        name=name,
+        esp=esp,
+        esps=_ESP_NAMES,
+        errors=errors,
+    )
 
 
 def _send_integration(
