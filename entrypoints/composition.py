@@ -8,24 +8,18 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from attrs import frozen
 
-from recipient_fields.application import DEFAULT_FIELD_LIMIT, Core, Pooled
+from recipient_fields.application import Core, Pooled
 
 from .console import ROOT as CONSOLE
-from .http.admin import create_admin_app
 from .http.app import create_app
 from .http.client_addresses import ClientAddresses
 from .http.host_rejections import HostRejections
 from .http.openapi.reference_page import REFERENCE_PATH
 from .http.readiness import CheckWithDeadline, PeriodicCheck
 from .http.request_log import RequestLog, ResponseHooks, sender_of
-from .selection import (
-    create_password_hasher,
-    open_field_source,
-    open_key_validator,
-    open_storage,
-)
+from .selection import open_core, open_field_source
 from .server.log import BufferedHandler
-from .settings import STORED_KEYS, Settings
+from .settings import Settings
 
 if TYPE_CHECKING:
     from .http.metrics import Metrics
@@ -53,27 +47,6 @@ class Admin:
     metrics: Metrics
     last_check: PeriodicCheck
     """Whether the service is ready. It runs while it is used as a context manager."""
-
-
-def open_core(
-    storage_url: str,
-    *,
-    field_limit: int = DEFAULT_FIELD_LIMIT,
-    keys_url: str = STORED_KEYS,
-    environment: Mapping[str, str] | None = None,
-    hashes_passwords: bool = False,
-) -> Core:
-    """Return the application services for the storage with this URL.
-
-    `environment` has the credentials of the key validator.
-
-    Raises: what `open_storage` and `open_key_validator` raise; MissingExtra if passwords are hashed
-    and the extra `console` is not installed.
-    """
-    hasher = create_password_hasher() if hashes_passwords else None
-    validator = open_key_validator(keys_url, environment or {})
-    storage = open_storage(storage_url)
-    return Core.over(storage, field_limit=field_limit, validator=validator, hasher=hasher)
 
 
 def create_service(
@@ -153,6 +126,7 @@ def _create_admin(core: Core, readiness: CheckWithDeadline, log: RequestLog) -> 
     # Imported here because only a service with metrics needs these 1.4 MiB.
     from prometheus_client import disable_created_metrics
 
+    from .http.admin import create_admin_app
     from .http.metrics import Metrics
 
     disable_created_metrics()  # type: ignore[no-untyped-call]  # It applies to the whole process.

@@ -9,7 +9,14 @@ from typing import Any
 
 from recipient_fields.adapters import memory, sqlite
 from recipient_fields.adapters.sqlite.url import parse_url, without_creation
-from recipient_fields.application import EspFieldSource, KeyValidator, PasswordHasher, Storage
+from recipient_fields.application import (
+    DEFAULT_FIELD_LIMIT,
+    Core,
+    EspFieldSource,
+    KeyValidator,
+    PasswordHasher,
+    Storage,
+)
 from recipient_fields.domain import InvalidStorageUrl, RecipientFieldsError
 from recipient_fields.domain.esp import Esp
 
@@ -35,6 +42,27 @@ class UnknownKeyValidator(RecipientFieldsError):
 
 class NoBackup(RecipientFieldsError):
     """The storage is not in a SQLite file."""
+
+
+def open_core(
+    storage_url: str,
+    *,
+    field_limit: int = DEFAULT_FIELD_LIMIT,
+    keys_url: str = STORED_KEYS,
+    environment: Mapping[str, str] | None = None,
+    hashes_passwords: bool = False,
+) -> Core:
+    """Return the application services for the storage with this URL.
+
+    `environment` has the credentials of the key validator.
+
+    Raises: what `open_storage` and `open_key_validator` raise; MissingExtra if passwords are hashed
+    and the extra `console` is not installed.
+    """
+    hasher = create_password_hasher() if hashes_passwords else None
+    validator = open_key_validator(keys_url, environment or {})
+    storage = open_storage(storage_url)
+    return Core.over(storage, field_limit=field_limit, validator=validator, hasher=hasher)
 
 
 def open_storage(url: str) -> Storage:

@@ -20,8 +20,7 @@ from recipient_fields.application.references import is_id
 from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, Unchanged
 from recipient_fields.domain.esp import Esp
 
-from ..composition import open_core
-from ..selection import existing_storage
+from ..selection import existing_storage, open_core
 from ..settings import Settings, parse_setting, variable_of
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import sys
-from collections.abc import Mapping
-from contextlib import closing
 from functools import partial
-from importlib.metadata import version
-from signal import Signals
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from attrs import evolve, fields_dict
 
-from recipient_fields.application import Core, Pooled, Storage
-from recipient_fields.domain import RecipientFieldsError
-
-from ..composition import create_service
-from ..console import ROOT as CONSOLE
-from ..console import link_url
-from ..hosting import create_server, run_admin_listener, supervise_granian
-from ..http.openapi.reference_page import REFERENCE_PATH
-from ..selection import migrate_storage, storage_kind
-from ..server.log import BufferedHandler, is_text, start_log
-from ..server.server import TooFewFiles
+from ..selection import migrate_storage
 from ..settings import STORED_KEYS, Settings
-from .demo import create_demonstration, create_sign_in_link, curl_commands
 from .options import option, setting_option
-from .output import note, one_line
-
-if TYPE_CHECKING:
-    from ..server.granian_server import Worker
-
-_log = logging.getLogger(__name__)
 
 
 @click.command(params=[setting_option(name) for name in fields_dict(Settings) if name != "storage"])
@@ -48,6 +23,11 @@ _log = logging.getLogger(__name__)
 @click.pass_obj
 def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None:
     """Serve the HTTP API until SIGTERM or SIGINT."""
+    # Imported here, so that other commands start without Falcon and the servers.
+    from ..hosting import supervise_granian
+    from ..server.server import TooFewFiles
+    from .service_process import run, run_in_worker
+
     given = {name: value for name, value in options.items() if value is not None}
     settings = Settings(storage=storage, **given)
     if demo and settings.keys != STORED_KEYS:
@@ -59,113 +39,9 @@ def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None
     if migrate:
         migrate_storage(storage)
     if settings.server == "granian":
-        supervise_granian(settings, partial(_run_in_worker, settings, demo))
+        supervise_granian(settings, partial(run_in_worker, settings, demo))
     else:
         try:
-            _run(settings, demo=demo)
+            run(settings, demo=demo)
         except TooFewFiles as error:
             raise click.ClickException(str(error)) from error
-
-
-def _run_in_worker(settings: Settings, demo: bool, worker: Worker) -> None:  # noqa: FBT001
-    try:
-        _run(settings, demo=demo, worker=worker)
-    except RecipientFieldsError as error:
-        note(f"Error: {one_line(str(error))}")
-    finally:
-        logging.shutdown()  # A process of multiprocessing does not call it at its exit.
-
-
-def _run(settings: Settings, *, demo: bool, worker: Worker | None = None) -> None:
-    log = start_log(settings.log_level, settings.log_format, sys.stderr)
-    address = settings.admin_listen
-    service = create_service(settings, os.environ, log, with_admin=address is not None)
-    _warn_of_small_pool(service.core.storage, settings.threads)
-    lifecycle = _LifecycleLog(log)
-
-    def drain(by: Signals, in_flight: int) -> None:
-        service.readiness.begin_shutdown()
-        lifecycle.log_drain(by, in_flight)
-
-    with closing(service.core.storage):
-        server = create_server(settings, service, drain, worker)
-        with run_admin_listener(address, service, server) as admin_url:
-            text = is_text(settings.log_format, sys.stderr)
-            if demo and not text:  # Otherwise the notes would be hidden between JSON lines.
-                note(f"Recipient Fields is listening on {server.url}")
-                _demonstrate(service.core, server.url, settings)
-            lifecycle.log_start(server.url, admin_url, settings)
-            if demo and text:
-                _demonstrate(service.core, server.url, settings)
-            server.run()
-    lifecycle.log_end()
-
-
-def _warn_of_small_pool(storage: Storage, threads: int) -> None:
-    if isinstance(storage, Pooled) and threads > storage.pool_size:
-        _log.warning(
-            "The storage has %d connections for %d threads, so requests can wait for a connection."
-            " Add pool_size=%d to the storage URL, or lower --threads.",
-            *(storage.pool_size, threads, threads),
-            extra={"facts": {"pool_size": storage.pool_size, "threads": threads}},
-        )
-
-
-class _LifecycleLog:
-    """The log lines at the start, the drain and the end of the process, at every log level.
-
-    A process that is killed or fails does not log its end.
-    """
-
-    def __init__(self, log: BufferedHandler) -> None:
-        self._log = log
-        self._drain_began = 0.0
-        self._in_flight = 0
-
-    def log_start(self, url: str, admin_url: str | None, settings: Settings) -> None:
-        """Log the address, and wait until the line is written."""
-        facts: dict[str, object] = {
-            "address": url.removeprefix("http://"),
-            "reference": f"{url}{REFERENCE_PATH}",
-        }
-        if admin_url is not None:
-            facts["admin_address"] = admin_url.removeprefix("http://")
-        facts |= {
-            "version": version("recipient-fields"),
-            "storage": storage_kind(settings.storage),
-            "threads": settings.threads,
-        }
-        self._write(f"listening on {url}", facts)
-        self._log.flush()
-
-    def log_drain(self, by: Signals, in_flight: int) -> None:
-        """Log the signal and the number of requests in flight. Signal handlers may call this."""
-        self._drain_began, self._in_flight = monotonic(), in_flight
-        self._write("draining", {"signal": by.name, "in_flight": in_flight})
-
-    def log_end(self) -> None:
-        """Log how long the drain took."""
-        milliseconds = round((monotonic() - self._drain_began) * 1_000, 3)
-        self._write("ended", {"in_flight": self._in_flight, "milliseconds": milliseconds})
-
-    def _write(self, event: str, facts: Mapping[str, object]) -> None:
-        with_process = {**facts, "process_id": os.getpid()}
-        self._log.log_or_drop("recipient_fields.service", logging.INFO, event, with_process)
-
-
-def _demonstrate(core: Core, url: str, settings: Settings) -> None:
-    key = create_demonstration(core)
-    if key is None:
-        note("The storage already has data, so no demonstration data was added.")
-        note("To list the ids of the organizations: recipient-fields organizations list")
-        note("To create an API key: recipient-fields keys create --organization ID --name NAME")
-    else:
-        note(f"The API key, shown this once: {key.reveal()}")
-        note("Try these commands. Their responses are 200, 201 and 403:")
-        for command in curl_commands(url, key):
-            note(f"\n{command}")
-    note(f"\nTo read about the API and try it in a browser, open {url}{REFERENCE_PATH}")
-    console = f"{settings.console_url or url}{CONSOLE}"
-    token = create_sign_in_link(core)
-    link = "" if token is None else f" with this link, which works once: {link_url(console, token)}"
-    note(f"To open the console at {console}, sign in{link}")

@@ -11,8 +11,8 @@ from time import thread_time
 from falcon.testing import create_environ
 
 from recipient_fields.application import StoredKeyValidator
-from recipient_fields.entrypoints.composition import open_core
 from recipient_fields.entrypoints.http.app import create_app
+from recipient_fields.entrypoints.selection import open_core
 
 from ..http.api import FIELDS
 from ..http.hostile_bodies import HOSTILE, LONG_TEXT

@@ -27,8 +27,7 @@ from recipient_fields.domain import (
     Role,
 )
 from recipient_fields.domain.esp import Esp, EspField
-from recipient_fields.entrypoints.composition import open_core
-from recipient_fields.entrypoints.selection import migrate_storage
+from recipient_fields.entrypoints.selection import migrate_storage, open_core
 
 from ..support.command_line import CommandLine
 from ..support.service import FIELDS, Service

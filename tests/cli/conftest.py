@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     RecipientField,
     sync_channel,
 )
-from recipient_fields.entrypoints.composition import open_core
+from recipient_fields.entrypoints.selection import open_core
 
 from ..support.command_line import CommandLine, Script
 

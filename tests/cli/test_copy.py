@@ -16,7 +16,7 @@ from recipient_fields.adapters.postgres import migrate
 from recipient_fields.application import Core
 from recipient_fields.domain import Credential, OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import copy as copy_command
-from recipient_fields.entrypoints.composition import open_core
+from recipient_fields.entrypoints.selection import open_core
 
 from ..support.command_line import CommandLine, Script
 from ..support.postgres import execute, new_database

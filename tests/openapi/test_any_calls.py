@@ -23,8 +23,8 @@ from recipient_fields.domain import (
     Source,
     sync_channel,
 )
-from recipient_fields.entrypoints.composition import open_core
 from recipient_fields.entrypoints.http.app import create_app
+from recipient_fields.entrypoints.selection import open_core
 
 from .conftest import FIELDS, ApiClient
 

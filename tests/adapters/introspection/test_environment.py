@@ -13,8 +13,11 @@ from recipient_fields.adapters.introspection.environment import InvalidIntrospec
 from recipient_fields.application import MissingExtra, StoredKeyValidator
 from recipient_fields.application.environment import MissingCredentials, UnusableCredentials
 from recipient_fields.domain import Credential
-from recipient_fields.entrypoints.composition import open_core
-from recipient_fields.entrypoints.selection import UnknownKeyValidator, open_key_validator
+from recipient_fields.entrypoints.selection import (
+    UnknownKeyValidator,
+    open_core,
+    open_key_validator,
+)
 
 from ...support.http_server import StubServer
 from .issuers import CLAIMS, CLIENT, SECRET, TOKEN, Tokens
