@@ -1,4 +1,4 @@
-"""The audit log: one record for each change of what gives access."""
+"""The audit log: one record for each change that grants or ends access."""
 
 from __future__ import annotations
 

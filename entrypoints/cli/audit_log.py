@@ -1,4 +1,4 @@
-"""The audit log of the commands that create or end API keys, or delete organizations."""
+"""The audit log of commands: changes of API keys and administrators, and deleted organizations."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class _AuditFileHandler(logging.Handler):
         except OSError as error:
             raise AuditNotWritten(
                 f"The audit log can't be written: {error.strerror}. The command took effect, but"
-                " does not show a new key. If it created one, find it with `keys list` and revoke"
-                " it."
+                " does not show a new key or link. If it created a key, find it with `keys list`"
+                " and revoke it."
             ) from error
 
     def _append(self, line: bytes) -> None:
@@ -82,6 +82,6 @@ audit_log_option: Option = option(
     metavar="FILE",
     expose_value=False,
     callback=_open_audit_log,
-    help="Append one line to this file for each key that is created, revoked or rotated, and for"
-    " each organization that is deleted.",
+    help="Append one line to this file for each API key that is created, revoked or rotated, each"
+    " administrator who is invited, reset or revoked, and each organization that is deleted.",
 )

@@ -190,13 +190,13 @@ def update(
     as_json: bool,
 ) -> None:
     """Change a manual field. If you omit an option, its member stays the same."""
-    given = {
+    members = {
         "name": name,
         "insertable": insertable,
         "custom_insertion_code": insertion_code,
         "custom_value_expression": value_expression,
     }
-    changes: dict[str, Any] = {m: value for m, value in given.items() if value is not None}
+    changes: dict[str, Any] = {m: value for m, value in members.items() if value is not None}
     if not isinstance(allowed_values, Unchanged):
         changes["allowed_values"] = allowed_values
     for emptied in clear:
@@ -254,11 +254,11 @@ def check(storage: str, organization: str, *, as_json: bool) -> None:
         )
 
 
-def _values(given: list[object] | str | None, data_type: DataType) -> list[object] | None:
+def _values(passed: list[object] | str | None, data_type: DataType) -> list[object] | None:
     """Return a list as it is, and the parts of a comma-separated text as values of the type."""
-    if not isinstance(given, str):
-        return given
-    return [parse_value(part.strip(), data_type) for part in given.split(",")]
+    if not isinstance(passed, str):
+        return passed
+    return [parse_value(part.strip(), data_type) for part in passed.split(",")]
 
 
 def _shortened(allowed: AllowedValues | None) -> str | None:
@@ -288,8 +288,8 @@ def _draft(
         permitted = None if allowed_values is None else AllowedValues(data_type, allowed_values)
     if violations:
         raise InvalidField(violations)
-    given = {member: value for member, value in members.items() if value is not None}
-    return FieldDraft(data_type=data_type, allowed_values=permitted, **given)
+    members = {member: value for member, value in members.items() if value is not None}
+    return FieldDraft(data_type=data_type, allowed_values=permitted, **members)
 
 
 def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:

@@ -38,7 +38,7 @@ _FIRST_STEPS = (
 
 
 class _Commands(CommandGroup):
-    """Commands whose errors are one clear line and exit code 1."""
+    """Commands whose errors are one clear line and exit status 1."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:

@@ -158,7 +158,7 @@ class Connection(HTTPChannel):
         return max(began, self._responded_at)
 
     @property
-    def silence(self) -> float:
+    def inactivity(self) -> float:
         """Seconds since the client has sent or received something, or since the drain began."""
         drains_since: float = self.server.drains_since
         return time() - max(self.last_activity, drains_since)
@@ -173,7 +173,7 @@ class Connection(HTTPChannel):
         """Whether the client has let the server wait for so long that another may replace it."""
         if self.unfinished:
             return monotonic() - self.request_began > limits.EVICTION_AGE
-        return self.idle and self.silence > limits.EVICTION_AGE and self._has_sent_nothing()
+        return self.idle and self.inactivity > limits.EVICTION_AGE and self._has_sent_nothing()
 
     def _has_sent_nothing(self) -> bool:
         """Return whether there is nothing to read from the socket, not even its end."""
@@ -242,11 +242,11 @@ class Connection(HTTPChannel):
             if now > due:
                 self.handle_close()
         elif self.idle:
-            silence = limits.DRAIN_IDLE_TIMEOUT if draining else limits.IDLE_TIMEOUT
-            if self.silence > silence and self._has_sent_nothing():
+            timeout = limits.DRAIN_IDLE_TIMEOUT if draining else limits.IDLE_TIMEOUT
+            if self.inactivity > timeout and self._has_sent_nothing():
                 self.handle_close()
         elif self.unfinished:
-            stalls = draining and self.silence > limits.DRAIN_IDLE_TIMEOUT
+            stalls = draining and self.inactivity > limits.DRAIN_IDLE_TIMEOUT
             if stalls or now - self.request_began > limits.REQUEST_TIMEOUT:
                 self.reject("request_timeout")
 

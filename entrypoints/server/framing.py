@@ -83,10 +83,10 @@ class ChunkedBody:
 
         Raises: Rejection if they are not chunks, or too many.
         """
-        given = len(s)
+        size = len(s)
         while s and not self.completed:
             s = self._take_content(s) if self._chunk_rest else self._take_line(s)
-        return given - len(s)
+        return size - len(s)
 
     def _take_content(self, data: bytes) -> bytes:
         content, rest = data[: self._chunk_rest], data[self._chunk_rest :]

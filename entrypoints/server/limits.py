@@ -33,4 +33,4 @@ MAX_REQUEST_LINE_LENGTH = 8 * 1024
 MAX_CHUNK_LINE_LENGTH = 256
 MAX_TRAILERS_SIZE = 4 * 1024
 MAX_BUFFER_SIZE = 128 * 1024
-"""What a connection keeps in memory of a request body or of a response; a file has the rest."""
+"""A larger request body, or a larger unsent part of a response, is in a temporary file."""

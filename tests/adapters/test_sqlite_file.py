@@ -78,7 +78,7 @@ def test_every_connection_has_the_required_pragmas(
     storage: SqliteStorage, connections: list[sqlite3.Connection]
 ) -> None:
     def change(field: RecipientField) -> RecipientField:
-        storage.check()  # needs a connection beside the one that is changing the field
+        storage.check()  # It needs another connection than the one that is changing the field.
         return field
 
     storage.fields.update(OURS, CITY, change)

@@ -79,7 +79,7 @@ def test_a_second_submission_leaves_the_first_link_valid(
         ({"email": EMAIL}, "An organization needs at least one administrator with the role admin"),
     ],
 )
-def test_a_wrong_input_invites_nobody(
+def test_an_invalid_input_creates_no_administrator(
     console: Console, dana: Browser, path: str, inputs: dict[str, str], message: str
 ) -> None:
     response = dana.submit(dana.get(f"{path}/new"), {"email": INVITED, "role": "viewer", **inputs})

@@ -381,7 +381,7 @@ def test_a_field_that_was_deleted_during_its_edit_is_missing(
 
 @pytest.mark.parametrize("page", ["edit", "delete"])
 @pytest.mark.parametrize("source", ["api", "integration"])
-def test_a_read_only_field_has_no_form_and_the_reason_is_given(
+def test_a_read_only_field_has_no_form_and_the_page_shows_the_reason(
     console: Console, dana: Browser, source: str, page: str
 ) -> None:
     field = console.add_field(API) if source == "api" else console.sync_field()

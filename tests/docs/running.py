@@ -80,7 +80,7 @@ def run_blocks(
             text = with_free_ports(block.text, ports)
             output = sessions[block.language].run(text, block)
             if text.rstrip().endswith("&"):
-                _await_answers(text, block)
+                _wait_for_responses(text, block)
             yield block, output if block.shows is None else _with_written_ports(output, ports)
 
 
@@ -155,7 +155,7 @@ def _session(
                 os.killpg(process.pid, signal.SIGTERM)
 
 
-def _await_answers(text: str, block: Block) -> None:
+def _wait_for_responses(text: str, block: Block) -> None:
     deadline = monotonic() + SECONDS
     for port in _ADDRESS.findall(text):
         while monotonic() < deadline:

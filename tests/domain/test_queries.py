@@ -179,7 +179,7 @@ LATE = datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=14)))
 BEYOND = MAX_SAFE_INTEGER + 1
 
 
-def test_sources_data_types_and_orders_can_be_given_by_name_in_any_iterable():
+def test_sources_data_types_and_orders_can_be_passed_by_name_in_any_iterable():
     named = FieldQuery(sources=["api"], data_types=("text", "date"), keys=iter(["a"]), sort="name")
     assert named == FieldQuery(
         sources=frozenset({Source.API}),

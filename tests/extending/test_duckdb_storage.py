@@ -100,13 +100,13 @@ def test_the_command_line_and_the_service_open_it_by_its_url(
         try:
             eventually(lambda: http_status(port, "/readyz") == 200)
             assert http_status(port, f"{FIELDS}/city", key) == 200
-            meanwhile = duckdb.run(*command("organizations", "list"), cwd=tmp_path)
+            concurrent = duckdb.run(*command("organizations", "list"), cwd=tmp_path)
         finally:
             service.send_signal(signal.SIGTERM)
             service.wait(TIMEOUT)
     assert service.returncode == 0
-    assert meanwhile.returncode == 1
-    assert re.match(r"Error: DuckDB: .*lock on file", meanwhile.stderr)
+    assert concurrent.returncode == 1
+    assert re.match(r"Error: DuckDB: .*lock on file", concurrent.stderr)
     assert "Acme" in output_of("organizations", "list")
 
 

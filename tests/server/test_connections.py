@@ -49,7 +49,7 @@ def test_a_connection_stays_open_after_each_response(method: str, path: str) -> 
 
 
 @pytest.mark.parametrize("option", ["close", "Close", "keep-alive, close", "x,close ,y"])
-def test_the_server_closes_the_connection_if_the_client_asks_for_it(option: str) -> None:
+def test_the_server_closes_the_connection_if_the_client_requests_it(option: str) -> None:
     with running_server() as server:
         client = server.connect()
         assert client.get("/", "GET", f"Connection: {option}").headers["connection"] == "close"

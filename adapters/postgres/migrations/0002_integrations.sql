@@ -12,7 +12,7 @@ CREATE TABLE integrations (
 
 CREATE INDEX integrations_by_organization ON integrations (organization_id);
 
--- Ids that fields were given before there was this table are not given again.
+-- Ids that fields had before this table existed are not assigned again.
 SELECT setval(pg_get_serial_sequence('integrations', 'id'), max(integration_id))
 FROM recipient_fields WHERE integration_id BETWEEN 1 AND 9007199254740990
 HAVING max(integration_id) IS NOT NULL;

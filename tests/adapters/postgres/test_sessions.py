@@ -95,8 +95,8 @@ def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(
             storage._database.write(move_and_fail)
         assert storage.fields.all(ours).revision == revision
         show = "SELECT pid FROM pg_stat_activity WHERE pid = ANY(%s) AND state = 'idle'"
-        with psycopg.connect(database) as observer:
-            assert observer.execute(show, (sessions,)).fetchall() == [(sessions[-1],)]
+        with psycopg.connect(database) as other:
+            assert other.execute(show, (sessions,)).fetchall() == [(sessions[-1],)]
     finally:
         storage.close()
 

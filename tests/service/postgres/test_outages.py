@@ -83,7 +83,7 @@ def test_clients_get_503_with_retry_after_and_lose_nothing(
     ("lock", "expected"),
     [
         ("SELECT FROM organizations FOR UPDATE", {("GET", 200), ("POST", 503)}),
-        # A list is read from the table only where its catalog has changed since.
+        # A list is read from the table only if its catalog has changed since.
         ("LOCK TABLE recipient_fields", {("GET", 200), ("GET", 503), ("POST", 503)}),
         ("LOCK TABLE api_keys", {("GET", 503), ("POST", 503)}),
     ],

@@ -89,7 +89,7 @@ class TransactionTests(TransactionTestCase):
         """Create a team."""
         self.team = a_team()
 
-    def test_nobody_sees_a_field_before_the_transaction_ends(self):
+    def test_other_connections_see_a_field_only_after_the_transaction(self):
         """Also if the field is the first change in the transaction."""
         with transaction.atomic():
             create(self.team, "Shoe size")
@@ -99,7 +99,7 @@ class TransactionTests(TransactionTestCase):
         self.assertEqual(elsewhere(keys, self.team), ["shoe_size"])
         self.assertEqual(elsewhere(Campaign.objects.count), 1)
 
-    def test_a_rollback_takes_both(self):
+    def test_a_rollback_removes_both(self):
         """Also if the field is created first."""
         for first, second in ((create, Team.objects.create), (Team.objects.create, create)):
             with self.assertRaises(ZeroDivisionError), transaction.atomic():
@@ -112,7 +112,7 @@ class TransactionTests(TransactionTestCase):
             self.assertEqual(elsewhere(keys, self.team), [])
             self.assertEqual(Team.objects.count(), 1)
 
-    def test_an_inner_rollback_takes_what_was_made_inside(self):
+    def test_an_inner_rollback_removes_what_was_created_inside(self):
         """The outer transaction can continue."""
         with transaction.atomic():
             create(self.team, "City")
