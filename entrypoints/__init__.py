@@ -1,1 +1,1 @@
-"""What drives the core: the HTTP service, the command line, and the composition root."""
+"""What drives the core: the HTTP service, the console, the command line, the composition root."""

@@ -28,8 +28,8 @@ def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None
     from ..server.server import TooFewFiles
     from .service_process import run, run_in_worker
 
-    given = {name: value for name, value in options.items() if value is not None}
-    settings = Settings(storage=storage, **given)
+    passed = {name: value for name, value in options.items() if value is not None}
+    settings = Settings(storage=storage, **passed)
     if demo and settings.keys != STORED_KEYS:
         raise click.UsageError(
             f"--demo creates an API key in the storage: use --keys {STORED_KEYS}"
