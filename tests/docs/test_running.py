@@ -73,19 +73,19 @@ def test_additional_output_is_detected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "block",
     [
-        fenced("sh", "echo told; false; echo never"),
-        fenced("sh", "echo told; echo $NOT_SET"),
-        fenced("sh", "echo told; false | true"),
-        fenced("sh", "echo told; exit 0"),
-        fenced("python", "print('told')\n1 / 0"),
-        fenced("python", "import sys\nprint('told', flush=True)\nsys.exit()"),
-        fenced("js", "console.log('told');\nthrow new Error();"),
-        fenced("js", "console.log('told');\nawait Promise.reject(new Error());"),
-        fenced("js", "console.log('told');\nprocess.exit();"),
+        fenced("sh", "echo printed; false; echo never"),
+        fenced("sh", "echo printed; echo $NOT_SET"),
+        fenced("sh", "echo printed; false | true"),
+        fenced("sh", "echo printed; exit 0"),
+        fenced("python", "print('printed')\n1 / 0"),
+        fenced("python", "import sys\nprint('printed', flush=True)\nsys.exit()"),
+        fenced("js", "console.log('printed');\nthrow new Error();"),
+        fenced("js", "console.log('printed');\nawait Promise.reject(new Error());"),
+        fenced("js", "console.log('printed');\nprocess.exit();"),
     ],
 )
 def test_a_block_that_fails_or_exits_fails_the_page(block: str, tmp_path: Path) -> None:
-    with pytest.raises(BlockFailed, match=r"page.md, line 3 failed:\ntold\n"):
+    with pytest.raises(BlockFailed, match=r"page.md, line 3 failed:\nprinted\n"):
         run(block, tmp_path / "page")
 
 

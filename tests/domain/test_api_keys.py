@@ -1,4 +1,4 @@
-"""API keys: format, secrecy, lifetime and rotation."""
+"""API keys: format, redaction, lifetime and rotation."""
 
 from __future__ import annotations
 

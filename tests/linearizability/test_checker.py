@@ -62,7 +62,7 @@ CONTRADICTORY = {
     "a stale read": [write(1, 0, 1), read(0, 2, 3)],
     "a read from the future": [read(1, 0, 1), write(1, 2, 3)],
     "a lost update": [increase(0, 0, 5), increase(0, 1, 6)],
-    "a value that goes and comes": [write(1, 0, 9), read(1, 1, 2), read(0, 3, 4)],
+    "a value that disappears and reappears": [write(1, 0, 9), read(1, 1, 2), read(0, 3, 4)],
     "readers who disagree on the order": [
         *(write(1, 0, 99), write(2, 0, 99)),
         *(read(1, 1, 2), read(2, 3, 4), read(1, 5, 6)),
