@@ -9,7 +9,7 @@ from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_
 from .core import Core
 from .documents import FieldDocument, render_field
 from .driving_ports import RecipientFields
-from .environment import MissingCredentials, UnusableCredentials
+from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
 from .extras import MissingExtra
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
@@ -55,6 +55,7 @@ __all__ = [
     "CopyFailed",
     "CopyProgress",
     "Core",
+    "CredentialsNotPermitted",
     "EspFieldSource",
     "FieldChange",
     "FieldCheck",

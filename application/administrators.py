@@ -17,7 +17,6 @@ from recipient_fields.domain import (
     Administrator,
     AdministratorId,
     AdministratorNotFound,
-    AdministratorShared,
     EmailAddress,
     FoundLink,
     InvalidAdministrator,
@@ -126,7 +125,9 @@ class AdministratorService:
         _note("invited", administrator, by=by, organization=organization_id, role=role.value)
         if administrator.has_password:
             return Invitation(administrator=administrator, token=None, expires_at=None)
-        return self._add_link(administrator.id, LinkPurpose.SET_PASSWORD)
+        return self._add_link(
+            administrator.id, LinkPurpose.SET_PASSWORD, only_unshared=by != OPERATOR
+        )
 
     def list_administrators(self, organization_id: OrganizationId) -> tuple[Administrator, ...]:
         """Return the organization's administrators by email address.
@@ -198,7 +199,9 @@ class AdministratorService:
         administrator = self.administrators.find(EmailAddress(email))
         if administrator is None:
             raise AdministratorNotFound
-        return self._reset(administrator, by=by)
+        invitation = self._add_link(administrator.id, LinkPurpose.SET_PASSWORD)
+        _note("reset", administrator, by=by)
+        return invitation
 
     def reset_in(
         self, organization_id: OrganizationId, administrator_id: AdministratorId, *, by: str
@@ -209,9 +212,10 @@ class AdministratorService:
         AdministratorShared if the account belongs to another organization too.
         """
         administrator = self.get_administrator(organization_id, administrator_id)
-        if len(administrator.memberships) > 1:
-            raise AdministratorShared
-        return self._reset(administrator, by=by)
+        require_unshared(administrator.email, (administrator,))
+        invitation = self._add_link(administrator.id, LinkPurpose.SET_PASSWORD, only_unshared=True)
+        _note("reset", administrator, by=by)
+        return invitation
 
     def create_sign_in_link(self, administrator_id: AdministratorId) -> Invitation:
         """Create a link that signs the administrator in without a password.
@@ -258,22 +262,28 @@ class AdministratorService:
     def sign_in(self, email: str, password: str, *, address: str, user_agent: str) -> SignedIn:
         """Begin a session. `address` is the IP address of the client.
 
-        Raises: SignInThrottled after 5 attempts for an account or 20 from an address (of IPv6: from
-        a /64 network) within 15 minutes; SignInFailed if the address or the password is wrong,
-        after the same time for each reason.
+        Attempts in progress count as failed, so concurrent ones can't exceed the limits.
+        Raises: SignInThrottled after 5 failed attempts for an account or 20 from an address (of
+        IPv6: from a /64 network) within 15 minutes; SignInFailed if the address or the password is
+        wrong, after the same time for each reason.
         """
-        self._throttle(_address_subject(address), MAX_ATTEMPTS_PER_ADDRESS, address)
-        parsed = _parse_email(email)
-        if parsed is None:
-            administrator = None
-        else:
-            self._throttle(_account_subject(parsed), MAX_ATTEMPTS_PER_ACCOUNT, address)
-            administrator = self.administrators.find(parsed)
+        at, parsed = self.clock(), _parse_email(email)
+        limits = {_address_subject(address): MAX_ATTEMPTS_PER_ADDRESS}
+        if parsed is not None:
+            limits[_account_subject(parsed)] = MAX_ATTEMPTS_PER_ACCOUNT
+        for subject, limit in limits.items():
+            self._count_attempt(subject, at, limit, address)
+        administrator = None if parsed is None else self.administrators.find(parsed)
         password = normalize_password(password)
         stored = None if administrator is None else administrator.password_hash
         if len(password) > MAX_PASSWORD_LENGTH:
             stored, password = None, ""
-        correct = self._hashing.verify(stored, password)
+        try:
+            correct = self._hashing.verify(stored, password)
+        except PasswordHashingBusy:
+            for subject in limits:
+                self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
+            raise
         if administrator is None or stored is None or not correct:
             _note_failure(administrator, address)
             raise SignInFailed
@@ -283,6 +293,7 @@ class AdministratorService:
             _note_failure(administrator, address)
             raise SignInFailed from None
         self.sessions.forget_attempts(_account_subject(administrator.email))
+        self.sessions.uncount_attempt(_address_subject(address), at, window=ATTEMPT_WINDOW)
         _note("signed in", administrator, by=administrator.email.text, address=address)
         self._rehash(administrator, stored, password)
         return signed_in
@@ -320,12 +331,12 @@ class AdministratorService:
         require_ids(administrator_id=administrator_id, session_id=session_id)
         return self.sessions.delete(administrator_id, session_id)
 
-    def end_all_sessions(self, administrator_id: AdministratorId) -> int:
+    def end_all_sessions(self, administrator_id: AdministratorId, *, by: str) -> int:
         """End all sessions of the administrator. Return their number."""
         require_ids(administrator_id=administrator_id)
         ended = self.sessions.delete_all(administrator_id)
-        author = f"administrator {administrator_id}"
-        audit("Administrator", "signed out everywhere", by=author, sessions=ended)
+        facts = {"administrator": administrator_id, "sessions": ended}
+        audit("Administrator", "signed out everywhere", by=by, **facts)
         return ended
 
     def sign_out(self, token: str) -> None:
@@ -341,18 +352,26 @@ class AdministratorService:
         parsed = SecretToken.parse(token)
         return parsed is not None and self.sessions.use_form(session_id, parsed.digest)
 
+    def release_form(self, session_id: SessionId, token: str) -> None:
+        """Undo `use_form`, because the submission of the form had no effect."""
+        require_ids(session_id=session_id)
+        parsed = SecretToken.parse(token)
+        if parsed is not None:
+            self.sessions.release_form(session_id, parsed.digest)
+
     @property
     def _hashing(self) -> PasswordHasher:
         if self.hasher is None:
             raise MissingExtra("console", "argon2")
         return self.hasher
 
-    def _reset(self, administrator: Administrator, *, by: str) -> Invitation:
-        invitation = self._add_link(administrator.id, LinkPurpose.SET_PASSWORD)
-        _note("reset", administrator, by=by)
-        return invitation
-
-    def _add_link(self, administrator_id: AdministratorId, purpose: LinkPurpose) -> Invitation:
+    def _add_link(
+        self,
+        administrator_id: AdministratorId,
+        purpose: LinkPurpose,
+        *,
+        only_unshared: bool = False,
+    ) -> Invitation:
         token = SecretToken.generate()
         expires_at = self.clock() + LINK_LIFETIME
         link = Link(
@@ -362,6 +381,9 @@ class AdministratorService:
             expires_at=expires_at,
         )
         administrator = self.administrators.add_link(link)
+        if only_unshared:
+            # Since the caller's check, the account can have joined another organization.
+            require_unshared(administrator.email, (administrator,))
         return Invitation(administrator=administrator, token=token, expires_at=link.expires_at)
 
     def _find_link(self, token: SecretToken) -> FoundLink:
@@ -388,12 +410,11 @@ class AdministratorService:
         session = self.sessions.add(administrator, token.digest, now, user_agent)
         return SignedIn(session=session, token=token, administrator=administrator)
 
-    def _throttle(self, subject: bytes, limit: int, address: str) -> None:
-        now = self.clock()
-        until = self.sessions.count_attempt(subject, now, limit=limit, window=ATTEMPT_WINDOW)
+    def _count_attempt(self, subject: bytes, at: datetime, limit: int, address: str) -> None:
+        until = self.sessions.count_attempt(subject, at, limit=limit, window=ATTEMPT_WINDOW)
         if until is not None:
             audit("Sign-in", "throttled", by="unknown", address=address)
-            raise SignInThrottled(max(1, ceil((until - now).total_seconds())))
+            raise SignInThrottled(max(1, ceil((until - at).total_seconds())))
 
     def _rehash(self, administrator: Administrator, stored: str, password: str) -> None:
         """Store a hash with the current parameters if the stored one has others."""

@@ -26,6 +26,16 @@ class UnusableCredentials(RecipientFieldsError):
     """Credentials in the environment contain control characters or contradict each other."""
 
 
+class CredentialsNotPermitted(RecipientFieldsError):
+    """The organization may not use the server's credentials."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The operator has not permitted this organization to use the credentials of the server"
+            " (--esp-organizations)."
+        )
+
+
 def read_variables(variables: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return the values of the variables that are not blank, without white space at the ends.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from attrs import frozen
 
@@ -52,6 +52,14 @@ class IntegrationService:
         """
         require_ids(organization_id=organization_id)
         return self.integrations.all(organization_id)
+
+    def count_fields(self, organization_id: OrganizationId) -> Mapping[IntegrationId, int]:
+        """Return the number of fields of each of the organization's integrations that has any.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        return self.integrations.count_fields(organization_id)
 
     def get_integration(
         self, organization_id: OrganizationId, integration_id: IntegrationId

@@ -233,6 +233,12 @@ class IntegrationRepository(Protocol):
         Raises: OrganizationNotFound if the organization does not exist.
         """
 
+    def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
+        """Return the number of fields of each of the organization's integrations that has any.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         """Return the integration.
 
@@ -369,8 +375,10 @@ class AdministratorRepository(Protocol):
 
         If there is no such account, create one without a password, at `at`. Its id is greater than
         any that the storage has assigned to an administrator before. An existing account keeps
-        the spelling of its address. If `check` raises, nothing is stored. The organization's
-        administrators do not change between the call of `check` and the commit.
+        the spelling of its address. If it did not belong to this organization, delete its links:
+        their holders would have access to this organization too. If `check` raises, nothing is
+        stored. The organization's administrators do not change between the call of `check` and the
+        commit.
         Raises: OrganizationNotFound if the organization does not exist.
         """
 
@@ -481,6 +489,9 @@ class SessionRepository(Protocol):
         there is no such session. Of concurrent calls, one returns True.
         """
 
+    def release_form(self, session_id: SessionId, digest: bytes, /) -> None:
+        """Undo `use_form` with the same arguments. Do nothing if there is no such use."""
+
     def count_attempt(
         self, subject: bytes, at: datetime, /, *, limit: int, window: timedelta
     ) -> datetime | None:
@@ -490,6 +501,12 @@ class SessionRepository(Protocol):
         this is one of the first `limit` attempts in the window, otherwise the end of the window.
         Concurrent calls can't bypass the limit. Once it is reached, calls in the window only read,
         so that a flood of them costs little. Subjects whose window has ended are deleted.
+        """
+
+    def uncount_attempt(self, subject: bytes, at: datetime, /, *, window: timedelta) -> None:
+        """Undo `count_attempt` with the same arguments.
+
+        Do nothing if the window of that attempt has been replaced, or if it has no more attempts.
         """
 
     def forget_attempts(self, subject: bytes, /) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -16,10 +17,16 @@ from .http.client_addresses import ClientAddresses
 from .http.host_rejections import HostRejections
 from .http.openapi.reference_page import REFERENCE_PATH
 from .http.readiness import CheckWithDeadline, PeriodicCheck
-from .http.request_log import RequestLog, ResponseHooks, sender_of
-from .selection import open_core, open_field_source
+from .http.request_log import (
+    OnResponse,
+    RequestLog,
+    ResponseHooks,
+    UntrustedProxyWarning,
+    sender_of,
+)
+from .selection import open_core, open_permitted_source
 from .server.log import BufferedHandler
-from .settings import Settings
+from .settings import STORED_KEYS, Settings
 
 if TYPE_CHECKING:
     from .http.metrics import Metrics
@@ -83,18 +90,18 @@ def create_service(
         request_log=request_log,
         home=CONSOLE if settings.console else REFERENCE_PATH,
     )
-    console = _create_console(core, settings, environment, ResponseHooks((request_log, *hooks)))
+    console = _create_console(core, settings, environment, (request_log, *hooks))
     return Service(
         core=core,
         application=api if console is None else _mount(console, api),
         readiness=readiness,
-        reject=HostRejections(rejection_log),
+        reject=HostRejections(rejection_log, CONSOLE if settings.console else None),
         admin=admin,
     )
 
 
 def _create_console(
-    core: Core, settings: Settings, environment: Mapping[str, str], hooks: ResponseHooks
+    core: Core, settings: Settings, environment: Mapping[str, str], hooks: tuple[OnResponse, ...]
 ) -> WSGIApplication | None:
     if not settings.console:
         return None
@@ -106,8 +113,9 @@ def _create_console(
         core,
         origin=settings.console_url,
         client_address=lambda req: addresses.find(sender_of(req)) or "",
-        open_source=lambda esp: open_field_source(esp, environment),
-        hooks=hooks,
+        open_source=partial(open_permitted_source, settings.esp_organizations, environment),
+        issues_keys=settings.keys == STORED_KEYS,
+        hooks=ResponseHooks((*hooks, UntrustedProxyWarning(addresses))),
     )
 
 

@@ -20,6 +20,8 @@ class RejectedRequest:
     """The error code of the HTTP contract, such as `overloaded` or `malformed_request`."""
     method: str
     """Empty if the request line could not be read."""
+    path: str
+    """Percent-decoded. Empty if the request line could not be read."""
     peer: str
     """The IP address at the other end of the connection."""
     headers: Mapping[str, str]

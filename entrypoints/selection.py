@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from recipient_fields.application import (
     PasswordHasher,
     Storage,
 )
-from recipient_fields.domain import InvalidStorageUrl, RecipientFieldsError
+from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
+from recipient_fields.domain import InvalidStorageUrl, OrganizationId, RecipientFieldsError
 from recipient_fields.domain.esp import Esp
 
 from .settings import STORED_KEYS
@@ -183,6 +184,24 @@ def open_field_source(esp: Esp, environment: Mapping[str, str]) -> EspFieldSourc
     from recipient_fields.adapters.esp.account import open_source
 
     return open_source(esp, environment)
+
+
+def open_permitted_source(
+    organizations: Collection[OrganizationId],
+    environment: Mapping[str, str],
+    organization_id: OrganizationId,
+    esp: Esp,
+) -> EspFieldSource:
+    """Do the same as `open_field_source` if the organization is one of these.
+
+    Raises: CredentialsNotPermitted if it is not, and the source needs credentials.
+    """
+    if organization_id in organizations:
+        return open_field_source(esp, environment)
+    try:
+        return open_field_source(esp, {})
+    except MissingCredentials:
+        raise CredentialsNotPermitted from None
 
 
 def esp_variables(esp: Esp) -> tuple[tuple[str, ...], tuple[str, ...]]:

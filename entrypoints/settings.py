@@ -12,7 +12,8 @@ from cattrs import ClassValidationError, Converter
 
 from recipient_fields.application import DEFAULT_FIELD_LIMIT
 from recipient_fields.application.environment import VARIABLE_PREFIX
-from recipient_fields.domain import RecipientFieldsError
+from recipient_fields.application.references import is_id
+from recipient_fields.domain import OrganizationId, RecipientFieldsError
 
 from .server.addresses import authority
 from .server.limits import MAX_CONNECTIONS
@@ -58,6 +59,7 @@ class Range(NamedTuple):
 WebOrigin = NewType("WebOrigin", str)
 """The scheme and the host of an address for browsers: `https://fields.example.com`."""
 
+OrganizationIds: TypeAlias = tuple[OrganizationId, ...]
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 ServerName: TypeAlias = Literal["waitress", "granian"]
@@ -153,6 +155,14 @@ class Settings:
             "help": "The address of the console in a browser, without /console: for example"
             " https://fields.example.com. By default, the address of each request.",
             "metavar": "URL",
+        },
+    )
+    esp_organizations: OrganizationIds = field(
+        default=(),
+        metadata={
+            "help": "With --console: the ids of the organizations whose admins may sync with the"
+            " credentials of ESPs in the environment, for example 1,7. By default, none.",
+            "metavar": "IDS",
         },
     )
     log_level: LogLevel = field(
@@ -251,6 +261,13 @@ def _parse_networks(text: str, _type: object) -> Networks:
         ) from None
 
 
+def _parse_organization_ids(text: str, _type: object) -> OrganizationIds:
+    ids = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(map(is_id, ids)):
+        raise ValueError("use ids of organizations separated by commas, for example 1,7.")
+    return tuple(OrganizationId(int(each)) for each in ids)
+
+
 def _number_parser(annotated: Any) -> Callable[[str, object], int]:
     (least, most) = annotated.__metadata__[0]
 
@@ -286,6 +303,9 @@ _converter.register_structure_hook(str, lambda text, _: text)
 _converter.register_structure_hook(Address, _parse_address)
 _converter.register_structure_hook_func(lambda kind: kind == Address | None, _parse_address)
 _converter.register_structure_hook_func(lambda kind: kind == Networks, _parse_networks)
+_converter.register_structure_hook_func(
+    lambda kind: kind == OrganizationIds, _parse_organization_ids
+)
 _converter.register_structure_hook_func(lambda kind: kind == WebOrigin | None, _parse_origin)
 _converter.register_structure_hook_factory(_is(Annotated), _number_parser)
 _converter.register_structure_hook_factory(_is(Literal), _choice_parser)

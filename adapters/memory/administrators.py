@@ -93,7 +93,12 @@ class MemoryAdministratorRepository(AdministratorRepository):
             self._organizations.get(organization_id)
             found = self.find(email)
             if found is not None:
-                return self._change(organization_id, found.with_role(organization_id, role), check)
+                granted = self._change(
+                    organization_id, found.with_role(organization_id, role), check
+                )
+                if found.role_in(organization_id) is None:
+                    self._accounts[found.id].links.clear()
+                return granted
             administrator = Administrator(
                 id=AdministratorId(self._ids.assign()),
                 email=email,
@@ -307,6 +312,11 @@ class MemorySessionRepository(SessionRepository):
                     return True
             return False
 
+    def release_form(self, session_id: SessionId, digest: bytes, /) -> None:
+        with self._lock:
+            for account in self._administrators.accounts():
+                account.forms.get(session_id, set()).discard(digest)
+
     def count_attempt(
         self, subject: bytes, at: datetime, /, *, limit: int, window: timedelta
     ) -> datetime | None:
@@ -319,6 +329,12 @@ class MemorySessionRepository(SessionRepository):
                 return end
             self._attempts[subject] = end, attempts + 1
             return None
+
+    def uncount_attempt(self, subject: bytes, at: datetime, /, *, window: timedelta) -> None:
+        with self._lock:
+            end, attempts = self._attempts.get(subject, (at, 0))
+            if attempts > 0 and end <= at + window:
+                self._attempts[subject] = end, attempts - 1
 
     def forget_attempts(self, subject: bytes, /) -> None:
         with self._lock:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from threading import RLock
@@ -324,6 +325,11 @@ class MemoryIntegrationRepository(IntegrationRepository):
             self._organizations.get(organization_id)
             integrations = self._integrations.values()
             return tuple(each for each in integrations if each.organization_id == organization_id)
+
+    def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
+        fields = self._fields.all(organization_id).fields
+        ids = (field.origin.integration_id for field in fields)
+        return Counter(each for each in ids if each is not None)
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         with self._lock:

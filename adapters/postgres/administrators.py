@@ -81,6 +81,7 @@ _REPLACE_LINK = """
     ON CONFLICT (administrator_id, purpose)
     DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at
 """
+_DELETE_LINKS = "DELETE FROM administrator_links WHERE administrator_id = %s"
 _DELETE_LINK = "DELETE FROM administrator_links WHERE digest = %s AND purpose = %s"
 
 
@@ -130,6 +131,8 @@ class PostgresAdministratorRepository:
             connection.execute(_INSERT_MEMBERSHIP, (organization_id, administrator_id, role.value))
             after = _all(connection, organization_id)
             check(before, after)
+            if not any(each.id == administrator_id for each in before):
+                connection.execute(_DELETE_LINKS, (administrator_id,))
             return next(each for each in after if each.id == administrator_id)
 
         return self._database.write(grant, first=lock_catalog(organization_id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from attrs import frozen
@@ -45,6 +46,11 @@ _SELECT_ALL = f"""
     ) AS integration ON true
     WHERE organizations.id = %(organization_id)s ORDER BY integration.id
 """
+_COUNT_FIELDS = """
+    SELECT integration_id, count(*) FROM recipient_fields
+    WHERE organization_id = %(organization_id)s AND integration_id IS NOT NULL
+    GROUP BY integration_id
+"""
 _INSERT = """
     INSERT INTO integrations (organization_id, esp, name, created_at)
     SELECT id, %(esp)s, %(name)s, %(created_at)s
@@ -76,6 +82,15 @@ class PostgresIntegrationRepository:
         if not rows:
             raise OrganizationNotFound
         return tuple(read_integration(row) for row in rows if row[0] is not None)
+
+    def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
+        def count(connection: Connection[Any]) -> Mapping[IntegrationId, int]:
+            if select_revision(connection, organization_id) is None:
+                raise OrganizationNotFound
+            rows = connection.execute(_COUNT_FIELDS, {"organization_id": organization_id})
+            return {IntegrationId(integration_id): fields for integration_id, fields in rows}
+
+        return self._database.read(count)
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         return self._database.read(lambda c: _get(c, organization_id, integration_id))

@@ -67,6 +67,7 @@ _USE_FORM = """
     SELECT id, %s FROM administrator_sessions WHERE id = %s FOR KEY SHARE
     ON CONFLICT (session_id, digest) DO NOTHING
 """
+_RELEASE_FORM = "DELETE FROM administrator_forms WHERE session_id = %s AND digest = %s"
 _SELECT_REACHED = """
     SELECT ends_at AT TIME ZONE 'UTC' FROM sign_in_attempts
     WHERE subject = %(subject)s AND ends_at > %(at)s AND attempts >= %(limit)s
@@ -83,6 +84,10 @@ _COUNT_ATTEMPT = """
         ends_at = CASE WHEN stored.ends_at > %(at)s THEN stored.ends_at ELSE %(end)s END,
         attempts = CASE WHEN stored.ends_at > %(at)s THEN stored.attempts + 1 ELSE 1 END
     WHERE stored.ends_at <= %(at)s OR stored.attempts < %(limit)s
+"""
+_UNCOUNT_ATTEMPT = """
+    UPDATE sign_in_attempts SET attempts = attempts - 1
+    WHERE subject = %s AND ends_at <= %s AND attempts > 0
 """
 _FORGET_ATTEMPTS = "DELETE FROM sign_in_attempts WHERE subject = %s"
 
@@ -146,6 +151,10 @@ class PostgresSessionRepository:
         values = (digest, storable_id(session_id))
         return self._database.write(lambda c: c.execute(_USE_FORM, values).rowcount == 1)
 
+    def release_form(self, session_id: SessionId, digest: bytes, /) -> None:
+        values = (storable_id(session_id), digest)
+        self._database.write(lambda connection: connection.execute(_RELEASE_FORM, values))
+
     def count_attempt(
         self, subject: bytes, at: datetime, /, *, limit: int, window: timedelta
     ) -> datetime | None:
@@ -163,6 +172,10 @@ class PostgresSessionRepository:
             return reached(connection)
 
         return self._database.read(reached) or self._database.write(count)
+
+    def uncount_attempt(self, subject: bytes, at: datetime, /, *, window: timedelta) -> None:
+        values = (subject, whole_milliseconds(at) + window)
+        self._database.write(lambda connection: connection.execute(_UNCOUNT_ATTEMPT, values))
 
     def forget_attempts(self, subject: bytes, /) -> None:
         self._database.write(lambda connection: connection.execute(_FORGET_ATTEMPTS, (subject,)))

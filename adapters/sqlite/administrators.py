@@ -76,6 +76,7 @@ _REPLACE_LINK = """
     ON CONFLICT (administrator_id, purpose)
     DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at
 """
+_DELETE_LINKS = "DELETE FROM administrator_links WHERE administrator_id = ?"
 _DELETE_LINK = "DELETE FROM administrator_links WHERE digest = ?"
 
 
@@ -117,7 +118,10 @@ class SqliteAdministratorRepository(AdministratorRepository):
             connection.execute(_INSERT_MEMBERSHIP, (organization_id, role.value, email.folded))
             after = _all(connection, organization_id)
             check(before, after)
-            return next(each for each in after if each.email == email)
+            administrator = next(each for each in after if each.email == email)
+            if not any(each.id == administrator.id for each in before):
+                connection.execute(_DELETE_LINKS, (administrator.id,))
+            return administrator
 
     def change_role(
         self,

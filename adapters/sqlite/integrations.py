@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
@@ -31,6 +32,10 @@ from .organizations import catalog_revision
 COLUMNS = "id, organization_id, esp, name, created_at, last_synced_at"
 _SELECT_ALL = f"SELECT {COLUMNS} FROM integrations WHERE organization_id = ? ORDER BY id"
 _SELECT_BY_ID = f"SELECT {COLUMNS} FROM integrations WHERE id = ? AND organization_id = ?"
+_COUNT_FIELDS = """
+    SELECT integration_id, count(*) FROM recipient_fields
+    WHERE organization_id = ? AND integration_id IS NOT NULL GROUP BY integration_id
+"""
 _INSERT = """
     INSERT INTO integrations (organization_id, esp, name, created_at)
     VALUES (?, ?, ?, ?) RETURNING id
@@ -51,6 +56,12 @@ class SqliteIntegrationRepository(IntegrationRepository):
             catalog_revision(connection, organization_id)
             rows = connection.execute(_SELECT_ALL, (organization_id,))
             return tuple(read_integration(row) for row in rows)
+
+    def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
+        with self._database.reading() as connection:
+            catalog_revision(connection, organization_id)
+            rows = connection.execute(_COUNT_FIELDS, (organization_id,))
+            return {IntegrationId(integration_id): fields for integration_id, fields in rows}
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         with self._database.reading() as connection:

@@ -59,6 +59,7 @@ _USE_FORM = """
     SELECT id, ? FROM administrator_sessions WHERE id = ?
     ON CONFLICT (session_id, digest) DO NOTHING
 """
+_RELEASE_FORM = "DELETE FROM administrator_forms WHERE session_id = ? AND digest = ?"
 _SELECT_REACHED = """
     SELECT ends_at FROM sign_in_attempts WHERE subject = ? AND ends_at > ? AND attempts >= ?
 """
@@ -66,6 +67,10 @@ _DELETE_ENDED = "DELETE FROM sign_in_attempts WHERE ends_at <= ?"
 _COUNT_ATTEMPT = """
     INSERT INTO sign_in_attempts (subject, ends_at, attempts) VALUES (?, ?, 1)
     ON CONFLICT (subject) DO UPDATE SET attempts = attempts + 1
+"""
+_UNCOUNT_ATTEMPT = """
+    UPDATE sign_in_attempts SET attempts = attempts - 1
+    WHERE subject = ? AND ends_at <= ? AND attempts > 0
 """
 _FORGET_ATTEMPTS = "DELETE FROM sign_in_attempts WHERE subject = ?"
 
@@ -128,6 +133,10 @@ class SqliteSessionRepository(SessionRepository):
         with self._database.writing() as connection:
             return connection.execute(_USE_FORM, (digest, storable_id(session_id))).rowcount == 1
 
+    def release_form(self, session_id: SessionId, digest: bytes, /) -> None:
+        with self._database.writing() as connection:
+            connection.execute(_RELEASE_FORM, (storable_id(session_id), digest))
+
     def count_attempt(
         self, subject: bytes, at: datetime, /, *, limit: int, window: timedelta
     ) -> datetime | None:
@@ -141,6 +150,10 @@ class SqliteSessionRepository(SessionRepository):
                 if reached is None:
                     connection.execute(_COUNT_ATTEMPT, (subject, epoch_milliseconds(at + window)))
         return None if reached is None else from_epoch_milliseconds(reached[0])
+
+    def uncount_attempt(self, subject: bytes, at: datetime, /, *, window: timedelta) -> None:
+        with self._database.writing() as connection:
+            connection.execute(_UNCOUNT_ATTEMPT, (subject, epoch_milliseconds(at + window)))
 
     def forget_attempts(self, subject: bytes, /) -> None:
         with self._database.writing() as connection:

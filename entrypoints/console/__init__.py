@@ -16,12 +16,18 @@ To add a page:
                self.pages.send(req, resp, "integrations/delete.html", integration=integration)
 
            def on_post(self, req, resp, integration_id):
-               self.core.integrations.delete_integration(visit(req).organization.id, integration_id)
+               flash = ALREADY_SUBMITTED
+               with claimed_form(req, self.core) as is_first:
+                   if is_first:
+                       self.core.integrations.delete_integration(
+                           visit(req).organization.id, integration_id)
+                       flash = Flash("The integration was deleted.")
                path = visit(req).path("/settings/integrations")
-               self.pages.redirect(req, resp, path, Flash("The integration was deleted."))
+               self.pages.redirect(req, resp, path, flash)
 
-   A form that creates something calls `claim_form(req, self.core)` directly before the effect. If
-   that returns False, the same form was submitted before: redirect with `ALREADY_SUBMITTED`.
+   A form whose effect must not be repeated has it in `with claimed_form(req, self.core) as
+   is_first:`. If `is_first` is False, the same form was submitted before: redirect with
+   `ALREADY_SUBMITTED`.
 
 2. Add its route to `app.create_console`. `{organization_id:id}` in the path is enough to keep
    tenants apart: before the page runs, `SessionGuard` checks the session, that the administrator

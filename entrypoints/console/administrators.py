@@ -22,8 +22,8 @@ from recipient_fields.domain import (
 from . import link_url
 from .csrf import own_origin
 from .form_errors import NO_ERRORS, FormError, FormErrors
-from .page import Page, claim_form, visit
-from .rendering import Flash, Pages
+from .page import Page, claimed_form, visit
+from .rendering import ALREADY_SUBMITTED, Flash, Pages
 
 ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
 _LABELS = {"email": "Email address", "role": "Role"}
@@ -65,15 +65,16 @@ class AdministratorInvitation(Page):
         email, role = visit(req).form.text("email"), visit(req).form.text("role")
         try:
             parsed = _parse_role(role)
-            if not claim_form(req, self.core):
-                self.pages.redirect(req, resp, visit(req).path(_LIST), _LINKED_ALREADY)
-                return
-            invitation = self.core.administrators.invite(
-                visit(req).organization.id,
-                email,
-                parsed,
-                by=visit(req).administrator.email.text,
-            )
+            with claimed_form(req, self.core) as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, visit(req).path(_LIST), _LINKED_ALREADY)
+                    return
+                invitation = self.core.administrators.invite(
+                    visit(req).organization.id,
+                    email,
+                    parsed,
+                    by=visit(req).administrator.email.text,
+                )
         except (AdministratorShared, InvalidAdministrator, LastAdministrator) as refused:
             errors = _form_errors(refused, "email")
             _send_form(self.pages, req, resp, email=email, role=role, errors=errors)
@@ -159,15 +160,16 @@ class PasswordReset(Page):
     ) -> None:
         """Create a link that sets another password, and show it once."""
         administrator = _get(self.core, req, administrator_id)
-        if not claim_form(req, self.core):
-            self.pages.redirect(req, resp, visit(req).path(_LIST), _LINKED_ALREADY)
-            return
         try:
-            invitation = self.core.administrators.reset_in(
-                visit(req).organization.id,
-                administrator.id,
-                by=visit(req).administrator.email.text,
-            )
+            with claimed_form(req, self.core) as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, visit(req).path(_LIST), _LINKED_ALREADY)
+                    return
+                invitation = self.core.administrators.reset_in(
+                    visit(req).organization.id,
+                    administrator.id,
+                    by=visit(req).administrator.email.text,
+                )
         except AdministratorShared as refused:
             self._show(req, resp, administrator, str(refused))
             return
@@ -209,19 +211,24 @@ class AdministratorRevocation(Page):
         self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
     ) -> None:
         """Remove the administrator from the organization, and end all sessions of the account."""
-        administrator = _get(self.core, req, administrator_id)
+        path = visit(req).path(_LIST)
         try:
-            self.core.administrators.revoke(
-                visit(req).organization.id,
-                administrator.id,
-                by=visit(req).administrator.email.text,
-                keep_last=True,
-            )
+            with claimed_form(req, self.core) as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
+                    return
+                revoked = self.core.administrators.revoke(
+                    visit(req).organization.id,
+                    administrator_id,
+                    by=visit(req).administrator.email.text,
+                    keep_last=True,
+                )
         except LastAdministrator as refused:
+            administrator = _get(self.core, req, administrator_id)
             self._show(req, resp, administrator, str(refused))
             return
-        flash = Flash("", administrator.email.text, " was revoked and signed out.")
-        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+        flash = Flash("", revoked.email.text, " was revoked and signed out.")
+        self.pages.redirect(req, resp, path, flash)
 
     def _show(
         self,

@@ -24,7 +24,7 @@ from recipient_fields.domain import (
 
 from .form_errors import NO_ERRORS, FormErrors
 from .forms import Form
-from .page import Page, claim_form, visit
+from .page import Page, claimed_form, visit
 from .rendering import Flash, Pages
 
 EXPIRES_SOON = timedelta(days=14)
@@ -61,10 +61,12 @@ class ApiKeyList(Page):
 
     core: Core
     pages: Pages
+    issues_keys: bool
+    """Whether keys can be created. Otherwise another system issues the keys of the service."""
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """List all keys of the organization."""
-        _send_list(self.core, self.pages, req, resp)
+        _send_list(self.core, self.pages, req, resp, issues_keys=self.issues_keys)
 
 
 @frozen
@@ -84,16 +86,17 @@ class ApiKeyCreation(Page):
         inputs = KeyInputs.of_form(visit(req).form)
         try:
             access, lifetime = inputs.parse(self.core.administration.clock())
-            if not claim_form(req, self.core):
-                self.pages.redirect(req, resp, visit(req).path(_LIST), _CREATED_ALREADY)
-                return
-            issued = self.core.administration.issue_key(
-                visit(req).organization.id,
-                name=inputs.name,
-                access=access,
-                lifetime=lifetime,
-                by=visit(req).administrator.email.text,
-            )
+            with claimed_form(req, self.core) as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, visit(req).path(_LIST), _CREATED_ALREADY)
+                    return
+                issued = self.core.administration.issue_key(
+                    visit(req).organization.id,
+                    name=inputs.name,
+                    access=access,
+                    lifetime=lifetime,
+                    by=visit(req).administrator.email.text,
+                )
         except InvalidApiKey as invalid:
             self._show(req, resp, inputs, FormErrors.of(invalid, _LABELS))
             return
@@ -152,15 +155,16 @@ class ApiKeyRotation(Page):
         _, grace = _GRACE_PERIODS.get(visit(req).form.text("grace"), (None, None))
         if grace is None:
             raise falcon.HTTPBadRequest(description="Choose when the old key expires.")
-        if not claim_form(req, self.core):
-            self.pages.redirect(req, resp, visit(req).path(_LIST), _CREATED_ALREADY)
-            return
-        issued, replaced = self.core.administration.rotate_key(
-            visit(req).organization.id,
-            key.id,
-            grace=grace,
-            by=visit(req).administrator.email.text,
-        )
+        with claimed_form(req, self.core) as is_first:
+            if not is_first:
+                self.pages.redirect(req, resp, visit(req).path(_LIST), _CREATED_ALREADY)
+                return
+            issued, replaced = self.core.administration.rotate_key(
+                visit(req).organization.id,
+                key.id,
+                grace=grace,
+                by=visit(req).administrator.email.text,
+            )
         _send_list(self.core, self.pages, req, resp, issued=issued, replaced=replaced)
 
 
@@ -170,6 +174,7 @@ class ApiKeyRevocation(Page):
 
     core: Core
     pages: Pages
+    issues_keys: bool
     changes = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
@@ -183,6 +188,7 @@ class ApiKeyRevocation(Page):
             key=key,
             now=now,
             is_active=key.state(now) is KeyState.ACTIVE,
+            issues_keys=self.issues_keys,
         )
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
@@ -272,6 +278,7 @@ def _send_list(
     *,
     issued: IssuedKey | None = None,
     replaced: ApiKey | None = None,
+    issues_keys: bool = True,
 ) -> None:
     """Send the list: active keys before others, the newest first. `issued` is shown once."""
     now = core.administration.clock()
@@ -298,6 +305,7 @@ def _send_list(
         now=now,
         issued=issued,
         replaced=replaced,
+        issues_keys=issues_keys,
     )
 
 

@@ -32,6 +32,7 @@ from .integrations import (
     IntegrationView,
     OpenFieldSource,
 )
+from .page import Page
 from .rendering import Pages
 from .session_guard import SessionGuard
 from .sessions import AllSessionsEnd, SessionEnd, SessionList
@@ -62,14 +63,15 @@ def create_console(
     origin: str | None,
     client_address: ClientAddress,
     open_source: OpenFieldSource,
+    issues_keys: bool = True,
     hooks: ResponseHooks | None = None,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Return the console, which handles the paths that begin with `/console`.
 
     `origin` is the public origin, such as `https://fields.example.com`. None means the address of
     each request. `client_address` returns the IP address of the client. `open_source`
-    returns the source of an ESP's fields. `hooks` observes every
-    response.
+    returns the source of an ESP's fields. `issues_keys` is whether the service accepts the API keys
+    in the storage. `hooks` observes every response.
     """
     cookies = Cookies(is_secure=(origin or "").startswith("https:"))
     files = StaticFiles.read()
@@ -86,7 +88,7 @@ def create_console(
     integrations = f"{organization}/settings/integrations"
     administrators = f"{organization}/settings/administrators"
     sessions = f"{organization}/settings/sessions"
-    routes = {
+    routes: dict[str, Page | StaticFile] = {
         ROOT: Home(pages),
         f"{ROOT}/static/{{name}}": StaticFile(files),
         f"{ROOT}/sign-in": SignIn(core, pages, cookies, client_address),
@@ -98,10 +100,8 @@ def create_console(
         f"{fields}/{{field_id:id}}": FieldView(core, pages),
         f"{fields}/{{field_id:id}}/edit": FieldEditing(core, pages),
         f"{fields}/{{field_id:id}}/delete": FieldDeletion(core, pages),
-        keys: ApiKeyList(core, pages),
-        f"{keys}/new": ApiKeyCreation(core, pages),
-        f"{keys}/{{key_id:id}}/rotate": ApiKeyRotation(core, pages),
-        f"{keys}/{{key_id:id}}/revoke": ApiKeyRevocation(core, pages),
+        keys: ApiKeyList(core, pages, issues_keys),
+        f"{keys}/{{key_id:id}}/revoke": ApiKeyRevocation(core, pages, issues_keys),
         integrations: IntegrationList(core, pages, open_source),
         f"{integrations}/new": IntegrationCreation(core, pages),
         f"{integrations}/{{integration_id:id}}": IntegrationView(core, pages, open_source),
@@ -117,6 +117,9 @@ def create_console(
         f"{sessions}/end-all": AllSessionsEnd(core, pages, cookies),
         f"{sessions}/{{session_id:id}}/end": SessionEnd(core, pages),
     }
+    if issues_keys:
+        routes[f"{keys}/new"] = ApiKeyCreation(core, pages)
+        routes[f"{keys}/{{key_id:id}}/rotate"] = ApiKeyRotation(core, pages)
     for path, resource in routes.items():
         app.add_route(path, resource)
     return app

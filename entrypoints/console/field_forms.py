@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 
 from recipient_fields.application import Core, InvalidDocument
 from recipient_fields.application.documents import parse_draft, parse_replacement
+from recipient_fields.application.references import is_id
 from recipient_fields.application.value_texts import parse_value
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -33,7 +34,7 @@ from recipient_fields.domain import (
 )
 
 from .forms import Form
-from .page import Page, claim_form, visit
+from .page import Page, claimed_form, visit
 from .rendering import ALREADY_SUBMITTED, Flash, Pages
 
 DATA_TYPES = {
@@ -55,7 +56,7 @@ _LABELS = {
 _WORDS: Mapping[tuple[str, Rule], str] = {
     ("key", Rule.REQUIRED): (
         "The key can't be derived from this name, because it has letters without an ASCII form."
-        " Enter a key, such as `loyalty_tier`."
+        " Enter a key, such as loyalty_tier."
     ),
     ("key", Rule.RESERVED): "This key is reserved. Enter another key.",
     ("allowed_values", Rule.NOT_APPLICABLE): (
@@ -240,10 +241,12 @@ class FieldCreation(Page):
         organization_id = visit(req).organization.id
         try:
             draft = inputs.draft()
-            if not claim_form(req, self.core):
-                self.pages.redirect(req, resp, visit(req).path("/fields"), ALREADY_SUBMITTED)
-                return
-            created = self.core.fields.through(ADMINISTRATOR).create_field(organization_id, draft)
+            with claimed_form(req, self.core) as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, visit(req).path("/fields"), ALREADY_SUBMITTED)
+                    return
+                manual = self.core.fields.through(ADMINISTRATOR)
+                created = manual.create_field(organization_id, draft)
         except (InvalidDocument, InvalidField) as invalid:
             self._show(req, resp, inputs, FieldErrors.of(invalid.violations, inputs))
             return
@@ -395,7 +398,7 @@ def _edited(form: Form) -> FieldInputs | None:
     action, _, argument = form.text("action").partition(":")
     inputs = FieldInputs.of_form(form)
     values = list(form.texts("allowed_value"))
-    position = int(argument) - 1 if argument.isascii() and argument.isdigit() else -1
+    position = int(argument) - 1 if is_id(argument) else -1
     known = 0 <= position < len(values)
     match action:
         case "use-key":

@@ -44,8 +44,8 @@ from recipient_fields.domain.esp import (
     field_warnings,
 )
 
-from .page import Page, Visit, visit
-from .rendering import Flash, Pages
+from .page import Page, Visit, claimed_form, visit
+from .rendering import ALREADY_SUBMITTED, Flash, Pages
 
 PAGE_SIZE = 50
 _SHOWN_VALUES = 4
@@ -154,17 +154,20 @@ class FieldDeletion(Page):
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
         """Delete the field in the version that the confirmation showed."""
-        organization_id = visit(req).organization.id
+        organization_id, path = visit(req).organization.id, visit(req).path("/fields")
         manual = self.core.fields.through(ADMINISTRATOR)
-        field = manual.get_field(organization_id, field_id)
         shown = Precondition(match=frozenset({visit(req).form.text("version")}))
         try:
-            manual.delete_field(organization_id, field_id, shown)
+            with claimed_form(req, self.core) as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
+                    return
+                field = manual.get_field(organization_id, field_id)
+                manual.delete_field(organization_id, field_id, shown)
         except VersionConflict:
             self._show(req, resp, field_id, has_changed=True)
             return
-        flash = Flash("The field ", field.name, " was deleted.")
-        self.pages.redirect(req, resp, visit(req).path("/fields"), flash)
+        self.pages.redirect(req, resp, path, Flash("The field ", field.name, " was deleted."))
 
     def _show(
         self, req: falcon.Request, resp: falcon.Response, field_id: FieldId, *, has_changed: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from http import HTTPStatus
 from threading import Lock
 from typing import TypeAlias
@@ -21,6 +22,7 @@ from recipient_fields.application import (
     UnusableCredentials,
 )
 from recipient_fields.application.documents import parse_report
+from recipient_fields.application.environment import CredentialsNotPermitted
 from recipient_fields.application.references import is_id
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import (
@@ -50,13 +52,17 @@ from recipient_fields.domain.esp import (
 
 from .form_errors import NO_ERRORS, FormErrors
 from .forms import Form
-from .page import Page, claim_form, visit
+from .page import Page, claimed_form, visit
 from .rendering import ALREADY_SUBMITTED, Flash, Pages, format_count
 
-OpenFieldSource: TypeAlias = Callable[[Esp], EspFieldSource]
-"""Returns the source of an ESP's fields. Raises one of `_NO_SOURCE` if the server can't read it."""
+OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
+"""Returns the source of an ESP's fields for the organization.
+
+Raises one of `_NO_SOURCE` if the server can't read it.
+"""
 
 _NO_SOURCE = (
+    CredentialsNotPermitted,
     EspRefused,
     MissingCredentials,
     MissingExtra,
@@ -109,12 +115,13 @@ class IntegrationCreation(Page):
         form = visit(req).form
         try:
             esp = _parse_esp(form.text("esp"))
-            if not claim_form(req, self.core):
-                self.pages.redirect(req, resp, visit(req).path(_LIST), ALREADY_SUBMITTED)
-                return
-            created = self.core.integrations.create_integration(
-                visit(req).organization.id, esp=esp, name=form.text("name")
-            )
+            with claimed_form(req, self.core) as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, visit(req).path(_LIST), ALREADY_SUBMITTED)
+                    return
+                created = self.core.integrations.create_integration(
+                    visit(req).organization.id, esp=esp, name=form.text("name")
+                )
         except InvalidIntegration as invalid:
             _send_form(
                 self.pages,
@@ -217,18 +224,22 @@ class IntegrationDeletion(Page):
         self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
     ) -> None:
         """Delete the integration with the fields that the confirmation named, or nothing."""
-        organization_id = visit(req).organization.id
-        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
+        integrations, expected = self.core.integrations, _expected_fields(visit(req).form)
         try:
-            deleted = self.core.integrations.delete_integration(
-                organization_id, integration.id, expected=_expected_fields(visit(req).form)
-            )
+            with claimed_form(req, self.core) as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
+                    return
+                integration = integrations.get_integration(organization_id, integration_id)
+                deleted = integrations.delete_integration(
+                    organization_id, integration.id, expected=expected
+                )
         except IntegrationChanged:
             self._show(req, resp, integration_id, has_changed=True)
             return
         after = f" was deleted, with {format_count(len(deleted), 'field')}."
-        flash = Flash("The integration ", integration.name, after)
-        self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+        self.pages.redirect(req, resp, path, Flash("The integration ", integration.name, after))
 
     def _show(
         self,
@@ -273,20 +284,15 @@ class IntegrationSync(Page):
         organization_id, form = visit(req).organization.id, visit(req).form
         integration = self.core.integrations.get_integration(organization_id, integration_id)
         dry_run = form.text("action") != "sync"
-        if not dry_run and not claim_form(req, self.core):
-            self.pages.redirect(req, resp, visit(req).path(_LIST), _SYNCED_ALREADY)
-            return
-        is_report = form.text("from") == "report"
+        report = _report(form) if form.text("from") == "report" else None
         before = _fields_of(self.core, organization_id, integration.id)
+        claim = nullcontext(enter_result=True) if dry_run else claimed_form(req, self.core)
         try:
-            if is_report:
-                report = _report(form)
-                plan = self.core.integrations.sync_fields(
-                    organization_id, integration.id, _parse_report(report), dry_run=dry_run
-                )
-            else:
-                report = b""
-                plan = self._sync_from_esp(integration, dry_run=dry_run)
+            with claim as is_first:
+                if not is_first:
+                    self.pages.redirect(req, resp, visit(req).path(_LIST), _SYNCED_ALREADY)
+                    return
+                plan = self._sync(integration, report, dry_run=dry_run)
         except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
             _send_integration(
                 self.core,
@@ -304,11 +310,19 @@ class IntegrationSync(Page):
             self.open_source,
             req,
             resp,
-            result=_Result.of(plan, before, dry_run=dry_run, report=report if is_report else None),
+            result=_Result.of(plan, before, dry_run=dry_run, report=report),
         )
 
-    def _sync_from_esp(self, integration: Integration, *, dry_run: bool) -> SyncPlan:
-        source = self.open_source(integration.esp)
+    def _sync(self, integration: Integration, report: bytes | None, *, dry_run: bool) -> SyncPlan:
+        """Sync from the report, or from the ESP if there is none."""
+        if report is not None:
+            return self.core.integrations.sync_fields(
+                integration.organization_id,
+                integration.id,
+                _parse_report(report),
+                dry_run=dry_run,
+            )
+        source = self.open_source(integration.organization_id, integration.esp)
         if not self.reading.acquire(blocking=False):
             raise EspUnavailable(
                 "The server reads the fields of another integration at the moment. Wait until that"
@@ -444,12 +458,13 @@ def _send_list(
     result: _Result | None = None,
 ) -> None:
     organization_id = visit(req).organization.id
+    counts = core.integrations.count_fields(organization_id)
     rows = [
         _Row(
             integration=each,
             esp=DIALECTS[each.esp].title,
-            fields=_count_fields(core, organization_id, each.id),
-            obstacle=_obstacle(open_source, each.esp),
+            fields=counts.get(each.id, 0),
+            obstacle=_obstacle(open_source, each),
         )
         for each in core.integrations.list_integrations(organization_id)
     ]
@@ -499,27 +514,20 @@ def _send_integration(
         status=HTTPStatus.OK if failure is None else failure.status,
         integration=integration,
         esp=DIALECTS[integration.esp].title,
-        fields=_count_fields(core, integration.organization_id, integration.id),
-        obstacle=_obstacle(open_source, integration.esp),
+        fields=core.integrations.count_fields(integration.organization_id).get(integration.id, 0),
+        obstacle=_obstacle(open_source, integration),
         removes_missing=not DIALECTS[integration.esp].lists_fields_in_use_only,
         failure=failure,
     )
 
 
-def _obstacle(open_source: OpenFieldSource, esp: Esp) -> str | None:
+def _obstacle(open_source: OpenFieldSource, integration: Integration) -> str | None:
     """Return the reason why the server can't read the ESP, or None if it can."""
     try:
-        open_source(esp)
+        open_source(integration.organization_id, integration.esp)
     except _NO_SOURCE as error:
         return str(error)
     return None
-
-
-def _count_fields(
-    core: Core, organization_id: OrganizationId, integration_id: IntegrationId
-) -> int:
-    query = FieldQuery(integration_ids={integration_id}, limit=1)
-    return core.fields.find_fields(organization_id, query).total
 
 
 def _fields_of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -9,7 +11,14 @@ import falcon
 from attrs import field, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.domain import Administrator, Organization, Role, Session
+from recipient_fields.domain import (
+    Administrator,
+    Organization,
+    RecipientFieldsError,
+    Role,
+    Session,
+    StorageUnavailable,
+)
 
 from . import ROOT
 from .forms import Form
@@ -26,6 +35,9 @@ class Page:
 
     changes: ClassVar[bool] = False
     """Whether the page exists only to change something, so that viewers may not open it."""
+
+    ends_session: ClassVar[bool] = False
+    """Whether the page signs out. Without a session, it leads to the sign-in page."""
 
     is_personal: ClassVar[bool] = False
     """Whether the page concerns only the administrator's own account: viewers may use it."""
@@ -90,12 +102,28 @@ def base_path(req: falcon.Request) -> str:
     return quote(req.root_path, safe=_UNENCODED) + ROOT
 
 
-def claim_form(req: falcon.Request, core: Core) -> bool:
-    """Return whether this is the first submission of the request's form.
+def own_path(req: falcon.Request) -> str:
+    """Return the percent-encoded path of the request."""
+    return quote(req.root_path + req.path, safe=_UNENCODED)
 
-    Call this directly before the effect of a form that creates something.
+
+@contextmanager
+def claimed_form(req: falcon.Request, core: Core) -> Iterator[bool]:
+    """Yield True if no submission of the request's form has had an effect before.
+
+    The block has the effect. If it raises an error of the core, nothing was changed, so the form
+    can be submitted again. After StorageUnavailable, the effect is unknown, and the form stays
+    used.
     """
     session, token = visit(req).session, visit(req).form.text("form")
     if session is None or not token:
         raise falcon.HTTPBadRequest(description="The form is incomplete. Reload the page.")
-    return core.administrators.use_form(session.id, token)
+    is_first = core.administrators.use_form(session.id, token)
+    try:
+        yield is_first
+    except StorageUnavailable:
+        raise
+    except RecipientFieldsError:
+        if is_first:
+            core.administrators.release_form(session.id, token)
+        raise

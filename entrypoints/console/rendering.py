@@ -125,7 +125,8 @@ class Pages:
         resp.status = HTTPStatus.SEE_OTHER
         resp.set_header("Location", path)
         if flash is not None:
-            text = urlsafe_b64encode(json.dumps(asdict(flash)).encode()).decode("ascii")
+            document = json.dumps(asdict(flash), ensure_ascii=False)
+            text = urlsafe_b64encode(document.encode()).decode("ascii")
             code = sign(visit(req).secret, "flash", text)
             self.cookies.set(resp, Cookie.FLASH, f"{code}.{text}")
 

@@ -14,9 +14,9 @@ from recipient_fields.domain import OrganizationId
 
 from . import ROOT
 from .cookies import Cookie, Cookies
-from .csrf import require_csrf_token, require_same_origin
+from .csrf import is_csrf_token, require_same_origin
 from .forms import read_form
-from .page import Page, Visit, base_path
+from .page import Page, Visit, base_path, own_path
 from .static_files import StaticFile
 
 SIGN_IN = "/sign-in"
@@ -42,6 +42,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+_OUTDATED = "The page is out of date, so nothing was changed. Reload it, and submit the form again."
 _VIEWER = (
     "Your role in this organization is viewer: you can see everything and change nothing. Ask an"
     " administrator of the organization to change your role."
@@ -80,6 +81,8 @@ class SessionGuard:
         if isinstance(resource, StaticFile):
             return
         visit: Visit = req.context.visit
+        if visit.session is None and resource.ends_session:
+            raise falcon.HTTPSeeOther(f"{visit.base}{SIGN_IN}")
         if visit.session is None and not resource.is_public:
             if req.method == "POST":
                 raise falcon.HTTPUnauthorized
@@ -93,7 +96,7 @@ class SessionGuard:
         if req.method == "POST":
             require_same_origin(req, self.origin)
             req.context.visit = visit = evolve(visit, form=read_form(req))
-            require_csrf_token(visit.secret, visit.form.text("csrf"))
+            self._require_csrf_token(req, visit, resource)
         is_change = req.method == "POST" or resource.changes
         is_allowed = visit.may_change or resource.is_personal
         if visit.in_organization is not None and is_change and not is_allowed:
@@ -126,6 +129,23 @@ class SessionGuard:
             )
         req.context.facts = {}
         return Visit(base=base, secret=self.cookies.read(req, Cookie.FORM) or "")
+
+    def _require_csrf_token(self, req: falcon.Request, visit: Visit, page: Page) -> None:
+        """Check that the form comes from a page that this browser has opened.
+
+        Raises: HTTPForbidden, or HTTPSeeOther to the same page if it works without a session and
+        the browser has signed in since it was opened.
+        """
+        token = visit.form.text("csrf")
+        if is_csrf_token(visit.secret, token):
+            return
+        # A browser that follows a link of another site sends no session cookie for the page, but
+        # then sends it with the form.
+        if page.is_public and is_csrf_token(self.cookies.read(req, Cookie.FORM) or "", token):
+            return
+        if page.is_public and visit.session is not None:
+            raise falcon.HTTPSeeOther(own_path(req))
+        raise falcon.HTTPForbidden(description=_OUTDATED)
 
     def _enter(self, visit: Visit, organization_id: OrganizationId) -> Visit:
         """Return the visit in the organization, which is missing for other administrators."""

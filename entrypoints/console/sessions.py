@@ -9,7 +9,7 @@ from recipient_fields.application import Core
 from recipient_fields.domain import MAX_SESSION_AGE, Session, SessionId
 
 from .cookies import Cookie, Cookies
-from .page import Page, claim_form, visit
+from .page import Page, claimed_form, visit
 from .rendering import ALREADY_SUBMITTED, Flash, Pages
 from .session_guard import SIGN_IN
 
@@ -66,11 +66,12 @@ class SessionEnd(Page):
     def on_post(self, req: falcon.Request, resp: falcon.Response, session_id: SessionId) -> None:
         """End one of the administrator's sessions."""
         path = visit(req).path(_LIST)
-        if not claim_form(req, self.core):
-            self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
-            return
-        if not self.core.administrators.end_session(visit(req).administrator.id, session_id):
-            raise falcon.HTTPNotFound
+        with claimed_form(req, self.core) as is_first:
+            if not is_first:
+                self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
+                return
+            if not self.core.administrators.end_session(visit(req).administrator.id, session_id):
+                raise falcon.HTTPNotFound
         self.pages.redirect(req, resp, path, Flash("The session was ended."))
 
 
@@ -85,7 +86,8 @@ class AllSessionsEnd(Page):
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """End all sessions of the administrator, also the one in use."""
-        self.core.administrators.end_all_sessions(visit(req).administrator.id)
+        administrator = visit(req).administrator
+        self.core.administrators.end_all_sessions(administrator.id, by=administrator.email.text)
         self.cookies.delete(resp, Cookie.SESSION)
         resp.set_header("Clear-Site-Data", '"cache"')
         self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}")

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from recipient_fields.application import Core, SignedIn
 from recipient_fields.domain import (
     InvalidAdministrator,
+    LinkNotValid,
     LinkPurpose,
     PasswordHashingBusy,
     SignInFailed,
@@ -27,6 +28,11 @@ from .session_guard import SIGN_IN
 ClientAddress = Callable[[falcon.Request], str]
 """Returns the IP address of the client that sent a request."""
 
+_LINK_NOT_VALID = Flash(
+    "The link was used already or has expired. If you used it, sign in. Otherwise, ask for a new"
+    " one."
+)
+_SIGNED_IN_ALREADY = Flash("You are signed in. The link was used already or has expired.")
 _SAFE_PATH = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]*")
 """Printable ASCII without `"` and `\\`, which browsers read as `/`."""
 
@@ -130,6 +136,7 @@ class SignOut(Page):
     core: Core
     pages: Pages
     cookies: Cookies
+    ends_session = True
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """End the session."""
@@ -149,10 +156,23 @@ class LinkPage(Page):
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
         """Show what the link does."""
-        self._show(req, resp, token)
+        try:
+            self._show(req, resp, token)
+        except LinkNotValid:
+            if visit(req).session is None:
+                raise
+            self.pages.redirect(req, resp, visit(req).base, _SIGNED_IN_ALREADY)
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
         """Set the password if the link does that, and begin a session."""
+        try:
+            self._use(req, resp, token)
+        except LinkNotValid:  # After a double click, for example.
+            is_signed_in = visit(req).session is not None
+            flash = _SIGNED_IN_ALREADY if is_signed_in else _LINK_NOT_VALID
+            self.pages.redirect(req, resp, f"{visit(req).base}{SIGN_IN}", flash)
+
+    def _use(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
         administrators, user_agent = self.core.administrators, req.user_agent or ""
         link = administrators.find_link(token)
         if link.purpose is LinkPurpose.SIGN_IN:

@@ -44,6 +44,11 @@ class ClientAddresses:
 
     trusted_proxies: tuple[Network, ...] = ()
 
+    def ignores_headers_of(self, sender: Sender) -> bool:
+        """Return whether there is a header of a proxy, but the peer is no trusted proxy."""
+        has_header = sender.x_forwarded_for is not None or sender.forwarded is not None
+        return has_header and not self._trusts(_address(sender.peer or ""))
+
     def find(self, sender: Sender) -> str | None:
         """Return the client's IP address, or None if the peer has none (a Unix socket).
 
@@ -51,13 +56,16 @@ class ClientAddresses:
         """
         client = _address(sender.peer or "")
         for node in _nodes(sender):
-            if client is None or not any(client in network for network in self.trusted_proxies):
+            if not self._trusts(client):
                 break
             before = _address(node)
             if before is None:
                 break
             client = before
         return None if client is None else str(client)
+
+    def _trusts(self, address: IPv4Address | IPv6Address | None) -> bool:
+        return address is not None and any(address in each for each in self.trusted_proxies)
 
 
 def _nodes(sender: Sender) -> Iterable[str]:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from attrs import frozen
 
 from ..rejections import RejectedRequest, RejectionResponse
 from .client_addresses import Sender
-from .media_types import JSON, PROBLEM, prefers_problem_document
-from .problems import problem, render_error, render_problem
+from .media_types import HTML, JSON, PROBLEM, admits_html, prefers_problem_document
+from .problems import Problem, problem, render_error, render_problem
 from .request_id import HIDDEN_KEY, choose_request_id, redacted_request_id
 from .request_log import DEFAULT_REQUEST_LOG, RequestLog
+
+_HTML = f"{HTML}; charset=utf-8"
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body><h1>{title}</h1><p>{message}</p><p>Request id: <code>{request_id}</code></p></body>
+</html>
+"""
+_PAGE_POLICY = ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 
 
 @frozen
@@ -17,13 +29,14 @@ class HostRejections:
     """A `RejectionHandler` that responds as the application does: error object and headers."""
 
     request_log: RequestLog = DEFAULT_REQUEST_LOG
+    pages: str | None = None
+    """The path below which a browser gets an HTML page, such as `/console`, if there is one."""
 
     def __call__(self, rejected: RejectedRequest) -> RejectionResponse:
         """Log the request, and return the error object or, if the client prefers it, a problem."""
         headers = rejected.headers
         refused = problem(rejected.code)
         request_id = choose_request_id(headers.get("X_REQUEST_ID"))
-        as_problem = prefers_problem_document(headers.get("ACCEPT", ""))
         self.request_log.log_rejection(
             Sender(rejected.peer, headers.get("X_FORWARDED_FOR"), headers.get("FORWARDED")),
             request_id=_loggable(request_id, rejected),
@@ -31,18 +44,36 @@ class HostRejections:
             status=refused.status,
             seconds=rejected.seconds,
         )
+        media_type, body = self._render(refused, request_id, rejected)
         return RejectionResponse(
             f"{refused.status.value} {refused.status.phrase}",
             (
-                ("Content-Type", PROBLEM if as_problem else JSON),
+                ("Content-Type", media_type),
+                *([_PAGE_POLICY] if media_type == _HTML else []),
                 ("Cache-Control", "no-store"),
                 ("Vary", "Authorization, Accept"),
                 ("X-Content-Type-Options", "nosniff"),
                 ("X-Request-Id", request_id),
                 *refused.headers.items(),
             ),
-            (render_problem if as_problem else render_error)(refused, request_id),
+            body,
         )
+
+    def _render(
+        self, refused: Problem, request_id: str, rejected: RejectedRequest
+    ) -> tuple[str, bytes]:
+        """Return the media type and the body that the client prefers."""
+        accepted = rejected.headers.get("ACCEPT", "")
+        has_pages = self.pages is not None and f"{rejected.path}/".startswith(f"{self.pages}/")
+        if has_pages and admits_html(accepted):
+            title = escape(refused.status.phrase)
+            page = _PAGE.format(
+                title=title, message=escape(refused.message), request_id=escape(request_id)
+            )
+            return _HTML, page.encode()
+        if prefers_problem_document(accepted):
+            return PROBLEM, render_problem(refused, request_id)
+        return JSON, render_error(refused, request_id)
 
 
 def _loggable(request_id: str, rejected: RejectedRequest) -> str:

@@ -57,9 +57,9 @@ def prefers_problem_document(accepted: str) -> bool:
     return problem > 0 and problem >= plain
 
 
-def admits_html(req: falcon.Request) -> bool:
-    """Return whether the client names HTML, as browsers do, and not only as part of `*/*`."""
-    ranges = [range_.strip(" \t") for range_ in _readable(req.accept).split(",")]
+def admits_html(accepted: str) -> bool:
+    """Return whether an `Accept` header names HTML, as browsers do, and not only with `*/*`."""
+    ranges = [range_.strip(" \t") for range_ in _readable(accepted).split(",")]
     html = ",".join(range_ for range_ in ranges if range_.partition(";")[0].rstrip() == HTML)
     try:
         return bool(html) and mediatypes.quality(HTML, html) > 0

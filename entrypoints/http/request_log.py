@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from threading import Lock
 from time import perf_counter
 from typing import TypeAlias
 
 import falcon
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.domain import Credential, Rejection
 
@@ -105,6 +106,26 @@ class RequestLog:
         if self.client_addresses is not None:
             facts["client_address"] = self.client_addresses.find(sender)
         self.log(_log.name, logging.INFO, "request", facts)
+
+
+@frozen
+class UntrustedProxyWarning:
+    """The hook that warns once if a request seems to come from a proxy that is not trusted."""
+
+    client_addresses: ClientAddresses
+    _first: Lock = field(factory=Lock, init=False)
+
+    def __call__(self, req: falcon.Request, _resp: falcon.Response, _seconds: float) -> None:
+        """Log the warning for the first such request."""
+        sender = sender_of(req)
+        ignores = self.client_addresses.ignores_headers_of(sender)
+        if ignores and self._first.acquire(blocking=False):
+            logging.getLogger(__name__).warning(
+                "A request with X-Forwarded-For or Forwarded came from %s, which is not in"
+                " --trusted-proxies. If this is the address of your proxy, add it. Otherwise all"
+                " clients of the proxy share the limit of sign-in attempts.",
+                sender.peer or "a Unix socket",
+            )
 
 
 DEFAULT_REQUEST_LOG = RequestLog()

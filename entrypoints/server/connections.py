@@ -78,6 +78,7 @@ class RejectionTask(_ResponseTask, ErrorTask):
             RejectedRequest(
                 code=code,
                 method=request.command,
+                path=request.path,
                 peer=self.channel.addr[0],
                 headers=request.headers,
                 unparsed=request.header_plus,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
@@ -18,6 +20,7 @@ from recipient_fields.application import (
     SignedIn,
 )
 from recipient_fields.domain import (
+    Administrator,
     AdministratorId,
     AdministratorNotFound,
     AdministratorShared,
@@ -49,6 +52,7 @@ class CountingHasher(Argon2PasswordHasher):
         super().__init__(PasswordHasher(time_cost=time_cost, memory_cost=8, parallelism=1))
         self.verifications = 0
         self.busy = False
+        self.busy_verifying = False
 
     def hash(self, password: str, /) -> str:
         if self.busy:
@@ -56,6 +60,8 @@ class CountingHasher(Argon2PasswordHasher):
         return super().hash(password)
 
     def verify(self, password_hash: str | None, password: str, /) -> bool:
+        if self.busy_verifying:
+            raise PasswordHashingBusy(2)
         self.verifications += 1
         return super().verify(password_hash, password)
 
@@ -135,6 +141,36 @@ class TestInvitations:
                 administrators.invite(whose, EMAIL, Role.ADMIN, by="eve@rival.example")
         with pytest.raises(AdministratorShared):
             administrators.reset_in(acme, invitation.administrator.id, by="eve@acme.example")
+
+    def test_to_another_organization_end_the_links_of_the_first_one(
+        self, administrators, acme, rival, dana
+    ):
+        link = administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
+        administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+        with pytest.raises(LinkNotValid):
+            administrators.set_password(link.token.reveal(), "another password", user_agent="")
+        sign_in(administrators)
+
+    @pytest.mark.parametrize("has_password", [True, False])
+    def test_to_another_organization_during_a_reset_prevent_its_link(
+        self, administrators, storage, acme, rival, invitation, monkeypatch, has_password
+    ):
+        if has_password:
+            administrators.set_password(invitation.token.reveal(), PASSWORD, user_agent="")
+        add_link = storage.administrators.add_link
+
+        def add_link_later(*arguments: Any) -> Administrator:
+            monkeypatch.setattr(storage.administrators, "add_link", add_link)
+            administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
+            return add_link(*arguments)
+
+        monkeypatch.setattr(storage.administrators, "add_link", add_link_later)
+        calls = {
+            True: partial(administrators.reset_in, acme, invitation.administrator.id),
+            False: partial(administrators.invite, acme, EMAIL, Role.ADMIN),
+        }
+        with pytest.raises(AdministratorShared):
+            calls[has_password](by="eve@acme.example")
 
     def test_require_a_valid_email_and_an_organization(self, administrators, acme):
         with pytest.raises(InvalidAdministrator):
@@ -352,6 +388,40 @@ class TestThrottling:
         clock.move(15 * MINUTE)
         sign_in(administrators)
 
+    def test_counts_no_successful_attempt_of_an_address(self, administrators, dana):
+        for _ in range(25):
+            sign_in(administrators)
+        for number in range(20):
+            sign_in(administrators)
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, f"{number}@acme.example")
+        with pytest.raises(SignInThrottled):
+            sign_in(administrators)
+
+    def test_counts_attempts_in_progress(self, administrators, hasher, dana, monkeypatch):
+        verify, throttled = hasher.verify, []
+
+        def verify_after_others(*arguments: str) -> bool:
+            monkeypatch.setattr(hasher, "verify", verify)
+            for number in range(20):
+                try:
+                    sign_in(administrators, f"{number}@acme.example")
+                except (SignInFailed, SignInThrottled) as refused:
+                    throttled.append(isinstance(refused, SignInThrottled))
+            return verify(*arguments)
+
+        monkeypatch.setattr(hasher, "verify", verify_after_others)
+        sign_in(administrators)
+        assert throttled == [False] * 19 + [True]
+
+    def test_counts_no_attempt_whose_password_was_not_checked(self, administrators, hasher, dana):
+        hasher.busy_verifying = True
+        for _ in range(25):
+            with pytest.raises(PasswordHashingBusy):
+                sign_in(administrators)
+        hasher.busy_verifying = False
+        sign_in(administrators)
+
     def test_of_an_address_does_not_lock_accounts(self, administrators, dana):
         for number in range(20):
             with pytest.raises(SignInFailed):
@@ -429,7 +499,7 @@ class TestSessions:
         assert administrators.end_session(which, second.session.id)
         assert not administrators.end_session(which, second.session.id)
         assert administrators.list_sessions(which) == (third.session, fourth.session)
-        assert administrators.end_all_sessions(which) == 2
+        assert administrators.end_all_sessions(which, by=EMAIL) == 2
         assert administrators.authenticate(third.token.reveal()) is None
 
     def test_serve_requests_while_their_use_can_not_be_recorded(
@@ -466,7 +536,7 @@ class TestTheAuditLog:
         with pytest.raises(SignInFailed):
             sign_in(administrators, email="eve@acme.example")
         administrators.change_role(acme, alex.id, Role.ADMIN, by=EMAIL)
-        administrators.end_all_sessions(signed_in.administrator.id)
+        administrators.end_all_sessions(signed_in.administrator.id, by=EMAIL)
         administrators.reset(EMAIL, by=OPERATOR)
         administrators.revoke(acme, alex.id, by=EMAIL)
 
@@ -491,7 +561,7 @@ class TestTheAuditLog:
                 f"Administrator role changed: by {EMAIL}, administrator 2, email alex@acme.example,"
                 " organization 1, role admin"
             ),
-            "Administrator signed out everywhere: by administrator 1, sessions 2",
+            f"Administrator signed out everywhere: by {EMAIL}, administrator 1, sessions 2",
             f"Administrator reset: by operator, administrator 1, email {EMAIL}",
             (
                 f"Administrator revoked: by {EMAIL}, administrator 2, email alex@acme.example,"

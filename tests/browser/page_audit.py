@@ -10,8 +10,10 @@ from selenium.webdriver import ActionChains, Chrome, Keys
 
 from ..support.node import install_packages
 
-PHONE, LAPTOP = 360, 1280
+PHONE, TABLET, LAPTOP, DESKTOP = 360, 768, 1280, 2560
 """The widths of windows in pixels."""
+TABLE, SIDE_MENU = 896, 1216
+"""The widths from which tables are no lists of cards, and the menu is at the side."""
 NARROWEST = 320
 """The width at which pages must still need no horizontal scrolling: 1,280 pixels at 400 %."""
 
@@ -38,16 +40,34 @@ WITH_SCRIPTS: Sequence[View] = (
     (LAPTOP, "dark", _CONTRAST),
     (PHONE, "dark", _ALL_RULES),
     (PHONE, "light", _CONTRAST),
+    (TABLET, "light", None),
+    (TABLE, "light", None),
+    (SIDE_MENU, "light", None),
+    (DESKTOP, "dark", None),
 )
 """Only the contrast of a page depends on its colours."""
 WITHOUT_SCRIPTS: Sequence[View] = ((LAPTOP, "light", None), (PHONE, "dark", _ALL_RULES))
 """Fewer views, because scripts only show or hide a few buttons of a page."""
-_LOWEST_TARGETS = {LAPTOP: 24, PHONE: 44}
+_LOWEST_TARGETS = {PHONE: 44, TABLET: 44, TABLE: 24, SIDE_MENU: 24, LAPTOP: 24, DESKTOP: 24}
 """The least height in pixels of links and buttons, by the width of the window."""
 
 _WIDTH = """
 const {scrollWidth, clientWidth} = document.documentElement;
 return scrollWidth > clientWidth ? [`The page is ${scrollWidth} px wide.`] : [];
+"""
+
+_BORDERS = """
+const isVisible = style => style === "solid";
+const hasBorder = each => {
+  const {borderTopStyle, borderTopWidth, outlineStyle} = getComputedStyle(each);
+  return isVisible(borderTopStyle) && parseFloat(borderTopWidth) >= 1 || isVisible(outlineStyle);
+};
+return [...document.querySelectorAll(
+  ".button, .badge, .panel, .notice, .choice, [aria-current], input:not([type=hidden], "
+  + "[type=checkbox], [type=radio]), select, textarea"
+)].filter(each => each.checkVisibility() && each.getBoundingClientRect().width > 1)
+  .filter(each => !hasBorder(each))
+  .map(each => `Without its own colours, it has no border: ${each.outerHTML.slice(0, 160)}`);
 """
 
 _CONTROLS = """
@@ -96,14 +116,22 @@ def install_axe() -> str:
     return (packages / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
-def set_view(browser: Chrome, width: int, scheme: str, *, height: int = 900) -> None:
+def set_view(
+    browser: Chrome, width: int, scheme: str, *, height: int = 900, forced_colors: bool = False
+) -> None:
     """Emulate a window of this size in pixels, and a preference for `light` or `dark`.
+
+    `forced_colors` replaces the colours of the page with those of the operating system.
 
     Without motion, a button has its new colours at once.
     """
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    preferences = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    preferences = {
+        "prefers-color-scheme": scheme,
+        "prefers-reduced-motion": "reduce",
+        "forced-colors": "active" if forced_colors else "none",
+    }
     features = [{"name": name, "value": value} for name, value in preferences.items()]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
@@ -120,6 +148,8 @@ def find_faults(browser: Chrome, axe: str, views: Sequence[View]) -> list[str]:
         faults += [f"{width} px, {scheme}: {fault}" for fault in found]
     set_view(browser, NARROWEST, "light")
     faults += [f"{NARROWEST} px: {fault}" for fault in browser.execute_script(_WIDTH)]
+    set_view(browser, LAPTOP, "dark", forced_colors=True)
+    faults += [f"forced colours: {fault}" for fault in browser.execute_script(_BORDERS)]
     return faults
 
 

@@ -1,7 +1,8 @@
 """The console in a browser: every page and flow, with and without scripts.
 
 Each flow runs in four windows: a laptop's and a phone's, with and without scripts. Two of them also
-audit every page of the flow, with scripts in both widths and both colour schemes.
+audit every page of the flow: with scripts from 320 to 2,560 pixels, in both colour schemes and with
+forced colours.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -29,7 +31,9 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp, EspField
 from recipient_fields.entrypoints.selection import migrate_storage, open_core
 
+from ..adapters.esp.accounts import BREVO, SECRET
 from ..support.command_line import CommandLine
+from ..support.http_server import ReceivedRequest, Reply, StubServer, stub_server
 from ..support.service import FIELDS, Service
 from ..support.waiting import eventually
 from .conftest import chromium
@@ -60,8 +64,25 @@ def core(storage: str) -> Iterator[Core]:
 
 
 @pytest.fixture(scope="module")
-def service(storage: str) -> Iterator[Service]:
-    service = Service(storage, "--console")
+def brevo() -> Iterator[StubServer]:
+    """Return the API of Brevo, which takes longer than a second for each response."""
+
+    def slow(request: ReceivedRequest) -> Reply:
+        sleep(1.2)
+        return BREVO.handler(request)
+
+    with stub_server(slow) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def service(storage: str, brevo: StubServer) -> Iterator[Service]:
+    """Return the service, which has the credentials of one ESP."""
+    credentials = {"BREVO_API_KEY": SECRET, "BREVO_URL": brevo.url}
+    environment = {f"RECIPIENT_FIELDS_{name}": text for name, text in credentials.items()}
+    every_organization = ",".join(map(str, range(1, 100)))
+    options = ("--console", "--esp-organizations", every_organization)
+    service = Service(storage, *options, prefix=(), **environment)
     try:
         yield service
     finally:
@@ -154,6 +175,10 @@ def test_an_invited_administrator_sets_a_password_signs_out_and_signs_in(
     window.audit()
 
     window.press("Sign out")
+    window.open(link)
+    assert window.heading == "This link does not work"
+    window.audit()
+    window.open("/console")
     assert window.heading == "Sign in"
     window.audit()
     window.fill("Email address", email)
@@ -167,8 +192,8 @@ def test_an_invited_administrator_sets_a_password_signs_out_and_signs_in(
     assert window.heading == "Fields"
 
     window.open(link)
-    assert window.heading == "This link does not work"
-    window.audit()
+    assert window.heading == "Fields"
+    assert "You are signed in. The link was used already or has expired." in window.text
     window.open("/console/o/999999/fields")
     assert window.heading == "There is no such page"
     window.audit()
@@ -359,13 +384,37 @@ def test_an_integration_is_synced_from_a_report_and_deleted(
     window.press("Rename")
     window.audit()
     window.fill("Name", "Newsletter")
-    window.press("Save changes")
+    window.press("Rename integration")
     window.press("Newsletter")
     window.press("Delete integration")
     window.audit()
     window.press("Delete integration and 3 fields")
     assert "Newsletter" in window.text
     assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+
+
+def test_an_integration_is_synced_from_the_esp(tenant: Tenant, window: Window) -> None:
+    window.open(f"{tenant.path}/settings/integrations/new")
+    window.fill("Name", "Newsletter")
+    window.choose("Brevo", of="Email service provider")
+    window.press("Add integration")
+    assert "The server reads the fields with the credentials" in window.text
+    window.audit()
+    window.press("Integrations")
+    assert "Needs a report" not in window.text
+
+    if window.runs_scripts:
+        _audit_progress(window)
+    _record_progress(window)
+    window.press("Dry run of Newsletter")
+    _assert_progress(window, "Reading the fields from Brevo")
+    assert "Nothing is stored yet" in window.text
+    assert "Brevo calculates it and does not list its type." in window.text
+    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+    window.audit()
+    window.press("Sync 6 changes")
+    assert "Newsletter was synced: 6 fields changed, 4 fields rejected." in window.text
+    assert len(tenant.core.fields.list_fields(tenant.organization.id).fields) == 6
 
 
 def test_an_administrator_invites_changes_and_revokes_another(
@@ -424,7 +473,7 @@ def test_a_form_of_an_ended_session_changes_nothing(tenant: Tenant, window: Wind
     window.open(f"{tenant.path}/fields/new")
     window.fill("Name", "City")
     (administrator,) = tenant.core.administrators.list_administrators(tenant.organization.id)
-    tenant.core.administrators.end_all_sessions(administrator.id)
+    tenant.core.administrators.end_all_sessions(administrator.id, by="operator")
     window.press("Create field")
     assert window.heading == "Your session has ended"
     assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
@@ -484,6 +533,8 @@ def test_the_audit_reports_a_page_with_faults(
         assert f"{view}: The target is 20 px high: <button" in found
     assert "360 px, dark: label: <input" in found
     assert "360 px, dark: color-contrast: <h1" in found
+    assert "forced colours: Without its own colours, it has no border: <button" in found
+    assert ("768 px, light: The page is 2" in found) is runs_scripts
     assert ("The focus is not visible: <button" in found) is runs_scripts
     assert ("Tab does not reach: <input" in found) is runs_scripts
     browser.get_log("browser")
@@ -494,7 +545,7 @@ document.querySelector("label").remove();
 document.querySelector("h1").style.color = "var(--canvas)";
 document.querySelector("main").style.minWidth = "2000px";
 Object.assign(document.querySelector("button").style, {
-  minHeight: "20px", height: "20px", padding: "0", outline: "none",
+  minHeight: "20px", height: "20px", padding: "0", outline: "none", border: "0",
 });
 document.querySelector("[type=password]").addEventListener("focus", ({target}) => target.blur());
 document.body.append(Object.assign(new Image(), {src: "http://another.example/image"}));
@@ -516,6 +567,34 @@ def _report(folder: Path, *names: str, label: str = "Label") -> str:
     path = folder / "report.json"
     path.write_text(json.dumps({"fields": fields}))
     return str(path)
+
+
+def _audit_progress(window: Window) -> None:
+    """Audit the page of a sync in progress: a form that sends nothing shows it until a reload."""
+    window.browser.execute_script("addEventListener('submit', event => event.preventDefault())")
+    window.find("[value=sync]").click()
+    eventually(window.find("#progress").is_displayed)
+    window.audit()
+    window.reload()
+
+
+def _record_progress(window: Window) -> None:
+    """Store each text of the progress in the browser, which outlives the page."""
+    window.browser.execute_script(_RECORD)
+
+
+def _assert_progress(window: Window, text: str) -> None:
+    """Require that the previous page showed this text and the time, if it ran scripts."""
+    shown = window.browser.execute_script("return sessionStorage.getItem('progress')")
+    assert shown == (f"{text} 1 s" if window.runs_scripts else None)
+
+
+_RECORD = """
+const progress = document.getElementById("progress");
+sessionStorage.removeItem("progress");
+const record = () => sessionStorage.setItem("progress", progress.innerText.replace(/\\s+/g, " "));
+new MutationObserver(record).observe(progress, {childList: true, subtree: true});
+"""
 
 
 def _apply(window: Window, expected: str) -> None:

@@ -33,6 +33,8 @@ INVALID = [
         "proxy.example",
         "use networks separated by commas, for example 10.0.0.0/8,192.0.2.7,2001:db8::/32.",
     ),
+    ("esp-organizations", "Acme", "use ids of organizations separated by commas, for example 1,7."),
+    ("esp-organizations", "1,0", "use ids of organizations separated by commas, for example 1,7."),
 ]
 
 
@@ -57,6 +59,7 @@ def test_every_setting_has_a_variable() -> None:
         "cache": ("0", 0),
         "console": ("on", True),
         "console_url": ("https://Fields.example.com:8443/", "https://fields.example.com:8443"),
+        "esp_organizations": ("1, 7,", (1, 7)),
         "log_level": ("error", "error"),
         "log_format": ("text", "text"),
         "log_client_address": ("TRUE", True),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import argon2
@@ -113,7 +112,7 @@ def open_console(clock: Clock, url: str = "memory:", **options: Any) -> Console:
     defaults = {
         "origin": None,
         "client_address": lambda req: req.remote_addr,
-        "open_source": partial(open_field_source, environment={}),
+        "open_source": lambda _organization_id, esp: open_field_source(esp, {}),
     }
     app = create_console(core, **{**defaults, **options})
     return Console(core, clock, app, core.administration.create_organization("Acme"))

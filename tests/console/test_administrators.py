@@ -205,7 +205,6 @@ def test_a_revocation_is_confirmed_and_signs_out_at_once(
     assert "vic@acme.example was revoked and signed out." in page.text
     assert roles(console) == {EMAIL: Role.ADMIN}
     assert viewer.get(console.fields).status == 303
-    assert dana.submit(form).status == 404
 
 
 def test_an_admin_can_leave_if_another_one_stays(

@@ -12,7 +12,7 @@ from recipient_fields.domain import Access, ApiKey, KeyState, PlainKey
 
 from ..http.conftest import Clock
 from .browser import Browser, Response
-from .conftest import EMAIL, Console
+from .conftest import EMAIL, Console, open_console
 from .hostile_texts import HOSTILE
 
 
@@ -242,6 +242,26 @@ def test_a_viewer_sees_the_keys_and_no_button(
     assert not any("api-keys/" in link for link in page.links.values())
     for each in ("new", f"{key.id}/rotate", f"{key.id}/revoke"):
         assert viewer.get(f"{path}/{each}").status == 403
+
+
+def test_keys_that_the_service_does_not_accept_are_not_created(clock: Clock, path: str) -> None:
+    console = open_console(clock, issues_keys=False)
+    browser = console.signed_in()
+    empty = browser.get(path)
+    key = issue(console)
+
+    page, revocation = browser.get(path), browser.get(f"{path}/{key.id}/revoke")
+
+    for shown in (empty, page):
+        assert "This service accepts only keys that another system issues." in shown.text
+        assert "Create API key" not in shown.links
+    assert not any("Rotate" in text for text in page.links)
+    assert "rotate it" not in revocation.links
+    for form in (f"{path}/new", f"{path}/{key.id}/rotate"):
+        assert browser.get(form).status == 404
+        assert browser.post(form, page.forms[0].inputs).status == 404
+    assert browser.follow(browser.submit(revocation)).status == 200
+    assert [each.state(clock()) for each in keys(console)] == [KeyState.REVOKED]
 
 
 def test_no_key_is_in_the_log(

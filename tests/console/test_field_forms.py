@@ -209,7 +209,11 @@ def test_the_list_is_edited_without_a_script(
     assert stored(console) == ()
 
 
-@pytest.mark.parametrize("action", ["remove:9", "up:0", "down:x", "remove:-1", "remove:²", "drop"])
+@pytest.mark.parametrize(
+    "action",
+    ["remove:9", "up:0", "down:x", "remove:-1", "remove:²", "drop", f"remove:{'9' * 5_000}"],
+    ids=lambda action: action[:10],
+)
 def test_an_unknown_button_saves_as_the_form_says(
     console: Console, dana: Browser, action: str
 ) -> None:
@@ -411,7 +415,6 @@ def test_deleting_needs_one_confirmation_that_names_the_field(
 
     assert "The field Shoe size was deleted." in after.text
     assert stored(console) == ()
-    assert dana.submit(page).status == 404
 
 
 def test_a_changed_field_is_not_deleted_before_it_was_seen(console: Console, dana: Browser) -> None:

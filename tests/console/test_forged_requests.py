@@ -73,7 +73,10 @@ def test_a_form_without_the_token_of_the_session_is_rejected(
     inputs = [pair for pair in inputs if pair[0] != "csrf"] + tokens[token]
 
     for path in forms:
-        assert dana.post(path, inputs).status == 403, path
+        response = dana.post(path, inputs)
+        # Pages that work without a session are opened again.
+        is_opened_again = path.startswith(PUBLIC) and response.headers.get("location") == path
+        assert response.status == 403 or is_opened_again, path
     assert console.core.fields.list_fields(console.acme.id).fields == (field,)
     assert dana.get(console.fields).status == 200
 
@@ -86,7 +89,7 @@ def test_a_form_without_a_session_is_rejected(
     for path in forms:
         if not path.startswith(PUBLIC):
             response = console.browser().post(path, page.form().inputs)
-            assert response.status == 401, path
+            assert response.status == (303 if path == "/console/sign-out" else 401), path
             assert "City" not in response.text
     assert console.core.fields.list_fields(console.acme.id).fields == (field,)
 

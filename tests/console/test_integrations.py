@@ -12,7 +12,7 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.application import EspFieldSource
-from recipient_fields.domain import DataType, IntegrationId, RecipientField
+from recipient_fields.domain import DataType, IntegrationId, OrganizationId, RecipientField, Role
 from recipient_fields.domain.esp import (
     DIALECTS,
     Esp,
@@ -88,7 +88,7 @@ def sources() -> dict[Esp, EspFieldSource | Exception]:
 
 @pytest.fixture
 def console(clock: Clock, sources: dict[Esp, EspFieldSource | Exception]) -> Iterator[Console]:
-    def open_source(esp: Esp) -> EspFieldSource:
+    def open_source(_organization_id: OrganizationId, esp: Esp) -> EspFieldSource:
         source = sources.get(esp, NoFieldSource(DIALECTS[esp].title))
         if isinstance(source, Exception):
             raise source
@@ -387,11 +387,17 @@ def test_the_service_reads_esps_with_the_credentials_in_its_environment() -> Non
         "RECIPIENT_FIELDS_MAILCHIMP_LIST_ID": "list",
     }
     handler = BufferedHandler(StringIO(), json_formatter())
-    service = create_service(Settings(storage="memory:", console=True), environment, handler)
-    acme = service.core.administration.create_organization("Acme")
+    settings = Settings(storage="memory:", console=True, esp_organizations=(OrganizationId(1),))
+    service = create_service(settings, environment, handler)
+    acme, brewery = map(service.core.administration.create_organization, ("Acme", "Brewery"))
     console = Console(service.core, Clock(), service.application, acme)  # type: ignore[arg-type]
-    for esp in (Esp.MAILCHIMP, Esp.BRAZE):
-        console.core.integrations.create_integration(acme.id, esp=esp, name=esp.value)
+    for organization, esp in (
+        (acme, Esp.MAILCHIMP),
+        (acme, Esp.BRAZE),
+        (brewery, Esp.MAILCHIMP),
+        (brewery, Esp.CUSTOMER_IO),
+    ):
+        console.core.integrations.create_integration(organization.id, esp=esp, name=esp.value)
 
     page = console.signed_in().get(f"{console.settings}/integrations")
 
@@ -401,6 +407,31 @@ def test_the_service_reads_esps_with_the_credentials_in_its_environment() -> Non
     assert badge is not None
     assert "RECIPIENT_FIELDS_BRAZE_API_KEY" in badge
     assert "secret-us1" not in page.html
+
+    bob = console.signed_in("bob@brewery.example", Role.ADMIN, brewery.id)
+    path = f"/console/o/{brewery.id}/settings/integrations"
+    listed, shown = bob.get(path), bob.get(f"{path}/3")
+    assert "mailchimp Needs a report Mailchimp 0 Never" in listed.text
+    assert [form.action for form in shown.forms if "from" not in dict(form.inputs)] == [
+        "/console/sign-out"
+    ]
+    for press in (DRY_RUN, SYNC):
+        refused = bob.post(f"{path}/3/sync", [*shown.forms[0].inputs, press])
+        assert refused.status == 409
+        assert "has not permitted this organization to use the credentials" in refused.text
+    assert "The API of Customer.io does not list fields." in bob.get(f"{path}/4").text
+
+
+def test_the_list_counts_the_fields_of_all_integrations_at_once(
+    console: Console, dana: Browser, path: str, main: Integration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console.core.integrations.create_integration(console.acme.id, esp=Esp.BRAZE, name="Other")
+    monkeypatch.delattr(type(console.core.storage.fields), "select")
+
+    text = dana.get(path).text
+
+    assert "Main audience Needs a report Mailchimp 4 fields" in text
+    assert "Other Needs a report Braze 0" in text
 
 
 def test_an_integration_is_renamed(
@@ -430,7 +461,6 @@ def test_a_deletion_names_the_fields_and_deletes_them(
     assert "The integration Main audience was deleted, with 4 fields." in page.text
     assert fields(console) == {}
     assert integrations(console) == ()
-    assert dana.submit(form).status == 404
 
 
 def test_a_field_that_the_confirmation_did_not_name_is_not_deleted(
@@ -490,7 +520,7 @@ def test_a_viewer_sees_integrations_and_no_button(
     assert "Provider Mailchimp" in shown.text
     for page in (listed, shown):
         assert [form.action for form in page.forms] == ["/console/sign-out"]
-        assert not page.links.keys() & {"Add integration", "Edit Main audience", "Rename"}
+        assert not page.links.keys() & {"Add integration", "Rename Main audience", "Rename"}
     for each in ("new", f"{main.id}/edit", f"{main.id}/delete"):
         assert viewer.get(f"{path}/{each}").status == 403
 

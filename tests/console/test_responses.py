@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from io import StringIO
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,22 @@ def test_the_service_mounts_the_console_only_if_it_is_on() -> None:
     assert "default-src" not in on.get("/consolevil").headers.get("content-security-policy", "")
 
 
+def test_a_proxy_that_is_not_trusted_causes_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    forwarded = {"X-Forwarded-For": "203.0.113.9"}
+    trusted = (ip_network("192.0.2.0/24"),)
+    behind_proxy = _from("192.0.2.1", _service(console=True, trusted_proxies=trusted))
+    behind_proxy.get("/console/sign-in", **forwarded)
+    browser = _from("192.0.2.1", _service(console=True))
+    browser.get("/console/sign-in")
+    assert caplog.messages == []
+
+    for _ in range(3):
+        browser.get("/console/sign-in", **forwarded)
+
+    [message] = caplog.messages
+    assert "came from 192.0.2.1, which is not in --trusted-proxies" in message
+
+
 def test_the_session_cookie_is_not_a_credential_for_the_api(
     console: Console, dana: Browser
 ) -> None:
@@ -211,9 +228,18 @@ def test_the_session_cookie_is_not_a_credential_for_the_api(
     assert PlainKey.parse(token) is None
 
 
-def _service(*, console: bool) -> Browser:
+def _from(peer: str, browser: Browser) -> Browser:
+    """Return a browser whose requests come from this address."""
+
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        return browser.app({**environ, "REMOTE_ADDR": peer}, start_response)
+
+    return Browser(application)
+
+
+def _service(*, console: bool, **options: Any) -> Browser:
     handler = BufferedHandler(StringIO(), json_formatter())
-    settings = Settings(storage="memory:", console=console)
+    settings = Settings(storage="memory:", console=console, **options)
     service = create_service(settings, {}, handler)
     return Browser(service.application)
 

@@ -146,6 +146,40 @@ class AdministratorCases:
             assert exact(administrators.get(whose, both.id)) == exact(both)
         assert exact(administrators.find(dana.email)) == exact(both)
 
+    def test_an_account_that_joins_another_organization_loses_its_links(
+        self,
+        administrators: AdministratorRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        dana: Administrator,
+    ) -> None:
+        eve = grant(administrators, ours, f"eve@{ours}.example")
+        links = [a_link(dana, SecretToken.generate(), purpose=purpose) for purpose in LinkPurpose]
+        kept = a_link(eve, SecretToken.generate())
+        for link in (*links, kept):
+            administrators.add_link(link)
+        administrators.grant(ours, dana.email, Role.VIEWER, LATER, permit_change)
+        assert [administrators.find_link(each.digest, NOW) is None for each in links] == [False] * 2
+        administrators.grant(theirs, dana.email, Role.VIEWER, LATER, permit_change)
+        assert [administrators.find_link(each.digest, NOW) for each in links] == [None] * 2
+        assert administrators.find_link(kept.digest, NOW) is not None
+
+    def test_a_check_that_raises_keeps_the_links_of_an_account(
+        self,
+        administrators: AdministratorRepository,
+        theirs: OrganizationId,
+        dana: Administrator,
+    ) -> None:
+        link = a_link(dana, SecretToken.generate())
+        administrators.add_link(link)
+
+        def check(*_: object) -> None:
+            raise LastAdministrator
+
+        with pytest.raises(LastAdministrator):
+            administrators.grant(theirs, dana.email, Role.ADMIN, LATER, check)
+        assert administrators.find_link(link.digest, NOW) is not None
+
     def test_a_change_of_a_role_holds_for_one_organization(
         self,
         administrators: AdministratorRepository,

@@ -207,8 +207,26 @@ class IntegrationCases:
         with pytest.raises(OrganizationNotFound):
             integrations.all(OrganizationId(never_assigned))
         with pytest.raises(OrganizationNotFound):
+            integrations.count_fields(OrganizationId(never_assigned))
+        with pytest.raises(OrganizationNotFound):
             integrations.add(OrganizationId(never_assigned), an_integration_draft())
         assert integrations.all(integration.organization_id) == (integration,)
+
+    def test_the_fields_of_every_integration_are_counted(
+        self,
+        fields: FieldRepository,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        synced: Integration,
+        their_integration: Integration,
+    ) -> None:
+        other = integrations.add(ours, an_integration_draft())
+        integrations.add(ours, an_integration_draft())
+        integrations.sync(ours, other.id, reporting(an_esp_field("ZIP")))
+        fields.add(ours, a_definition("of_no_integration"))
+        assert integrations.count_fields(ours) == {synced.id: 2, other.id: 1}
+        assert integrations.count_fields(theirs) == {their_integration.id: 1}
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
     def test_a_rename_stores_the_name(

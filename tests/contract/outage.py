@@ -53,6 +53,7 @@ _OURS, _FIELD, _KEY = OrganizationId(ID), FieldId(ID), ApiKeyId(ID)
 _INTEGRATION = IntegrationId(ID)
 _DANA, _SESSION = AdministratorId(ID), SessionId(ID)
 _EMAIL, _DIGEST = EmailAddress("dana@acme.example"), bytes(32)
+_USED_FORM = bytes([1]) * 32
 _ADMINISTRATOR = Administrator(
     id=_DANA,
     email=_EMAIL,
@@ -73,6 +74,7 @@ READS: Final[dict[str, Call]] = {
     "api_keys.get": lambda storage: storage.api_keys.get(_OURS, _KEY),
     "api_keys.find": lambda storage: storage.api_keys.find(bytes(32)),
     "integrations.all": lambda storage: storage.integrations.all(_OURS),
+    "integrations.count_fields": lambda storage: storage.integrations.count_fields(_OURS),
     "integrations.get": lambda storage: storage.integrations.get(_OURS, _INTEGRATION),
     "administrators.all": lambda storage: storage.administrators.all(_OURS),
     "administrators.get": lambda storage: storage.administrators.get(_OURS, _DANA),
@@ -123,8 +125,12 @@ WRITES: Final[dict[str, Call]] = {
     ),
     "sessions.record_use": lambda storage: storage.sessions.record_use(_SESSION, LATER),
     "sessions.use_form": lambda storage: storage.sessions.use_form(_SESSION, _DIGEST),
+    "sessions.release_form": lambda storage: storage.sessions.release_form(_SESSION, _USED_FORM),
     "sessions.count_attempt": lambda storage: storage.sessions.count_attempt(
         _DIGEST, NOW, limit=1_000, window=timedelta(minutes=1)
+    ),
+    "sessions.uncount_attempt": lambda storage: storage.sessions.uncount_attempt(
+        _DIGEST, NOW, window=timedelta(minutes=1)
     ),
     "sessions.forget_attempts": lambda storage: storage.sessions.forget_attempts(_DIGEST),
     "sessions.purge": lambda storage: storage.sessions.purge(NOW + timedelta(days=1)),
@@ -152,6 +158,7 @@ def fill_for_calls(storage: Storage) -> None:
     dana = set_password_hash(storage.administrators, dana, "hash")
     storage.administrators.add_link(_LINK)
     storage.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+    storage.sessions.use_form(_SESSION, _USED_FORM)
     WRITES["sessions.count_attempt"](storage)
 
 

@@ -181,6 +181,7 @@ class SessionCases:
         assert sessions.delete_all(nobodys) == 0
         assert sessions.all(nobodys) == ()
         assert sessions.use_form(unknown, a_digest()) is False
+        sessions.release_form(unknown, a_digest())
         assert sessions.all(dana.id) == (session,)
 
     def test_a_purge_deletes_the_sessions_that_are_not_active(
@@ -219,6 +220,19 @@ class SessionCases:
         used = race(*[partial(sessions.use_form, session.id, a_digest())] * 4)
         assert sorted(used) == [False, False, False, True]
 
+    def test_a_released_form_can_be_used_again(
+        self, sessions: SessionRepository, dana: Administrator, session: Session
+    ) -> None:
+        other = sessions.add(dana, a_digest(), NOW, "")
+        form, another = a_digest(), a_digest()
+        for whose, which in ((session, form), (session, another), (other, form)):
+            sessions.use_form(whose.id, which)
+        for _ in range(2):
+            sessions.release_form(session.id, form)
+        uses = [(session, form), (session, form), (session, another), (other, form)]
+        used = [sessions.use_form(whose.id, which) for whose, which in uses]
+        assert used == [True, False, False, False]
+
     def test_a_session_that_ends_forgets_its_forms(
         self, sessions: SessionRepository, dana: Administrator, session: Session
     ) -> None:
@@ -244,6 +258,23 @@ class SessionCases:
         assert outcomes == [NOW + WINDOW] * 2
         sessions.forget_attempts(subject)
         assert [attempt(each, NOW) for each in (subject, other)] == [None, NOW + WINDOW]
+
+    def test_an_attempt_can_be_uncounted_until_its_window_is_replaced(
+        self, sessions: SessionRepository, subject: bytes
+    ) -> None:
+        attempt = partial(sessions.count_attempt, subject, limit=1, window=WINDOW)
+        uncount = partial(sessions.uncount_attempt, subject, window=WINDOW)
+        later = NOW + WINDOW
+        uncount(NOW)  # There is no attempt.
+        assert [attempt(NOW), attempt(NOW)] == [None, later]
+        for _ in range(2):
+            uncount(NOW)
+        assert [attempt(NOW), attempt(NOW)] == [None, later]
+        assert [attempt(later), attempt(later)] == [None, later + WINDOW]
+        uncount(later - MILLISECOND)
+        assert attempt(later) == later + WINDOW
+        uncount(later)
+        assert attempt(later) is None
 
     def test_concurrent_attempts_do_not_exceed_the_limit(
         self, sessions: SessionRepository, subject: bytes

@@ -10,7 +10,7 @@ import pytest
 
 from .blocks import ROOT
 
-SOURCES = ("entrypoints/console", "domain")
+SOURCES = ("entrypoints/console", "application", "domain")
 PAGE = (ROOT / "docs/console.md").read_text("utf-8")
 MESSAGES = re.findall(r"(?m)^\| “(.+?)” \|", PAGE)
 

@@ -22,6 +22,16 @@ def through(x_forwarded_for: str | None = None, forwarded: str | None = None) ->
 
 
 @pytest.mark.parametrize(
+    ("peer", "ignores"), [(PROXY, False), (CLIENT, True), ("/run/service.sock", True), (None, True)]
+)
+def test_headers_of_proxies_that_are_not_trusted_are_ignored(peer: str | None, ignores: bool):
+    for x_forwarded_for, forwarded in ((CLIENT, None), (None, f"for={CLIENT}"), ("", None)):
+        sender = Sender(peer, x_forwarded_for, forwarded)
+        assert BEHIND_PROXIES.ignores_headers_of(sender) is ignores
+    assert not BEHIND_PROXIES.ignores_headers_of(Sender(peer, None, None))
+
+
+@pytest.mark.parametrize(
     ("peer", "address"),
     [
         (CLIENT, CLIENT),

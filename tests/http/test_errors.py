@@ -15,6 +15,7 @@ from recipient_fields.adapters.introspection.environment import InvalidIntrospec
 from recipient_fields.adapters.sqlite import BackupFailed
 from recipient_fields.application import (
     CopyFailed,
+    CredentialsNotPermitted,
     MissingExtra,
     NotJson,
     TooManyValues,
@@ -97,6 +98,7 @@ NOT_OVER_HTTP = {
     AdministratorShared,
     AuditNotWritten,
     BackupFailed,
+    CredentialsNotPermitted,
     CopyFailed,
     ApiKeyNotActive,
     ApiKeyNotFound,

@@ -69,7 +69,7 @@ class TestStorages:
         assert "Shoe size" in created.text
         key = service.wait_for(r"The API key, shown this once: (\S+)\n")[1]
         assert service.client(key).fields()[-1]["key"] == "shoe_size"
-        assert browser.get(link).status == 410
+        assert browse(service.url).get(link).status == 410
         service.kill()
         assert logged_secrets(service.stderr, browser) == []
 
@@ -122,6 +122,29 @@ class TestCredentials:
         home = console.anonymous("GET", "/", Accept="text/html")
 
         assert home.headers["Location"] == "/console"
+
+    def test_browsers_get_a_page_if_the_server_rejects_a_request(
+        self, console: Service, service: Service
+    ) -> None:
+        too_large = {"Content-Length": "2000000", "Accept": "text/html,*/*;q=0.8"}
+
+        page = console.anonymous("POST", SIGN_IN, **too_large)
+
+        assert page.status == 413
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+        text = page.body.decode()
+        assert "<p>The request body is larger than 1 MiB. Send less.</p>" in text
+        assert page.headers["X-Request-Id"] in text
+        others = [
+            (console, FIELDS, "text/html"),
+            (console, "/consolevil", "text/html"),
+            (console, SIGN_IN, "*/*"),
+            (service, SIGN_IN, "text/html"),
+        ]
+        for which, path, accept in others:
+            rejected = which.anonymous("POST", path, **{**too_large, "Accept": accept})
+            assert rejected.code == "payload_too_large"
 
     def test_a_cookie_is_no_credential_of_the_api(self, console: Service, dana: str) -> None:
         browser = browse(console.url)

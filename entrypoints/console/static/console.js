@@ -37,18 +37,31 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
 }
 
 // A submitted form sends nothing again until the page is shown anew.
-document.addEventListener("submit", ({ target, submitter }) => {
-  if (target.method !== "post" || target.hasAttribute("data-repeatable")) return;
+document.addEventListener("submit", ({ target }) => {
+  if (target.method !== "post") return;
   // The browser has to collect the pressed button's name first.
   setTimeout(() => {
     for (const button of target.querySelectorAll("button")) button.disabled = true;
-    const busy = submitter?.dataset.busy;
-    if (busy) submitter.textContent = announcer.textContent = busy;
+    if (target.dataset.busy) showProgress(target.dataset.busy);
   });
 });
 addEventListener("pageshow", ({ persisted }) => {
-  if (persisted) for (const button of document.querySelectorAll("form button")) button.disabled = false;
+  if (!persisted) return;
+  for (const button of document.querySelectorAll("form button")) button.disabled = false;
+  for (const progress of document.querySelectorAll(".progress")) progress.hidden = true;
 });
+
+// The response to a form reports no progress, so the page shows for how long it has been waiting.
+function showProgress(text) {
+  const progress = document.getElementById("progress");
+  const [label, elapsed] = progress.querySelectorAll("p");
+  const start = Date.now();
+  const tick = () => (elapsed.textContent = `${Math.round((Date.now() - start) / 1000)} s`);
+  label.textContent = announcer.textContent = text;
+  progress.hidden = false;
+  tick();
+  setInterval(tick, 1000);
+}
 
 // A page that is shown once is the response to a form. Reloading it opens the list instead.
 const shownOnce = document.querySelector("[data-path]");

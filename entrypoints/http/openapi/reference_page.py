@@ -121,7 +121,7 @@ def redirect_browsers_to(path: str) -> Callable[..., None]:
     """Return a sink that redirects browsers to the path. Other clients get 404."""
 
     def redirect(req: falcon.Request, resp: falcon.Response, **_groups: str) -> None:
-        if req.method not in READS or not admits_html(req):
+        if req.method not in READS or not admits_html(req.accept):
             raise RequestRejected("not_found")
         resp.status = falcon.HTTP_302
         resp.set_header("Location", f"{mount_path(req)}{path}")

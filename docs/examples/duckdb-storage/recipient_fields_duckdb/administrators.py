@@ -98,6 +98,8 @@ class DuckdbAdministratorRepository:
             else:
                 administrator = found.with_role(organization_id, role)
             _store_memberships(connection, administrator)
+            if not any(each.id == administrator.id for each in before):
+                _delete_from(connection, "administrator_links", administrator.id)
             check(before, _all(connection, organization_id))
             return administrator
 

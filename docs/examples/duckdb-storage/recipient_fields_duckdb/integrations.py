@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
@@ -36,6 +37,16 @@ class DuckdbIntegrationRepository:
             ours = f"{_SELECT} WHERE organization_id = ? ORDER BY id"
             rows = connection.execute(ours, [organization_id]).fetchall()
             return tuple(map(_integration, rows))
+
+    def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
+        with self._database.reading() as connection:
+            current_revision(connection, organization_id)
+            rows = connection.execute(
+                "SELECT integration_id, count(*) FROM recipient_fields"
+                " WHERE organization_id = ? AND integration_id IS NOT NULL GROUP BY integration_id",
+                [organization_id],
+            ).fetchall()
+            return {IntegrationId(integration_id): fields for integration_id, fields in rows}
 
     def get(self, organization_id: OrganizationId, integration_id: IntegrationId, /) -> Integration:
         with self._database.reading() as connection:

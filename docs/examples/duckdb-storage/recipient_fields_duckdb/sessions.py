@@ -111,6 +111,13 @@ class DuckdbSessionRepository:
             insert(connection, "administrator_forms", row)
             return True
 
+    def release_form(self, session_id: SessionId, digest: bytes, /) -> None:
+        with self._database.writing() as connection:
+            connection.execute(
+                "DELETE FROM administrator_forms WHERE session_id = ? AND digest = ?",
+                [session_id, digest],
+            )
+
     def count_attempt(
         self, subject: bytes, at: datetime, /, *, limit: int, window: timedelta
     ) -> datetime | None:
@@ -134,6 +141,14 @@ class DuckdbSessionRepository:
                 "UPDATE sign_in_attempts SET attempts = attempts + 1 WHERE subject = ?", [subject]
             )
             return None
+
+    def uncount_attempt(self, subject: bytes, at: datetime, /, *, window: timedelta) -> None:
+        with self._database.writing() as connection:
+            connection.execute(
+                "UPDATE sign_in_attempts SET attempts = attempts - 1"
+                " WHERE subject = ? AND ends_at <= ? AND attempts > 0",
+                [subject, epoch_milliseconds(at + window)],
+            )
 
     def forget_attempts(self, subject: bytes, /) -> None:
         with self._database.writing() as connection:
