@@ -22,6 +22,8 @@ from recipient_fields.domain import (
     AllowedValues,
     ApiKey,
     ApiKeyId,
+    Author,
+    Channel,
     DataType,
     EmailAddress,
     FieldDefinition,
@@ -29,6 +31,7 @@ from recipient_fields.domain import (
     FieldKey,
     FieldName,
     FoundKey,
+    HistoryRecord,
     InsertionCode,
     IntegrationId,
     InvalidInput,
@@ -36,6 +39,7 @@ from recipient_fields.domain import (
     OrganizationId,
     Origin,
     RecipientField,
+    RecordedOperation,
     Role,
     Session,
     SessionId,
@@ -43,7 +47,9 @@ from recipient_fields.domain import (
     StorageUnavailable,
     ValueExpression,
     epoch_milliseconds,
+    format_instant,
     from_epoch_milliseconds,
+    parse_instant,
 )
 from recipient_fields.domain.esp import Esp, Integration
 
@@ -52,6 +58,8 @@ __all__ = [
     "UnreadableRow",
     "administrator_values",
     "api_key_values",
+    "author_document",
+    "field_document",
     "field_values",
     "found_key",
     "integration_values",
@@ -60,12 +68,17 @@ __all__ = [
     "organization_values",
     "plain_values",
     "read_field",
+    "read_record",
+    "record_values",
     "stored_administrator",
     "stored_field",
     "stored_integration",
     "stored_key",
+    "stored_record",
     "stored_session",
 ]
+
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 Row = TypeVar("Row")
 T = TypeVar("T")
@@ -87,14 +100,25 @@ class RowMapping:
     """
 
     _table: str
-    _row_id: int
+    _row_id: object
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
-        if isinstance(error, (InvalidInput, ValueError, OverflowError, RecursionError)):
+        if isinstance(error, _UNREADABLE):
             raise UnreadableRow(f"{self._table} {self._row_id}") from error
+
+
+_UNREADABLE = (
+    InvalidInput,
+    ValueError,
+    OverflowError,
+    RecursionError,
+    KeyError,  # a document without a member
+    TypeError,  # a document that is no object
+    UnreadableRow,  # a field in the row of a record
+)
 
 
 def map_rows(read: Callable[[Row], T], rows: Iterable[Row]) -> Iterator[T]:
@@ -204,9 +228,127 @@ def read_field(row: Sequence[Any]) -> RecipientField:
     return stored_field(*values)
 
 
+def field_document(field: FieldDefinition) -> str:
+    """Return the JSON document of a field in the row of a record, without the id.
+
+    A definition has the document of the new field, so a storage can store the record of a creation
+    in the statement that assigns the id.
+    """
+    allowed = field.allowed_values
+    version, updated_at = 1, field.created_at
+    if isinstance(field, RecipientField):
+        version, updated_at = field.version, field.updated_at
+    return _json(
+        {
+            **plain_values(field),
+            "version": version,
+            "allowed_values": None if allowed is None else allowed.values,
+            "created_at": format_instant(field.created_at),
+            "updated_at": format_instant(updated_at),
+        }
+    )
+
+
+def author_document(author: Author) -> str:
+    """Return the JSON document of an author in the row of a record."""
+    return _json(
+        {
+            "channel": author.channel.source.value,
+            "id": author.id,
+            "name": author.name,
+            "request_id": author.request_id,
+        }
+    )
+
+
+def record_values(record: HistoryRecord) -> Mapping[str, str | int | None]:
+    """Return the values of a record's row by column. The time is milliseconds since 1970.
+
+    Queries filter by `key` and `source`. `read_record` expects the other columns, in this order.
+    """
+    return {
+        "organization_id": record.organization_id,
+        "sequence": record.sequence,
+        "operation": record.operation.value,
+        "field_id": record.field_id,
+        "key": record.key,
+        "source": record.field.origin.source.value,
+        "author": author_document(record.author),
+        "before": None if record.before is None else field_document(record.before),
+        "after": None if record.after is None else field_document(record.after),
+        "occurred_at": epoch_milliseconds(record.occurred_at),
+    }
+
+
+def read_record(row: Sequence[Any]) -> HistoryRecord:
+    """Return the record of a row with the values of `record_values`, without `key` and `source`."""
+    *plain, occurred_at = row
+    with RowMapping("recipient_field_changes", tuple(row[:2])):
+        values: tuple[Any, ...] = (*plain, from_epoch_milliseconds(occurred_at))
+    return stored_record(*values)
+
+
+def stored_record(
+    organization_id: int,
+    sequence: int,
+    operation: str,
+    field_id: int,
+    author: str,
+    before: str | None,
+    after: str | None,
+    occurred_at: datetime,
+) -> HistoryRecord:
+    """Return the record of a row. The last column is a time.
+
+    The author and the field before and after the change are JSON documents.
+    """
+    with RowMapping("recipient_field_changes", (organization_id, sequence)):
+        return HistoryRecord(
+            sequence=sequence,
+            operation=RecordedOperation(operation),
+            before=_field_of(before, field_id, organization_id),
+            after=_field_of(after, field_id, organization_id),
+            author=_author_of(author),
+            occurred_at=occurred_at,
+        )
+
+
+def _field_of(document: str | None, field_id: int, organization_id: int) -> RecipientField | None:
+    if document is None:
+        return None
+    members = json.loads(document)
+    values = (members[name] for name in _DOCUMENT_MEMBERS)
+    times = (parse_instant(members[name]) for name in ("created_at", "updated_at"))
+    return stored_field(field_id, organization_id, *values, *times)
+
+
+_DOCUMENT_MEMBERS = (
+    *("name", "key", "data_type", "insertable", "source", "integration_id", "esp_field_name"),
+    *("custom_insertion_code", "custom_value_expression", "version", "allowed_values"),
+)
+"""The members of the document of a field, in the order of the parameters of `stored_field`."""
+
+
+def _author_of(document: str) -> Author:
+    members = json.loads(document)
+    source = Source(members["channel"])
+    integration_id = members["id"] if source is Source.INTEGRATION else None
+    return Author(
+        Channel(source, integration_id),
+        id=members["id"],
+        name=members["name"],
+        request_id=members["request_id"],
+    )
+
+
 def organization_values(record: OrganizationRecord) -> Mapping[str, object]:
     """Return the values of an organization's row by column."""
-    return {**asdict(record.organization), "revision": record.revision}
+    return {
+        **asdict(record.organization),
+        "revision": record.revision,
+        "last_sequence": record.last_sequence,
+        "last_change_at": record.last_change_at,
+    }
 
 
 def integration_values(integration: Integration) -> Mapping[str, object]:

@@ -2,12 +2,12 @@
 
 from .administration import AdministrationService, IssuedKey
 from .administrators import AdministratorService, Invitation, SignedIn
-from .audit import AUDIT, OPERATOR
+from .audit import AUDIT, OPERATOR, OPERATOR_AUTHOR
 from .clock import system_clock
 from .conversion import InvalidDocument
 from .copying import CopiedRecords, CopyFailed, CopyProgress, StorageRole, copy_storage
 from .core import Core
-from .documents import FieldDocument, render_field
+from .documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
 from .driving_ports import RecipientFields
 from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
 from .extras import MissingExtra
@@ -17,11 +17,13 @@ from .ports import (
     AdministratorRepository,
     AdministratorsCheck,
     ApiKeyRepository,
+    CatalogPlanner,
     Clock,
     EspFieldSource,
     FieldChange,
     FieldCheck,
     FieldRepository,
+    HistoryRepository,
     IntegrationCheck,
     IntegrationRepository,
     KeyChange,
@@ -45,11 +47,14 @@ __all__ = [
     "AUDIT",
     "DEFAULT_FIELD_LIMIT",
     "OPERATOR",
+    "OPERATOR_AUTHOR",
+    "ActorDocument",
     "AdministrationService",
     "AdministratorRepository",
     "AdministratorService",
     "AdministratorsCheck",
     "ApiKeyRepository",
+    "CatalogPlanner",
     "Clock",
     "CopiedRecords",
     "CopyFailed",
@@ -61,6 +66,8 @@ __all__ = [
     "FieldCheck",
     "FieldDocument",
     "FieldRepository",
+    "HistoryRecordDocument",
+    "HistoryRepository",
     "IntegrationCheck",
     "IntegrationRepository",
     "IntegrationService",

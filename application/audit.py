@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import logging
 
+from recipient_fields.domain import ADMINISTRATOR, Author
+
 AUDIT = "recipient_fields.audit"
 """The name of the audit logger.
 
-It logs the creation, rotation and revocation of API keys, the deletion of organizations, and the
-invitation, revocation and sign-ins of administrators. No record contains a key, a password, a token
-or the email address of an unknown account.
+It logs the creation, rotation and revocation of API keys, the deletion of organizations, the
+pruning of histories, and the invitation, revocation and sign-ins of administrators. No record
+contains a key, a password, a token or the email address of an unknown account.
 """
 
 OPERATOR = "operator"
 """The author of changes on the command line. No administrator has it: it is no email address."""
+
+OPERATOR_AUTHOR = Author(ADMINISTRATOR, name=OPERATOR)
+"""The author of changes of fields on the command line."""
 
 _audit = logging.getLogger(AUDIT)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from enum import Enum
 from itertools import islice
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -30,6 +31,7 @@ from recipient_fields.domain import (
     InsertionCode,
     IntegrationId,
     InvalidInput,
+    RecordedOperation,
     Rule,
     Source,
     Unchanged,
@@ -147,11 +149,17 @@ def _instant(value: object) -> datetime:
     raise _invalid(Rule.FORMAT, "Write an instant in UTC like 2026-11-20T09:15:00.123Z.")
 
 
-def _source(value: object) -> Source:
-    names = {source.value: source for source in Source}
+def _enum_member(value: object, kind: type[Enum]) -> Enum:
+    names = {each.value: each for each in kind}
     if require_string(value) not in names:
         raise _invalid(Rule.UNKNOWN_VALUE, f"Use one of {', '.join(names)}.")
     return names[require_string(value)]
+
+
+def _integer_or_string(value: object) -> int | str | None:
+    if value is None or type(value) in {int, str}:
+        return value  # type: ignore[return-value]
+    raise _invalid(Rule.TYPE, "This must be an integer, a string or null.")
 
 
 def _constructed(value: object, kind: Callable[[str], T]) -> T:
@@ -169,7 +177,8 @@ _HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
     FieldName: _constructed,
     InsertionCode: _constructed,
     IntegrationId: lambda value, _: _id(value),
-    Source: lambda value, _: _source(value),
+    RecordedOperation: _enum_member,
+    Source: _enum_member,
     ValueExpression: _constructed,
 }
 """How a JSON value is converted to each type."""
@@ -206,6 +215,9 @@ def _without_unchanged(kind: Any, converter: Converter) -> Callable[[object, Any
 for _kind, _hook in _HOOKS.items():
     converter.register_structure_hook(_kind, _hook)
 converter.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
+converter.register_structure_hook_func(
+    lambda kind: kind == int | str | None, lambda value, _: _integer_or_string(value)
+)
 for _predicate, _factory in (
     (has, _shaped(dict, "This must be an object.", make_dict_structure_fn)),
     (

@@ -38,6 +38,7 @@ class CopiedRecords:
     integrations: int
     api_keys: int
     fields: int
+    history: int
     administrators: int
 
 
@@ -67,6 +68,7 @@ def copy_storage(
             integrations=snapshot.integrations.count,
             api_keys=snapshot.api_keys.count,
             fields=snapshot.fields.count,
+            history=snapshot.history.count,
             administrators=snapshot.administrators.count,
         )
 
@@ -105,6 +107,7 @@ def _observed(snapshot: Snapshot, on_progress: CopyProgress) -> Snapshot:
         integrations=observed("integrations", snapshot.integrations),
         api_keys=observed("API keys", snapshot.api_keys),
         fields=observed("fields", snapshot.fields),
+        history=observed("history records", snapshot.history),
         administrators=observed("administrators", snapshot.administrators),
     )
 

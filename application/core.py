@@ -42,7 +42,9 @@ class Core:
         """
         return cls(
             storage,
-            RecipientFieldService(fields=storage.fields, clock=clock, limit=field_limit),
+            RecipientFieldService(
+                fields=storage.fields, history=storage.history, clock=clock, limit=field_limit
+            ),
             IntegrationService(
                 integrations=storage.integrations, fields=storage.fields, clock=clock
             ),

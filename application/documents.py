@@ -1,4 +1,4 @@
-"""The documents of the API: parse request bodies into drafts and changes, and render fields.
+"""The documents of the API: parse request bodies, and render fields and their history.
 
 HTTP contract, sections 2 and 4.
 """
@@ -18,6 +18,8 @@ from cattrs.gen import make_dict_structure_fn, override
 from recipient_fields.domain import (
     API,
     AllowedValues,
+    Author,
+    Channel,
     DataType,
     FieldChanges,
     FieldDraft,
@@ -25,12 +27,14 @@ from recipient_fields.domain import (
     FieldKey,
     FieldName,
     FieldReplacement,
+    HistoryRecord,
     InsertionCode,
     IntegrationId,
     InvalidField,
     OrganizationId,
     Origin,
     RecipientField,
+    RecordedOperation,
     Rule,
     Source,
     ValueExpression,
@@ -40,6 +44,7 @@ from recipient_fields.domain import (
     format_instant,
     item_count_violation,
     read_only_violations,
+    sync_channel,
 )
 from recipient_fields.domain.esp import EspField, Integration, SyncPlan
 
@@ -104,6 +109,54 @@ class FieldDocument:
 
 
 _MEMBERS = fields_dict(FieldDocument).keys()
+
+
+@frozen(kw_only=True)
+class ActorDocument:
+    """The author of a change in a response, without the id of the request."""
+
+    channel: Source
+    id: int | str | None
+    name: str | None
+
+    def to_author(self, request_id: str | None) -> Author:
+        """Return the author."""
+        channel = Channel(self.channel)
+        if self.channel is Source.INTEGRATION and isinstance(self.id, int):
+            channel = sync_channel(IntegrationId(self.id))
+        return Author(channel, id=self.id, name=self.name, request_id=request_id)
+
+
+@frozen(kw_only=True)
+class HistoryRecordDocument:
+    """The members of a record of the history in a response."""
+
+    sequence: int
+    occurred_at: datetime
+    operation: RecordedOperation
+    actor: ActorDocument
+    request_id: str | None
+    field_id: FieldId
+    key: FieldKey
+    before: FieldDocument | None
+    after: FieldDocument | None
+
+    def to_record(self, organization_id: OrganizationId) -> HistoryRecord:
+        """Return the record. The `version` of its fields is 0: responses do not contain it.
+
+        Raises: InvalidField or ValueError if members contradict each other.
+        """
+        record = HistoryRecord(
+            self.operation,
+            None if self.before is None else self.before.to_field(organization_id),
+            None if self.after is None else self.after.to_field(organization_id),
+            sequence=self.sequence,
+            occurred_at=self.occurred_at,
+            author=self.actor.to_author(self.request_id),
+        )
+        if (record.field_id, record.key) != (self.field_id, self.key):
+            raise ValueError("the id or the key is not that of the field")
+        return record
 
 
 @frozen
@@ -178,6 +231,27 @@ def render_field(field: RecipientField) -> dict[str, object]:
 def render_fields(fields: Iterable[RecipientField]) -> dict[str, object]:
     """Return the document of a list, in the given order."""
     return {"recipient_fields": [render_field(field) for field in fields]}
+
+
+def render_record(record: HistoryRecord) -> dict[str, object]:
+    """Return the nine members of a record of the history."""
+    author = record.author
+    return {
+        "sequence": record.sequence,
+        "occurred_at": format_instant(record.occurred_at),
+        "operation": record.operation.value,
+        "actor": {"channel": author.channel.source.value, "id": author.id, "name": author.name},
+        "request_id": author.request_id,
+        "field_id": record.field_id,
+        "key": record.key,
+        "before": None if record.before is None else render_field(record.before),
+        "after": None if record.after is None else render_field(record.after),
+    }
+
+
+def render_records(records: Iterable[HistoryRecord]) -> dict[str, object]:
+    """Return the document of a page of the history, in the given order."""
+    return {"recipient_field_changes": [render_record(record) for record in records]}
 
 
 def render_integration(integration: Integration) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Protocol
 
 from recipient_fields.domain import (
@@ -9,11 +10,14 @@ from recipient_fields.domain import (
     Catalog,
     FieldChanges,
     FieldDraft,
+    FieldId,
     FieldKey,
     FieldPage,
     FieldQuery,
     FieldReference,
     FieldReplacement,
+    HistoryPage,
+    HistoryQuery,
     OrganizationId,
     Precondition,
     RecipientField,
@@ -111,4 +115,43 @@ class RecipientFields(Protocol):
         Raises: FieldNotFound if the organization has no such field, OperationForbidden if the
         channel may not delete a field of this origin, VersionConflict if the precondition does not
         hold.
+        """
+
+    def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
+        """Restore a deleted field with its id and its members, and return it.
+
+        Raises: FieldNotFound if the organization has no such field and no record of its deletion,
+        or does not exist; OperationForbidden if the channel may not create fields of this origin;
+        KeyTaken if a field has its key, or if the field is not deleted; FieldLimitReached if the
+        organization has the maximum number of API-managed fields.
+        """
+
+    def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
+        """Return the page of the history that the query selects.
+
+        To follow the history, continue after the sequence number of the last record. This misses no
+        record and returns none twice, even if changes are stored at the same time.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def list_field_changes(
+        self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
+    ) -> HistoryPage:
+        """Return the page of the history of the field with this id, or of all fields with this key.
+
+        The fields can be deleted ones.
+
+        Raises: FieldNotFound if the organization has no such field and no record of one, or does
+        not exist.
+        """
+
+    def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
+        """Return the catalog as it was at this time, after all changes that occurred until then.
+
+        `at` is aware. Its revision identifies this state among those of the history, and is no
+        revision of the current catalog.
+
+        Raises: OrganizationNotFound if the organization does not exist; BeforeHistory if its
+        history has no record that occurred until then; ValueError if `at` has no time zone.
         """

@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 
 from attrs import frozen
 
-from recipient_fields.domain import FieldId, IntegrationId, OrganizationId, RecipientField
+from recipient_fields.domain import (
+    Author,
+    FieldId,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+)
 from recipient_fields.domain.esp import (
     Esp,
     Integration,
@@ -17,6 +23,7 @@ from recipient_fields.domain.esp import (
     SyncRun,
 )
 
+from .audit import OPERATOR_AUTHOR
 from .clock import system_clock
 from .identifiers import require_ids
 from .ports import Clock, FieldRepository, IntegrationRepository
@@ -88,9 +95,11 @@ class IntegrationService:
         integration_id: IntegrationId,
         *,
         expected: Collection[FieldId] | None = None,
+        by: Author = OPERATOR_AUTHOR,
     ) -> tuple[RecipientField, ...]:
         """Delete an integration and its fields, and return these fields by ascending id.
 
+        The history records the deletion of each field, by this author.
         Raises: IntegrationNotFound if the organization has no such integration, IntegrationChanged
         if `expected` is passed and is not the set of the ids of its fields.
         """
@@ -100,7 +109,9 @@ class IntegrationService:
             if expected is not None and {field.id for field in fields} != set(expected):
                 raise IntegrationChanged
 
-        return self.integrations.delete(organization_id, integration_id, check)
+        return self.integrations.delete(
+            organization_id, integration_id, check, author=by, at=self.clock()
+        )
 
     def sync_fields(
         self,
@@ -109,12 +120,14 @@ class IntegrationService:
         reported: Iterable[ReportedField],
         *,
         dry_run: bool = False,
+        request_id: str | None = None,
     ) -> SyncPlan:
         """Replace the integration's fields with those that its ESP reports. Return the changes.
 
         All changes are stored in one transaction. If the iteration over `reported` raises, nothing
         is stored and the exception is raised. A dry run stores nothing; it returns what a run would
         change. A second run with the same report changes only `last_synced_at` of the integration.
+        The history records the integration as the author, with the `request_id`.
         Raises: IntegrationNotFound if the organization has no such integration, SyncOvertaken if a
         run that began later has been stored.
         """
@@ -124,4 +137,7 @@ class IntegrationService:
         if dry_run:
             integration = self.integrations.get(organization_id, integration_id)
             return run.plan(integration, self.fields.all(organization_id).fields)
-        return self.integrations.sync(organization_id, integration_id, run.plan)
+        author = Author(integration.channel, name=integration.name, request_id=request_id)
+        return self.integrations.sync(
+            organization_id, integration_id, run.plan, author=author, at=self.clock()
+        )

@@ -50,7 +50,7 @@ class StoredKeyValidator:
         if state is not KeyState.ACTIVE:
             return Rejection(RejectionReason(state.value), found.id)
         self._record_use(found, now)
-        return found.credential
+        return found.to_credential(plain)
 
     def _record_use(self, key: FoundKey, now: datetime) -> None:
         if key.last_used_at is not None and now - key.last_used_at < USE_RECORDED_EVERY:

@@ -17,15 +17,21 @@ from recipient_fields.domain import (
     AdministratorId,
     ApiKey,
     ApiKeyId,
+    AppliedChanges,
+    Author,
     Catalog,
+    CatalogChanges,
     Credential,
     EmailAddress,
     FieldDefinition,
+    FieldId,
     FieldPage,
     FieldQuery,
     FieldReference,
     FoundKey,
     FoundLink,
+    HistoryPage,
+    HistoryQuery,
     IntegrationId,
     KeyGrant,
     Link,
@@ -59,6 +65,9 @@ FieldChange: TypeAlias = Callable[[RecipientField], RecipientField]
 FieldCheck: TypeAlias = Callable[[RecipientField], None]
 """Raise if the field may not be deleted."""
 
+CatalogPlanner: TypeAlias = Callable[[Catalog], CatalogChanges]
+"""Return the changes to a catalog. It has no side effects: a storage may call it several times."""
+
 KeyChange: TypeAlias = Callable[[ApiKey], ApiKey]
 """Return the changed API key. It has no side effects."""
 
@@ -90,6 +99,8 @@ class FieldRepository(Protocol):
     A reference is the id or the key of a field. For each organization, the fields of other
     organizations do not exist. Every change to a field increases the revision of its organization's
     catalog by at least one. A method that raises or changes nothing keeps the revision.
+
+    Every change to a field is recorded in the history, with its author, in the same transaction.
     """
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
@@ -127,6 +138,7 @@ class FieldRepository(Protocol):
         /,
         *,
         limit: int | None = None,
+        author: Author,
     ) -> RecipientField:
         """Store a new field, and return it. Its version is 1.
 
@@ -142,6 +154,8 @@ class FieldRepository(Protocol):
         reference: FieldReference,
         change: FieldChange,
         /,
+        *,
+        author: Author,
     ) -> RecipientField:
         """Store the field that `change` returns, and return it.
 
@@ -152,13 +166,105 @@ class FieldRepository(Protocol):
         """
 
     def delete(
-        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        check: FieldCheck,
+        /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> None:
-        """Delete the field, unless `check` raises.
+        """Delete the field at this time, unless `check` raises.
 
         The field does not change between the call of `check` and the commit. Its key can be used
-        for a new field; its id is not assigned again.
+        for a new field; its id is not assigned to a new field.
         Raises: FieldNotFound if the organization has no such field.
+        """
+
+    def restore(
+        self,
+        organization_id: OrganizationId,
+        field_id: FieldId,
+        restoration: FieldChange,
+        /,
+        *,
+        limit: int | None = None,
+        author: Author,
+    ) -> RecipientField:
+        """Store the deleted field that `restoration` returns under its old id, and return it.
+
+        `restoration` receives the field as it was before its last deletion, or as it is if it is
+        not deleted. It may be called before the checks below. If it raises, nothing is stored and
+        the exception is raised.
+        Raises: FieldNotFound if the history has no deletion of such a field, and the organization
+        has no such field; then the errors of `restoration`; then KeyTaken and FieldLimitReached
+        as `add` does. A field that is not deleted has its key itself.
+        """
+
+    def apply(
+        self,
+        organization_id: OrganizationId,
+        planner: CatalogPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        """Store the changes that `planner` returns, and return them with the created fields.
+
+        `planner` receives the catalog, which does not change between its last call and the commit.
+        If it raises, nothing is stored and the exception is raised. It must return changes that fit
+        the catalog: deleted fields and fields before their update are those of the catalog, and
+        all keys are unique afterwards.
+
+        Fields are deleted before others are created, so that their keys are free. Created fields
+        get ids as `add` assigns them, in the order of the changes. `at` is the time of the change.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+
+class HistoryRepository(Protocol):
+    """The histories of all organizations: one record for each change of a field.
+
+    For each organization, the records of other organizations do not exist. Only `prune` and the
+    deletion of the organization delete records.
+
+    The sequence numbers of an organization's records are 1, 2, 3 and so on, without gaps, in the
+    order of the commits. The records of one transaction have consecutive numbers in the order of
+    `AppliedChanges.recorded`. A reader that continues after the last number that it has seen
+    therefore misses no record and reads none twice. A storage must assign the numbers while it
+    locks the organization's catalog until the commit. The numbers of a database sequence would not
+    be enough: a transaction could take a number, and commit after another one with a greater
+    number.
+
+    The records of one transaction have the same `occurred_at`: the time of the change, or 1 ms
+    after the previous transaction of the organization if that is later. The time of a change is
+    `created_at` of a created field, `updated_at` of an updated or restored field, and otherwise
+    the argument `at`.
+    """
+
+    def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
+        """Return the page of records that the query selects.
+
+        It is equal to `query.select` with all records of the organization.
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+
+    def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
+        """Return the catalog as it was at this time, after all changes that occurred until then.
+
+        It contains the fields that `undo` returns for the later records. Its revision is the
+        `occurred_at` of the last record until then, in milliseconds since 1970. One transaction
+        reads the fields and the records.
+        Raises: OrganizationNotFound if the organization does not exist; BeforeHistory if it has no
+        record that occurred until then.
+        """
+
+    def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
+        """Delete the records that occurred before this time, and return their number.
+
+        Raises: OrganizationNotFound if the organization does not exist.
         """
 
 
@@ -267,11 +373,15 @@ class IntegrationRepository(Protocol):
         integration_id: IntegrationId,
         check: IntegrationCheck,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> tuple[RecipientField, ...]:
-        """Delete the integration and its fields, unless `check` raises.
+        """Delete the integration and its fields at this time, unless `check` raises.
 
         Return these fields by ascending id, as `check` receives them. They do not change between
-        the call of `check` and the commit. The revision of the catalog increases if there are any.
+        the call of `check` and the commit. The revision of the catalog increases if there are any,
+        and the history records each deletion.
         Raises: IntegrationNotFound if the organization has no such integration.
         """
 
@@ -281,6 +391,9 @@ class IntegrationRepository(Protocol):
         integration_id: IntegrationId,
         planner: SyncPlanner,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> SyncPlan:
         """Store the plan that `planner` returns, and return the plan.
 
@@ -289,10 +402,9 @@ class IntegrationRepository(Protocol):
         newest state, and stores the result of the last call. If it raises, nothing is stored and
         the exception is raised.
 
-        Fields are removed before others are created, so that their keys are free. Created fields
-        get ids as `FieldRepository.add` assigns them, in the order of the plan. Only
+        The changes of the plan are stored and recorded as `FieldRepository.apply` does. Only
         `last_synced_at` of the integration is stored. The revision of the catalog increases if the
-        plan changes any field.
+        plan changes any field. `at` is the time of the change; the run can have begun long before.
         Raises: IntegrationNotFound if the organization has no such integration.
         """
 
@@ -326,9 +438,10 @@ class OrganizationRepository(Protocol):
     ) -> OrganizationContents:
         """Delete the organization with everything that it has, unless `check` raises.
 
-        These are its fields, API keys, integrations and memberships. An administrator without
-        another membership is deleted too, with all sessions and links. Return the numbers of
-        deleted records, which `check` also receives; each membership counts as an administrator.
+        These are its fields, their history, its API keys, integrations and memberships. An
+        administrator without another membership is deleted too, with all sessions and links.
+        Return the numbers of deleted records, which `check` also receives; each membership counts
+        as an administrator.
         The contents do not change between the call of `check` and the commit. Ids are never
         reused. A concurrent call takes effect before the deletion, or does not find the
         organization.
@@ -519,6 +632,10 @@ class Storage(Protocol):
     @property
     def fields(self) -> FieldRepository:
         """The fields."""
+
+    @property
+    def history(self) -> HistoryRepository:
+        """The history of the fields."""
 
     @property
     def api_keys(self) -> ApiKeyRepository:

@@ -2,54 +2,67 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from attrs import evolve, frozen
 
 from recipient_fields.domain import (
     API,
     UNCONDITIONAL,
+    Author,
     Catalog,
-    Channel,
     FieldChanges,
     FieldDraft,
+    FieldId,
     FieldKey,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
     FieldReplacement,
+    HistoryPage,
+    HistoryQuery,
     KeyTaken,
     OrganizationId,
+    OrganizationNotFound,
     Precondition,
     RecipientField,
     Source,
+    format_instant,
+    whole_milliseconds,
 )
 
+from .audit import OPERATOR, audit
 from .clock import system_clock
 from .driving_ports import RecipientFields
 from .identifiers import require_ids, require_reference
-from .ports import Clock, FieldRepository
+from .ports import Clock, FieldRepository, HistoryRepository
 from .publication import PublishedCatalog
 
 DEFAULT_FIELD_LIMIT = 1_000
 """The default maximum of API-managed fields per organization."""
 
+_API_CLIENT = Author(API)
+
 
 @frozen(kw_only=True)
 class RecipientFieldService(RecipientFields):
-    """The use cases of recipient fields, for one channel.
+    """The use cases of recipient fields, for one author.
 
-    `limit` is the maximum of API-managed fields per organization. `create_field` sets the channel
-    as the origin of the field. The rules of the channel decide which fields it can change.
+    `limit` is the maximum of API-managed fields per organization. `create_field` sets the author's
+    channel as the origin of the field. The rules of the channel decide which fields it can change.
+    The history records the author of each change.
     """
 
     fields: FieldRepository
+    history: HistoryRepository
     clock: Clock = system_clock
-    channel: Channel = API
+    author: Author = _API_CLIENT
     limit: int = DEFAULT_FIELD_LIMIT
 
-    def through(self, channel: Channel) -> RecipientFieldService:
-        """Return this service for another channel."""
-        return evolve(self, channel=channel)
+    def by(self, author: Author) -> RecipientFieldService:
+        """Return this service for another author."""
+        return evolve(self, author=author)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         require_ids(organization_id=organization_id)
@@ -72,9 +85,8 @@ class RecipientFieldService(RecipientFields):
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         require_ids(organization_id=organization_id)
-        definition = draft.define(by=self.channel, at=self.clock())
-        limit = self.limit if self.channel.source is Source.API else None
-        return self.fields.add(organization_id, definition, limit=limit)
+        definition = draft.define(by=self.author.channel, at=self.clock())
+        return self.fields.add(organization_id, definition, limit=self._limit(), author=self.author)
 
     def update_field(
         self,
@@ -89,8 +101,9 @@ class RecipientFieldService(RecipientFields):
             organization_id,
             reference,
             lambda field: field.with_changes(
-                changes, by=self.channel, at=self.clock(), precondition=precondition
+                changes, by=self.author.channel, at=self.clock(), precondition=precondition
             ),
+            author=self.author,
         )
 
     def replace_or_create_field(
@@ -107,7 +120,7 @@ class RecipientFieldService(RecipientFields):
                 return self.update_field(organization_id, key, changes, precondition), False
             except FieldNotFound:
                 precondition.require(None)
-            draft = replacement.draft(key, by=self.channel)
+            draft = replacement.draft(key, by=self.author.channel)
             try:
                 return self.create_field(organization_id, draft), True
             except KeyTaken:
@@ -124,5 +137,58 @@ class RecipientFieldService(RecipientFields):
         self.fields.delete(
             organization_id,
             reference,
-            lambda field: field.require_deletable(by=self.channel, precondition=precondition),
+            lambda field: field.require_deletable(
+                by=self.author.channel, precondition=precondition
+            ),
+            author=self.author,
+            at=self.clock(),
         )
+
+    def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
+        require_ids(organization_id=organization_id, field_id=field_id)
+        return self.fields.restore(
+            organization_id,
+            field_id,
+            lambda field: field.restored(by=self.author.channel, at=self.clock()),
+            limit=self._limit(),
+            author=self.author,
+        )
+
+    def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
+        require_ids(organization_id=organization_id)
+        return self.history.select(organization_id, query)
+
+    def list_field_changes(
+        self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
+    ) -> HistoryPage:
+        require_ids(organization_id=organization_id)
+        require_reference(reference)
+        try:
+            page = self.history.select(organization_id, query.of_field(reference))
+        except OrganizationNotFound:
+            raise FieldNotFound from None
+        if not page.records:
+            any_record = HistoryQuery(limit=1).of_field(reference)
+            if not self.history.select(organization_id, any_record).records:
+                self.fields.get(organization_id, reference)
+        return page
+
+    def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
+        require_ids(organization_id=organization_id)
+        return self.history.catalog_at(organization_id, whole_milliseconds(at))
+
+    def prune_history(self, organization_id: OrganizationId, *, older_than: timedelta) -> int:
+        """Delete the records that are older, and return their number. The audit log has a record.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        require_ids(organization_id=organization_id)
+        before = self.clock() - older_than
+        records = self.history.prune(organization_id, before)
+        if records:
+            facts = {"organization": organization_id, "records": records}
+            audit("History", "pruned", by=OPERATOR, **facts, before=format_instant(before))
+        return records
+
+    def _limit(self) -> int | None:
+        return self.limit if self.author.channel.source is Source.API else None

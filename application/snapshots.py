@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from recipient_fields.domain import Administrator, ApiKey, Organization, RecipientField
+from recipient_fields.domain import (
+    Administrator,
+    ApiKey,
+    HistoryRecord,
+    Organization,
+    RecipientField,
+)
 from recipient_fields.domain.esp import Integration
 
 T = TypeVar("T")
@@ -15,10 +22,16 @@ T = TypeVar("T")
 
 @frozen
 class OrganizationRecord:
-    """An organization and the revision of its catalog."""
+    """An organization, the revision of its catalog, and the end of its history.
+
+    `last_sequence` and `last_change_at` are the sequence and the time of the last record, even if
+    it has been pruned; 0 and None if there was none.
+    """
 
     organization: Organization
     revision: int
+    last_sequence: int = 0
+    last_change_at: datetime | None = None
 
 
 @frozen
@@ -28,7 +41,10 @@ class Records(Generic[T]):
     count: int
     """The number of records."""
     last_id: int
-    """The greatest id that the storage has assigned, including deleted records; 0 if none."""
+    """The greatest id that the storage has assigned, including deleted records; 0 if none.
+
+    Also 0 for the history, whose records have no ids.
+    """
     _records: Iterable[T]
 
     def __iter__(self) -> Iterator[T]:
@@ -46,4 +62,5 @@ class Snapshot:
     integrations: Records[Integration]
     api_keys: Records[ApiKey]
     fields: Records[RecipientField]
+    history: Records[HistoryRecord]
     administrators: Records[Administrator]

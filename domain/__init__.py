@@ -40,11 +40,13 @@ from .api_keys import (
     grant_key,
     redact_keys,
 )
+from .catalog_changes import AppliedChanges, CatalogChanges, FieldUpdate
 from .errors import (
     AdministratorNotFound,
     AdministratorShared,
     ApiKeyNotActive,
     ApiKeyNotFound,
+    BeforeHistory,
     DigestTaken,
     FieldLimitReached,
     FieldNotFound,
@@ -89,6 +91,16 @@ from .fields import (
     catalog_version_tag,
     read_only_violations,
 )
+from .history import (
+    MAX_HISTORY_PAGE,
+    Author,
+    HistoryPage,
+    HistoryQuery,
+    HistoryRecord,
+    RecordedChange,
+    RecordedOperation,
+    undo,
+)
 from .identity import (
     AdministratorId,
     ApiKeyId,
@@ -106,6 +118,7 @@ from .instants import (
     parse_instant,
     whole_milliseconds,
 )
+from .member_changes import MemberChange, changed_members
 from .organizations import (
     Organization,
     OrganizationContents,
@@ -183,6 +196,7 @@ __all__ = [
     "MAX_EMAIL_LENGTH",
     "MAX_ESP_FIELD_NAME_LENGTH",
     "MAX_GRACE_PERIOD",
+    "MAX_HISTORY_PAGE",
     "MAX_KEY_LENGTH",
     "MAX_LIFETIME",
     "MAX_PASSWORD_LENGTH",
@@ -207,7 +221,11 @@ __all__ = [
     "ApiKeyId",
     "ApiKeyNotActive",
     "ApiKeyNotFound",
+    "AppliedChanges",
+    "Author",
+    "BeforeHistory",
     "Catalog",
+    "CatalogChanges",
     "Channel",
     "Credential",
     "DataType",
@@ -227,8 +245,12 @@ __all__ = [
     "FieldQuery",
     "FieldReference",
     "FieldReplacement",
+    "FieldUpdate",
     "FoundKey",
     "FoundLink",
+    "HistoryPage",
+    "HistoryQuery",
+    "HistoryRecord",
     "InsertionCode",
     "InsufficientAccess",
     "IntegrationId",
@@ -248,6 +270,7 @@ __all__ = [
     "Link",
     "LinkNotValid",
     "LinkPurpose",
+    "MemberChange",
     "Membership",
     "Operation",
     "OperationForbidden",
@@ -263,6 +286,8 @@ __all__ = [
     "Precondition",
     "RecipientField",
     "RecipientFieldsError",
+    "RecordedChange",
+    "RecordedOperation",
     "Rejection",
     "RejectionReason",
     "Role",
@@ -287,6 +312,7 @@ __all__ = [
     "Violation",
     "Violations",
     "catalog_version_tag",
+    "changed_members",
     "character_violation",
     "clean_user_agent",
     "closest_match",
@@ -311,5 +337,6 @@ __all__ = [
     "require_string",
     "require_unshared",
     "sync_channel",
+    "undo",
     "whole_milliseconds",
 ]

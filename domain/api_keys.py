@@ -98,12 +98,15 @@ class Credential:
 
     `catalog_revision` is the revision of the organization's catalog at the time of the lookup, or
     None if the validator does not know it. Caches compare it with the revision of their entries.
+
+    `key_display` is the form of a stored key for display, which the history records.
     """
 
     organization_id: OrganizationId
     key_id: ApiKeyId | str | None
     access: Access
     catalog_revision: int | None = field(default=None, eq=False)
+    key_display: str | None = field(default=None, eq=False)
 
     def require_write(self) -> None:
         """Check that the key permits writing. Raises: InsufficientAccess if it is read-only."""
@@ -171,10 +174,11 @@ class FoundKey:
     last_used_at: datetime | None
     catalog_revision: int
 
-    @property
-    def credential(self) -> Credential:
-        """The credential of the key while it is active."""
-        return Credential(self.organization_id, self.id, self.access, self.catalog_revision)
+    def to_credential(self, key: PlainKey) -> Credential:
+        """Return the credential of the presented key while it is active."""
+        return Credential(
+            self.organization_id, self.id, self.access, self.catalog_revision, key.display
+        )
 
     def state(self, at: datetime) -> KeyState:
         """Return the state of the key at this time."""

@@ -123,6 +123,13 @@ class FieldNotFound(RecipientFieldsError):
         super().__init__("There is no such recipient field in this organization.")
 
 
+class BeforeHistory(RecipientFieldsError):
+    """The instant is before the first record of the organization's history, or there is none."""
+
+    def __init__(self) -> None:
+        super().__init__("The history of this organization begins later. Use a later time.")
+
+
 class OrganizationNotFound(RecipientFieldsError):
     """The organization does not exist."""
 

@@ -348,6 +348,14 @@ class RecipientField(FieldDefinition):
         )
         return self._next_version(changed, at)
 
+    def restored(self, *, by: Channel, at: datetime) -> RecipientField:
+        """Return this deleted field as it is stored again: with its id, in the next version.
+
+        Raises: OperationForbidden if the channel may not create fields of its origin.
+        """
+        require(by, Operation.CREATE, self.origin)
+        return self._with_next_version(at)
+
     def require_deletable(self, *, by: Channel, precondition: Precondition = UNCONDITIONAL) -> None:
         """Check that the field can be deleted.
 
@@ -358,10 +366,11 @@ class RecipientField(FieldDefinition):
         precondition.require(self.version_tag)
 
     def _next_version(self, changed: RecipientField, at: datetime) -> RecipientField:
-        if changed == self:
-            return self
+        return self if changed == self else changed._with_next_version(at)
+
+    def _with_next_version(self, at: datetime) -> RecipientField:
         at = max(at, self.updated_at + MILLISECOND)
-        return evolve(changed, updated_at=at, version=self.version + 1)
+        return evolve(self, updated_at=at, version=self.version + 1)
 
     def _read_only_members(self) -> dict[str, object]:
         return {

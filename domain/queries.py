@@ -8,25 +8,31 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from enum import Enum
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from attrs import Factory, field, frozen
 from attrs.converters import optional
 
-from .errors import InvalidField, InvalidQuery, Rule, Violation
+from .errors import InvalidQuery, Rule
 from .fields import Catalog, RecipientField, catalog_version_tag
 from .identity import FieldId, IntegrationId, OrganizationId
 from .instants import whole_milliseconds
 from .origins import Source
-from .suggestions import closest_match
+from .query_members import (
+    TYPE_NAMES,
+    among,
+    enum_member,
+    enum_members,
+    invalid_member,
+    possible_ids,
+    possible_keys,
+    require_safe_integer,
+    require_type,
+)
 from .text import MAX_UNNORMALIZED_LENGTH, character_violation
 from .values import MAX_SAFE_INTEGER, DataType, FieldKey
-
-E = TypeVar("E", bound=Enum)
-T = TypeVar("T")
 
 SortValue: TypeAlias = int | str | datetime
 
@@ -52,67 +58,60 @@ def _sort_value(value: SortValue) -> SortValue:
             return whole_milliseconds(value)
         except (ValueError, OverflowError):
             message = "A time must have a time zone, and a year from 1 to 9999 in UTC."
-            raise _invalid(Rule.FORMAT, message, "value") from None
+            raise invalid_member(Rule.FORMAT, message, "value") from None
     if isinstance(value, str):
         violation = character_violation(value)
         if violation is not None:
             raise InvalidQuery([violation.prefixed("value")])
         return value
-    return _safe_integer(value, "value")
+    return require_safe_integer(value, "value")
 
 
 def _id(value: FieldId) -> FieldId:
-    return FieldId(_safe_integer(value, "id"))
+    return FieldId(require_safe_integer(value, "id"))
 
 
 def _sources(values: Iterable[Source | str]) -> frozenset[Source]:
-    return frozenset(_enum_member(Source, each, "sources") for each in _items(values, "sources"))
+    return enum_members(Source, values, "sources")
 
 
 def _data_types(values: Iterable[DataType | str]) -> frozenset[DataType]:
-    items = _items(values, "data_types")
-    return frozenset(_enum_member(DataType, each, "data_types") for each in items)
+    return enum_members(DataType, values, "data_types")
 
 
 def _keys(values: Iterable[str]) -> frozenset[FieldKey]:
-    keys = set()
-    for each in _items(values, "keys"):
-        with suppress(InvalidField):
-            keys.add(FieldKey(_require_type(str, each, "keys")))
-    return frozenset(keys)
+    return possible_keys(values, "keys")
 
 
 def _integration_ids(values: Iterable[IntegrationId]) -> frozenset[IntegrationId]:
-    items = _items(values, "integration_ids")
-    ids = [IntegrationId(_require_type(int, each, "integration_ids")) for each in items]
-    return frozenset(each for each in ids if 1 <= each <= MAX_SAFE_INTEGER)
+    return frozenset(map(IntegrationId, possible_ids(values, "integration_ids")))
 
 
 def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
-    return _require_type(bool, value, "insertable")
+    return require_type(bool, value, "insertable")
 
 
 def _text(value: str) -> str:
-    return _require_type(str, value, "text")
+    return require_type(str, value, "text")
 
 
 def _sort(value: SortKey | str) -> SortKey:
-    return _enum_member(SortKey, value, "sort")
+    return enum_member(SortKey, value, "sort")
 
 
 def _descending(value: bool) -> bool:  # noqa: FBT001
-    return _require_type(bool, value, "descending")
+    return require_type(bool, value, "descending")
 
 
 def _limit(value: int) -> int:
-    if _require_type(int, value, "limit") < 1:
+    if require_type(int, value, "limit") < 1:
         message = "The limit must be at least 1. Omit it to get all fields."
-        raise _invalid(Rule.OUT_OF_RANGE, message, "limit")
+        raise invalid_member(Rule.OUT_OF_RANGE, message, "limit")
     return min(value, MAX_SAFE_INTEGER)
 
 
 def _after(value: Position) -> Position:
-    return _require_type(Position, value, "after")
+    return require_type(Position, value, "after")
 
 
 @frozen
@@ -169,16 +168,16 @@ class FieldQuery:
     def __attrs_post_init__(self) -> None:
         expected = self.sort.value_type
         if self.after is not None and not isinstance(self.after.value, expected):
-            message = f"For the order {self.sort.value}, this must be {_TYPE_NAMES[expected]}."
-            raise _invalid(Rule.TYPE, message, "after", "value")
+            message = f"For the order {self.sort.value}, this must be {TYPE_NAMES[expected]}."
+            raise invalid_member(Rule.TYPE, message, "after", "value")
 
     def matches(self, field: RecipientField) -> bool:
         """Return whether the field matches every filter."""
         return (
-            _among(field.origin.source, self.sources)
-            and _among(field.data_type, self.data_types)
-            and _among(field.key, self.keys)
-            and _among(field.origin.integration_id, self.integration_ids)
+            among(field.origin.source, self.sources)
+            and among(field.data_type, self.data_types)
+            and among(field.key, self.keys)
+            and among(field.origin.integration_id, self.integration_ids)
             and self.insertable in {None, field.insertable}
             and (self.folded_text is None or _contains(field, self.folded_text))
         )
@@ -257,47 +256,6 @@ def _search_text(text: str | None) -> str | None:
     return fold_case(text)
 
 
-def _items(values: Iterable[T], member: str) -> Iterable[T]:
-    # A string is an iterable of characters, but not a set of values.
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
-        return values
-    raise _invalid(Rule.TYPE, "This must be a set of values, even if it has only one.", member)
-
-
-def _enum_member(enum: type[E], value: E | str, member: str) -> E:
-    if isinstance(value, enum):
-        return value
-    name = _require_type(str, value, member)
-    names = [each.value for each in enum]
-    if name in names:
-        return enum(name)
-    message, suggestion = f"Use one of {', '.join(names)}.", closest_match(name, names)
-    raise InvalidQuery([Violation(Rule.UNKNOWN_VALUE, message, (member,), suggestion)])
-
-
-def _safe_integer(value: object, member: str) -> int:
-    number = _require_type(int, value, member)
-    if abs(number) > MAX_SAFE_INTEGER:
-        message = f"This must be between -{MAX_SAFE_INTEGER} and {MAX_SAFE_INTEGER}."
-        raise _invalid(Rule.OUT_OF_RANGE, message, member)
-    return number
-
-
-def _require_type(expected: type[T], value: object, member: str) -> T:
-    is_bool = isinstance(value, bool)
-    if isinstance(value, expected) and is_bool is (expected is bool):  # True is an int
-        return value
-    raise _invalid(Rule.TYPE, f"This must be {_TYPE_NAMES[expected]}.", member)
-
-
-def _invalid(rule: Rule, message: str, *path: str) -> InvalidQuery:
-    return InvalidQuery([Violation(rule, message, path)])
-
-
-def _among(value: object, alternatives: frozenset[object] | None) -> bool:
-    return alternatives is None or value in alternatives
-
-
 def _contains(field: RecipientField, text: str) -> bool:
     names = (field.name, field.key, field.origin.esp_field_name or "")
     return any(text in fold_case(name) for name in names)
@@ -316,13 +274,6 @@ _VALUE_TYPES: Mapping[SortKey, type[SortValue]] = {
     SortKey.NAME: str,
     SortKey.CREATED_AT: datetime,
     SortKey.UPDATED_AT: datetime,
-}
-_TYPE_NAMES: Mapping[type[object], str] = {
-    bool: "true or false",
-    int: "an integer",
-    str: "a string",
-    datetime: "a datetime",
-    Position: "a Position, such as the next of a page",
 }
 _NO_MATCH = "A"
 """No folded text contains it, because folded texts have no capital letters."""

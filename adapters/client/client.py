@@ -6,12 +6,13 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import version
 from ssl import SSLContext
 from threading import Lock
 from types import TracebackType
 from typing import Self, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from attrs import evolve
 
@@ -19,42 +20,47 @@ from recipient_fields.application import PublishedCatalog, RecipientFields, publ
 from recipient_fields.application.identifiers import require_ids, require_reference
 from recipient_fields.domain import (
     API,
+    MAX_HISTORY_PAGE,
     UNCONDITIONAL,
     Catalog,
     FieldChanges,
     FieldDraft,
+    FieldId,
     FieldKey,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
     FieldReplacement,
+    HistoryPage,
+    HistoryQuery,
+    HistoryRecord,
     KeyRefused,
     OrganizationId,
     OrganizationNotFound,
     Precondition,
     RecipientField,
     StorageUnavailable,
+    format_instant,
 )
 
 from .connections import Connections, Request, Response
-from .errors import Context, RequestRefused, error_of
+from .errors import NotFound, RequestRefused, error_of
 from .requests import (
     changes_body,
     condition_headers,
     definition_body,
+    history_parameters,
     list_parameters,
     replacement_body,
 )
-from .responses import InvalidResponse, catalog_of, field_of, page_of
+from .responses import InvalidResponse, catalog_of, field_of, history_of, page_of
 from .retries import RetryPolicy, send
 
 _FIELDS = "/api/v1/recipient_fields"
+_HISTORY = "/api/v1/recipient_field_changes"
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _MAX_CURSORS = 1_000
-
-_FIELD_CONTEXT = Context(FieldNotFound)
-_ORGANIZATION_CONTEXT = Context(OrganizationNotFound)
 
 
 class RecipientFieldsClient(RecipientFields):
@@ -112,7 +118,7 @@ class RecipientFieldsClient(RecipientFields):
         self._connections.close()
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
-        response = self._call(_ORGANIZATION_CONTEXT, organization_id, "GET", "")
+        response = self._call(OrganizationNotFound, organization_id, "GET", _FIELDS)
         with _response_checks():
             return catalog_of(response, organization_id)
 
@@ -131,7 +137,8 @@ class RecipientFieldsClient(RecipientFields):
         if parameters is None or (query.after is not None and cursor is None):
             return query.select(self.list_fields(organization_id))
         try:
-            response = self._call(_ORGANIZATION_CONTEXT, organization_id, "GET", f"?{parameters}")
+            target = f"{_FIELDS}?{parameters}"
+            response = self._call(OrganizationNotFound, organization_id, "GET", target)
         except RequestRefused:
             # The limit or a text is too large, or the service does not know the cursor.
             return query.select(self.list_fields(organization_id))
@@ -143,15 +150,15 @@ class RecipientFieldsClient(RecipientFields):
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
-        response = self._call(_FIELD_CONTEXT, organization_id, "GET", _item(reference))
+        response = self._call(FieldNotFound, organization_id, "GET", _item(reference))
         with _response_checks():
             return field_of(response, organization_id)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         # This rejects values that are invalid in Python but have a valid form in JSON.
         definition = draft.define(by=API, at=system_clock())
-        context = Context(OrganizationNotFound, draft.key)
-        response = self._call(context, organization_id, "POST", "", definition_body(definition))
+        body = definition_body(definition)
+        response = self._call(OrganizationNotFound, organization_id, "POST", _FIELDS, body)
         with _response_checks():
             return field_of(response, organization_id)
 
@@ -165,7 +172,7 @@ class RecipientFieldsClient(RecipientFields):
         """Change a field. The service reports InvalidField before other errors."""
         body = changes_body(changes)
         response = self._call(
-            _FIELD_CONTEXT, organization_id, "PATCH", _item(reference), body, precondition
+            FieldNotFound, organization_id, "PATCH", _item(reference), body, precondition
         )
         with _response_checks():
             return field_of(response, organization_id)
@@ -178,8 +185,9 @@ class RecipientFieldsClient(RecipientFields):
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         body = replacement_body(replacement)
-        context = Context(OrganizationNotFound, key)
-        response = self._call(context, organization_id, "PUT", _item(key), body, precondition)
+        response = self._call(
+            OrganizationNotFound, organization_id, "PUT", _item(key), body, precondition
+        )
         with _response_checks():
             return field_of(response, organization_id), response.status == 201
 
@@ -189,11 +197,66 @@ class RecipientFieldsClient(RecipientFields):
         reference: FieldReference,
         precondition: Precondition = UNCONDITIONAL,
     ) -> None:
-        self._call(_FIELD_CONTEXT, organization_id, "DELETE", _item(reference), None, precondition)
+        self._call(FieldNotFound, organization_id, "DELETE", _item(reference), None, precondition)
+
+    def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
+        require_ids(field_id=field_id)
+        target = f"{_item(field_id)}/restore"
+        response = self._call(FieldNotFound, organization_id, "POST", target)
+        with _response_checks():
+            return field_of(response, organization_id)
+
+    def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
+        """Return a page of the history.
+
+        If the API does not support the query, the client reads the whole history and applies the
+        query itself. Examples are a descending order and a filter by ids.
+        """
+        return self._list_changes(OrganizationNotFound, organization_id, _HISTORY, query)
+
+    def list_field_changes(
+        self, organization_id: OrganizationId, reference: FieldReference, query: HistoryQuery
+    ) -> HistoryPage:
+        """Return a page of the history of the field, as `list_changes` does."""
+        target = f"{_item(reference)}/changes"
+        if isinstance(reference, str):
+            query = evolve(query, keys=None)
+        else:
+            query = evolve(query, field_ids=None)
+        if query.keys is not None:  # The API has no such filter for one field.
+            return query.select(self._all_changes(FieldNotFound, organization_id, target))
+        return self._list_changes(FieldNotFound, organization_id, target, query)
+
+    def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
+        target = f"{_FIELDS}?{urlencode({'as_of': format_instant(at)})}"
+        response = self._call(OrganizationNotFound, organization_id, "GET", target)
+        with _response_checks():
+            return catalog_of(response, organization_id)
+
+    def _list_changes(
+        self, not_found: NotFound, organization_id: OrganizationId, target: str, query: HistoryQuery
+    ) -> HistoryPage:
+        parameters = history_parameters(query)
+        if parameters is None:
+            return query.select(self._all_changes(not_found, organization_id, target))
+        response = self._call(not_found, organization_id, "GET", f"{target}?{parameters}")
+        with _response_checks():
+            return history_of(response, organization_id)
+
+    def _all_changes(
+        self, not_found: NotFound, organization_id: OrganizationId, target: str
+    ) -> Iterator[HistoryRecord]:
+        query = HistoryQuery(limit=MAX_HISTORY_PAGE)
+        while True:
+            page = self._list_changes(not_found, organization_id, target, query)
+            yield from page.records
+            if page.next is None:
+                return
+            query = evolve(query, after=page.next)
 
     def _call(
         self,
-        context: Context,
+        not_found: NotFound,
         organization_id: OrganizationId,
         method: str,
         target: str,
@@ -204,7 +267,7 @@ class RecipientFieldsClient(RecipientFields):
         require_ids(organization_id=organization_id)
         key = self._keys.get(organization_id)
         if key is None:
-            raise context.not_found
+            raise not_found
         if _BEARER.fullmatch(key) is None:
             raise KeyRefused
         headers = {
@@ -215,16 +278,16 @@ class RecipientFieldsClient(RecipientFields):
         }
         if body is not None:
             headers["Content-Type"] = "application/json"
-        request = Request(method=method, target=_FIELDS + target, headers=headers, body=body)
+        request = Request(method=method, target=target, headers=headers, body=body)
         response = send(self._connections, request, self._retry_policy)
         if response.status not in _SUCCESSES[method]:
-            raise error_of(response, context)
+            raise error_of(response, not_found)
         return response
 
 
 _SUCCESSES: Mapping[str, set[int]] = {
     "GET": {200},
-    "POST": {201},
+    "POST": {200, 201},
     "PATCH": {200},
     "PUT": {200, 201},
     "DELETE": {204},
@@ -233,7 +296,7 @@ _SUCCESSES: Mapping[str, set[int]] = {
 
 def _item(reference: FieldReference) -> str:
     require_reference(reference)
-    return f"/{quote(str(reference), safe='')}"
+    return f"{_FIELDS}/{quote(str(reference), safe='')}"
 
 
 @contextmanager

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
 from recipient_fields.application import InvalidDocument
 from recipient_fields.application.conversion import parse_document
 from recipient_fields.domain import (
+    BeforeHistory,
     FieldId,
     FieldKey,
     FieldLimitReached,
@@ -37,6 +38,8 @@ _LIMIT = re.compile(r"limit of ([0-9][0-9,]{0,19}) fields")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
 _MAX_MESSAGE = 1_000
 
+NotFound: TypeAlias = type[FieldNotFound | OrganizationNotFound]
+
 
 class RequestRefused(RecipientFieldsError):
     """The service rejects the request with a `code` for which there is no other error.
@@ -47,14 +50,6 @@ class RequestRefused(RecipientFieldsError):
     def __init__(self, code: str, message: str) -> None:
         self.code: str = code
         super().__init__(message)
-
-
-@frozen
-class Context:
-    """Parts of an error that its response does not contain: the error for 404, and the key."""
-
-    not_found: type[FieldNotFound | OrganizationNotFound]
-    key: FieldKey | None = None
 
 
 @frozen
@@ -82,6 +77,7 @@ class _Detail:
 @frozen
 class _Conflict:
     existing_id: FieldId
+    existing_key: FieldKey
 
 
 def code_of(response: Response) -> str | None:
@@ -92,11 +88,15 @@ def code_of(response: Response) -> str | None:
         return None
 
 
-def error_of(response: Response, context: Context) -> RecipientFieldsError:
-    """Return the error for the response, with the request id as a note."""
+def error_of(response: Response, not_found: NotFound) -> RecipientFieldsError:
+    """Return the error for the response, with the request id as a note.
+
+    `not_found` is what a 404 means: whether the field or the organization does not exist depends on
+    the request.
+    """
     try:
         error = read_document(response, _ErrorDocument).error
-        converted = _convert(response, error, context)
+        converted = _convert(response, error, not_found)
     except (InvalidDocument, InvalidResponse):
         return StorageUnavailable(
             f"The service, or a proxy in front of it, sent status {response.status} without a valid"
@@ -107,7 +107,7 @@ def error_of(response: Response, context: Context) -> RecipientFieldsError:
     return converted
 
 
-def _convert(response: Response, error: _Error, context: Context) -> RecipientFieldsError:
+def _convert(response: Response, error: _Error, not_found: NotFound) -> RecipientFieldsError:
     code, message = error.code, error.message[:_MAX_MESSAGE]
     if code in _FAILURES:
         return _FAILURES[code](message)
@@ -116,14 +116,14 @@ def _convert(response: Response, error: _Error, context: Context) -> RecipientFi
             details = parse_document(error.details, list[_Detail], ignore_unknown=True)
             return InvalidField([_violation(detail) for detail in details])
         case "not_found":
-            return context.not_found()
+            return BeforeHistory() if error.reason == "before_history" else not_found()
         case "forbidden":
             return _forbidden(error, message)
-        case "key_already_exists" if context.key is not None:
+        case "key_already_exists":
             conflicts = parse_document(error.details, list[_Conflict], ignore_unknown=True)
             if not conflicts:
                 raise InvalidResponse("its details are empty")
-            return KeyTaken(context.key, conflicts[0].existing_id)
+            return KeyTaken(conflicts[0].existing_key, conflicts[0].existing_id)
         case "field_limit_reached":
             limit = _LIMIT.search(message)
             return FieldLimitReached(0 if limit is None else int(limit[1].replace(",", "")))

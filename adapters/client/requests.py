@@ -19,6 +19,7 @@ from recipient_fields.domain import (
     FieldDefinition,
     FieldQuery,
     FieldReplacement,
+    HistoryQuery,
     InvalidField,
     Precondition,
     Rule,
@@ -100,8 +101,22 @@ def list_parameters(query: FieldQuery, cursor: str | None) -> str | None:
         "limit": query.limit,
         "cursor": cursor,
     }
-    parameters = urlencode({name: value for name, value in values.items() if value is not None})
-    return parameters if len(parameters) <= _MAX_QUERY else None
+    return _query_string(values)
+
+
+def history_parameters(query: HistoryQuery) -> str | None:
+    """Return the query string of the page, or None if the API does not support the query."""
+    alternatives = (query.keys, query.sources, query.operations)
+    if query.descending or query.field_ids is not None or frozenset() in alternatives:
+        return None
+    values = {
+        "key": _joined(query.keys or ()),
+        "source": _joined(source.value for source in query.sources or ()),
+        "operation": _joined(operation.value for operation in query.operations or ()),
+        "after": None if query.after is None else max(query.after, 0),
+        "limit": query.limit,
+    }
+    return _query_string(values)
 
 
 def _has_parameters(query: FieldQuery) -> bool:
@@ -110,6 +125,12 @@ def _has_parameters(query: FieldQuery) -> bool:
     return all(each is None or each for each in alternatives) and (
         query.text is None or character_violation(query.text) is None
     )
+
+
+def _query_string(values: Mapping[str, object]) -> str | None:
+    """Return the query string without the values that are None, or None if it is too long."""
+    parameters = urlencode({name: value for name, value in values.items() if value is not None})
+    return parameters if len(parameters) <= _MAX_QUERY else None
 
 
 def _joined(alternatives: Iterable[str]) -> str | None:

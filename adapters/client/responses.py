@@ -1,4 +1,4 @@
-"""Fields, catalogs and pages in the responses of a service (HTTP contract, sections 2 and 4).
+"""Fields, catalogs, pages and records in the responses of a service (HTTP contract, 2 and 4).
 
 Members that later versions of the service add are ignored.
 """
@@ -13,11 +13,14 @@ from attrs import frozen
 
 from recipient_fields.application import FieldDocument, NotJson
 from recipient_fields.application.conversion import parse_document
+from recipient_fields.application.documents import HistoryRecordDocument
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import (
     Catalog,
     FieldPage,
     FieldQuery,
+    HistoryPage,
+    HistoryRecord,
     InvalidInput,
     OrganizationId,
     RecipientField,
@@ -48,6 +51,11 @@ class _List:
     recipient_fields: list[FieldDocument]
 
 
+@frozen
+class _History:
+    recipient_field_changes: list[HistoryRecordDocument]
+
+
 def field_of(response: Response, organization_id: OrganizationId) -> RecipientField:
     """Return the field. Raises: InvalidResponse if its version is not that in `ETag`."""
     field = _field(read_document(response, _Item).recipient_field, organization_id)
@@ -75,7 +83,7 @@ def page_of(
     Raises: InvalidResponse if the response does not match the contract.
     """
     fields = _fields(response, organization_id)
-    cursor = _cursor(response)
+    cursor = _next(response, "cursor")
     if cursor is not None and not fields:
         raise InvalidResponse("an empty page has a next page")
     page = FieldPage(
@@ -86,6 +94,25 @@ def page_of(
         None if cursor is None else query.position_of(fields[-1]),
     )
     return page, cursor
+
+
+def history_of(response: Response, organization_id: OrganizationId) -> HistoryPage:
+    """Return the page of the history.
+
+    Raises: InvalidResponse if the records are not sorted by sequence number, or the link to the
+    next page does not continue after the last one.
+    """
+    documents = read_document(response, _History).recipient_field_changes
+    records = tuple(_record(document, organization_id) for document in documents)
+    sequences = [record.sequence for record in records]
+    if sequences != sorted(set(sequences)):
+        raise InvalidResponse("its records are not sorted by sequence number")
+    after = _next(response, "after")
+    if after is None:
+        return HistoryPage(records, None)
+    if not records or after != str(sequences[-1]):
+        raise InvalidResponse("the next page does not continue after the last record")
+    return HistoryPage(records, sequences[-1])
 
 
 def read_document(response: Response, kind: type[T]) -> T:
@@ -112,6 +139,15 @@ def _field(document: FieldDocument, organization_id: OrganizationId) -> Recipien
         return document.to_field(organization_id)
     except InvalidInput as invalid:
         raise _invalid(invalid) from None
+
+
+def _record(document: HistoryRecordDocument, organization_id: OrganizationId) -> HistoryRecord:
+    try:
+        return document.to_record(organization_id)
+    except InvalidInput as invalid:
+        raise _invalid(invalid) from None
+    except ValueError as invalid:
+        raise InvalidResponse(str(invalid)) from None
 
 
 def _fields(response: Response, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
@@ -142,12 +178,13 @@ def _total(response: Response) -> int:
     return int(total)
 
 
-def _cursor(response: Response) -> str | None:
+def _next(response: Response, parameter: str) -> str | None:
+    """Return the parameter in the link to the next page, or None if there is no link."""
     link = response.headers.get("Link")
     if link is None:
         return None
     target = _LINK.fullmatch(link)
-    cursors = [] if target is None else parse_qs(urlsplit(target[1]).query).get("cursor", [])
-    if len(cursors) != 1:
-        raise InvalidResponse("its Link has no cursor of the next page")
-    return cursors[0]
+    values = [] if target is None else parse_qs(urlsplit(target[1]).query).get(parameter, [])
+    if len(values) != 1:
+        raise InvalidResponse(f"its Link has no {parameter} of the next page")
+    return values[0]

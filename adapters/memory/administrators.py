@@ -198,7 +198,7 @@ class MemoryAdministratorRepository(AdministratorRepository):
         """Return the administrators of all organizations."""
         return self._ids.records(account.administrator for account in self._accounts.values())
 
-    def restore(self, administrators: Iterable[Administrator], last_id: int) -> None:
+    def load(self, administrators: Iterable[Administrator], last_id: int) -> None:
         """Replace all administrators by these."""
         self._ids.skip_to(last_id)
         self._accounts = {each.id: _Account(each, {}, {}, {}) for each in administrators}

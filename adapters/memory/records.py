@@ -58,11 +58,13 @@ class Organizations:
     def remove(self, organization_id: OrganizationId) -> None:
         del self._by_id[organization_id]
 
-    def records(self, revision: Callable[[OrganizationId], int]) -> Records[OrganizationRecord]:
-        """Return every organization, with the revision of its catalog."""
-        return self._ids.records(OrganizationRecord(each, revision(each.id)) for each in self.all())
+    def records(
+        self, to_record: Callable[[Organization], OrganizationRecord]
+    ) -> Records[OrganizationRecord]:
+        """Return the record of every organization."""
+        return self._ids.records(map(to_record, self.all()))
 
-    def restore(self, records: Iterable[OrganizationRecord], last_id: int) -> None:
+    def load(self, records: Iterable[OrganizationRecord], last_id: int) -> None:
         """Replace all organizations by these."""
         organizations = sorted((each.organization for each in records), key=lambda each: each.id)
         self._ids.skip_to(last_id)

@@ -13,9 +13,11 @@ from attrs import evolve
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    CatalogPlanner,
     FieldChange,
     FieldCheck,
     FieldRepository,
+    HistoryRepository,
     IntegrationCheck,
     IntegrationRepository,
     KeyChange,
@@ -34,7 +36,10 @@ from recipient_fields.domain import (
     ApiKey,
     ApiKeyId,
     ApiKeyNotFound,
+    AppliedChanges,
+    Author,
     Catalog,
+    CatalogChanges,
     DigestTaken,
     FieldDefinition,
     FieldId,
@@ -43,6 +48,7 @@ from recipient_fields.domain import (
     FieldQuery,
     FieldReference,
     FoundKey,
+    HistoryRecord,
     IntegrationId,
     InvalidStorageUrl,
     KeyGrant,
@@ -50,6 +56,8 @@ from recipient_fields.domain import (
     OrganizationContents,
     OrganizationId,
     RecipientField,
+    RecordedChange,
+    RecordedOperation,
     StorageNotEmpty,
     parse_organization_name,
 )
@@ -61,6 +69,8 @@ from recipient_fields.domain.esp import (
 )
 
 from .administrators import MemoryAdministratorRepository, MemorySessionRepository
+from .catalogs import StoredCatalog
+from .history import MemoryHistoryRepository
 from .records import Ids, Organizations
 
 
@@ -93,6 +103,7 @@ class MemoryStorage:
             self._administrators,
         )
         self.fields: FieldRepository = self._fields
+        self.history: HistoryRepository = MemoryHistoryRepository(lock, self._fields.catalog)
         self.integrations: IntegrationRepository = self._integrations
         self.api_keys: ApiKeyRepository = self._api_keys
         self.administrators: AdministratorRepository = self._administrators
@@ -113,10 +124,11 @@ class MemoryStorage:
         """Return the records of this moment."""
         with self._lock:
             snapshot = Snapshot(
-                organizations=self._organizations.records(self._fields.revision),
+                organizations=self._organizations.records(self._fields.organization_record),
                 integrations=self._integrations.records(),
                 api_keys=self._api_keys.records(),
                 fields=self._fields.records(),
+                history=self._fields.history_records(),
                 administrators=self._administrators.records(),
             )
         yield snapshot
@@ -129,52 +141,15 @@ class MemoryStorage:
             organizations = tuple(snapshot.organizations)
             integrations = tuple(snapshot.integrations)
             api_keys = tuple(snapshot.api_keys)
-            fields = tuple(snapshot.fields)
+            fields, history = tuple(snapshot.fields), tuple(snapshot.history)
             administrators = tuple(snapshot.administrators)
-            self._integrations.restore(integrations, snapshot.integrations.last_id)
-            self._api_keys.restore(api_keys, snapshot.api_keys.last_id)
-            self._administrators.restore(administrators, snapshot.administrators.last_id)
-            self._fields.restore(organizations, fields, snapshot.fields.last_id)
+            self._integrations.load(integrations, snapshot.integrations.last_id)
+            self._api_keys.load(api_keys, snapshot.api_keys.last_id)
+            self._administrators.load(administrators, snapshot.administrators.last_id)
+            self._fields.load(organizations, fields, history, snapshot.fields.last_id)
             # Last, because everything else belongs to an organization: if an interrupt comes
             # before, the storage is still empty.
-            self._organizations.restore(organizations, snapshot.organizations.last_id)
-
-
-class _StoredCatalog:
-    """The fields of one organization by ascending id and by key, and their revision."""
-
-    def __init__(self, revision: int) -> None:
-        self.revision = revision
-        self._by_id: dict[FieldId, RecipientField] = {}
-        self._by_key: dict[str, RecipientField] = {}
-
-    def copy(self) -> _StoredCatalog:
-        copy = _StoredCatalog(self.revision)
-        copy._by_id, copy._by_key = self._by_id.copy(), self._by_key.copy()
-        return copy
-
-    def fields(self) -> tuple[RecipientField, ...]:
-        return tuple(self._by_id.values())
-
-    def find(self, reference: FieldReference) -> RecipientField | None:
-        if isinstance(reference, str):
-            return self._by_key.get(reference)
-        return self._by_id.get(reference)
-
-    def insert(self, field: RecipientField) -> None:
-        holder = self._by_key.get(field.key)
-        if holder is not None and holder.id != field.id:
-            # A change returned another field than it received. Only one field can have a key.
-            del self._by_id[holder.id]
-        self._by_id[field.id] = self._by_key[field.key] = field
-
-    def store(self, field: RecipientField) -> None:
-        self.insert(field)
-        self.revision += 1
-
-    def remove(self, field: RecipientField) -> None:
-        del self._by_id[field.id], self._by_key[field.key]
-        self.revision += 1
+            self._organizations.load(organizations, snapshot.organizations.last_id)
 
 
 class MemoryFieldRepository(FieldRepository):
@@ -184,12 +159,11 @@ class MemoryFieldRepository(FieldRepository):
         self._lock = lock
         self._organizations = organizations
         self._ids = Ids()
-        self._catalogs: dict[OrganizationId, _StoredCatalog] = {}
+        self._catalogs: dict[OrganizationId, StoredCatalog] = {}
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
         with self._lock:
-            catalog = self._catalog(organization_id)
-            return Catalog(organization_id, catalog.revision, catalog.fields())
+            return self.catalog(organization_id).to_catalog()
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         return published(self.all(organization_id))
@@ -208,96 +182,154 @@ class MemoryFieldRepository(FieldRepository):
         /,
         *,
         limit: int | None = None,
+        author: Author,
     ) -> RecipientField:
         with self._lock:
-            catalog = self._catalog(organization_id)
-            self.all(organization_id).require_addable(definition, limit=limit)
-            return self._add(catalog, organization_id, definition)
+            catalog = self.catalog(organization_id)
+            catalog.to_catalog().require_addable(definition, limit=limit)
+            field = self._with_new_id(definition, organization_id)
+            created = RecordedChange(RecordedOperation.CREATED, None, field)
+            catalog.apply([created], author=author, at=field.created_at)
+            return field
 
     def update(
-        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        change: FieldChange,
+        /,
+        *,
+        author: Author,
     ) -> RecipientField:
         with self._lock:
             catalog, field = self._find(organization_id, reference)
             changed = change(field)
             if changed != field:
-                catalog.store(changed)
+                updated = RecordedChange(RecordedOperation.UPDATED, field, changed)
+                catalog.apply([updated], author=author, at=changed.updated_at)
             return changed
 
     def delete(
-        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        check: FieldCheck,
+        /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> None:
         with self._lock:
             catalog, field = self._find(organization_id, reference)
             check(field)
-            catalog.remove(field)
+            deleted = RecordedChange(RecordedOperation.DELETED, field, None)
+            catalog.apply([deleted], author=author, at=at)
 
-    def revision(self, organization_id: OrganizationId) -> int:
-        """Return the revision of the organization's catalog."""
+    def restore(
+        self,
+        organization_id: OrganizationId,
+        field_id: FieldId,
+        restoration: FieldChange,
+        /,
+        *,
+        limit: int | None = None,
+        author: Author,
+    ) -> RecipientField:
         with self._lock:
-            return self._catalog(organization_id).revision
+            catalog = self._catalogs.get(organization_id)
+            if catalog is None:
+                raise FieldNotFound
+            field = catalog.find(field_id) or catalog.find_deleted(field_id)
+            if field is None:
+                raise FieldNotFound
+            restored = restoration(field)
+            catalog.to_catalog().require_addable(restored, limit=limit)
+            change = RecordedChange(RecordedOperation.RESTORED, None, restored)
+            catalog.apply([change], author=author, at=restored.updated_at)
+            return restored
 
-    def delete_synced(
-        self, organization_id: OrganizationId, integration: Integration, check: IntegrationCheck
-    ) -> tuple[RecipientField, ...]:
-        """Delete all fields of the integration, unless `check` raises."""
-        catalog = self._catalog(organization_id)
-        fields = integration.filter_fields(catalog.fields())
-        check(fields)
-        for field in fields:
-            catalog.remove(field)
-        return fields
+    def apply(
+        self,
+        organization_id: OrganizationId,
+        planner: CatalogPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        with self._lock:
+            changes = planner(self.all(organization_id))
+            return self.store(organization_id, changes, author=author, at=at)
 
-    def apply(self, organization_id: OrganizationId, plan: SyncPlan) -> None:
-        """Store the changes of the plan: all of them, or none if an interrupt comes in between."""
-        catalog = self._catalog(organization_id).copy()
-        for field in plan.removed:
-            catalog.remove(field)
-        for field in plan.updated:
-            catalog.store(field)
-        for definition in plan.created:
-            self._add(catalog, organization_id, definition)
+    def store(
+        self,
+        organization_id: OrganizationId,
+        changes: CatalogChanges,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        """Store the changes: all of them, or none if an interrupt comes in between."""
+        catalog = self.catalog(organization_id).copy()
+        created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
+        applied = AppliedChanges(changes, created)
+        catalog.apply(applied.recorded(), author=author, at=at)
         self._catalogs[organization_id] = catalog
+        return applied
+
+    def catalog(self, organization_id: OrganizationId) -> StoredCatalog:
+        """Return the organization's catalog, under the lock.
+
+        Raises: OrganizationNotFound if the organization does not exist.
+        """
+        organization = self._organizations.get(organization_id)
+        return self._catalogs.setdefault(
+            organization_id, StoredCatalog(organization_id, organization.first_revision)
+        )
 
     def delete_all(self, organization_id: OrganizationId) -> None:
-        """Delete all fields of the organization."""
+        """Delete all fields of the organization, and their history."""
         self._catalogs.pop(organization_id, None)
+
+    def organization_record(self, organization: Organization) -> OrganizationRecord:
+        """Return the record of the organization, for a snapshot."""
+        return self.catalog(organization.id).to_record(organization)
 
     def records(self) -> Records[RecipientField]:
         """Return the fields of all organizations."""
         return self._ids.records(
-            field for catalog in self._catalogs.values() for field in catalog.fields()
+            field for each in self._catalogs.values() for field in each.to_catalog().fields
         )
 
-    def restore(
+    def history_records(self) -> Records[HistoryRecord]:
+        """Return the histories of all organizations."""
+        records = tuple(record for each in self._catalogs.values() for record in each.history)
+        return Records(len(records), 0, records)
+
+    def load(
         self,
         organizations: Iterable[OrganizationRecord],
         fields: Iterable[RecipientField],
+        history: Iterable[HistoryRecord],
         last_id: int,
     ) -> None:
-        """Replace all catalogs by those of these organizations, with these fields."""
-        catalogs = {each.organization.id: _StoredCatalog(each.revision) for each in organizations}
+        """Replace all catalogs by those of these organizations."""
+        catalogs = {each.organization.id: StoredCatalog.load(each) for each in organizations}
         for field in sorted(fields, key=lambda each: each.id):
             catalogs[field.organization_id].insert(field)
+        for record in sorted(history, key=lambda each: each.sequence):
+            catalogs[record.organization_id].history.append(record)
         self._ids.skip_to(last_id)
         self._catalogs = catalogs
 
-    def _add(
-        self, catalog: _StoredCatalog, organization_id: OrganizationId, definition: FieldDefinition
+    def _with_new_id(
+        self, definition: FieldDefinition, organization_id: OrganizationId
     ) -> RecipientField:
-        field = definition.with_id(FieldId(self._ids.assign()), organization_id)
-        catalog.store(field)
-        return field
-
-    def _catalog(self, organization_id: OrganizationId) -> _StoredCatalog:
-        organization = self._organizations.get(organization_id)
-        return self._catalogs.setdefault(
-            organization_id, _StoredCatalog(organization.first_revision)
-        )
+        return definition.with_id(FieldId(self._ids.assign()), organization_id)
 
     def _find(
         self, organization_id: OrganizationId, reference: FieldReference
-    ) -> tuple[_StoredCatalog, RecipientField]:
+    ) -> tuple[StoredCatalog, RecipientField]:
         catalog = self._catalogs.get(organization_id)
         field = None if catalog is None else catalog.find(reference)
         if catalog is None or field is None:
@@ -359,10 +391,16 @@ class MemoryIntegrationRepository(IntegrationRepository):
         integration_id: IntegrationId,
         check: IntegrationCheck,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> tuple[RecipientField, ...]:
         with self._lock:
             integration = self.get(organization_id, integration_id)
-            fields = self._fields.delete_synced(organization_id, integration, check)
+            fields = integration.filter_fields(self._fields.all(organization_id).fields)
+            check(fields)
+            changes = CatalogChanges(deleted=fields)
+            self._fields.store(organization_id, changes, author=author, at=at)
             del self._integrations[integration_id]
             return fields
 
@@ -372,13 +410,16 @@ class MemoryIntegrationRepository(IntegrationRepository):
         integration_id: IntegrationId,
         planner: SyncPlanner,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> SyncPlan:
         with self._lock:
             integration = self.get(organization_id, integration_id)
             plan = planner(integration, self._fields.all(organization_id).fields)
-            self._fields.apply(organization_id, plan)
-            at = plan.integration.last_synced_at
-            self._integrations[integration_id] = evolve(integration, last_synced_at=at)
+            self._fields.store(organization_id, plan.changes, author=author, at=at)
+            synced_at = plan.integration.last_synced_at
+            self._integrations[integration_id] = evolve(integration, last_synced_at=synced_at)
             return plan
 
     def delete_all(self, organization_id: OrganizationId) -> None:
@@ -390,7 +431,7 @@ class MemoryIntegrationRepository(IntegrationRepository):
         """Return the integrations of all organizations."""
         return self._ids.records(self._integrations.values())
 
-    def restore(self, integrations: Iterable[Integration], last_id: int) -> None:
+    def load(self, integrations: Iterable[Integration], last_id: int) -> None:
         """Replace all integrations by these."""
         self._ids.skip_to(last_id)
         self._integrations = {each.id: each for each in sorted(integrations, key=lambda i: i.id)}
@@ -430,7 +471,7 @@ class MemoryApiKeyRepository(ApiKeyRepository):
             if key_id is None:
                 return None
             key = self._keys[key_id]
-            return key.to_found_key(self._fields.revision(key.organization_id))
+            return key.to_found_key(self._fields.catalog(key.organization_id).revision)
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
         with self._lock:
@@ -480,7 +521,7 @@ class MemoryApiKeyRepository(ApiKeyRepository):
         """Return the API keys of all organizations."""
         return self._ids.records(self._keys.values())
 
-    def restore(self, keys: Iterable[ApiKey], last_id: int) -> None:
+    def load(self, keys: Iterable[ApiKey], last_id: int) -> None:
         """Replace all API keys by these."""
         self._ids.skip_to(last_id)
         self._keys = {key.id: key for key in sorted(keys, key=lambda key: key.id)}

@@ -16,6 +16,7 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
+    HistoryRepository,
     IntegrationRepository,
     OrganizationRepository,
     SessionRepository,
@@ -25,6 +26,7 @@ from .administrators import PostgresAdministratorRepository
 from .api_keys import PostgresApiKeyRepository
 from .errors import every_error_translated, retry_once
 from .fields import PostgresFieldRepository
+from .history import PostgresHistoryRepository
 from .integrations import PostgresIntegrationRepository
 from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
 from .organizations import PostgresOrganizationRepository
@@ -73,6 +75,7 @@ class PostgresConnectionStorage:
         self._schema = schema
         self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
         self.fields: FieldRepository = PostgresFieldRepository(self._database)
+        self.history: HistoryRepository = PostgresHistoryRepository(self._database)
         self.integrations: IntegrationRepository = PostgresIntegrationRepository(self._database)
         self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
         self.administrators: AdministratorRepository = PostgresAdministratorRepository(

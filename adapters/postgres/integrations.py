@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from attrs import frozen
@@ -10,7 +11,9 @@ from psycopg import Connection
 
 from recipient_fields.application import IntegrationCheck, SyncPlanner
 from recipient_fields.domain import (
+    Author,
     Catalog,
+    CatalogChanges,
     IntegrationId,
     OrganizationId,
     OrganizationNotFound,
@@ -24,8 +27,9 @@ from recipient_fields.domain.esp import (
 )
 
 from ..row_mapping import stored_integration
+from .changes import PlannedRows
 from .columns import from_utc, optional_from_utc, optional_milliseconds, storable_id
-from .fields import PlannedRows, delete_fields, select_catalog
+from .fields import select_catalog
 from .organizations import lock_catalog, select_revision
 from .transactions import Transactions, Work
 
@@ -123,12 +127,16 @@ class PostgresIntegrationRepository:
         integration_id: IntegrationId,
         check: IntegrationCheck,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> tuple[RecipientField, ...]:
         def delete(connection: Connection[Any]) -> tuple[RecipientField, ...]:
             integration = _get(connection, organization_id, integration_id)
             fields = integration.filter_fields(select_catalog(connection, organization_id).fields)
             check(fields)
-            delete_fields(connection, organization_id, fields)
+            changes = CatalogChanges(deleted=fields)
+            PlannedRows.of(changes).store(connection, organization_id, author=author, at=at)
             connection.execute(_DELETE, {"id": integration.id})
             return fields
 
@@ -140,22 +148,34 @@ class PostgresIntegrationRepository:
         integration_id: IntegrationId,
         planner: SyncPlanner,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> SyncPlan:
+        def store(connection: Connection[Any], plan: SyncPlan, rows: PlannedRows) -> None:
+            rows.store(connection, organization_id, author=author, at=at)
+            synced_at = optional_milliseconds(plan.integration.last_synced_at)
+            connection.execute(_RECORD_SYNC, {"id": integration_id, "last_synced_at": synced_at})
+
         for _ in range(_PLANS_WITHOUT_LOCK):
-            plan = self._sync_unless_changed(organization_id, integration_id, planner)
+            plan = self._sync_unless_changed(organization_id, integration_id, planner, store)
             if plan is not None:
                 return plan
 
         def sync(connection: Connection[Any]) -> SyncPlan:
             integration, catalog = _get_with_catalog(connection, organization_id, integration_id)
             plan = planner(integration, catalog.fields)
-            _store(connection, integration, plan, PlannedRows.of(plan))
+            store(connection, plan, PlannedRows.of(plan.changes))
             return plan
 
         return self._write_locked(organization_id, sync)
 
     def _sync_unless_changed(
-        self, organization_id: OrganizationId, integration_id: IntegrationId, planner: SyncPlanner
+        self,
+        organization_id: OrganizationId,
+        integration_id: IntegrationId,
+        planner: SyncPlanner,
+        store_plan: Callable[[Connection[Any], SyncPlan, PlannedRows], None],
     ) -> SyncPlan | None:
         """Plan without the lock, and store the plan under it.
 
@@ -165,7 +185,7 @@ class PostgresIntegrationRepository:
             lambda c: _get_with_catalog(c, organization_id, integration_id), seconds=_SYNC_TIMEOUT
         )
         plan = planner(integration, catalog.fields)
-        rows = PlannedRows.of(plan)
+        rows = PlannedRows.of(plan.changes)
 
         def store(connection: Connection[Any]) -> SyncPlan | None:
             if (
@@ -173,7 +193,7 @@ class PostgresIntegrationRepository:
                 or select_revision(connection, organization_id) != catalog.revision
             ):
                 return None
-            _store(connection, integration, plan, rows)
+            store_plan(connection, plan, rows)
             return plan
 
         return self._write_locked(organization_id, store)
@@ -182,15 +202,6 @@ class PostgresIntegrationRepository:
         return self._database.write(
             work, first=lock_catalog(organization_id), seconds=_SYNC_TIMEOUT
         )
-
-
-def _store(
-    connection: Connection[Any], integration: Integration, plan: SyncPlan, rows: PlannedRows
-) -> None:
-    """Store the rows of the plan for this integration, whose catalog is locked."""
-    rows.store(connection, integration.organization_id)
-    at = optional_milliseconds(plan.integration.last_synced_at)
-    connection.execute(_RECORD_SYNC, {"id": integration.id, "last_synced_at": at})
 
 
 def _get_with_catalog(

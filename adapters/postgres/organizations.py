@@ -23,16 +23,6 @@ from ..row_mapping import RowMapping
 from .columns import from_utc, storable_id
 from .transactions import Transactions
 
-# At least the time: a failover or restore can lose revisions, and none may occur twice.
-NEXT_REVISION = "greatest(revision + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
-"""The revision of a catalog after a change."""
-
-_MOVE_REVISION = (
-    f"UPDATE organizations SET revision = {NEXT_REVISION} WHERE id = %(organization_id)s"
-)
-MOVE_REVISION = f"WITH catalog AS ({_MOVE_REVISION})"
-"""A prefix for statements that change fields of the organization."""
-
 COLUMNS = "id, name, created_at AT TIME ZONE 'UTC'"
 _SELECT_ALL = f"SELECT {COLUMNS} FROM organizations ORDER BY id"
 _SELECT_REVISION = "SELECT revision FROM organizations WHERE id = %(id)s"
@@ -43,6 +33,7 @@ _SELECT_BY_ID = f"SELECT {COLUMNS} FROM organizations WHERE id = %(organization_
 _RENAME = f"""
     UPDATE organizations SET name = %(name)s WHERE id = %(organization_id)s RETURNING {COLUMNS}
 """
+_DELETE_HISTORY = "DELETE FROM recipient_field_changes WHERE organization_id = %(organization_id)s"
 _DELETE_FIELDS = "DELETE FROM recipient_fields WHERE organization_id = %(organization_id)s"
 _DELETE_API_KEYS = "DELETE FROM api_keys WHERE organization_id = %(organization_id)s"
 _DELETE_INTEGRATIONS = "DELETE FROM integrations WHERE organization_id = %(organization_id)s"
@@ -62,6 +53,9 @@ DELETE_ACCOUNTS = """
 """
 """Deletes those of these accounts that have no membership."""
 _DELETE = "DELETE FROM organizations WHERE id = %(organization_id)s"
+
+_DELETION_TIMEOUT = 30.0
+"""Seconds, because a history can have a million records."""
 
 
 @frozen
@@ -107,10 +101,13 @@ class PostgresOrganizationRepository:
             )
             check(deleted)
             connection.execute(DELETE_ACCOUNTS, (accounts,))
+            connection.execute(_DELETE_HISTORY, values)
             connection.execute(_DELETE, values)
             return deleted
 
-        return self._database.write(delete, first=_lock(organization_id, "UPDATE"))
+        return self._database.write(
+            delete, first=_lock(organization_id, "UPDATE"), seconds=_DELETION_TIMEOUT
+        )
 
 
 def lock_catalog(organization_id: OrganizationId) -> str:
@@ -135,11 +132,6 @@ def select_revision(connection: Connection[Any], organization_id: OrganizationId
     """Return the revision of the organization's catalog, or None if there is no organization."""
     row = connection.execute(_SELECT_REVISION, {"id": storable_id(organization_id)}).fetchone()
     return None if row is None else row[0]
-
-
-def move_revision(connection: Connection[Any], organization_id: OrganizationId) -> None:
-    """Increase the revision of the organization's catalog."""
-    connection.execute(_MOVE_REVISION, {"organization_id": organization_id})
 
 
 def _lock(organization_id: OrganizationId, strength: str) -> str:

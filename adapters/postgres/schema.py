@@ -40,6 +40,7 @@ _SELECT_MISSING = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass
 _TABLES = [
     "organizations",
     "recipient_fields",
+    "recipient_field_changes",
     "api_keys",
     "integrations",
     "administrators",
@@ -156,7 +157,7 @@ def _apply_next(connection: Connection[Any]) -> int:
         if not pending:
             return 0
         # A migration that waits for the lock of a table blocks all later statements on it.
-        connection.execute("SET LOCAL lock_timeout = '2s'")
+        connection.execute("SET LOCAL lock_timeout = '500ms'")
         connection.execute(pending[0].sql.encode())
         connection.execute(_RECORD, (pending[0].name,))
         return 1

@@ -9,6 +9,7 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
+    HistoryRepository,
     IntegrationRepository,
     OrganizationRepository,
     SessionRepository,
@@ -21,6 +22,7 @@ from .api_keys import PostgresApiKeyRepository
 from .connection import parse_options, parse_url, require_compiled_driver
 from .database import Database
 from .fields import PostgresFieldRepository
+from .history import PostgresHistoryRepository
 from .integrations import PostgresIntegrationRepository
 from .limits import CHECK_TIMEOUT
 from .organizations import PostgresOrganizationRepository
@@ -34,8 +36,8 @@ _MAX_POOL_SIZE = 1_000
 class PostgresStorage:
     """The repositories of one PostgreSQL database, whose schema is up to date.
 
-    Any number of threads and processes may use one database. Every method except
-    `integrations.sync` ends within three seconds.
+    Any number of threads and processes may use one database. Every method ends within three
+    seconds, except `integrations.sync`, `organizations.delete` and `history.prune`.
     """
 
     def __init__(self, url: str, *, pool_size: int = 8, prepare: bool = True) -> None:
@@ -66,6 +68,7 @@ class PostgresStorage:
         self._transfer = Transfer(parameters)
         self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
         self.fields: FieldRepository = PostgresFieldRepository(self._database)
+        self.history: HistoryRepository = PostgresHistoryRepository(self._database)
         self.integrations: IntegrationRepository = PostgresIntegrationRepository(self._database)
         self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
         self.administrators: AdministratorRepository = PostgresAdministratorRepository(

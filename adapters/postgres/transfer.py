@@ -19,6 +19,7 @@ from recipient_fields.application import OrganizationRecord, Records, Snapshot
 from recipient_fields.domain import (
     Administrator,
     ApiKey,
+    HistoryRecord,
     RecipientField,
     StorageNotEmpty,
     StorageUnavailable,
@@ -32,8 +33,11 @@ from ..row_mapping import (
     map_rows,
     membership_values,
     organization_values,
+    record_values,
 )
 from . import administrators, api_keys, fields, integrations, organizations
+from .changes import RECORD_COLUMNS, read_record, stored_values
+from .columns import optional_from_utc
 from .connection import LongRunningConnection, Parameters
 from .errors import every_error_translated, one_line
 from .schema import connected
@@ -75,6 +79,7 @@ class _Table(Generic[T]):
     """Return the values of a row by column."""
     details: Mapping[str, Callable[[T], Iterable[Mapping[str, object]]]] = {}
     """By table, the rows that also belong to a record."""
+    assigns_ids: bool = True
 
     def records(self, connection: Connection[Any]) -> Records[T]:
         """Return the records, which are read while they are iterated over."""
@@ -105,6 +110,8 @@ class _Table(Generic[T]):
 
     def _last_id(self, connection: Connection[Any]) -> int:
         """Return the last assigned id, or 0. It can be newer than the snapshot, but never older."""
+        if not self.assigns_ids:
+            return 0
         [(name,)] = connection.execute(
             "SELECT pg_get_serial_sequence(%s, 'id')", (self.name,)
         ).fetchall()
@@ -138,6 +145,7 @@ class Transfer:
                     integrations=_INTEGRATIONS.records(connection),
                     api_keys=_API_KEYS.records(connection),
                     fields=_FIELDS.records(connection),
+                    history=_HISTORY.records(connection),
                     administrators=_ADMINISTRATORS.records(connection),
                 )
 
@@ -159,6 +167,7 @@ class Transfer:
                 _INTEGRATIONS.store(connection, snapshot.integrations)
                 _API_KEYS.store(connection, snapshot.api_keys)
                 _FIELDS.store(connection, snapshot.fields)
+                _HISTORY.store(connection, snapshot.history)
                 _ADMINISTRATORS.store(connection, snapshot.administrators)
 
     @contextmanager
@@ -194,21 +203,30 @@ def _require_empty(connection: Connection[Any]) -> None:
 
 
 def _read_organization(row: Row) -> OrganizationRecord:
-    *organization, revision = row
-    return OrganizationRecord(organizations.read_organization(tuple(organization)), revision)
+    *organization, revision, last_sequence, last_change_at = row
+    return OrganizationRecord(
+        organizations.read_organization(tuple(organization)),
+        revision,
+        last_sequence,
+        optional_from_utc(last_change_at),
+    )
 
 
 def _field_values(stored: RecipientField) -> Mapping[str, object]:
     return {
-        **fields.stored_values(stored),
+        **stored_values(stored),
         "created_at": stored.created_at,
         "updated_at": stored.updated_at,
     }
 
 
+def _record_values(record: HistoryRecord) -> Mapping[str, object]:
+    return {**record_values(record), "occurred_at": record.occurred_at}
+
+
 _ORGANIZATIONS = _Table[OrganizationRecord](
     "organizations",
-    f"{organizations.COLUMNS}, revision",
+    f"{organizations.COLUMNS}, revision, last_sequence, last_change_at AT TIME ZONE 'UTC'",
     _read_organization,
     organization_values,
 )
@@ -218,6 +236,9 @@ _INTEGRATIONS = _Table[Integration](
 _API_KEYS = _Table[ApiKey]("api_keys", api_keys.COLUMNS, api_keys.read_api_key, api_key_values)
 _FIELDS = _Table[RecipientField](
     "recipient_fields", fields.COLUMNS, fields.read_field, _field_values
+)
+_HISTORY = _Table[HistoryRecord](
+    "recipient_field_changes", RECORD_COLUMNS, read_record, _record_values, assigns_ids=False
 )
 _ADMINISTRATORS = _Table[Administrator](
     "administrators",

@@ -20,8 +20,8 @@ OLDEST_SQLITE = (3, 37, 0)
 
 _BUSY_TIMEOUT_MILLISECONDS = 2_000
 _TABLES = (
-    "organizations, recipient_fields, api_keys, integrations, administrators,"
-    " administrator_memberships, administrator_links, administrator_sessions,"
+    "organizations, recipient_fields, recipient_field_changes, api_keys, integrations,"
+    " administrators, administrator_memberships, administrator_links, administrator_sessions,"
     " administrator_forms, sign_in_attempts"
 )
 

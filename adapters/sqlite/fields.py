@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from attrs import frozen
 
 from recipient_fields.application import (
+    CatalogPlanner,
     FieldChange,
     FieldCheck,
     FieldRepository,
@@ -16,7 +17,10 @@ from recipient_fields.application import (
     published,
 )
 from recipient_fields.domain import (
+    AppliedChanges,
+    Author,
     Catalog,
+    CatalogChanges,
     FieldDefinition,
     FieldId,
     FieldLimitReached,
@@ -24,18 +28,21 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
+    FieldUpdate,
     KeyTaken,
     OrganizationId,
     RecipientField,
+    RecordedChange,
+    RecordedOperation,
     epoch_milliseconds,
 )
-from recipient_fields.domain.esp import SyncPlan
 
 from ..row_mapping import field_values, plain_values, read_field
 from .columns import storable_id
 from .database import Database
-from .organizations import catalog_revision, move_revision
+from .organizations import catalog_revision
 from .queries import COUNT, bind, select_statement
+from .recording import find_deleted_field, record_changes
 
 COLUMNS = (
     "id, organization_id, name, key, data_type, insertable, source, integration_id,"
@@ -52,11 +59,12 @@ _COUNT = (
 )
 _INSERT = f"""
     INSERT INTO recipient_fields ({COLUMNS}) VALUES (
-        NULL, :organization_id, :name, :key, :data_type, :insertable, :source, :integration_id,
-        :esp_field_name, :custom_insertion_code, :custom_value_expression, 1, :allowed_values,
-        :created_at, :created_at
-    ) RETURNING id
+        :id, :organization_id, :name, :key, :data_type, :insertable, :source, :integration_id,
+        :esp_field_name, :custom_insertion_code, :custom_value_expression, :version,
+        :allowed_values, :created_at, :updated_at
+    )
 """
+_INSERT_NEW = f"{_INSERT} RETURNING id"
 _UPDATE = """
     UPDATE recipient_fields SET
         name = :name, data_type = :data_type, allowed_values = :allowed_values,
@@ -80,8 +88,7 @@ class SqliteFieldRepository(FieldRepository):
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
         with self._database.reading() as connection:
-            revision = catalog_revision(connection, organization_id)
-            return Catalog(organization_id, revision, select_fields(connection, organization_id))
+            return _select_catalog(connection, organization_id)
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         return published(self.all(organization_id))
@@ -106,37 +113,86 @@ class SqliteFieldRepository(FieldRepository):
         /,
         *,
         limit: int | None = None,
+        author: Author,
     ) -> RecipientField:
+        changes, at = CatalogChanges(created=(definition,)), definition.created_at
         with self._database.writing() as connection:
             catalog_revision(connection, organization_id)
-            holder = _find(connection, organization_id, definition.key)
-            if holder is not None:
-                raise KeyTaken(holder.key, holder.id)
-            values = {"organization_id": organization_id, **_values(definition)}
-            if limit is not None and connection.execute(_COUNT, values).fetchone()[0] >= limit:
-                raise FieldLimitReached(limit)
-            (field_id,) = connection.execute(_INSERT, values).fetchone()
-            move_revision(connection, organization_id)
-            return definition.with_id(FieldId(field_id), organization_id)
+            _require_addable(connection, organization_id, definition, limit)
+            applied = apply_changes(connection, organization_id, changes, author=author, at=at)
+            return applied.created[0]
 
     def update(
-        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        change: FieldChange,
+        /,
+        *,
+        author: Author,
     ) -> RecipientField:
         with self._database.writing() as connection:
             field = _get(connection, organization_id, reference)
             changed = change(field)
             if changed != field:
-                connection.execute(_UPDATE, field_values(changed))
-                move_revision(connection, organization_id)
+                changes = CatalogChanges(updated=(FieldUpdate(field, changed),))
+                at = changed.updated_at
+                apply_changes(connection, organization_id, changes, author=author, at=at)
             return changed
 
     def delete(
-        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        check: FieldCheck,
+        /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> None:
         with self._database.writing() as connection:
             field = _get(connection, organization_id, reference)
             check(field)
-            delete_fields(connection, organization_id, [field])
+            changes = CatalogChanges(deleted=(field,))
+            apply_changes(connection, organization_id, changes, author=author, at=at)
+
+    def restore(
+        self,
+        organization_id: OrganizationId,
+        field_id: FieldId,
+        restoration: FieldChange,
+        /,
+        *,
+        limit: int | None = None,
+        author: Author,
+    ) -> RecipientField:
+        with self._database.writing() as connection:
+            field = _find(connection, organization_id, field_id) or find_deleted_field(
+                connection, organization_id, field_id
+            )
+            if field is None:
+                raise FieldNotFound
+            restored = restoration(field)
+            _require_addable(connection, organization_id, restored, limit)
+            connection.execute(_INSERT, field_values(restored))
+            change = RecordedChange(RecordedOperation.RESTORED, None, restored)
+            record_changes(
+                connection, organization_id, [change], author=author, at=restored.updated_at
+            )
+            return restored
+
+    def apply(
+        self,
+        organization_id: OrganizationId,
+        planner: CatalogPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        with self._database.writing() as connection:
+            changes = planner(_select_catalog(connection, organization_id))
+            return apply_changes(connection, organization_id, changes, author=author, at=at)
 
 
 def select_fields(
@@ -147,27 +203,30 @@ def select_fields(
     return tuple(read_field(row) for row in rows)
 
 
-def delete_fields(
+def apply_changes(
     connection: sqlite3.Connection,
     organization_id: OrganizationId,
-    fields: Sequence[RecipientField],
-) -> None:
-    """Delete these fields, which must exist."""
-    connection.executemany(_DELETE, [(organization_id, field.id) for field in fields])
-    if fields:
-        move_revision(connection, organization_id)
+    changes: CatalogChanges,
+    *,
+    author: Author,
+    at: datetime,
+) -> AppliedChanges:
+    """Store and record the changes, and return them with the created fields."""
+    connection.executemany(_DELETE, [(organization_id, each.id) for each in changes.deleted])
+    connection.executemany(_UPDATE, [field_values(each.after) for each in changes.updated])
+    created = (_insert(connection, organization_id, each) for each in changes.created)
+    applied = AppliedChanges(changes, tuple(created))
+    record_changes(connection, organization_id, [*applied.recorded()], author=author, at=at)
+    return applied
 
 
-def apply_plan(
-    connection: sqlite3.Connection, organization_id: OrganizationId, plan: SyncPlan
-) -> None:
-    """Store the changes of the plan to the fields."""
-    delete_fields(connection, organization_id, plan.removed)
-    connection.executemany(_UPDATE, map(field_values, plan.updated))
-    for definition in plan.created:
-        connection.execute(_INSERT, {"organization_id": organization_id, **_values(definition)})
-    if plan.updated or plan.created:
-        move_revision(connection, organization_id)
+def _select_catalog(connection: sqlite3.Connection, organization_id: OrganizationId) -> Catalog:
+    """Return the organization's catalog.
+
+    Raises: OrganizationNotFound if the organization does not exist.
+    """
+    revision = catalog_revision(connection, organization_id)
+    return Catalog(organization_id, revision, select_fields(connection, organization_id))
 
 
 def _get(
@@ -191,10 +250,35 @@ def _find(
     return None if row is None else read_field(row)
 
 
-def _values(definition: FieldDefinition) -> Mapping[str, object]:
-    allowed = definition.allowed_values
-    return {
+def _require_addable(
+    connection: sqlite3.Connection,
+    organization_id: OrganizationId,
+    definition: FieldDefinition,
+    limit: int | None,
+) -> None:
+    """Check what `Catalog.require_addable` checks, without reading all fields."""
+    holder = _find(connection, organization_id, definition.key)
+    if holder is not None:
+        raise KeyTaken(holder.key, holder.id)
+    if limit is not None:
+        values = {"organization_id": organization_id, "source": definition.origin.source.value}
+        if connection.execute(_COUNT, values).fetchone()[0] >= limit:
+            raise FieldLimitReached(limit)
+
+
+def _insert(
+    connection: sqlite3.Connection, organization_id: OrganizationId, definition: FieldDefinition
+) -> RecipientField:
+    """Store a new field, and return it with the id that SQLite assigns."""
+    created_at, allowed = epoch_milliseconds(definition.created_at), definition.allowed_values
+    values = {
+        "id": None,
+        "organization_id": organization_id,
         **plain_values(definition),
+        "version": 1,
         "allowed_values": None if allowed is None else json.dumps(allowed.values),
-        "created_at": epoch_milliseconds(definition.created_at),
+        "created_at": created_at,
+        "updated_at": created_at,
     }
+    (field_id,) = connection.execute(_INSERT_NEW, values).fetchone()
+    return definition.with_id(FieldId(field_id), organization_id)

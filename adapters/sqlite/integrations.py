@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from attrs import frozen
 
 from recipient_fields.application import IntegrationCheck, IntegrationRepository, SyncPlanner
 from recipient_fields.domain import (
+    Author,
+    CatalogChanges,
     IntegrationId,
     OrganizationId,
     RecipientField,
@@ -26,7 +29,7 @@ from recipient_fields.domain.esp import (
 from ..row_mapping import RowMapping, stored_integration
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
-from .fields import apply_plan, delete_fields, select_fields
+from .fields import apply_changes, select_fields
 from .organizations import catalog_revision
 
 COLUMNS = "id, organization_id, esp, name, created_at, last_synced_at"
@@ -89,12 +92,16 @@ class SqliteIntegrationRepository(IntegrationRepository):
         integration_id: IntegrationId,
         check: IntegrationCheck,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> tuple[RecipientField, ...]:
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
             fields = integration.filter_fields(select_fields(connection, organization_id))
             check(fields)
-            delete_fields(connection, organization_id, fields)
+            changes = CatalogChanges(deleted=fields)
+            apply_changes(connection, organization_id, changes, author=author, at=at)
             connection.execute(_DELETE, (integration.id,))
             return fields
 
@@ -104,13 +111,16 @@ class SqliteIntegrationRepository(IntegrationRepository):
         integration_id: IntegrationId,
         planner: SyncPlanner,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> SyncPlan:
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
             plan = planner(integration, select_fields(connection, organization_id))
-            apply_plan(connection, organization_id, plan)
-            at = optional_milliseconds(plan.integration.last_synced_at)
-            connection.execute(_RECORD_SYNC, (at, integration.id))
+            apply_changes(connection, organization_id, plan.changes, author=author, at=at)
+            synced_at = optional_milliseconds(plan.integration.last_synced_at)
+            connection.execute(_RECORD_SYNC, (synced_at, integration.id))
             return plan
 
 

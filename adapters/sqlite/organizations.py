@@ -30,6 +30,14 @@ _INSERT = f"""
     INSERT INTO organizations (name, revision, created_at) VALUES (?, ?, ?) RETURNING {COLUMNS}
 """
 _RENAME = f"UPDATE organizations SET name = ? WHERE id = ? RETURNING {COLUMNS}"
+_MOVE = """
+    UPDATE organizations SET
+        revision = max(revision + 1, :now),
+        last_sequence = last_sequence + :records,
+        last_change_at = max(:at, coalesce(last_change_at + 1, :at))
+    WHERE id = :id RETURNING last_sequence, last_change_at
+"""
+_DELETE_HISTORY = "DELETE FROM recipient_field_changes WHERE organization_id = ?"
 _DELETE_FIELDS = "DELETE FROM recipient_fields WHERE organization_id = ?"
 _DELETE_API_KEYS = "DELETE FROM api_keys WHERE organization_id = ?"
 _DELETE_INTEGRATIONS = "DELETE FROM integrations WHERE organization_id = ?"
@@ -78,6 +86,7 @@ class SqliteOrganizationRepository(OrganizationRepository):
             )
             check(deleted)
             connection.execute(_DELETE_ACCOUNTS)
+            connection.execute(_DELETE_HISTORY, (organization_id,))
             connection.execute(_DELETE, (organization_id,))
             return deleted
 
@@ -96,15 +105,25 @@ def catalog_revision(connection: sqlite3.Connection, organization_id: Organizati
     return revision
 
 
-def move_revision(connection: sqlite3.Connection, organization_id: OrganizationId) -> None:
-    """Increase the revision of the organization's catalog, at least to the current time.
+def move_revision(
+    connection: sqlite3.Connection, organization_id: OrganizationId, *, records: int, at: datetime
+) -> tuple[int, datetime]:
+    """Move the organization's catalog to its next revision, and its history to the next records.
 
-    A restored backup can be older than revisions that clients have seen. They are not reused.
+    `records` is the number of changes at this time. Return the sequence number of the last record,
+    and the time at which all of them occurred.
+
+    The revision increases at least to the current time. A restored backup can be older than
+    revisions that clients have seen. They are not reused.
     """
-    connection.execute(
-        "UPDATE organizations SET revision = max(revision + 1, ?) WHERE id = ?",
-        (time_ns() // 1_000_000, organization_id),
-    )
+    values = {
+        "id": organization_id,
+        "now": time_ns() // 1_000_000,
+        "records": records,
+        "at": epoch_milliseconds(at),
+    }
+    last_sequence, occurred_at = connection.execute(_MOVE, values).fetchone()
+    return last_sequence, from_epoch_milliseconds(occurred_at)
 
 
 def _found(cursor: sqlite3.Cursor) -> Organization:

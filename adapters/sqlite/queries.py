@@ -1,4 +1,4 @@
-"""The SQL of a FieldQuery."""
+"""The SQL of a FieldQuery and of a HistoryQuery."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from recipient_fields.domain import (
     FieldQuery,
+    HistoryQuery,
     OrganizationId,
     SortKey,
     SortValue,
@@ -78,6 +79,37 @@ def bind(organization_id: OrganizationId, query: FieldQuery) -> Mapping[str, obj
         "after_id": None if after is None else after.id,
         "row_limit": -1 if query.limit is None else query.limit + 1,
     }
+
+
+def select_history(
+    columns: str, organization_id: OrganizationId, query: HistoryQuery
+) -> tuple[str, list[object]]:
+    """Return the statement that selects the page's records, and its parameters.
+
+    It selects one more record if there is a next page. With one id or key, it uses an index.
+    """
+    direction, operator = ("DESC", "<") if query.descending else ("ASC", ">")
+    conditions = ["organization_id = ?"]
+    values: list[object] = [organization_id]
+    for column, alternatives in (
+        ("field_id", query.field_ids),
+        ("key", query.keys),
+        ("source", query.sources and {source.value for source in query.sources}),
+        ("operation", query.operations and {each.value for each in query.operations}),
+    ):
+        if alternatives is not None and len(alternatives) == 1:
+            conditions.append(f"{column} = ?")
+            values.extend(alternatives)
+        elif alternatives is not None:
+            conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
+            values.append(_array(alternatives))
+    if query.after is not None:
+        conditions.append(f"sequence {operator} ?")
+        values.append(query.after)
+    return (
+        f"SELECT {columns} FROM recipient_field_changes WHERE {' AND '.join(conditions)}"
+        f" ORDER BY sequence {direction} LIMIT ?"
+    ), [*values, query.limit + 1]
 
 
 def _value(value: SortValue) -> int | str:

@@ -11,6 +11,7 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
+    HistoryRepository,
     IntegrationRepository,
     OrganizationRepository,
     SessionRepository,
@@ -22,6 +23,7 @@ from .administrators import SqliteAdministratorRepository
 from .api_keys import SqliteApiKeyRepository
 from .database import OLDEST_SQLITE, Database
 from .fields import SqliteFieldRepository
+from .history import SqliteHistoryRepository
 from .integrations import SqliteIntegrationRepository
 from .organizations import SqliteOrganizationRepository
 from .sessions import SqliteSessionRepository
@@ -51,6 +53,7 @@ class SqliteStorage:
             raise
         self.organizations: OrganizationRepository = SqliteOrganizationRepository(self._database)
         self.fields: FieldRepository = SqliteFieldRepository(self._database)
+        self.history: HistoryRepository = SqliteHistoryRepository(self._database)
         self.integrations: IntegrationRepository = SqliteIntegrationRepository(self._database)
         self.api_keys: ApiKeyRepository = SqliteApiKeyRepository(self._database)
         self.administrators: AdministratorRepository = SqliteAdministratorRepository(self._database)

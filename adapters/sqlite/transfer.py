@@ -13,6 +13,7 @@ from recipient_fields.application import OrganizationRecord, Records, Snapshot
 from recipient_fields.domain import (
     Administrator,
     ApiKey,
+    HistoryRecord,
     RecipientField,
     StorageNotEmpty,
     epoch_milliseconds,
@@ -20,6 +21,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Integration
 
 from ..row_mapping import (
+    RowMapping,
     administrator_values,
     api_key_values,
     field_values,
@@ -28,10 +30,12 @@ from ..row_mapping import (
     membership_values,
     organization_values,
     read_field,
+    read_record,
+    record_values,
 )
-from . import administrators, api_keys, fields, integrations
+from . import administrators, api_keys, fields, integrations, organizations, recording
+from .columns import optional_instant
 from .database import Database
-from .organizations import read_organization
 
 T = TypeVar("T")
 
@@ -74,9 +78,10 @@ class _Table(Generic[T]):
             for table, rows in self.details.items():
                 for row in rows(record):
                     _insert(connection, table, row)
-        counter = {"table": self.name, "last_id": records.last_id}
-        connection.execute(_SKIP_IDS, counter)
-        connection.execute(_SKIP_FIRST_IDS, counter)
+        if records.last_id:
+            counter = {"table": self.name, "last_id": records.last_id}
+            connection.execute(_SKIP_IDS, counter)
+            connection.execute(_SKIP_FIRST_IDS, counter)
 
 
 def read_snapshot(database: Database, connection: sqlite3.Connection) -> Snapshot:
@@ -86,6 +91,7 @@ def read_snapshot(database: Database, connection: sqlite3.Connection) -> Snapsho
         integrations=_INTEGRATIONS.records(database, connection),
         api_keys=_API_KEYS.records(database, connection),
         fields=_FIELDS.records(database, connection),
+        history=_HISTORY.records(database, connection),
         administrators=_ADMINISTRATORS.records(database, connection),
     )
 
@@ -101,12 +107,19 @@ def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
     _INTEGRATIONS.store(connection, snapshot.integrations)
     _API_KEYS.store(connection, snapshot.api_keys)
     _FIELDS.store(connection, snapshot.fields)
+    _HISTORY.store(connection, snapshot.history)
     _ADMINISTRATORS.store(connection, snapshot.administrators)
 
 
 def _read_organization(row: Row) -> OrganizationRecord:
-    *organization, revision = row
-    return OrganizationRecord(read_organization(tuple(organization)), revision)
+    *organization, revision, last_sequence, last_change_at = row
+    with RowMapping("organizations", row[0]):
+        return OrganizationRecord(
+            organizations.read_organization(tuple(organization)),
+            revision,
+            last_sequence,
+            optional_instant(last_change_at),
+        )
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: Values) -> None:
@@ -120,13 +133,19 @@ def _column_value(value: object) -> object:
 
 
 _ORGANIZATIONS = _Table[OrganizationRecord](
-    "organizations", "id, name, created_at, revision", _read_organization, organization_values
+    "organizations",
+    f"{organizations.COLUMNS}, revision, last_sequence, last_change_at",
+    _read_organization,
+    organization_values,
 )
 _INTEGRATIONS = _Table[Integration](
     "integrations", integrations.COLUMNS, integrations.read_integration, integration_values
 )
 _API_KEYS = _Table[ApiKey]("api_keys", api_keys.COLUMNS, api_keys.read_api_key, api_key_values)
 _FIELDS = _Table[RecipientField]("recipient_fields", fields.COLUMNS, read_field, field_values)
+_HISTORY = _Table[HistoryRecord](
+    "recipient_field_changes", recording.COLUMNS, read_record, record_values
+)
 _ADMINISTRATORS = _Table[Administrator](
     "administrators",
     administrators.COLUMNS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, MutableMapping
+from datetime import datetime
 from functools import partial
 from threading import RLock
 from time import time_ns
@@ -20,6 +21,7 @@ from recipient_fields.application import (
     published,
 )
 from recipient_fields.domain import (
+    Author,
     Catalog,
     FieldDefinition,
     FieldId,
@@ -44,7 +46,10 @@ class KeyValueStorage(MemoryStorage):
 
 
 class KeyValueFieldRepository:
-    """A FieldRepository. One document contains a catalog, so one write is one transaction."""
+    """A FieldRepository. One document contains a catalog, so one write is one transaction.
+
+    The skeleton does not record its changes, and has no `restore` and `apply`.
+    """
 
     def __init__(self, store: Store, organizations: OrganizationRepository) -> None:
         self._store, self._organizations, self._lock = store, organizations, RLock()
@@ -71,6 +76,7 @@ class KeyValueFieldRepository:
         /,
         *,
         limit: int | None = None,
+        author: Author,
     ) -> RecipientField:
         with self._lock, translated():
             catalog = self.all(organization_id)
@@ -81,7 +87,13 @@ class KeyValueFieldRepository:
             return field
 
     def update(
-        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        change: FieldChange,
+        /,
+        *,
+        author: Author,
     ) -> RecipientField:
         with self._lock, translated():
             catalog = self._read(organization_id)
@@ -91,7 +103,14 @@ class KeyValueFieldRepository:
             return changed
 
     def delete(
-        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        check: FieldCheck,
+        /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> None:
         with self._lock, translated():
             catalog = self._read(organization_id)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
+from ..catalog_changes import CatalogChanges, FieldUpdate
 from ..errors import InvalidField, InvalidInput, Violations
 from ..fields import FieldDefinition, FieldDraft, RecipientField
 from ..identity import IntegrationId
@@ -60,16 +61,28 @@ ReportedField: TypeAlias = EspField | RefusedField
 class SyncPlan:
     """The changes that a run makes to an organization's catalog, and the fields that it refuses.
 
-    `created` contains the new fields with their final keys, `updated` the changed fields with their
-    new values, `removed` the deleted fields. A stored field that is refused does not change.
+    The created fields have their final keys. A stored field that is refused does not change.
     """
 
     integration: Integration
-    created: tuple[FieldDefinition, ...]
-    updated: tuple[RecipientField, ...]
-    removed: tuple[RecipientField, ...]
+    changes: CatalogChanges
     unchanged: int
     refused: tuple[RefusedField, ...]
+
+    @property
+    def created(self) -> tuple[FieldDefinition, ...]:
+        """The new fields."""
+        return self.changes.created
+
+    @property
+    def updated(self) -> tuple[RecipientField, ...]:
+        """The changed fields with their new values."""
+        return tuple(update.after for update in self.changes.updated)
+
+    @property
+    def removed(self) -> tuple[RecipientField, ...]:
+        """The deleted fields."""
+        return self.changes.deleted
 
 
 @frozen
@@ -134,7 +147,7 @@ class SyncRun:
         """
         if integration.last_synced_at is not None and integration.last_synced_at > self._at:
             raise SyncOvertaken
-        fields = tuple(catalog)
+        fields, channel = tuple(catalog), integration.channel
         stored = integration.filter_fields(fields)
         refused_names = {each.name for each in self._refused}
         with_key, without_key = _split_by_key(self._valid, stored)
@@ -153,12 +166,12 @@ class SyncRun:
                 for each in stored
                 if each.id not in matched_ids and each.origin.esp_field_name not in refused_names
             ]
-        before_and_after = [
-            (before, before.updated_from(each.definition, by=integration.channel, at=self._at))
+        updates = [
+            FieldUpdate(before, before.updated_from(each.definition, by=channel, at=self._at))
             for each, before in matches
             if before is not None
         ]
-        updated = tuple(after for before, after in before_and_after if after is not before)
+        updated = tuple(each for each in updates if each.after is not each.before)
 
         taken = {each.key for each in fields} - {each.key for each in removed}
         created = []
@@ -171,10 +184,8 @@ class SyncRun:
                 created.append(evolve(new.definition, key=key))
         return SyncPlan(
             integration=integration.synced(self._at),
-            created=tuple(created),
-            updated=updated,
-            removed=tuple(removed),
-            unchanged=len(before_and_after) - len(updated),
+            changes=CatalogChanges(deleted=tuple(removed), updated=updated, created=tuple(created)),
+            unchanged=len(updates) - len(updated),
             refused=tuple(refused),
         )
 

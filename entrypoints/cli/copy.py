@@ -46,7 +46,7 @@ def copy(storage: str, to: str) -> None:
     note(
         f"Copied {counted(copied.organizations, 'organization')},"
         f" {counted(copied.integrations, 'integration')}, {counted(copied.api_keys, 'API key')},"
-        f" {counted(copied.fields, 'field')}"
+        f" {counted(copied.fields, 'field')}, {counted(copied.history, 'change')} of fields"
         f" and {counted(copied.administrators, 'administrator')} in {monotonic() - began:.1f} s."
     )
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from shlex import quote
 
-from recipient_fields.application import OPERATOR, Core
+from recipient_fields.application import OPERATOR, OPERATOR_AUTHOR, Core
 from recipient_fields.domain import (
-    ADMINISTRATOR,
     AllowedValues,
     DataType,
     EmailAddress,
@@ -28,7 +27,7 @@ def create_demonstration(core: Core) -> PlainKey | None:
         return None
     organization = core.administration.create_organization(ORGANIZATION)
     core.fields.create_field(organization.id, _FROM_API)
-    core.fields.through(ADMINISTRATOR).create_field(organization.id, _MANUAL)
+    core.fields.by(OPERATOR_AUTHOR).create_field(organization.id, _MANUAL)
     audience = core.integrations.create_integration(
         organization.id, esp=Esp.MAILCHIMP, name="Demonstration audience"
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import click
 
+from recipient_fields.application import OPERATOR_AUTHOR
 from recipient_fields.application.documents import render_field, render_fields
 from recipient_fields.application.references import parse_reference
 from recipient_fields.application.strict_json import render_json
@@ -19,6 +21,7 @@ from recipient_fields.domain import (
     DataType,
     FieldChanges,
     FieldDraft,
+    FieldId,
     FieldKey,
     InvalidField,
     RecipientField,
@@ -29,6 +32,8 @@ from recipient_fields.domain.esp import SnippetWarning, field_warnings
 
 from .command_group import CommandGroup
 from .options import (
+    Identifier,
+    Instant,
     ValueList,
     data_type_option,
     json_option,
@@ -59,17 +64,25 @@ _value_expression_option = option(
 
 @click.group(cls=CommandGroup)
 def fields() -> None:
-    """List and show an organization's fields; create, update and delete manual ones."""
+    """List and show an organization's fields; create, update, delete and restore manual ones."""
 
 
 @fields.command("list")
 @organization_option
+@option(
+    "--as-of",
+    type=Instant(),
+    help="List the fields as they were at this time, for example 2026-11-20T09:15:00Z.",
+)
 @json_option
 @click.pass_obj
-def list_(storage: str, organization: str, *, as_json: bool) -> None:
+def list_(storage: str, organization: str, as_of: datetime | None, *, as_json: bool) -> None:
     """List the fields of all sources."""
     with open_for_organization(storage, organization) as (core, tenant):
-        catalog = core.fields.list_fields(tenant.id)
+        if as_of is None:
+            catalog = core.fields.list_fields(tenant.id)
+        else:
+            catalog = core.fields.list_fields_as_of(tenant.id, as_of)
     if as_json:
         print_json(render_fields(catalog.fields))
     else:
@@ -152,7 +165,7 @@ def create(
     with open_for_organization(storage, organization) as (core, tenant):
         if key is None:
             _show_derived_key(draft.key, prompt=not yes)
-        field = core.fields.through(ADMINISTRATOR).create_field(tenant.id, draft)
+        field = core.fields.by(OPERATOR_AUTHOR).create_field(tenant.id, draft)
     _show(field, "Created", as_json=as_json)
 
 
@@ -205,7 +218,7 @@ def update(
     if not changes:
         raise click.UsageError("Nothing to change: use at least one of the options.")
     with open_for_organization(storage, organization) as (core, tenant):
-        manual = core.fields.through(ADMINISTRATOR)
+        manual = core.fields.by(OPERATOR_AUTHOR)
         reference = parse_reference(id_or_key)
         if isinstance(allowed_values, str):
             field = manual.get_field(tenant.id, reference)
@@ -224,7 +237,7 @@ def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> Non
     """Delete a manual field."""
     reference = parse_reference(id_or_key)
     with open_for_organization(storage, organization) as (core, tenant):
-        manual = core.fields.through(ADMINISTRATOR)
+        manual = core.fields.by(OPERATOR_AUTHOR)
         field = manual.get_field(tenant.id, reference)
         field.require_deletable(by=ADMINISTRATOR)
         if not yes:
@@ -234,6 +247,21 @@ def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> Non
             )
         manual.delete_field(tenant.id, field.id)
     note(f"Deleted field {field.id}, {field.name}.")
+
+
+@fields.command()
+@click.argument("field_id", metavar="ID", type=Identifier())
+@organization_option
+@json_option
+@click.pass_obj
+def restore(storage: str, field_id: int, organization: str, *, as_json: bool) -> None:
+    """Restore a deleted manual field with its id.
+
+    `history list --operation deleted` shows the ids. No other field may have its key.
+    """
+    with open_for_organization(storage, organization) as (core, tenant):
+        field = core.fields.by(OPERATOR_AUTHOR).restore_field(tenant.id, FieldId(field_id))
+    _show(field, "Restored", as_json=as_json)
 
 
 @fields.command()

@@ -20,6 +20,7 @@ from .copy import copy
 from .esp import esp
 from .export import export
 from .fields import fields
+from .history import history
 from .integrations import integrations
 from .keys import keys
 from .openapi import openapi
@@ -83,6 +84,7 @@ main.add_command(organizations)
 main.add_command(keys)
 main.add_command(administrators)
 main.add_command(fields)
+main.add_command(history)
 main.add_command(integrations)
 main.add_command(esp)
 main.add_command(export)

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Protocol, TypeVar, cast, get_args
 
@@ -17,7 +17,7 @@ from click.types import BoolParamType
 
 from recipient_fields.application import Core
 from recipient_fields.application.references import is_id
-from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, Unchanged
+from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, Unchanged, parse_instant
 from recipient_fields.domain.esp import Esp
 
 from ..selection import existing_storage, open_core
@@ -144,6 +144,23 @@ class Lifetime(Duration):
     ) -> timedelta | None:
         """Return the duration, or None for `never`."""
         return None if value == "never" else super().convert(value, param, ctx)
+
+
+class Instant(click.ParamType[datetime]):
+    """`2026-11-20T09:15:00Z`, with any time zone."""
+
+    name = "instant"
+
+    def convert(
+        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Return the time. Another text is a usage error."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            return parse_instant(value)
+        except (ValueError, OverflowError):
+            self.fail("use a time such as 2026-11-20T09:15:00Z.", param, ctx)
 
 
 class OneOf(click.Choice[str]):

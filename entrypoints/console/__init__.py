@@ -34,11 +34,12 @@ To add a page:
    has a role in that organization (otherwise 404), the role for each POST, the `Origin`, and the
    CSRF token. It removes the parameter; a page uses `visit(req).organization` only.
    `visit(req).form` has the inputs of a POST.
-3. Write a template that extends `layout.html` and sets `section` to "fields" or "settings", or one
-   that extends `settings.html`, sets `menu` to an entry of the side menu and fills `settings`.
-   Each POST form contains `{{ hidden_inputs(page) }}` from `macros.html`. `page.path("/fields")` is
-   a path in the current organization and `page.base` is `/console`. Put `<bdi>` around names. There
-   are no `style` attributes and no inline scripts: the Content-Security-Policy rejects them.
+3. Write a template that extends `layout.html` and sets `section` to "fields", "history" or
+   "settings", or one that extends `settings.html`, sets `menu` to an entry of the side menu and
+   fills `settings`. Each POST form contains `{{ hidden_inputs(page) }}` from `macros.html`.
+   `page.path("/fields")` is a path in the current organization and `page.base` is `/console`. Put
+   `<bdi>` around names. There are no `style` attributes and no inline scripts: the
+   Content-Security-Policy rejects them.
 
 Errors of the core become error pages in `error_pages`. A page catches only those that it shows
 next to an input. `fields.FieldDeletion` with `fields/delete.html` is a complete confirm page, and

@@ -23,6 +23,7 @@ from .cookies import Cookies
 from .error_pages import ErrorPages
 from .field_forms import FieldCreation, FieldEditing
 from .fields import FieldDeletion, FieldList, FieldView
+from .history import FieldHistory, FieldRestoration, HistoryList
 from .integrations import (
     IntegrationCreation,
     IntegrationDeletion,
@@ -100,6 +101,9 @@ def create_console(
         f"{fields}/{{field_id:id}}": FieldView(core, pages),
         f"{fields}/{{field_id:id}}/edit": FieldEditing(core, pages),
         f"{fields}/{{field_id:id}}/delete": FieldDeletion(core, pages),
+        f"{fields}/{{field_id:id}}/history": FieldHistory(core, pages),
+        f"{fields}/{{field_id:id}}/restore": FieldRestoration(core, pages),
+        f"{organization}/history": HistoryList(core, pages),
         keys: ApiKeyList(core, pages, issues_keys),
         f"{keys}/{{key_id:id}}/revoke": ApiKeyRevocation(core, pages, issues_keys),
         integrations: IntegrationList(core, pages, open_source),

@@ -34,7 +34,7 @@ from recipient_fields.domain import (
 )
 
 from .forms import Form
-from .page import Page, claimed_form, visit
+from .page import Page, author, claimed_form, visit
 from .rendering import ALREADY_SUBMITTED, Flash, Pages
 
 DATA_TYPES = {
@@ -44,7 +44,7 @@ DATA_TYPES = {
     DataType.DATE.value: "Date",
     DataType.DATETIME.value: "Date and time",
 }
-_LABELS = {
+LABELS = {
     "name": "Name",
     "key": "Key",
     "data_type": "Data type",
@@ -128,8 +128,8 @@ class FieldInputs:
     def differences(self, stored: FieldInputs) -> list[tuple[str, str, str]]:
         """Return the label, the stored and the entered value of each member that differs."""
         pairs = [
-            (label, _shown(getattr(stored, member)), _shown(getattr(self, member)))
-            for member, label in _LABELS.items()
+            (label, shown(getattr(stored, member)), shown(getattr(self, member)))
+            for member, label in LABELS.items()
             if member not in {"key", "data_type"}
         ]
         return [pair for pair in pairs if pair[1] != pair[2]]
@@ -181,7 +181,7 @@ class Problem:
         """The label of the input."""
         if self.index is not None:
             return f"Value {self.index + 1}"
-        return _LABELS.get(self.member, self.member)
+        return LABELS.get(self.member, self.member)
 
 
 @frozen
@@ -245,8 +245,7 @@ class FieldCreation(Page):
                 if not is_first:
                     self.pages.redirect(req, resp, visit(req).path("/fields"), ALREADY_SUBMITTED)
                     return
-                manual = self.core.fields.through(ADMINISTRATOR)
-                created = manual.create_field(organization_id, draft)
+                created = self.core.fields.by(author(req)).create_field(organization_id, draft)
         except (InvalidDocument, InvalidField) as invalid:
             self._show(req, resp, inputs, FieldErrors.of(invalid.violations, inputs))
             return
@@ -302,7 +301,7 @@ class FieldEditing(Page):
             return
         inputs = FieldInputs.of_form(visit(req).form)
         try:
-            changed = self.core.fields.through(ADMINISTRATOR).update_field(
+            changed = self.core.fields.by(author(req)).update_field(
                 visit(req).organization.id,
                 field.id,
                 inputs.changes(field),
@@ -385,7 +384,7 @@ def _send_form(
 
 def _position(problem: Problem) -> tuple[int, int]:
     """Return a number for the input's position in the form."""
-    members = list(_LABELS)
+    members = list(LABELS)
     member = members.index(problem.member) if problem.member in members else -1
     return member, -1 if problem.index is None else problem.index
 
@@ -439,7 +438,8 @@ def _describe_duplicate(values: tuple[str, ...], index: int) -> str:
     return f"List each value once.{first}"
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return the value of a member as a text."""
     match value:
         case bool():
             return "Yes" if value else "No"

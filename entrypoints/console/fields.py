@@ -20,6 +20,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldPage,
     FieldQuery,
+    HistoryQuery,
     IntegrationId,
     InvalidQuery,
     Operation,
@@ -44,7 +45,8 @@ from recipient_fields.domain.esp import (
     field_warnings,
 )
 
-from .page import Page, Visit, claimed_form, visit
+from .changes import changes_of
+from .page import Page, Visit, author, claimed_form, visit
 from .rendering import ALREADY_SUBMITTED, Flash, Pages
 
 PAGE_SIZE = 50
@@ -52,6 +54,8 @@ _SHOWN_VALUES = 4
 """Allowed values in a row of the list."""
 _SHOWN_MEMBERS = 20
 """Allowed values on the page of a field, before the reader opens the rest."""
+_RECENT_CHANGES = HistoryQuery(descending=True, limit=5)
+"""The changes on the page of a field."""
 
 SOURCE_NAMES = {
     Source.API: "API",
@@ -122,6 +126,7 @@ class FieldView(Page):
                 organization_id, field.origin.integration_id
             )
         decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
+        recent = self.core.fields.list_field_changes(organization_id, field_id, _RECENT_CHANGES)
         name = field.origin.esp_field_name or req.get_param("name") or field.key
         self.pages.send(
             req,
@@ -137,6 +142,8 @@ class FieldView(Page):
             previews=[_Preview.of(esp, name, field, integration) for esp in DIALECTS],
             any_value=_any_value(field.data_type),
             shown_values=_SHOWN_MEMBERS,
+            changes=changes_of(recent),
+            has_earlier_changes=recent.next is not None,
         )
 
 
@@ -155,7 +162,7 @@ class FieldDeletion(Page):
     def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
         """Delete the field in the version that the confirmation showed."""
         organization_id, path = visit(req).organization.id, visit(req).path("/fields")
-        manual = self.core.fields.through(ADMINISTRATOR)
+        manual = self.core.fields.by(author(req))
         shown = Precondition(match=frozenset({visit(req).form.text("version")}))
         try:
             with claimed_form(req, self.core) as is_first:

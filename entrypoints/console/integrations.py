@@ -50,9 +50,10 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
+from .changes import Difference, differences
 from .form_errors import NO_ERRORS, FormErrors
 from .forms import Form
-from .page import Page, claimed_form, visit
+from .page import Page, author, claimed_form, visit
 from .rendering import ALREADY_SUBMITTED, Flash, Pages, format_count
 
 OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
@@ -74,8 +75,6 @@ _MAX_REPORT_VALUES = 200_000
 """Member names and values. Reports of 1 MiB, the maximum size of a form, have fewer."""
 _SHOWN_FIELDS = 20
 """Fields on the confirm page, before the reader opens the rest."""
-_SHOWN_VALUES = 5
-"""Added or removed allowed values in a row of a sync report."""
 _LABELS = {"name": "Name", "esp": "Email service provider"}
 
 _LIST = "/settings/integrations"
@@ -233,7 +232,7 @@ class IntegrationDeletion(Page):
                     return
                 integration = integrations.get_integration(organization_id, integration_id)
                 deleted = integrations.delete_integration(
-                    organization_id, integration.id, expected=expected
+                    organization_id, integration.id, expected=expected, by=author(req)
                 )
         except IntegrationChanged:
             self._show(req, resp, integration_id, has_changed=True)
@@ -292,7 +291,8 @@ class IntegrationSync(Page):
                 if not is_first:
                     self.pages.redirect(req, resp, visit(req).path(_LIST), _SYNCED_ALREADY)
                     return
-                plan = self._sync(integration, report, dry_run=dry_run)
+                request_id = author(req).request_id
+                plan = self._sync(integration, report, dry_run=dry_run, request_id=request_id)
         except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
             _send_integration(
                 self.core,
@@ -313,7 +313,14 @@ class IntegrationSync(Page):
             result=_Result.of(plan, before, dry_run=dry_run, report=report),
         )
 
-    def _sync(self, integration: Integration, report: bytes | None, *, dry_run: bool) -> SyncPlan:
+    def _sync(
+        self,
+        integration: Integration,
+        report: bytes | None,
+        *,
+        dry_run: bool,
+        request_id: str | None,
+    ) -> SyncPlan:
         """Sync from the report, or from the ESP if there is none."""
         if report is not None:
             return self.core.integrations.sync_fields(
@@ -321,6 +328,7 @@ class IntegrationSync(Page):
                 integration.id,
                 _parse_report(report),
                 dry_run=dry_run,
+                request_id=request_id,
             )
         source = self.open_source(integration.organization_id, integration.esp)
         if not self.reading.acquire(blocking=False):
@@ -330,7 +338,11 @@ class IntegrationSync(Page):
             )
         try:
             return self.core.integrations.sync_fields(
-                integration.organization_id, integration.id, source.fields(), dry_run=dry_run
+                integration.organization_id,
+                integration.id,
+                source.fields(),
+                dry_run=dry_run,
+                request_id=request_id,
             )
         finally:
             self.reading.release()
@@ -387,18 +399,6 @@ class _Failure:
         )
 
 
-@frozen
-class Difference:
-    """A member of a field that a sync changes. Both lists are empty if only their order changes."""
-
-    label: str
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
-    is_list: bool = False
-    more: int = 0
-    """Values that are not shown."""
-
-
 @frozen(kw_only=True)
 class _Result:
     """What a sync run changed, or what it would change."""
@@ -440,7 +440,7 @@ class _Result:
             esp=DIALECTS[plan.integration.esp].title,
             is_dry_run=dry_run,
             created=tuple((each, each.data_type.value) for each in plan.created),
-            changed=tuple((each, _differences(stored.get(each.id), each)) for each in plan.updated),
+            changed=tuple((each, differences(stored.get(each.id), each)) for each in plan.updated),
             removed=plan.removed,
             rejected=plan.refused,
             unchanged=plan.unchanged,
@@ -566,41 +566,3 @@ def _parse_report(report: bytes) -> Iterable[ReportedField]:
 def _sentence(violation: Violation) -> str:
     path = ".".join(str(step) for step in violation.path)
     return f"{path}: {violation.message}" if path else violation.message
-
-
-def _differences(before: RecipientField | None, after: RecipientField) -> tuple[Difference, ...]:
-    """Return the changed members. `before` is None if another run stored the field just now."""
-    if before is None:
-        return ()
-    texts = [
-        ("Name", before.name, after.name),
-        ("Type", before.data_type.value, after.data_type.value),
-        ("Insertion code", before.custom_insertion_code, after.custom_insertion_code),
-        ("Value expression", before.custom_value_expression, after.custom_value_expression),
-    ]
-    differences = [
-        Difference(label, (old or "none",), (new or "none",))
-        for label, old, new in texts
-        if old != new
-    ]
-    if before.allowed_values != after.allowed_values:
-        differences.append(_value_difference(before, after))
-    return tuple(differences)
-
-
-def _value_difference(before: RecipientField, after: RecipientField) -> Difference:
-    old, new = _values(before), _values(after)
-    removed = tuple(each for each in old if each not in set(new))
-    added = tuple(each for each in new if each not in set(old))
-    more = max(len(removed) - _SHOWN_VALUES, 0) + max(len(added) - _SHOWN_VALUES, 0)
-    return Difference(
-        "Allowed values",
-        removed[:_SHOWN_VALUES],
-        added[:_SHOWN_VALUES],
-        is_list=True,
-        more=more,
-    )
-
-
-def _values(field: RecipientField) -> list[str]:
-    return [] if field.allowed_values is None else list(map(str, field.allowed_values.values))

@@ -12,7 +12,9 @@ from attrs import field, frozen
 
 from recipient_fields.application import Core
 from recipient_fields.domain import (
+    ADMINISTRATOR,
     Administrator,
+    Author,
     Organization,
     RecipientFieldsError,
     Role,
@@ -95,6 +97,17 @@ def visit(req: falcon.Request) -> Visit:
     """Return the facts about the request. A static file has none but the path."""
     found: Visit | None = req.context.get("visit")
     return Visit(base=base_path(req)) if found is None else found
+
+
+def author(req: falcon.Request) -> Author:
+    """Return the author of the request's changes: the signed-in administrator."""
+    administrator = visit(req).administrator
+    return Author(
+        ADMINISTRATOR,
+        id=administrator.id,
+        name=administrator.email.text,
+        request_id=req.context.get("request_id"),
+    )
 
 
 def base_path(req: falcon.Request) -> str:

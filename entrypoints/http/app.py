@@ -33,7 +33,15 @@ from .readiness import CheckWithDeadline
 from .request_guard import RequestGuard, ResponseHeaders
 from .request_id import logged_request_id, request_id
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
-from .resources import FieldCollection, FieldItem, Liveness, Readiness
+from .resources import (
+    FieldCollection,
+    FieldHistory,
+    FieldItem,
+    FieldRestoration,
+    History,
+    Liveness,
+    Readiness,
+)
 from .response_cache import ResponseCache
 
 DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
@@ -64,6 +72,9 @@ def create_app(
     readiness = check if isinstance(check, CheckWithDeadline) else CheckWithDeadline(check)
     app.add_route("/api/v1/recipient_fields", FieldCollection(service, cache))
     app.add_route("/api/v1/recipient_fields/{id_or_key}", FieldItem(service, cache))
+    app.add_route("/api/v1/recipient_fields/{id_or_key}/changes", FieldHistory(service))
+    app.add_route("/api/v1/recipient_fields/{id_or_key}/restore", FieldRestoration(service))
+    app.add_route("/api/v1/recipient_field_changes", History(service))
     app.add_route("/openapi.json", OpenApiDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())

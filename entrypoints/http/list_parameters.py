@@ -5,36 +5,42 @@ from __future__ import annotations
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from enum import Enum
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from recipient_fields.application.references import is_id
 from recipient_fields.domain import (
     DataType,
     FieldId,
-    FieldKey,
     FieldPage,
     FieldQuery,
     IntegrationId,
-    InvalidField,
     InvalidQuery,
     OrganizationId,
     Position,
     SortKey,
-    Source,
     epoch_milliseconds,
     from_epoch_milliseconds,
+    parse_instant,
 )
 
-from .parameters import invalid_value
+from .parameters import (
+    KEY,
+    LIMIT,
+    MAX_PAGE_SIZE,
+    SOURCE,
+    Parameter,
+    alternatives,
+    invalid_value,
+    one_of,
+    parse_members,
+)
 
-MAX_PAGE_SIZE = 1_000
 MAX_TEXT_LENGTH = 100
 
 _CURSOR = re.compile(r"[A-Za-z0-9_-]+")
@@ -45,49 +51,34 @@ def parse_query(parameters: Mapping[str, str], organization_id: OrganizationId) 
 
     Raises: RequestRejected as `invalid_parameter` if a value is invalid.
     """
-    members: dict[str, Any] = {}
-    for name, value in parameters.items():
-        if name != "cursor":
-            members |= _parse(name, value)
-    query = FieldQuery(**members)
+    query = FieldQuery(**parse_members(parameters, _PARAMETERS))
     if "cursor" not in parameters:
         return query
-    limit, after = _read_cursor(parameters["cursor"], query, organization_id)
+    as_of = parse_as_of(parameters)
+    limit, after = _read_cursor(parameters["cursor"], query, organization_id, as_of)
     return evolve(query, limit=query.limit or limit, after=after)
+
+
+def parse_as_of(parameters: Mapping[str, str]) -> datetime | None:
+    """Return the time of the requested catalog, or None if it is the current one.
+
+    Raises: RequestRejected as `invalid_parameter` if the time is invalid.
+    """
+    if "as_of" not in parameters:
+        return None
+    try:
+        return parse_instant(parameters["as_of"])
+    except (ValueError, OverflowError):
+        raise invalid_value("as_of", _AS_OF_RULE) from None
 
 
 def next_page(parameters: Mapping[str, str], query: FieldQuery, page: FieldPage) -> str | None:
     """Return the query string of the next page, or None after the last page."""
     if page.next is None:
         return None
-    cursor = _write_cursor(query, page.next, page.organization_id)
+    as_of = parse_as_of(parameters)
+    cursor = _write_cursor(query, page.next, page.organization_id, as_of)
     return urlencode({**parameters, "cursor": cursor})
-
-
-@frozen
-class _Parameter:
-    """The parser of one query parameter."""
-
-    parse: Callable[[str], Mapping[str, object]]
-    """Returns members of a FieldQuery. Raises: ValueError, InvalidField if a value is invalid."""
-    rule: str
-    """The valid values, for error messages."""
-
-
-def _parse(name: str, value: str) -> Mapping[str, object]:
-    parameter = _PARAMETERS[name]
-    try:
-        return parameter.parse(value)
-    except (ValueError, InvalidField):
-        raise invalid_value(name, parameter.rule) from None
-
-
-def _alternatives(member: str, parse: Callable[[str], object], rule: str) -> _Parameter:
-    """Return the parser of a parameter that has several values."""
-    return _Parameter(
-        lambda text: {member: frozenset(parse(one) for one in text.split(","))},
-        f"{rule}. Separate several values by commas, or repeat the parameter.",
-    )
 
 
 def _integration_id(text: str) -> IntegrationId:
@@ -112,59 +103,56 @@ def _sort(text: str) -> Mapping[str, object]:
     return {"sort": SortKey(text.removeprefix("-")), "descending": text.startswith("-")}
 
 
-def _limit(text: str) -> Mapping[str, object]:
-    if not is_id(text) or int(text) > MAX_PAGE_SIZE:
-        raise ValueError(text)
-    return {"limit": int(text)}
-
-
-def _one_of(kind: type[Enum]) -> str:
-    *names, last = (f"`{member.value}`" for member in kind)
-    return f"{', '.join(names)} or {last}"
-
-
-_REPEATABLE: Mapping[str, _Parameter] = {
-    "source": _alternatives("sources", Source, f"use {_one_of(Source)}"),
-    "data_type": _alternatives("data_types", DataType, f"use {_one_of(DataType)}"),
-    "key": _alternatives("keys", FieldKey, "use the key of a field, such as `loyalty_tier`"),
-    "integration_id": _alternatives(
+_REPEATABLE: Mapping[str, Parameter] = {
+    "source": SOURCE,
+    "data_type": alternatives("data_types", DataType, f"use {one_of(DataType)}"),
+    "key": KEY,
+    "integration_id": alternatives(
         "integration_ids", _integration_id, "use the id of an integration, such as `1`"
     ),
 }
-_SINGLE: Mapping[str, _Parameter] = {
-    "insertable": _Parameter(_insertable, "use `true` or `false`."),
-    "q": _Parameter(_text, f"use 1 to {MAX_TEXT_LENGTH} characters."),
-    "sort": _Parameter(_sort, f"use {_one_of(SortKey)}, with `-` before it for descending order."),
-    "limit": _Parameter(_limit, f"use a number from 1 to {MAX_PAGE_SIZE}."),
+_SINGLE: Mapping[str, Parameter] = {
+    "insertable": Parameter(_insertable, "use `true` or `false`."),
+    "q": Parameter(_text, f"use 1 to {MAX_TEXT_LENGTH} characters."),
+    "sort": Parameter(_sort, f"use {one_of(SortKey)}, with `-` before it for descending order."),
+    "limit": LIMIT,
 }
 _PARAMETERS = {**_REPEATABLE, **_SINGLE}
-"""All parameters except the cursor, which depends on the others."""
+"""The parameters that are members of the query. A cursor depends on them and on `as_of`."""
+_AS_OF_RULE = (
+    "use a time such as `2026-11-20T09:15:00.123Z`, with `Z` or an offset and at most three"
+    " decimals. Write `+` as `%2B`."
+)
 
 REPEATABLE = tuple(_REPEATABLE)
 """The filters that have several values."""
-NAMES = (*_PARAMETERS, "cursor")
+NAMES = (*_PARAMETERS, "as_of", "cursor")
 
 
-def _write_cursor(query: FieldQuery, position: Position, organization_id: OrganizationId) -> str:
+def _write_cursor(
+    query: FieldQuery, position: Position, organization_id: OrganizationId, as_of: datetime | None
+) -> str:
     value = position.value
     members = [
         query.limit,
         value if isinstance(value, str | int) else epoch_milliseconds(value),
         position.id,
     ]
-    token = json.dumps([*members, checksum(members, query, organization_id)], separators=(",", ":"))
+    token = json.dumps(
+        [*members, checksum(members, query, organization_id, as_of)], separators=(",", ":")
+    )
     return urlsafe_b64encode(token.encode("ascii")).decode("ascii").rstrip("=")
 
 
 def _read_cursor(
-    cursor: str, query: FieldQuery, organization_id: OrganizationId
+    cursor: str, query: FieldQuery, organization_id: OrganizationId, as_of: datetime | None
 ) -> tuple[int, Position]:
     if _CURSOR.fullmatch(cursor) is None:  # The decoder ignores characters that are not base64.
         raise _invalid_cursor()
     try:
         token = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         *members, received_checksum = json.loads(token)
-        if received_checksum != checksum(members, query, organization_id):
+        if received_checksum != checksum(members, query, organization_id, as_of):
             raise _invalid_cursor()
         limit, value, field_id = members
         kind = str if query.sort.value_type is str else int
@@ -179,12 +167,17 @@ def _read_cursor(
         raise _invalid_cursor() from None
 
 
-def checksum(position: list[Any], query: FieldQuery, organization_id: OrganizationId) -> str:
-    """Return a checksum of the position and its query.
+def checksum(
+    position: list[Any],
+    query: FieldQuery,
+    organization_id: OrganizationId,
+    as_of: datetime | None = None,
+) -> str:
+    """Return a checksum of the position, its query and the time of the catalog.
 
     It detects a cursor that is used with another query. It is no secret.
     """
-    query_members = [
+    query_members: list[Any] = [
         organization_id,
         _names(query.sources),
         _names(query.data_types),
@@ -195,6 +188,8 @@ def checksum(position: list[Any], query: FieldQuery, organization_id: Organizati
         query.sort.value,
         query.descending,
     ]
+    if as_of is not None:
+        query_members.append(epoch_milliseconds(as_of))
     return sha256(json.dumps([position, query_members]).encode("ascii")).hexdigest()[:16]
 
 

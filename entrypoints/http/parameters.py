@@ -6,12 +6,25 @@ A typo must not return everything.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from enum import Enum
+from typing import Any
 from urllib.parse import unquote_plus
 
-from recipient_fields.domain import character_violation, closest_match
+from attrs import frozen
+
+from recipient_fields.application.references import is_id
+from recipient_fields.domain import (
+    FieldKey,
+    InvalidField,
+    Source,
+    character_violation,
+    closest_match,
+)
 
 from .problems import RequestRejected
+
+MAX_PAGE_SIZE = 1_000
 
 _MAX_NAME_LENGTH = 32
 """The longest unknown name that a message repeats. An API key is longer, and is never repeated."""
@@ -42,6 +55,60 @@ def parse_parameters(
     return {
         name: ",".join(_decode(name, value) for value in values) for name, values in encoded.items()
     }
+
+
+@frozen
+class Parameter:
+    """The parser of one query parameter."""
+
+    parse: Callable[[str], Mapping[str, object]]
+    """Returns members of a query. Raises: ValueError, InvalidField if a value is invalid."""
+    rule: str
+    """The valid values, for error messages."""
+
+
+def parse_members(
+    parameters: Mapping[str, str], parsers: Mapping[str, Parameter]
+) -> dict[str, Any]:
+    """Return the members of a query that the parameters describe. Ignore those without a parser.
+
+    Raises: RequestRejected as `invalid_parameter` if a value is invalid.
+    """
+    members: dict[str, Any] = {}
+    for name, value in parameters.items():
+        parameter = parsers.get(name)
+        if parameter is None:
+            continue
+        try:
+            members |= parameter.parse(value)
+        except (ValueError, InvalidField):
+            raise invalid_value(name, parameter.rule) from None
+    return members
+
+
+def alternatives(member: str, parse: Callable[[str], object], rule: str) -> Parameter:
+    """Return the parser of a parameter that has several values."""
+    return Parameter(
+        lambda text: {member: frozenset(parse(one) for one in text.split(","))},
+        f"{rule}. Separate several values by commas, or repeat the parameter.",
+    )
+
+
+def one_of(kind: type[Enum]) -> str:
+    """Return the values of the enum, as part of a sentence."""
+    *names, last = (f"`{member.value}`" for member in kind)
+    return f"{', '.join(names)} or {last}"
+
+
+def _limit(text: str) -> Mapping[str, object]:
+    if not is_id(text) or int(text) > MAX_PAGE_SIZE:
+        raise ValueError(text)
+    return {"limit": int(text)}
+
+
+KEY = alternatives("keys", FieldKey, "use the key of a field, such as `loyalty_tier`")
+LIMIT = Parameter(_limit, f"use a number from 1 to {MAX_PAGE_SIZE}.")
+SOURCE = alternatives("sources", Source, f"use {one_of(Source)}")
 
 
 def invalid_value(name: str, rule: str) -> RequestRejected:

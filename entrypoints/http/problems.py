@@ -11,6 +11,7 @@ from recipient_fields.application import InvalidDocument
 from recipient_fields.application.conversion import MAX_VIOLATIONS
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
+    BeforeHistory,
     FieldLimitReached,
     FieldNotFound,
     InsufficientAccess,
@@ -55,6 +56,7 @@ CODES: Mapping[type[RecipientFieldsError], str] = {
     InvalidField: "validation_failed",
     FieldNotFound: "not_found",
     OrganizationNotFound: "not_found",
+    BeforeHistory: "not_found",
     OperationForbidden: "forbidden",
     InsufficientAccess: "forbidden",
     KeyTaken: "key_already_exists",
@@ -67,7 +69,9 @@ CODES: Mapping[type[RecipientFieldsError], str] = {
 _REASONS: Mapping[type[RecipientFieldsError], str] = {
     OperationForbidden: "field_not_api_managed",
     InsufficientAccess: "insufficient_scope",
+    BeforeHistory: "before_history",
 }
+"""The reasons, for errors whose code has several. Their messages state the cause."""
 
 _MESSAGES = {
     "validation_failed": "The request breaks the rules that `details` lists. Correct it and retry.",
@@ -88,7 +92,7 @@ _MESSAGES = {
         "Authentication is temporarily unavailable. Retry shortly with the same API key."
     ),
 }
-"""Messages that reveal nothing about the cause."""
+"""Messages that reveal nothing about the cause, for errors without a reason."""
 
 _RETRY_AFTER_SECONDS = "1"
 
@@ -152,7 +156,7 @@ def problem_of(error: RecipientFieldsError) -> Problem:
     code = CODES[kind]
     return problem(
         code,
-        None if code in _MESSAGES else str(error),
+        None if code in _MESSAGES and kind not in _REASONS else str(error),
         reason=_REASONS.get(kind),
         details=_details_of(error),
         headers=_headers_of(error),
@@ -210,6 +214,7 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
                     "code": "key_already_exists",
                     "message": str(error),
                     "existing_id": error.existing_id,
+                    "existing_key": error.key,
                 },
             )
         case _:

@@ -14,14 +14,21 @@ from attrs import frozen
 from falcon.routing import CompiledRouter
 
 from recipient_fields.application import KeyValidator
-from recipient_fields.domain import Credential, Precondition, Rejection, RejectionReason
+from recipient_fields.domain import (
+    API,
+    Author,
+    Credential,
+    Precondition,
+    Rejection,
+    RejectionReason,
+)
 
 from .bodies import MAX_BODY_SIZE
 from .media_types import require_acceptable, require_json
 from .parameters import parse_parameters
 from .preconditions import parse_precondition
 from .problems import RequestRejected
-from .request_id import request_id
+from .request_id import logged_request_id, request_id
 from .resource import READS, WRITES, Resource
 
 PROTECTED_PREFIX = "/api/"
@@ -67,7 +74,8 @@ class RequestGuard:
             credential(req).require_write()
         known = resource.parameters if req.method in READS else ()
         req.context.parameters = parse_parameters(req.query_string, known, resource.repeatable)
-        require_json(req)
+        if resource.has_body:
+            require_json(req)
         req.context.precondition = parse_precondition(req)
 
     def _authenticate(self, req: falcon.Request, validator: KeyValidator) -> None:
@@ -109,6 +117,12 @@ def credential(req: falcon.Request) -> Credential:
     """Return the credential of the request's API key."""
     validated: Credential = req.context.credential
     return validated
+
+
+def author(req: falcon.Request) -> Author:
+    """Return the author of the request's changes: its API key."""
+    key = credential(req)
+    return Author(API, id=key.key_id, name=key.key_display, request_id=logged_request_id(req))
 
 
 def parameters(req: falcon.Request) -> Mapping[str, str]:

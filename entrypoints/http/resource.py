@@ -23,6 +23,9 @@ class Resource:
     repeatable: ClassVar[Collection[str]] = ()
     """The query parameters that have several values and may be repeated."""
 
+    has_body: ClassVar[bool] = True
+    """Whether POST, PUT and PATCH require a body. Otherwise, the service ignores it."""
+
     media_types: ClassVar[tuple[str, ...]] = (JSON, PROBLEM)
     """The media types of the responses. `Accept` must include one of them."""
 

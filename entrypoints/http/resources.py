@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from datetime import datetime
 from typing import ClassVar
 
 import falcon
@@ -10,19 +11,21 @@ from attrs import frozen
 
 from recipient_fields.application import RecipientFieldService
 from recipient_fields.application.documents import parse_changes, parse_draft, parse_replacement
-from recipient_fields.application.references import is_key, parse_reference
+from recipient_fields.application.references import is_key, parse_id, parse_reference
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import FieldKey
 
 from .bodies import read_json
-from .list_parameters import NAMES, REPEATABLE, parse_query
-from .request_guard import credential, parameters, precondition
+from .history_parameters import HISTORY_NAMES, HISTORY_REPEATABLE, parse_history_query
+from .list_parameters import NAMES, REPEATABLE, parse_as_of, parse_query
+from .request_guard import author, credential, parameters, precondition
 from .resource import Resource
 from .response_cache import ResponseCache
 from .responses import (
     ReadResponse,
     catalog_response,
     field_response,
+    history_response,
     page_response,
     send,
     send_created,
@@ -49,14 +52,25 @@ class FieldCollection(Resource):
             return page_response(req, query, self.service.find_fields(organization_id, query))
 
         organization_id = credential(req).organization_id
+        as_of = parse_as_of(parameters(req))
+        if as_of is not None:
+            send(req, resp, self._find_as_of(req, as_of))
+            return
         send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, find))
 
     on_head = on_get
 
+    def _find_as_of(self, req: falcon.Request, as_of: datetime) -> ReadResponse:
+        """Return the list as it was. The history can be pruned, so the cache would be stale."""
+        organization_id = credential(req).organization_id
+        query = parse_query(parameters(req), organization_id)
+        catalog = self.service.list_fields_as_of(organization_id, as_of)
+        return page_response(req, query, query.select(catalog))
+
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create a field."""
         draft = parse_draft(read_json(req))
-        field = self.service.create_field(credential(req).organization_id, draft)
+        field = self.service.by(author(req)).create_field(credential(req).organization_id, draft)
         send_created(req, resp, field)
 
 
@@ -83,7 +97,7 @@ class FieldItem(Resource):
     def on_patch(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Change the members that the body contains."""
         changes = parse_changes(read_json(req))
-        field = self.service.update_field(
+        field = self.service.by(author(req)).update_field(
             credential(req).organization_id,
             parse_reference(id_or_key),
             changes,
@@ -96,7 +110,7 @@ class FieldItem(Resource):
         organization_id = credential(req).organization_id
         if not is_key(id_or_key):
             replacement = parse_replacement(read_json(req), None)
-            field = self.service.update_field(
+            field = self.service.by(author(req)).update_field(
                 organization_id,
                 parse_reference(id_or_key),
                 replacement.changes(),
@@ -105,7 +119,7 @@ class FieldItem(Resource):
             send(req, resp, field_response(field))
             return
         replacement = parse_replacement(read_json(req), id_or_key)
-        field, created = self.service.replace_or_create_field(
+        field, created = self.service.by(author(req)).replace_or_create_field(
             organization_id, FieldKey(id_or_key), replacement, precondition(req)
         )
         if created:
@@ -115,10 +129,65 @@ class FieldItem(Resource):
 
     def on_delete(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Delete the field."""
-        self.service.delete_field(
+        self.service.by(author(req)).delete_field(
             credential(req).organization_id, parse_reference(id_or_key), precondition(req)
         )
         resp.status = falcon.HTTP_204
+
+
+@frozen
+class FieldRestoration(Resource):
+    """`/api/v1/recipient_fields/{id_or_key}/restore`."""
+
+    has_body: ClassVar[bool] = False
+
+    service: RecipientFieldService
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """Restore a deleted field by its id: several deleted fields can have the same key."""
+        field_id = parse_id(id_or_key)
+        field = self.service.by(author(req)).restore_field(
+            credential(req).organization_id, field_id
+        )
+        send(req, resp, field_response(field))
+
+
+@frozen
+class History(Resource):
+    """`/api/v1/recipient_field_changes`."""
+
+    parameters: ClassVar[Collection[str]] = HISTORY_NAMES
+    repeatable: ClassVar[Collection[str]] = HISTORY_REPEATABLE
+
+    service: RecipientFieldService
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """List the changes of all fields of the organization."""
+        query = parse_history_query(parameters(req))
+        page = self.service.list_changes(credential(req).organization_id, query)
+        send(req, resp, history_response(req, page))
+
+    on_head = on_get
+
+
+@frozen
+class FieldHistory(Resource):
+    """`/api/v1/recipient_fields/{id_or_key}/changes`."""
+
+    parameters: ClassVar[Collection[str]] = [name for name in HISTORY_NAMES if name != "key"]
+    repeatable: ClassVar[Collection[str]] = HISTORY_REPEATABLE
+
+    service: RecipientFieldService
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
+        """List the changes of the field with this id, or of all fields with this key."""
+        query = parse_history_query(parameters(req))
+        page = self.service.list_field_changes(
+            credential(req).organization_id, parse_reference(id_or_key), query
+        )
+        send(req, resp, history_response(req, page))
+
+    on_head = on_get
 
 
 class Liveness(Resource):

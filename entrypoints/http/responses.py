@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 
 import falcon
 from attrs import Factory, frozen
 
 from recipient_fields.application import PublishedCatalog
-from recipient_fields.application.documents import render_field, render_fields
+from recipient_fields.application.documents import (
+    render_field,
+    render_fields,
+    render_records,
+)
 from recipient_fields.application.strict_json import render_json
-from recipient_fields.domain import FieldPage, FieldQuery, RecipientField
+from recipient_fields.domain import FieldPage, FieldQuery, HistoryPage, RecipientField
 
+from .history_parameters import next_history_page
 from .list_parameters import next_page
 from .mount_path import mount_path
 from .problems import entity_tag
@@ -41,11 +47,18 @@ def catalog_response(catalog: PublishedCatalog) -> ReadResponse:
 
 def page_response(req: falcon.Request, query: FieldQuery, page: FieldPage) -> ReadResponse:
     """Return the response with one page of fields, the total, and the link to the next page."""
-    headers = {"Total-Count": str(page.total)}
-    next_query = next_page(parameters(req), query, page)
-    if next_query is not None:
-        headers["Link"] = f'<{mount_path(req)}{req.path}?{next_query}>; rel="next"'
+    headers = {
+        "Total-Count": str(page.total),
+        **_link(req, next_page(parameters(req), query, page)),
+    }
     return ReadResponse(page.version_tag, render_json(render_fields(page.fields)), headers)
+
+
+def history_response(req: falcon.Request, page: HistoryPage) -> ReadResponse:
+    """Return the response with one page of the history, and the link to the next page."""
+    body = render_json(render_records(page.records))
+    link = _link(req, next_history_page(parameters(req), page))
+    return ReadResponse(sha256(body).hexdigest()[:32], body, link)
 
 
 def send(req: falcon.Request, resp: falcon.Response, response: ReadResponse) -> None:
@@ -63,3 +76,10 @@ def send_created(req: falcon.Request, resp: falcon.Response, field: RecipientFie
     send(req, resp, field_response(field))
     resp.status = falcon.HTTP_201
     resp.set_header("Location", f"{mount_path(req)}/api/v1/recipient_fields/{field.id}")
+
+
+def _link(req: falcon.Request, next_query: str | None) -> Mapping[str, str]:
+    """Return the header with the link to the next page, if there is one."""
+    if next_query is None:
+        return {}
+    return {"Link": f'<{mount_path(req)}{req.path}?{next_query}>; rel="next"'}

@@ -29,5 +29,6 @@ def snapshot_of(count: int, before: Callable[[int], None] = nothing) -> Snapshot
         integrations=Records(0, 0, []),
         api_keys=Records(0, 0, []),
         fields=Records(count, count, fields()),
+        history=Records(0, 0, []),
         administrators=Records(0, 0, []),
     )

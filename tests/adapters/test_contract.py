@@ -15,6 +15,7 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
+    HistoryRepository,
     IntegrationRepository,
     OrganizationRepository,
     PublishedCatalog,
@@ -44,6 +45,7 @@ from recipient_fields.testing.examples import INSTANTS, NOW, a_definition
 
 PORTS = {
     "fields": FieldRepository,
+    "history": HistoryRepository,
     "api_keys": ApiKeyRepository,
     "integrations": IntegrationRepository,
     "administrators": AdministratorRepository,
@@ -142,37 +144,37 @@ class Faulty:
 class LosesUpdates(Faulty):
     """Reads, changes and writes in three transactions."""
 
-    def update(self, organization_id, reference, change, /) -> RecipientField:
+    def update(self, organization_id, reference, change, /, **recorded) -> RecipientField:
         changed = change(self.correct.get(organization_id, reference))
-        return self.correct.update(organization_id, reference, lambda _: changed)
+        return self.correct.update(organization_id, reference, lambda _: changed, **recorded)
 
 
 class RestoresDeletedFields(Faulty):
     """Writes the changed field even if it was deleted in the meantime."""
 
-    def update(self, organization_id, reference, change, /) -> RecipientField:
+    def update(self, organization_id, reference, change, /, **recorded) -> RecipientField:
         changed = change(self.correct.get(organization_id, reference))
         try:
-            return self.correct.update(organization_id, reference, lambda _: changed)
+            return self.correct.update(organization_id, reference, lambda _: changed, **recorded)
         except FieldNotFound:
-            return self.correct.add(organization_id, a_definition(changed.key))
+            return self.correct.add(organization_id, a_definition(changed.key), **recorded)
 
 
 class ChecksBeforeItDeletes(Faulty):
     """Reads and checks, and deletes in a second transaction."""
 
-    def delete(self, organization_id, reference, check, /) -> None:
+    def delete(self, organization_id, reference, check, /, **recorded) -> None:
         check(self.correct.get(organization_id, reference))
-        self.correct.delete(organization_id, reference, lambda _: None)
+        self.correct.delete(organization_id, reference, lambda _: None, **recorded)
 
 
 class CountsBeforeItAdds(Faulty):
     """Checks the limit, and adds in a second transaction."""
 
-    def add(self, organization_id, definition, /, *, limit=None) -> RecipientField:
+    def add(self, organization_id, definition, /, *, limit=None, **recorded) -> RecipientField:
         if limit is None or len(self.correct.all(organization_id).fields) < limit:
             limit = None
-        return self.correct.add(organization_id, definition, limit=limit)
+        return self.correct.add(organization_id, definition, limit=limit, **recorded)
 
 
 class ReadsFromACache(Faulty):
@@ -221,8 +223,8 @@ class ForgetsTheTenant(Faulty):
         super().__init__(correct)
         self.owners: dict[object, OrganizationId] = {}
 
-    def add(self, organization_id, definition, /, *, limit=None) -> RecipientField:
-        field = self.correct.add(organization_id, definition, limit=limit)
+    def add(self, organization_id, definition, /, *, limit=None, **recorded) -> RecipientField:
+        field = self.correct.add(organization_id, definition, limit=limit, **recorded)
         self.owners[field.id] = organization_id
         return field
 
@@ -326,31 +328,34 @@ class FaultyIntegrations:
 class PlansBeforeItStores(FaultyIntegrations):
     """Reads and plans, and stores in a second transaction."""
 
-    def sync(self, organization_id, integration_id, planner, /) -> SyncPlan:
+    def sync(self, organization_id, integration_id, planner, /, **recorded) -> SyncPlan:
         integration = self.correct.get(organization_id, integration_id)
         plan = planner(integration, self.fields.all(organization_id).fields)
-        return self.correct.sync(organization_id, integration_id, lambda *_: plan)
+        return self.correct.sync(organization_id, integration_id, lambda *_: plan, **recorded)
 
 
 class StoresInSteps(FaultyIntegrations):
     """Removes fields, and creates others in a second transaction."""
 
-    def sync(self, organization_id, integration_id, planner, /) -> SyncPlan:
+    def sync(self, organization_id, integration_id, planner, /, **recorded) -> SyncPlan:
         def remove(integration, fields) -> SyncPlan:
-            return evolve(planner(integration, fields), created=(), updated=())
+            plan = planner(integration, fields)
+            return evolve(plan, changes=evolve(plan.changes, created=(), updated=()))
 
-        self.correct.sync(organization_id, integration_id, remove)
-        return self.correct.sync(organization_id, integration_id, planner)
+        self.correct.sync(organization_id, integration_id, remove, **recorded)
+        return self.correct.sync(organization_id, integration_id, planner, **recorded)
 
 
 class ChecksBeforeItRemoves(FaultyIntegrations):
     """Checks the fields, and deletes the current ones in a second transaction."""
 
-    def delete(self, organization_id, integration_id, check, /) -> tuple[RecipientField, ...]:
+    def delete(
+        self, organization_id, integration_id, check, /, **recorded
+    ) -> tuple[RecipientField, ...]:
         channel = self.correct.get(organization_id, integration_id).channel
         fields = self.fields.all(organization_id).fields
         check(tuple(field for field in fields if channel.owns(field.origin)))
-        return self.correct.delete(organization_id, integration_id, lambda _: None)
+        return self.correct.delete(organization_id, integration_id, lambda _: None, **recorded)
 
 
 @pytest.mark.parametrize(

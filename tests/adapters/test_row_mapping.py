@@ -4,16 +4,39 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recipient_fields.adapters.driver_errors import unavailable_on
-from recipient_fields.adapters.row_mapping import UnreadableRow, field_values, read_field
-from recipient_fields.domain import FieldId, OrganizationId, RecipientField, StorageUnavailable
+from recipient_fields.adapters.row_mapping import (
+    UnreadableRow,
+    field_document,
+    field_values,
+    read_field,
+    read_record,
+    record_values,
+)
+from recipient_fields.domain import (
+    API,
+    Author,
+    FieldDefinition,
+    FieldId,
+    HistoryRecord,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    RecordedChange,
+    RecordedOperation,
+    StorageUnavailable,
+    sync_channel,
+)
 from recipient_fields.testing.assertions import exact
-from recipient_fields.testing.examples import a_definition
-from recipient_fields.testing.strategies import stored_fields
+from recipient_fields.testing.examples import AUTHOR, NOW, a_definition
+from recipient_fields.testing.strategies import definitions, stored_fields
 
 
 @settings(deadline=None)
@@ -39,6 +62,58 @@ def test_a_row_that_breaks_a_rule_is_unreadable_and_reported(column: str, damage
     row = {**field_values(field), column: damaged}
     with pytest.raises(UnreadableRow, match=r"^recipient_fields 7$"):
         read_field([*row.values()])
+
+
+def record_row(record: HistoryRecord) -> dict[str, Any]:
+    """Return the columns that `read_record` expects."""
+    row: dict[str, Any] = {**record_values(record)}
+    assert (row.pop("key"), row.pop("source")) == (record.key, record.field.origin.source.value)
+    return row
+
+
+@settings(deadline=None)
+@given(stored_fields(), stored_fields(), st.sampled_from(RecordedOperation))
+def test_a_record_can_be_read_from_its_row(
+    before: RecipientField, after: RecipientField, operation: RecordedOperation
+) -> None:
+    after = evolve(after, id=before.id, organization_id=before.organization_id)
+    change = RecordedChange(
+        operation,
+        before if operation in {RecordedOperation.UPDATED, RecordedOperation.DELETED} else None,
+        None if operation is RecordedOperation.DELETED else after,
+    )
+    for author in (AUTHOR, Author(API), Author(sync_channel(IntegrationId(7)), name="Größe")):
+        record = change.with_sequence(7, occurred_at=NOW, author=author)
+        assert exact(read_record([*record_row(record).values()])) == exact(record)
+
+
+@given(definitions())
+def test_a_definition_has_the_document_of_the_new_field(definition: FieldDefinition) -> None:
+    field = definition.with_id(FieldId(7), OrganizationId(1))
+    assert field_document(definition) == field_document(field)
+
+
+@pytest.mark.parametrize(
+    ("column", "damaged"),
+    [
+        ("operation", "updated"),
+        ("operation", "moved"),
+        ("author", "{}"),
+        ("after", None),
+        ("after", "{"),
+        ("after", '{"name": "City"}'),
+        ("after", field_document(a_definition()).replace('"text"', '"colour"')),
+        ("occurred_at", 10**18),
+    ],
+)
+def test_a_record_that_breaks_a_rule_is_unreadable_and_reported(
+    column: str, damaged: object
+) -> None:
+    field = a_definition().with_id(FieldId(7), OrganizationId(1))
+    change = RecordedChange(RecordedOperation.CREATED, None, field)
+    row = record_row(change.with_sequence(5, occurred_at=NOW, author=AUTHOR))
+    with pytest.raises(UnreadableRow, match=r"^recipient_field_changes \(1, 5\)$"):
+        read_record([*{**row, column: damaged}.values()])
 
 
 def test_the_listed_errors_of_a_driver_become_storage_unavailable() -> None:

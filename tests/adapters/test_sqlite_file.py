@@ -17,17 +17,14 @@ from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.domain import (
     AdministratorId,
     FieldKey,
+    HistoryQuery,
     OrganizationId,
     RecipientField,
     StorageNotFound,
     StorageUnavailable,
 )
 from recipient_fields.testing import READS, WRITES, fill_for_calls, race
-from recipient_fields.testing.examples import (
-    NOW,
-    a_definition,
-    renaming,
-)
+from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, renaming
 
 OURS = OrganizationId(1)
 CITY = FieldKey("city")
@@ -59,6 +56,7 @@ def content(storage: SqliteStorage) -> tuple[object, ...]:
     return (
         storage.organizations.all(),
         storage.fields.all(OURS),
+        storage.history.select(OURS, HistoryQuery()),
         storage.api_keys.all(OURS),
         storage.integrations.all(OURS),
         storage.administrators.all(OURS),
@@ -81,7 +79,7 @@ def test_every_connection_has_the_required_pragmas(
         storage.check()  # It needs another connection than the one that is changing the field.
         return field
 
-    storage.fields.update(OURS, CITY, change)
+    storage.fields.update(OURS, CITY, change, author=AUTHOR)
     assert len(connections) == 2
     for connection in connections:
         settings = {
@@ -145,7 +143,7 @@ def test_a_connection_that_is_in_use_is_closed_after_its_transaction(
         storage.close()
         return renaming("Town")(field)
 
-    changed = storage.fields.update(OURS, CITY, change)
+    changed = storage.fields.update(OURS, CITY, change, author=AUTHOR)
     assert all(map(is_closed, connections))
     with closing(SqliteStorage(database)) as storage:
         assert storage.fields.get(OURS, CITY) == changed
@@ -253,6 +251,14 @@ SPOILING = {
     ),
     "UPDATE recipient_fields SET created_at = -(1 << 62)": "recipient_fields 1",
     "UPDATE recipient_fields SET updated_at = 1 << 50": "recipient_fields 1",
+    "UPDATE recipient_field_changes SET occurred_at = 1 << 62": "recipient_field_changes (1, 1)",
+    "UPDATE recipient_field_changes SET operation = 'renamed'": "recipient_field_changes (1, 1)",
+    "UPDATE recipient_field_changes SET operation = 'deleted'": "recipient_field_changes (1, 1)",
+    "UPDATE recipient_field_changes SET author = '{}'": "recipient_field_changes (1, 1)",
+    "UPDATE recipient_field_changes SET after = '{}'": "recipient_field_changes (1, 1)",
+    "UPDATE recipient_field_changes SET after = json_set(after, '$.name', '')": (
+        "recipient_field_changes (1, 1)"
+    ),
     "UPDATE api_keys SET name = ''": "api_keys 1",
     "UPDATE api_keys SET access = 'all'": "api_keys 1",
     "UPDATE api_keys SET created_at = 1 << 62": "api_keys 1",
@@ -271,7 +277,7 @@ def test_a_row_that_breaks_a_rule_is_not_reported_as_an_error_of_the_caller(
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute(statement)
-    with pytest.raises(UnreadableRow, match=f"^{row}$"):
+    with pytest.raises(UnreadableRow, match=f"^{re.escape(row)}$"):
         content(storage)
 
 
@@ -345,7 +351,7 @@ def test_a_write_that_waits_while_the_file_is_removed_is_rejected(
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with ThreadPoolExecutor(1) as threads:
-            written = threads.submit(storage.fields.add, OURS, a_definition("town"))
+            written = threads.submit(storage.fields.add, OURS, a_definition("town"), author=AUTHOR)
             wait([written], timeout=0.3)
             database.unlink()
             other.execute("ROLLBACK")

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from datetime import timedelta
 from importlib.resources import files
@@ -12,16 +13,34 @@ from pathlib import Path
 from time import sleep
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.adapters.sqlite import SqliteStorage
-from recipient_fields.domain import IntegrationId, OrganizationId, sync_channel
+from recipient_fields.domain import (
+    MAX_HISTORY_PAGE,
+    MILLISECOND,
+    BeforeHistory,
+    HistoryPage,
+    HistoryQuery,
+    HistoryRecord,
+    IntegrationId,
+    OrganizationId,
+    sync_channel,
+)
 from recipient_fields.testing.examples import (
+    AUTHOR,
+    LATER,
     NOW,
     a_definition,
     an_esp_field,
     an_integration_draft,
+    permit,
+    records_of,
+    renaming,
     reporting,
+    restoring,
 )
+from recipient_fields.testing.history import replay
 
 pytestmark = pytest.mark.slow
 
@@ -40,9 +59,46 @@ def count_up(field):
 
 storage = SqliteStorage(sys.argv[1])
 for number in range(100):
-    storage.fields.update(1, FieldKey("counter"), count_up)
+    storage.fields.update(1, FieldKey("counter"), count_up, author=AUTHOR)
     draft = FieldDraft(name="City", key=f"{sys.argv[2]}_{number}", data_type=DataType.TEXT)
-    storage.fields.add(1, draft.define(by=API, at=NOW))
+    storage.fields.add(1, draft.define(by=API, at=NOW), author=AUTHOR)
+storage.close()
+"""
+
+CHANGE_FIELDS = """
+def rename(field):
+    return field.with_changes(FieldChanges(name=FieldName("Town")), by=API, at=NOW)
+
+def restore(field):
+    return field.restored(by=API, at=NOW)
+
+def while_locked(call, *arguments, **options):
+    while True:
+        try:
+            return call(*arguments, **options)
+        except StorageUnavailable as error:
+            assert "database is locked" in str(error)  # SQLite does not queue the processes.
+
+def store(change, *arguments, **options):
+    return while_locked(change, 1, *arguments, author=author, **options)
+
+def create(numbers):
+    drafts = [FieldDraft(name="City", key=f"{name}_{n}", data_type=DataType.TEXT) for n in numbers]
+    return CatalogChanges(created=tuple(draft.define(by=API, at=NOW) for draft in drafts))
+
+database, name, rounds = sys.argv[1:]
+author = Author(API, name=name)
+storage = while_locked(SqliteStorage, database)
+for number in range(0, 4 * int(rounds), 4):
+    changes = create(range(number, number + 3))
+    first, *_ = store(storage.fields.apply, lambda _: changes, at=NOW).created
+    (last,) = create([number + 3]).created
+    store(storage.fields.add, last)
+    store(storage.fields.update, first.id, rename)
+    store(storage.fields.delete, first.id, lambda field: None, at=NOW)
+    if number % 8:
+        store(storage.fields.restore, first.id, restore)
+    print(last.key, flush=True)
 storage.close()
 """
 
@@ -50,7 +106,8 @@ ADD_FOREVER = """
 storage = SqliteStorage(sys.argv[1])
 for number in count():
     draft = FieldDraft(name="City", key=f"city_{number}", data_type=DataType.TEXT)
-    print(storage.fields.add(1, draft.define(by=API, at=NOW)).key, flush=True)
+    field = storage.fields.add(1, draft.define(by=API, at=NOW), author=AUTHOR)
+    print(field.key, flush=True)
 """
 
 MIGRATE_AND_BE_KILLED = """
@@ -149,6 +206,7 @@ from recipient_fields.application import IntegrationService
 from recipient_fields.domain import *
 from recipient_fields.domain.esp import EspField
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
+AUTHOR = Author(API)
 print("ready", flush=True)
 sys.stdin.readline()
 """
@@ -226,7 +284,7 @@ def test_processes_that_open_a_new_file_at_the_same_time_migrate_it_once(
 def test_processes_that_write_at_the_same_time_lose_nothing(database: Path) -> None:
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
-        counter = storage.fields.add(OURS, a_definition("counter", name="0"))
+        counter = storage.fields.add(OURS, a_definition("counter", name="0"), author=AUTHOR)
         let_run(*(started(COUNT_UP_AND_ADD, database, name) for name in ("one", "other")))
         assert storage.fields.get(OURS, counter.id).name == "200"
         assert {field.key for field in storage.fields.all(OURS).fields} == {
@@ -247,7 +305,54 @@ def test_a_killed_writer_loses_no_acknowledged_write(database: Path) -> None:
         stored = [field.key for field in storage.fields.all(OURS).fields]
         assert stored[: len(acknowledged)] == acknowledged
         assert len(stored) - len(acknowledged) in {0, 1}
-        storage.fields.add(OURS, a_definition())
+        storage.fields.add(OURS, a_definition(), author=AUTHOR)
+
+
+def follow(
+    storage: SqliteStorage, writers: Collection[subprocess.Popen[str]]
+) -> Iterator[HistoryRecord]:
+    """Yield the records that are read while the writers run, until all of them have ended.
+
+    A page has seven records. A transaction can therefore be on two pages.
+    """
+    after, have_ended = 0, False
+    while not have_ended:
+        have_ended = all(writer.poll() is not None for writer in writers)
+        page = None
+        while page is None or page.records:
+            page = storage.history.select(OURS, HistoryQuery(after=after, limit=7))
+            yield from page.records
+            after = page.records[-1].sequence if page.records else after
+
+
+def test_a_reader_of_the_history_misses_no_record_and_reads_none_twice(database: Path) -> None:
+    """Eight processes write at the same time, and one of them is killed."""
+    with closing(SqliteStorage(database)) as storage:
+        storage.organizations.add("ACME", NOW)
+        killed = started(CHANGE_FIELDS, database, "killed", 10_000)
+        others = [started(CHANGE_FIELDS, database, f"w{number}", 20) for number in range(7)]
+        for writer in (killed, *others):
+            release(writer)
+        records: list[HistoryRecord] = []
+        for record in follow(storage, (killed, *others)):
+            records.append(record)
+            if record.key == "killed_40":
+                killed.kill()
+        acknowledged = killed.communicate()[0].split()
+        for writer in others:
+            output, errors = writer.communicate()
+            assert errors == ""
+            acknowledged += output.split()
+        assert [record.sequence for record in records] == list(range(1, len(records) + 1))
+        assert len(records) > 7 * 20 * 6
+        assert len({record.author.name for record in records}) == 8
+        recorded = {record.key for record in records}
+        assert [key for key in acknowledged if key not in recorded] == []
+        assert replay(records) == storage.fields.all(OURS).fields
+        times = [record.occurred_at for record in records]
+        assert times == sorted(times)
+        catalog = storage.history.catalog_at(OURS, times[500])
+        assert catalog.fields == replay(each for each in records if each.occurred_at <= times[500])
 
 
 def test_a_migration_killed_at_any_statement_is_completed_by_the_next(
@@ -274,15 +379,20 @@ def synced(database: Path, label: str, first: int, last: int) -> None:
     )
     with closing(SqliteStorage(database)) as storage:
         ours = storage.organizations.add("ACME", NOW).id
-        storage.fields.add(ours, a_definition())
+        storage.fields.add(ours, a_definition(), author=AUTHOR)
         integration = storage.integrations.add(ours, an_integration_draft())
-        storage.integrations.sync(ours, integration.id, report)
+        storage.integrations.sync(ours, integration.id, report, author=AUTHOR, at=LATER)
 
 
 def content(database: Path) -> tuple[object, ...]:
     """Return the content except the revision, which depends on the time of the change."""
     with closing(SqliteStorage(database)) as storage:
-        return storage.fields.all(OURS).fields, storage.integrations.all(OURS)
+        newest = HistoryQuery(descending=True, limit=MAX_HISTORY_PAGE)
+        return (
+            storage.fields.all(OURS).fields,
+            storage.integrations.all(OURS),
+            storage.history.select(OURS, newest),
+        )
 
 
 def test_a_run_killed_at_any_statement_changes_nothing_and_is_completed_by_the_next(
@@ -323,6 +433,19 @@ def test_a_run_killed_at_any_moment_leaves_all_or_nothing(tmp_path: Path) -> Non
     assert all(each in (before, after) for each in left)
 
 
+def copy_to_older_version(current: Path, old: Path) -> None:
+    """Copy the organizations and fields of a file, without the columns that the older one lacks."""
+    with closing(sqlite3.connect(old)) as connection:
+        connection.execute("ATTACH ? AS current", (str(current),))
+        for table in ("organizations", "recipient_fields"):
+            rows = connection.execute(f"PRAGMA main.table_info({table})")
+            columns = ", ".join(name for _, name, *_ in rows)
+            connection.execute(
+                f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM current.{table}"
+            )
+        connection.commit()
+
+
 def test_ids_of_integrations_in_fields_older_than_the_table_are_not_reused(
     tmp_path: Path,
 ) -> None:
@@ -331,16 +454,47 @@ def test_ids_of_integrations_in_fields_older_than_the_table_are_not_reused(
         storage.organizations.add("ACME", NOW)
         for key, integration_id in (("city", 41), ("age", 7)):
             channel = sync_channel(IntegrationId(integration_id))
-            storage.fields.add(OURS, a_definition(key, by=channel))
+            storage.fields.add(OURS, a_definition(key, by=channel), author=AUTHOR)
         fields = storage.fields.all(OURS)
-    with closing(sqlite3.connect(old)) as connection:
-        connection.execute("ATTACH ? AS current", (str(current),))
-        for table in ("organizations", "recipient_fields"):
-            connection.execute(f"INSERT INTO main.{table} SELECT * FROM current.{table}")
-        connection.commit()
+    copy_to_older_version(current, old)
     with closing(SqliteStorage(old)) as storage:
         assert storage.fields.all(OURS) == fields
         integration = storage.integrations.add(OURS, an_integration_draft())
         assert integration.id == 42
-        storage.integrations.sync(OURS, integration.id, reporting())
+        storage.integrations.sync(OURS, integration.id, reporting(), author=AUTHOR, at=LATER)
         assert storage.fields.all(OURS) == fields
+
+
+def test_fields_that_are_older_than_the_history_can_be_changed_deleted_and_restored(
+    tmp_path: Path,
+) -> None:
+    *_, old, current = databases_of_every_version(tmp_path)
+    with closing(SqliteStorage(current)) as storage:
+        storage.organizations.add("ACME", NOW)
+        city, town, age = (
+            storage.fields.add(OURS, a_definition(key), author=AUTHOR)
+            for key in ("city", "town", "age")
+        )
+        fields = storage.fields.all(OURS)
+    copy_to_older_version(current, old)
+    with closing(SqliteStorage(old)) as storage:
+        assert storage.fields.all(OURS) == fields
+        assert storage.history.select(OURS, HistoryQuery()) == HistoryPage((), None)
+        with pytest.raises(BeforeHistory):
+            storage.history.catalog_at(OURS, LATER)
+        changed = storage.fields.update(OURS, age.id, renaming("Size"), author=AUTHOR)
+        storage.fields.delete(OURS, city.id, permit, author=AUTHOR, at=LATER)
+        restored = storage.fields.restore(OURS, city.id, restoring(), author=AUTHOR)
+        update, deletion, restoration = records_of(storage.history, OURS)
+        assert (update.sequence, update.before, update.after) == (1, age, changed)
+        assert (deletion.sequence, deletion.before) == (2, city)
+        assert (restoration.sequence, restoration.after) == (3, restored)
+        assert restored == evolve(city, version=2, updated_at=restored.updated_at)
+        with pytest.raises(BeforeHistory):
+            storage.history.catalog_at(OURS, update.occurred_at - MILLISECOND)
+        for record, expected in (
+            (update, (city, town, changed)),
+            (deletion, (town, changed)),
+            (restoration, (restored, town, changed)),
+        ):
+            assert storage.history.catalog_at(OURS, record.occurred_at).fields == expected

@@ -40,7 +40,7 @@ def storage():
 
 @pytest.fixture
 def service(storage, clock):
-    return RecipientFieldService(fields=storage.fields, clock=clock)
+    return RecipientFieldService(fields=storage.fields, history=storage.history, clock=clock)
 
 
 @pytest.fixture

@@ -209,7 +209,9 @@ class TestRevokingAKey:
     def test_does_not_affect_other_keys(self, issue, administration, validator, acme):
         revoked, kept = issue(), issue()
         administration.revoke_key(acme, revoked.api_key.id)
-        assert validator.validate(kept.plain.reveal()) == kept.api_key.to_found_key(0).credential
+        assert validator.validate(kept.plain.reveal()) == kept.api_key.to_found_key(
+            0
+        ).to_credential(kept.plain)
 
     def test_of_an_unknown_key_is_rejected(self, administration, acme):
         with pytest.raises(ApiKeyNotFound):
@@ -233,10 +235,14 @@ class TestRotatingAKey:
         new, replaced = administration.rotate_key(acme, old.api_key.id)
         assert replaced.expires_at == clock.now + DAY
         clock.move(DAY - SECOND)
-        assert validator.validate(old.plain.reveal()) == old.api_key.to_found_key(0).credential
+        assert validator.validate(old.plain.reveal()) == old.api_key.to_found_key(0).to_credential(
+            old.plain
+        )
         clock.move(SECOND)
         assert isinstance(validator.validate(old.plain.reveal()), Rejection)
-        assert validator.validate(new.plain.reveal()) == new.api_key.to_found_key(0).credential
+        assert validator.validate(new.plain.reveal()) == new.api_key.to_found_key(0).to_credential(
+            new.plain
+        )
 
     def test_stores_what_it_returns(self, issue, administration, acme):
         new, replaced = administration.rotate_key(acme, issue().api_key.id)
@@ -248,7 +254,9 @@ class TestRotatingAKey:
         old = issue()
         new, _ = administration.rotate_key(acme, old.api_key.id, grace=timedelta())
         assert isinstance(validator.validate(old.plain.reveal()), Rejection)
-        assert validator.validate(new.plain.reveal()) == new.api_key.to_found_key(0).credential
+        assert validator.validate(new.plain.reveal()) == new.api_key.to_found_key(0).to_credential(
+            new.plain
+        )
 
     def test_permits_a_grace_period_of_7_days(self, issue, administration, clock, acme):
         _, replaced = administration.rotate_key(acme, issue().api_key.id, grace=WEEK)
@@ -300,10 +308,9 @@ class TestRotatingAKey:
         administration.rotate_key(acme, key.id)
         clock.move(SECOND)
         successor, _ = administration.rotate_key(acme, key.id)
-        assert (
-            validator.validate(successor.plain.reveal())
-            == successor.api_key.to_found_key(0).credential
-        )
+        assert validator.validate(successor.plain.reveal()) == successor.api_key.to_found_key(
+            0
+        ).to_credential(successor.plain)
 
 
 class TestTheAuditLog:

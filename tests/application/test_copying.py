@@ -18,7 +18,7 @@ from recipient_fields.application import (
     copy_storage,
 )
 from recipient_fields.domain import StorageUnavailable
-from recipient_fields.testing.examples import NOW, a_definition, a_grant, grant
+from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, a_grant, grant
 
 
 class NotTransferable:
@@ -28,6 +28,7 @@ class NotTransferable:
         storage = MemoryStorage()
         self.organizations = storage.organizations
         self.fields = storage.fields
+        self.history = storage.history
         self.integrations = storage.integrations
         self.api_keys = storage.api_keys
         self.administrators = storage.administrators
@@ -74,17 +75,17 @@ def source() -> MemoryStorage:
     storage = MemoryStorage()
     for name in ("Ours", "Theirs"):
         ours = storage.organizations.add(name, NOW).id
-        storage.fields.add(ours, a_definition())
+        storage.fields.add(ours, a_definition(), author=AUTHOR)
         storage.api_keys.add(a_grant(ours))
         grant(storage.administrators, ours)
-    storage.fields.add(ours, a_definition("age"))
+    storage.fields.add(ours, a_definition("age"), author=AUTHOR)
     return storage
 
 
 def test_a_copy_reports_how_many_records_it_has_stored(source: MemoryStorage) -> None:
     copied = copy_storage(source, MemoryStorage())
     assert copied == CopiedRecords(
-        organizations=2, integrations=0, api_keys=2, fields=3, administrators=2
+        organizations=2, integrations=0, api_keys=2, fields=3, history=3, administrators=2
     )
 
 
@@ -99,6 +100,9 @@ def test_a_copy_reports_its_progress_record_by_record(source: MemoryStorage) -> 
         ("fields", 1, 3),
         ("fields", 2, 3),
         ("fields", 3, 3),
+        ("history records", 1, 3),
+        ("history records", 2, 3),
+        ("history records", 3, 3),
         ("administrators", 1, 2),
         ("administrators", 2, 2),
     ]

@@ -40,7 +40,9 @@ def test_the_default_clock_is_the_system_clock() -> None:
     storage = MemoryStorage()
     core = Core.over(storage)
     organization = core.administration.create_organization("Acme")
-    field = RecipientFieldService(fields=storage.fields).create_field(organization.id, CITY)
+    field = RecipientFieldService(fields=storage.fields, history=storage.history).create_field(
+        organization.id, CITY
+    )
     integration = IntegrationService(
         integrations=storage.integrations, fields=storage.fields
     ).create_integration(organization.id, esp=Esp.MAILCHIMP, name="Main list")
@@ -95,7 +97,7 @@ def test_all_services_use_the_storage_and_the_limit() -> None:
 
 def test_the_default_limit_is_a_thousand_fields_per_organization() -> None:
     storage = MemoryStorage()
-    service = RecipientFieldService(fields=storage.fields)
+    service = RecipientFieldService(fields=storage.fields, history=storage.history)
     organization = storage.organizations.add("Acme", system_clock())
     for number in range(1_000):
         draft = FieldDraft(name=f"City {number}", data_type=DataType.TEXT)

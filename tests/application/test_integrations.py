@@ -30,6 +30,7 @@ from recipient_fields.domain.esp import (
     RefusedField,
     SyncOvertaken,
 )
+from recipient_fields.testing.examples import AUTHOR
 
 UNKNOWN_ORGANIZATION, UNKNOWN_INTEGRATION = OrganizationId(404), IntegrationId(404)
 HOUR = timedelta(hours=1)
@@ -251,7 +252,7 @@ class TestASyncRun:
     ):
         service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
         by_hand = FieldDraft(name="Age", data_type=DataType.TEXT)
-        storage.fields.add(acme, by_hand.define(by=ADMINISTRATOR, at=clock.now))
+        storage.fields.add(acme, by_hand.define(by=ADMINISTRATOR, at=clock.now), author=AUTHOR)
         plan = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
         assert keys(plan.created) == [f"city_{mailchimp.id}", f"age_{mailchimp.id}", "zip"]
 

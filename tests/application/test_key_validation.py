@@ -195,7 +195,7 @@ class TestTheLastUse:
         caplog.set_level("WARNING")
         issued = issue_there("Backend")
         credential = StoredKeyValidator(read_only, clock).validate(issued.plain.reveal())
-        assert credential == issued.api_key.to_found_key(0).credential
+        assert credential == issued.api_key.to_found_key(0).to_credential(issued.plain)
         (message,) = caplog.messages
         assert message == "Can't record the use of API key 1: the storage is read-only"
 
@@ -208,7 +208,7 @@ class TestTheLastUse:
         for _ in range(7):
             for issued in keys:
                 credential = validator.validate(issued.plain.reveal())
-                assert credential == issued.api_key.to_found_key(0).credential
+                assert credential == issued.api_key.to_found_key(0).to_credential(issued.plain)
             clock.move(20 * SECOND)
         assert [at - first for at in read_only.tried] == [timedelta(), MINUTE, 2 * MINUTE]
         assert len(caplog.messages) == 3

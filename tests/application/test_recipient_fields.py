@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.application import DEFAULT_FIELD_LIMIT
 from recipient_fields.domain import (
     ADMINISTRATOR,
     ANY_VERSION,
     API,
+    Author,
     DataType,
     FieldChanges,
     FieldDraft,
@@ -53,7 +55,7 @@ def drafted(channel=API, name="Size", **members):
 @pytest.fixture
 def created(service, acme):
     def create(channel=API, name="Size", **members):
-        return service.through(channel).create_field(acme, drafted(channel, name, **members))
+        return service.by(Author(channel)).create_field(acme, drafted(channel, name, **members))
 
     return create
 
@@ -62,20 +64,20 @@ def created(service, acme):
 @of_every_channel
 class TestEveryChannel:
     def test_reads_every_field_by_id_and_by_key(self, channel, owner, service, acme, created):
-        field, reader = created(owner), service.through(channel)
+        field, reader = created(owner), service.by(Author(channel))
         assert reader.get_field(acme, field.id) == field
         assert reader.get_field(acme, FieldKey("size")) == field
 
     def test_lists_every_field(self, channel, owner, service, acme, created):
         field = created(owner)
-        assert service.through(channel).list_fields(acme).fields == (field,)
+        assert service.by(Author(channel)).list_fields(acme).fields == (field,)
 
     def test_finds_every_field(self, channel, owner, service, acme, created):
         field, query = created(owner), FieldQuery(sources=frozenset({owner.source}))
-        assert service.through(channel).find_fields(acme, query).fields == (field,)
+        assert service.by(Author(channel)).find_fields(acme, query).fields == (field,)
 
     def test_updates_only_its_own_fields(self, channel, owner, service, acme, created):
-        field, editor = created(owner), service.through(channel)
+        field, editor = created(owner), service.by(Author(channel))
         if channel is owner:
             assert editor.update_field(acme, field.id, RENAMED).name == "New name"
         else:
@@ -84,7 +86,7 @@ class TestEveryChannel:
             assert service.get_field(acme, field.id) == field
 
     def test_deletes_only_its_own_fields(self, channel, owner, service, acme, created):
-        field, editor = created(owner), service.through(channel)
+        field, editor = created(owner), service.by(Author(channel))
         if channel is owner:
             editor.delete_field(acme, field.id)
             assert service.list_fields(acme).fields == ()
@@ -130,7 +132,7 @@ class TestCreating:
     @pytest.mark.parametrize("channel", [API, ADMINISTRATOR])
     def test_with_an_esp_field_name_requires_a_sync_run(self, channel, service, acme):
         with pytest.raises(InvalidField):
-            service.through(channel).create_field(acme, drafted(SYNC))
+            service.by(Author(channel)).create_field(acme, drafted(SYNC))
 
 
 class TestUpdating:
@@ -228,7 +230,7 @@ def test_an_organization_that_does_not_exist_has_no_fields(read, service):
 class TestTheLimit:
     @pytest.fixture
     def service(self, service):
-        return type(service)(fields=service.fields, clock=service.clock, limit=2)
+        return evolve(service, limit=2)
 
     @pytest.fixture(autouse=True)
     def reached(self, created):

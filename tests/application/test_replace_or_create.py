@@ -12,6 +12,7 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     ANY_VERSION,
     API,
+    Author,
     DataType,
     FieldDraft,
     FieldKey,
@@ -39,18 +40,20 @@ class TestForTheApiAndAdministrators:
     def test_a_field_with_a_free_key_is_created_with_the_origin_of_the_channel(
         self, channel, service, acme
     ):
-        field, created = service.through(channel).replace_or_create_field(acme, SIZE, REPLACEMENT)
+        field, created = service.by(Author(channel)).replace_or_create_field(
+            acme, SIZE, REPLACEMENT
+        )
         assert (created, field.key, field.insertable) == (True, SIZE, False)
         assert field.origin == channel.origin()
         assert service.get_field(acme, SIZE) == field
 
     def test_a_repetition_changes_nothing(self, channel, service, acme):
-        service = service.through(channel)
+        service = service.by(Author(channel))
         first, _ = service.replace_or_create_field(acme, SIZE, REPLACEMENT)
         assert service.replace_or_create_field(acme, SIZE, REPLACEMENT) == (first, False)
 
     def test_a_field_that_exists_is_replaced(self, channel, service, acme):
-        service = service.through(channel)
+        service = service.by(Author(channel))
         first, _ = service.replace_or_create_field(acme, SIZE, REPLACEMENT)
         other = FieldReplacement(name="Other", data_type="text")
         replaced, created = service.replace_or_create_field(acme, SIZE, other)
@@ -60,7 +63,7 @@ class TestForTheApiAndAdministrators:
 
 class TestForASyncRun:
     def test_a_field_that_exists_is_replaced(self, service, acme):
-        sync = service.through(SYNC)
+        sync = service.by(Author(SYNC))
         draft = FieldDraft(name="Size", data_type=DataType.TEXT, esp_field_name="SIZE")
         sync.create_field(acme, draft)
         replaced, created = sync.replace_or_create_field(acme, SIZE, REPLACEMENT)
@@ -69,7 +72,7 @@ class TestForASyncRun:
 
     def test_no_field_is_created_because_the_esp_field_name_is_missing(self, service, acme):
         with pytest.raises(InvalidField, match="esp_field_name"):
-            service.through(SYNC).replace_or_create_field(acme, SIZE, REPLACEMENT)
+            service.by(Author(SYNC)).replace_or_create_field(acme, SIZE, REPLACEMENT)
         assert service.list_fields(acme).fields == ()
 
 
@@ -77,7 +80,7 @@ class TestForASyncRun:
 def test_another_channel_s_field_is_not_replaced(channel, service, acme):
     service.replace_or_create_field(acme, SIZE, REPLACEMENT)
     with pytest.raises(OperationForbidden):
-        service.through(channel).replace_or_create_field(acme, SIZE, REPLACEMENT, CREATE_ONLY)
+        service.by(Author(channel)).replace_or_create_field(acme, SIZE, REPLACEMENT, CREATE_ONLY)
 
 
 def test_a_field_of_another_organization_is_not_replaced(service, acme, rival):
@@ -158,7 +161,7 @@ class TestARace:
 
     def test_that_another_channel_wins_is_forbidden(self, service, overtaken, acme):
         with pytest.raises(OperationForbidden):
-            overtaken(service.through(ADMINISTRATOR)).replace_or_create_field(
+            overtaken(service.by(Author(ADMINISTRATOR))).replace_or_create_field(
                 acme, SIZE, REPLACEMENT
             )
 

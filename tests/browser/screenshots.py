@@ -16,6 +16,7 @@ from recipient_fields.domain import (
     API,
     Access,
     AllowedValues,
+    Author,
     DataType,
     FieldDraft,
     OrganizationId,
@@ -110,7 +111,7 @@ def _fill(core: Core, clock: PastClock) -> OrganizationId:
     core.administrators.invite(organization_id, EMAIL, Role.ADMIN, by=OPERATOR)
     for days, channel, draft in FIELDS:
         clock.days = days
-        core.fields.through(channel).create_field(organization_id, draft)
+        core.fields.by(Author(channel)).create_field(organization_id, draft)
     for days, esp, name, reported in INTEGRATIONS:
         clock.days = days
         integration = core.integrations.create_integration(organization_id, esp=esp, name=name)

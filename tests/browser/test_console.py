@@ -21,6 +21,7 @@ from recipient_fields.application import OPERATOR, Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     AllowedValues,
+    Author,
     DataType,
     FieldChanges,
     FieldDraft,
@@ -137,7 +138,7 @@ class Tenant:
     def add_field(self, name: str, **members: Any) -> FieldId:
         """Create a manual field, and return its id."""
         draft = FieldDraft(name=name, **{"data_type": DataType.TEXT, **members})
-        fields = self.core.fields.through(ADMINISTRATOR)
+        fields = self.core.fields.by(Author(ADMINISTRATOR))
         return fields.create_field(self.organization.id, draft).id
 
 
@@ -252,7 +253,7 @@ def test_a_concurrent_change_is_shown_and_not_overwritten(tenant: Tenant, window
     field = tenant.add_field("Shoe size")
     window.open(f"{tenant.path}/fields/{field}/edit")
     window.fill("Name", "Size of shoes")
-    fields = tenant.core.fields.through(ADMINISTRATOR)
+    fields = tenant.core.fields.by(Author(ADMINISTRATOR))
     fields.update_field(tenant.organization.id, field, FieldChanges(name="EU shoe size"))
 
     window.press("Save changes")
@@ -275,6 +276,38 @@ def test_a_field_is_deleted_after_one_confirmation(tenant: Tenant, window: Windo
     window.press("Delete field")
     window.press("Delete field")
     assert "The field Shoe size was deleted." in window.text
+
+
+def test_changes_are_listed_and_a_deleted_field_is_restored(tenant: Tenant, window: Window) -> None:
+    window.press("History")
+    assert "No changes are recorded yet" in window.text
+    window.audit()
+    values = AllowedValues(DataType.TEXT, ["gold", "silver"])
+    field = tenant.add_field("Tier", allowed_values=values)
+    fields = tenant.core.fields.by(Author(ADMINISTRATOR, name="operator"))
+    changes = FieldChanges(name="Level", allowed_values=["silver", "bronze"])
+    fields.update_field(tenant.organization.id, field, changes)
+    window.open(f"{tenant.path}/fields/{field}")
+    assert "Name: Tier → Level" in window.text
+    assert "Allowed values: added bronze; removed gold" in window.text
+    window.audit()
+    fields.delete_field(tenant.organization.id, field)
+
+    window.press("History")
+    window.audit()
+    window.fill("Key", "tie")
+    window.press("Apply")
+    assert "No change matches these filters" in window.text
+    window.audit()
+    window.fill("Key", "tier")
+    window.choose("Deleted", of="Change")
+    window.press("Apply")
+    window.press("Level")
+    assert "operator deleted this field on" in window.text
+    window.audit()
+    window.press("Restore field")
+    assert "The field Level was restored." in window.text
+    assert window.heading == "Level"
 
 
 def test_fields_are_searched_filtered_and_sorted(tenant: Tenant, window: Window) -> None:

@@ -13,6 +13,7 @@ from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    Author,
     DataType,
     FieldDraft,
     IntegrationId,
@@ -66,7 +67,7 @@ def acme(core: Core) -> OrganizationId:
 @pytest.fixture
 def manual(core: Core, acme: OrganizationId) -> RecipientField:
     draft = FieldDraft(name="Preferred shop", data_type=DataType.TEXT)
-    return core.fields.through(ADMINISTRATOR).create_field(acme, draft)
+    return core.fields.by(Author(ADMINISTRATOR)).create_field(acme, draft)
 
 
 @pytest.fixture(params=["api", "integration"])
@@ -74,6 +75,6 @@ def foreign(request: pytest.FixtureRequest, core: Core, acme: OrganizationId) ->
     """Create a field that administrators can only read."""
     if request.param == "api":
         draft = FieldDraft(name="Loyalty tier", data_type=DataType.TEXT)
-        return core.fields.through(API).create_field(acme, draft)
+        return core.fields.by(Author(API)).create_field(acme, draft)
     draft = FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
-    return core.fields.through(sync_channel(IntegrationId(7))).create_field(acme, draft)
+    return core.fields.by(Author(sync_channel(IntegrationId(7)))).create_field(acme, draft)

@@ -46,7 +46,10 @@ def test_everything_is_copied_and_counted(
     run = cli("copy", "--to", other)
 
     assert run.out == ""
-    counts = "1 organization, 0 integrations, 1 API key, 2 fields and 0 administrators"
+    counts = (
+        "1 organization, 0 integrations, 1 API key, 2 fields, 2 changes of fields"
+        " and 0 administrators"
+    )
     assert re.fullmatch(rf"Copied {counts} in [0-9.]+ s\.\n", run.messages())
     copied = open_core(f"{other}?create=false")
     assert copied.fields.list_fields(manual.organization_id) == core.fields.list_fields(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import ADMINISTRATOR, DataType, FieldDraft, IntegrationId
+from recipient_fields.domain import ADMINISTRATOR, Author, DataType, FieldDraft, IntegrationId
 from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration
 
 from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
@@ -329,7 +329,7 @@ class TestExport:
             acme, other.id, [EspField(name="LNAME", data_type=DataType.TEXT)]
         )
         shop = FieldDraft(name="Shop", data_type=DataType.TEXT, custom_insertion_code="*|SHOP|*")
-        core.fields.through(ADMINISTRATOR).create_field(acme, shop)
+        core.fields.by(Author(ADMINISTRATOR)).create_field(acme, shop)
 
     def test_export_replaces_placeholders_and_changes_nothing_else(
         self, script: Script, acme, tmp_path

@@ -211,7 +211,7 @@ class _Reader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in self._on_end:
             self._on_end[tag]()
-        if tag not in {"bdi", "strong", "code", "a"}:
+        if tag not in {"bdi", "strong", "code", "a", "ins", "del"}:
             self.texts.append(" ")
 
     def handle_data(self, data: str) -> None:

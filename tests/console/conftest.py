@@ -14,6 +14,7 @@ from recipient_fields.adapters.passwords import Argon2PasswordHasher
 from recipient_fields.application import OPERATOR, Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
+    Author,
     Channel,
     DataType,
     FieldDraft,
@@ -91,7 +92,7 @@ class Console:
         """Create a field through any channel but an integration's."""
         defaults = {"name": "Shop", "data_type": DataType.TEXT}
         draft = FieldDraft(**{**defaults, **members})
-        service = self.core.fields.through(by)
+        service = self.core.fields.by(Author(by))
         return service.create_field(organization_id or self.acme.id, draft)
 
     def sync_field(self, name: str = "FNAME", label: str = "First name") -> RecipientField:

@@ -9,6 +9,7 @@ import pytest
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    Author,
     FieldChanges,
     Operation,
     RecipientField,
@@ -341,7 +342,7 @@ def test_a_concurrent_change_is_shown_and_not_overwritten(console: Console, dana
     field = console.add_field(name="Shop", allowed_values=["a"])
     page = dana.get(f"{console.fields}/{field.id}/edit")
     console.clock.advance(minutes=5)
-    manual = console.core.fields.through(ADMINISTRATOR)
+    manual = console.core.fields.by(Author(ADMINISTRATOR))
     theirs = manual.update_field(
         console.acme.id, field.id, FieldChanges(name="Theirs", insertable=False)
     )
@@ -378,7 +379,7 @@ def test_a_field_that_was_deleted_during_its_edit_is_missing(
 ) -> None:
     field = console.add_field()
     page = dana.get(f"{console.fields}/{field.id}/edit")
-    console.core.fields.through(ADMINISTRATOR).delete_field(console.acme.id, field.id)
+    console.core.fields.by(Author(ADMINISTRATOR)).delete_field(console.acme.id, field.id)
 
     assert dana.submit(page, {"name": "Mine"}).status == 404
 
@@ -421,7 +422,7 @@ def test_a_changed_field_is_not_deleted_before_it_was_seen(console: Console, dan
     field = console.add_field()
     page = dana.get(f"{console.fields}/{field.id}/delete")
     console.clock.now += timedelta(minutes=1)
-    console.core.fields.through(ADMINISTRATOR).update_field(
+    console.core.fields.by(Author(ADMINISTRATOR)).update_field(
         console.acme.id, field.id, FieldChanges(name="Theirs")
     )
 

@@ -197,7 +197,7 @@ def test_a_dry_run_shows_the_changes_and_stores_nothing(
     assert "Mailchimp reported 5 fields" in page.text
     assert "Create store STORE Preferred store, text" in page.text
     assert "Change fname FNAME Name: First name → Given name" in page.text
-    assert "TIER Allowed values: added platinum ; removed basic" in page.text
+    assert "TIER Allowed values: added platinum; removed basic" in page.text
     assert "FAX Mailchimp no longer reports it." in page.text
     assert "Reject None ADDR A recipient field can't have the type address." in page.text
     assert "CITY" not in page.text

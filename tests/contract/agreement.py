@@ -21,6 +21,7 @@ from recipient_fields.domain import (
     ApiKey,
     ApiKeyId,
     Catalog,
+    CatalogChanges,
     Channel,
     DataType,
     FieldChanges,
@@ -30,7 +31,11 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
+    FieldUpdate,
     FoundKey,
+    HistoryPage,
+    HistoryQuery,
+    HistoryRecord,
     IntegrationId,
     KeyTaken,
     Organization,
@@ -49,11 +54,21 @@ from recipient_fields.domain.esp import (
 )
 
 from .assertions import attempt, exact
-from .examples import NEVER_ASSIGNED, NOW, a_grant, channel_of, permit_all, permit_any
+from .examples import (
+    AUTHOR,
+    LATER,
+    NEVER_ASSIGNED,
+    NOW,
+    a_grant,
+    channel_of,
+    permit_all,
+    permit_any,
+)
 from .strategies import (
     changes,
     channels,
     definitions,
+    history_queries,
     instants,
     integration_drafts,
     keys,
@@ -124,6 +139,11 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
         _calls("update_field", ids, references, changed, channel, instants()),
         _calls("update_field", ids, shared, changed, channel, instants()),
         _calls("delete_field", ids, references, channel),
+        _calls("restore_field", ids, ids, channel, limits, instants()),
+        _calls("restore_field", st.just(Nth(0)), assigned, st.none(), st.none(), instants()),
+        _calls("select_history", ids, history_queries(keyed=shared)),
+        _calls("catalog_at", ids, instants()),
+        _calls("prune_history", ids, instants()),
         _calls("all_keys", ids),
         _calls("find_key", st.integers(0, 8)),
         _calls("add_key", ids, instants()),
@@ -143,7 +163,11 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
     connected = Call("add_integration", (Nth(0), draw(integration_drafts())))
     synced = Call("sync", (Nth(0), Nth(0), draw(runs())))
     drawn = draw(st.lists(calls, min_size=1, max_size=most))
-    left = (Call("all_fields", (Nth(number),)) for number in range(2))
+    left = (
+        Call(method, (Nth(number), *arguments))
+        for number in range(2)
+        for method, *arguments in (("all_fields",), ("select_history", HistoryQuery()))
+    )
     return [added, added, connected, synced, *drawn, *left]
 
 
@@ -212,7 +236,7 @@ class _Side:
         self, organization: Nth | int, definition: FieldDefinition, limit: int | None
     ) -> RecipientField:
         return self._storage.fields.add(
-            self._organization_id(organization), definition, limit=limit
+            self._organization_id(organization), definition, limit=limit, author=AUTHOR
         )
 
     def update_field(
@@ -227,6 +251,7 @@ class _Side:
             self._organization_id(organization),
             self._reference(which),
             lambda field: field.with_changes(changes, by=channel or channel_of(field), at=at),
+            author=AUTHOR,
         )
 
     def delete_field(
@@ -236,7 +261,34 @@ class _Side:
             self._organization_id(organization),
             self._reference(which),
             lambda field: field.require_deletable(by=channel or channel_of(field)),
+            author=AUTHOR,
+            at=LATER,
         )
+
+    def restore_field(
+        self,
+        organization: Nth | int,
+        which: Nth | int,
+        channel: Channel | None,
+        limit: int | None,
+        at: datetime,
+    ) -> RecipientField:
+        return self._storage.fields.restore(
+            self._organization_id(organization),
+            FieldId(_resolved(self._field_ids, which)),
+            lambda field: field.restored(by=channel or channel_of(field), at=at),
+            limit=limit,
+            author=AUTHOR,
+        )
+
+    def select_history(self, organization: Nth | int, query: HistoryQuery) -> HistoryPage:
+        return self._storage.history.select(self._organization_id(organization), query)
+
+    def catalog_at(self, organization: Nth | int, at: datetime) -> Catalog:
+        return self._storage.history.catalog_at(self._organization_id(organization), at)
+
+    def prune_history(self, organization: Nth | int, before: datetime) -> int:
+        return self._storage.history.prune(self._organization_id(organization), before)
 
     def all_keys(self, organization: Nth | int) -> tuple[ApiKey, ...]:
         return self._storage.api_keys.all(self._organization_id(organization))
@@ -285,10 +337,14 @@ class _Side:
     def delete_integration(
         self, organization: Nth | int, which: Nth | int, check: IntegrationCheck
     ) -> tuple[RecipientField, ...]:
-        return self._storage.integrations.delete(*self._integration(organization, which), check)
+        return self._storage.integrations.delete(
+            *self._integration(organization, which), check, author=AUTHOR, at=LATER
+        )
 
     def sync(self, organization: Nth | int, which: Nth | int, planner: SyncPlanner) -> SyncPlan:
-        return self._storage.integrations.sync(*self._integration(organization, which), planner)
+        return self._storage.integrations.sync(
+            *self._integration(organization, which), planner, author=AUTHOR, at=LATER
+        )
 
     def _next_plain_key(self) -> PlainKey:
         self._plain_keys_made += 1
@@ -325,8 +381,13 @@ class _Side:
         if isinstance(result, Integration):
             return self._numbered_for(result, self._integration_ids)
         if isinstance(result, SyncPlan):
-            members = ("integration", "created", "updated", "removed")
-            return evolve(result, **{m: self._numbered(getattr(result, m)) for m in members})
+            return self._with_numbered(result, "integration", "changes")
+        if isinstance(result, CatalogChanges):
+            return self._with_numbered(result, "deleted", "updated", "created")
+        if isinstance(result, FieldUpdate | HistoryRecord):
+            return self._with_numbered(result, "before", "after")
+        if isinstance(result, HistoryPage):
+            return self._with_numbered(result, "records")
         if isinstance(result, ApiKey | FoundKey):
             return self._numbered_for(result, self._key_ids)
         if isinstance(result, Catalog):
@@ -337,6 +398,9 @@ class _Side:
             catalog = Catalog(result.organization_id, result.revision, result.fields)
             return self._numbered(catalog), result.total, result.next is None
         return result
+
+    def _with_numbered(self, result: Any, *members: str) -> Any:
+        return evolve(result, **{each: self._numbered(getattr(result, each)) for each in members})
 
     def _of_numbered_origin(self, field: D) -> D:
         """Return the field with the integration's number in place of its id, also in the key."""

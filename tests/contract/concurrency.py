@@ -51,6 +51,7 @@ from recipient_fields.domain.esp import EspField, Integration, IntegrationNotFou
 
 from .assertions import assert_found, assert_published, attempt, retry_slow_call
 from .examples import (
+    AUTHOR,
     LATER,
     NOW,
     a_definition,
@@ -173,7 +174,9 @@ def _count(field: RecipientField, member: str) -> int:
 Addition: TypeAlias = Callable[[Storage, ApiKey], object]
 
 ADDITIONS: dict[str, Addition] = {
-    "fields.add": lambda storage, key: storage.fields.add(key.organization_id, a_definition()),
+    "fields.add": lambda storage, key: storage.fields.add(
+        key.organization_id, a_definition(), author=AUTHOR
+    ),
     "api_keys.add": lambda storage, key: storage.api_keys.add(a_grant(key.organization_id)),
     "api_keys.rotate": lambda storage, key: storage.api_keys.rotate(
         key.organization_id,
@@ -200,7 +203,9 @@ class ConcurrencyCases:
     def test_of_concurrent_additions_of_one_key_exactly_one_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        outcomes = race(*[partial(fields.add, ours, a_definition())] * self.concurrent_calls)
+        outcomes = race(
+            *[partial(fields.add, ours, a_definition(), author=AUTHOR)] * self.concurrent_calls
+        )
         (field,) = fields.all(ours).fields
         assert outcomes.count(field) == 1
         refusals = [outcome for outcome in outcomes if outcome != field]
@@ -213,7 +218,9 @@ class ConcurrencyCases:
         limit = self.concurrent_calls // 3
         outcomes = race(
             *(
-                partial(fields.add, ours, a_definition(f"city_{number}"), limit=limit)
+                partial(
+                    fields.add, ours, a_definition(f"city_{number}"), limit=limit, author=AUTHOR
+                )
                 for number in range(self.concurrent_calls)
             )
         )
@@ -228,7 +235,7 @@ class ConcurrencyCases:
     ) -> None:
         race(
             *(
-                partial(fields.add, organization, a_definition(f"city_{number}"))
+                partial(fields.add, organization, a_definition(f"city_{number}"), author=AUTHOR)
                 for number in range(self.threads)
                 for organization in (ours, theirs)
             )
@@ -251,12 +258,13 @@ class ConcurrencyCases:
                 custom_insertion_code="0",
                 custom_value_expression="0",
             ),
+            author=AUTHOR,
         )
         before = fields.all(ours)
 
         def count_up(member: str) -> None:
             for _ in range(self.rounds):
-                retry_slow_call(fields.update, ours, field.id, increment(member))
+                retry_slow_call(fields.update, ours, field.id, increment(member), author=AUTHOR)
 
         callers = [members[number % len(members)] for number in range(self.threads)]
         assert race(*(partial(count_up, member) for member in callers)) == [None] * self.threads
@@ -270,15 +278,15 @@ class ConcurrencyCases:
     def test_an_update_during_another_update_is_not_lost(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition())
-        hiding = partial(fields.update, ours, field.id, changing(insertable=False))
+        field = fields.add(ours, a_definition(), author=AUTHOR)
+        hiding = partial(fields.update, ours, field.id, changing(insertable=False), author=AUTHOR)
         other_call = ConcurrentCall(hiding, self.max_wait)
 
         def change(found: RecipientField) -> RecipientField:
             other_call.start()
             return renaming("Town")(found)
 
-        fields.update(ours, field.id, change)
+        fields.update(ours, field.id, change, author=AUTHOR)
         assert isinstance(other_call.result(), RecipientField)
         after = fields.get(ours, field.id)
         assert (after.name, after.insertable, after.version) == ("Town", False, 3)
@@ -286,14 +294,16 @@ class ConcurrencyCases:
     def test_a_field_deleted_during_an_update_stays_deleted(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition())
-        other_call = ConcurrentCall(partial(fields.delete, ours, field.id, permit), self.max_wait)
+        field = fields.add(ours, a_definition(), author=AUTHOR)
+        other_call = ConcurrentCall(
+            partial(fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER), self.max_wait
+        )
 
         def change(found: RecipientField) -> RecipientField:
             other_call.start()
             return renaming("Town")(found)
 
-        updated = attempt(lambda: fields.update(ours, field.id, change))
+        updated = attempt(lambda: fields.update(ours, field.id, change, author=AUTHOR))
         assert other_call.result() is None
         assert type(updated) in {RecipientField, FieldNotFound}
         assert fields.all(ours).fields == ()
@@ -301,15 +311,15 @@ class ConcurrencyCases:
     def test_a_field_changed_during_a_check_is_not_deleted_unchecked(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition())
-        change = partial(fields.update, ours, field.id, renaming("Town"))
+        field = fields.add(ours, a_definition(), author=AUTHOR)
+        change = partial(fields.update, ours, field.id, renaming("Town"), author=AUTHOR)
         other_call = ConcurrentCall(change, self.max_wait)
 
         def check(found: RecipientField) -> None:
             other_call.start()
             reject_changed(found)
 
-        deleted = attempt(lambda: fields.delete(ours, field.id, check))
+        deleted = attempt(lambda: fields.delete(ours, field.id, check, author=AUTHOR, at=LATER))
         changed = other_call.result()
         assert (deleted is None) is isinstance(changed, FieldNotFound)
 
@@ -333,9 +343,13 @@ class ConcurrencyCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for _ in range(self.rounds // 5):
-            field = fields.add(ours, a_definition())
-            update = partial(retry_slow_call, fields.update, ours, field.id, renaming("Town"))
-            delete = partial(retry_slow_call, fields.delete, ours, field.id, permit)
+            field = fields.add(ours, a_definition(), author=AUTHOR)
+            update = partial(
+                retry_slow_call, fields.update, ours, field.id, renaming("Town"), author=AUTHOR
+            )
+            delete = partial(
+                retry_slow_call, fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER
+            )
             *updates, deletion = race(*[update] * 3, delete)
             assert deletion is None
             assert {type(update) for update in updates} <= {RecipientField, FieldNotFound}
@@ -346,8 +360,11 @@ class ConcurrencyCases:
     def test_of_concurrent_deletions_of_one_field_exactly_one_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition())
-        outcomes = race(*[partial(fields.delete, ours, field.id, permit)] * self.threads)
+        field = fields.add(ours, a_definition(), author=AUTHOR)
+        outcomes = race(
+            *[partial(fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER)]
+            * self.threads
+        )
         assert outcomes.count(None) == 1
         assert [type(outcome) for outcome in outcomes].count(FieldNotFound) == self.threads - 1
 
@@ -355,15 +372,25 @@ class ConcurrencyCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for _ in range(self.rounds // 5):
-            field = fields.add(ours, a_definition())
+            field = fields.add(ours, a_definition(), author=AUTHOR)
             update, deletion = race(
-                partial(retry_slow_call, fields.update, ours, field.id, renaming("Town")),
-                partial(retry_slow_call, fields.delete, ours, field.id, reject_changed),
+                partial(
+                    retry_slow_call, fields.update, ours, field.id, renaming("Town"), author=AUTHOR
+                ),
+                partial(
+                    retry_slow_call,
+                    fields.delete,
+                    ours,
+                    field.id,
+                    reject_changed,
+                    author=AUTHOR,
+                    at=LATER,
+                ),
             )
             assert isinstance(update, FieldNotFound) is (deletion is None)
             for left in fields.all(ours).fields:
                 assert left == update
-                fields.delete(ours, left.id, permit)
+                fields.delete(ours, left.id, permit, author=AUTHOR, at=LATER)
 
     def test_a_reader_sees_only_committed_catalogs(
         self, fields: FieldRepository, ours: OrganizationId
@@ -380,12 +407,16 @@ class ConcurrencyCases:
         def write() -> list[Catalog]:
             try:
                 for number in range(self.rounds // 4):
-                    fields.add(ours, a_definition(f"city_{number}"))
+                    fields.add(ours, a_definition(f"city_{number}"), author=AUTHOR)
                     written.append(fields.all(ours))
-                    fields.update(ours, FieldKey("city_0"), renaming(f"City {number + 1}"))
+                    fields.update(
+                        ours, FieldKey("city_0"), renaming(f"City {number + 1}"), author=AUTHOR
+                    )
                     written.append(fields.all(ours))
                     if number % 2:
-                        fields.delete(ours, FieldKey(f"city_{number}"), permit)
+                        fields.delete(
+                            ours, FieldKey(f"city_{number}"), permit, author=AUTHOR, at=LATER
+                        )
                         written.append(fields.all(ours))
             finally:
                 done.set()
@@ -410,7 +441,7 @@ class ConcurrencyCases:
     ) -> None:
         """A single writer records every key with its revision."""
         key = api_keys.add(a_grant(ours))
-        field = fields.add(ours, a_definition())
+        field = fields.add(ours, a_definition(), author=AUTHOR)
         there_were = {api_keys.find(key.digest)}
         done = Event()
 
@@ -419,7 +450,7 @@ class ConcurrencyCases:
                 for number in range(self.rounds // 2):
                     api_keys.record_use(ours, key.id, NOW + number * MILLISECOND)
                     there_were.add(api_keys.find(key.digest))
-                    fields.update(ours, field.id, renaming(f"City {number}"))
+                    fields.update(ours, field.id, renaming(f"City {number}"), author=AUTHOR)
                     there_were.add(api_keys.find(key.digest))
             finally:
                 done.set()
@@ -485,29 +516,33 @@ class ConcurrencyCases:
         """The calls and the runs compete for the same keys."""
         one, other = (integrations.add(ours, an_integration_draft()) for _ in range(2))
         rounds = self.rounds // 4
-        counter = fields.add(ours, a_definition("counter", name="0"))
+        counter = fields.add(ours, a_definition("counter", name="0"), author=AUTHOR)
 
         def sync(integration: Integration) -> None:
             for number in range(rounds):
                 report = reporting(*REPORTS[number % 2])
-                retry_slow_call(integrations.sync, ours, integration.id, report)
+                retry_slow_call(
+                    integrations.sync, ours, integration.id, report, author=AUTHOR, at=LATER
+                )
 
         def create() -> list[FieldReference]:
             kept: list[FieldReference] = []
             for number in range(rounds):
                 try:
-                    field = retry_slow_call(fields.add, ours, a_definition(f"city_{number % 20}"))
+                    field = retry_slow_call(
+                        fields.add, ours, a_definition(f"city_{number % 20}"), author=AUTHOR
+                    )
                 except KeyTaken:
                     continue
                 if number % 2:
-                    retry_slow_call(fields.delete, ours, field.id, permit)
+                    retry_slow_call(fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER)
                 else:
                     kept.append(field.id)
             return kept
 
         def count_up() -> None:
             for _ in range(rounds):
-                retry_slow_call(fields.update, ours, counter.id, increment("name"))
+                retry_slow_call(fields.update, ours, counter.id, increment("name"), author=AUTHOR)
 
         outcomes = race(partial(sync, one), partial(sync, other), create, create, count_up)
         assert [outcomes[index] for index in (0, 1, 4)] == [None, None, None]
@@ -518,7 +553,9 @@ class ConcurrencyCases:
         assert fields.get(ours, counter.id).name == str(rounds)
         assert len({field.key for field in stored}) == len(stored)
         for integration in (one, other):
-            plan = integrations.sync(ours, integration.id, reporting(*REPORTS[(rounds - 1) % 2]))
+            plan = integrations.sync(
+                ours, integration.id, reporting(*REPORTS[(rounds - 1) % 2]), author=AUTHOR, at=LATER
+            )
             rejected = [each.name for each in plan.refused]
             expected = [
                 (each.name, str(each.label))
@@ -535,7 +572,12 @@ class ConcurrencyCases:
         def sync(first: int) -> list[SyncPlan]:
             return [
                 retry_slow_call(
-                    integrations.sync, ours, integration.id, reporting(*REPORTS[number % 2])
+                    integrations.sync,
+                    ours,
+                    integration.id,
+                    reporting(*REPORTS[number % 2]),
+                    author=AUTHOR,
+                    at=LATER,
                 )
                 for number in range(first, first + self.rounds // 10)
             ]
@@ -559,9 +601,15 @@ class ConcurrencyCases:
         def write() -> list[Catalog]:
             try:
                 for number in range(self.rounds // 4):
-                    integrations.sync(ours, integration.id, reporting(*REPORTS[number % 2]))
+                    integrations.sync(
+                        ours,
+                        integration.id,
+                        reporting(*REPORTS[number % 2]),
+                        author=AUTHOR,
+                        at=LATER,
+                    )
                     written.append(fields.all(ours))
-                integrations.delete(ours, integration.id, permit_all)
+                integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
                 written.append(fields.all(ours))
             finally:
                 done.set()
@@ -589,14 +637,16 @@ class ConcurrencyCases:
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        other_call = ConcurrentCall(partial(fields.add, ours, a_definition("city")), self.max_wait)
+        other_call = ConcurrentCall(
+            partial(fields.add, ours, a_definition("city"), author=AUTHOR), self.max_wait
+        )
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             plan = reporting(an_esp_field("CITY"))(found, catalog)
             other_call.start()
             return plan
 
-        integrations.sync(ours, integration.id, planner)
+        integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
         outcome = other_call.result()
         stored = fields.all(ours).fields
         assert names_of(stored, integration) == [("CITY", "CITY")]
@@ -608,7 +658,14 @@ class ConcurrencyCases:
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        run = partial(integrations.sync, ours, integration.id, reporting(an_esp_field("CITY")))
+        run = partial(
+            integrations.sync,
+            ours,
+            integration.id,
+            reporting(an_esp_field("CITY")),
+            author=AUTHOR,
+            at=LATER,
+        )
         other_call = ConcurrentCall(run, self.max_wait)
         checked: list[tuple[RecipientField, ...]] = []
 
@@ -616,7 +673,7 @@ class ConcurrencyCases:
             other_call.start()
             checked.append(found)
 
-        removed = integrations.delete(ours, integration.id, check)
+        removed = integrations.delete(ours, integration.id, check, author=AUTHOR, at=LATER)
         assert removed == checked[-1]
         assert type(other_call.result()) in {SyncPlan, IntegrationNotFound}
         assert bool(removed) is isinstance(other_call.result(), SyncPlan)
@@ -627,14 +684,18 @@ class ConcurrencyCases:
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        deletion = partial(integrations.delete, ours, integration.id, permit_all)
+        deletion = partial(
+            integrations.delete, ours, integration.id, permit_all, author=AUTHOR, at=LATER
+        )
         other_call = ConcurrentCall(deletion, self.max_wait)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             other_call.start()
             return reporting(an_esp_field("CITY"))(found, catalog)
 
-        synced = attempt(lambda: integrations.sync(ours, integration.id, planner))
+        synced = attempt(
+            lambda: integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
+        )
         assert type(synced) in {SyncPlan, IntegrationNotFound}
         assert isinstance(other_call.result(), tuple)
         assert fields.all(ours).fields == ()
@@ -651,7 +712,7 @@ class ConcurrencyCases:
             other_call.start()
             return reporting()(found, catalog)
 
-        integrations.sync(ours, integration.id, planner)
+        integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
         assert isinstance(other_call.result(), Integration)
         expected = evolve(integration, name="Other", last_synced_at=LATER)
         assert integrations.get(ours, integration.id) == expected
@@ -721,7 +782,11 @@ class ConcurrencyCases:
             other_call.start()
             return reporting(an_esp_field("CITY"))(found, catalog)
 
-        synced = attempt(lambda: storage.integrations.sync(ours, integration.id, planner))
+        synced = attempt(
+            lambda: storage.integrations.sync(
+                ours, integration.id, planner, author=AUTHOR, at=LATER
+            )
+        )
         assert isinstance(synced, SyncPlan | IntegrationNotFound | OrganizationNotFound)
         assert isinstance(other_call.result(), OrganizationContents)
         assert_gone(storage, ours)
@@ -743,12 +808,14 @@ class ConcurrencyCases:
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             definition = a_definition(f"town_{len(overtaking)}")
-            overtaking.append(ConcurrentCall(partial(fields.add, ours, definition), self.max_wait))
+            overtaking.append(
+                ConcurrentCall(partial(fields.add, ours, definition, author=AUTHOR), self.max_wait)
+            )
             overtaking[-1].start()
             planned.append(reporting(an_esp_field("CITY"))(found, catalog))
             return planned[-1]
 
-        plan = integrations.sync(ours, integration.id, planner)
+        plan = integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
         assert plan is planned[-1]
         added = [each.result() for each in overtaking]
         stored = fields.all(ours).fields

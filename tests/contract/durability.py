@@ -22,6 +22,7 @@ from recipient_fields.domain import (
 from .assertions import retry_slow_call
 from .concurrency import increment, race
 from .examples import (
+    AUTHOR,
     LATER,
     NOW,
     a_definition,
@@ -58,12 +59,14 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as storage:
             ours = storage.organizations.add("ACME", NOW).id
-            field = storage.fields.add(ours, a_definition())
-            storage.fields.update(ours, field.id, renaming("Town"))
+            field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+            storage.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
             key = storage.api_keys.add(a_grant(ours))
             storage.api_keys.record_use(ours, key.id, LATER)
             integration = storage.integrations.add(ours, an_integration_draft())
-            storage.integrations.sync(ours, integration.id, reporting(an_esp_field("TOWN")))
+            storage.integrations.sync(
+                ours, integration.id, reporting(an_esp_field("TOWN")), author=AUTHOR, at=LATER
+            )
             organizations = storage.organizations.all()
             catalog = storage.fields.all(ours)
             keys = storage.api_keys.all(ours)
@@ -91,11 +94,11 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as storage:
             ours = storage.organizations.add("ACME", NOW).id
-            field = storage.fields.add(ours, a_definition())
-            storage.fields.delete(ours, field.id, permit)
+            field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+            storage.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
             revision = storage.fields.all(ours).revision
         with opened() as storage:
-            assert storage.fields.add(ours, a_definition()).id > field.id
+            assert storage.fields.add(ours, a_definition(), author=AUTHOR).id > field.id
             assert storage.fields.all(ours).revision > revision
 
     def test_the_id_of_a_deleted_integration_is_not_reused_after_reopening(
@@ -104,7 +107,7 @@ class StorageDurabilityContract:
         with opened() as storage:
             ours = storage.organizations.add("ACME", NOW).id
             deleted = storage.integrations.add(ours, an_integration_draft())
-            storage.integrations.delete(ours, deleted.id, permit_all)
+            storage.integrations.delete(ours, deleted.id, permit_all, author=AUTHOR, at=LATER)
         with opened() as storage:
             assert storage.integrations.add(ours, an_integration_draft()).id > deleted.id
 
@@ -126,10 +129,10 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as one, opened() as other:
             ours = one.organizations.add("ACME", NOW).id
-            field = one.fields.add(ours, a_definition())
-            changed = other.fields.update(ours, field.id, renaming("Town"))
+            field = one.fields.add(ours, a_definition(), author=AUTHOR)
+            changed = other.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
             assert one.fields.get(ours, field.id) == changed
-            one.fields.delete(ours, field.id, permit)
+            one.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
             assert other.fields.all(ours) == one.fields.all(ours)
 
     def test_two_open_storages_share_sessions_links_and_attempts(
@@ -161,11 +164,13 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as one, opened() as other:
             ours = one.organizations.add("ACME", NOW).id
-            field = one.fields.add(ours, a_definition(name="0"))
+            field = one.fields.add(ours, a_definition(name="0"), author=AUTHOR)
 
             def count_up(storage: Storage) -> None:
                 for _ in range(self.rounds):
-                    retry_slow_call(storage.fields.update, ours, field.id, increment("name"))
+                    retry_slow_call(
+                        storage.fields.update, ours, field.id, increment("name"), author=AUTHOR
+                    )
 
             assert race(partial(count_up, one), partial(count_up, other)) == [None, None]
             assert one.fields.get(ours, field.id).name == str(2 * self.rounds)
@@ -180,7 +185,14 @@ class StorageDurabilityContract:
             def sync(storage: Storage, integration_id: IntegrationId) -> None:
                 for number in range(self.rounds):
                     report = reporting(an_esp_field("CITY"), an_esp_field(f"ZIP{number % 3}"))
-                    retry_slow_call(storage.integrations.sync, ours, integration_id, report)
+                    retry_slow_call(
+                        storage.integrations.sync,
+                        ours,
+                        integration_id,
+                        report,
+                        author=AUTHOR,
+                        at=LATER,
+                    )
 
             runs = partial(sync, one, first.id), partial(sync, other, second.id)
             assert race(*runs) == [None, None]

@@ -5,13 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from recipient_fields.application import AdministratorRepository, FieldChange, SyncPlanner
+from recipient_fields.application import (
+    AdministratorRepository,
+    FieldChange,
+    HistoryRepository,
+    SyncPlanner,
+)
 from recipient_fields.domain import (
     API,
+    MAX_HISTORY_PAGE,
     MAX_SAFE_INTEGER,
     Access,
     Administrator,
     AllowedValues,
+    Author,
     Channel,
     DataType,
     EmailAddress,
@@ -19,6 +26,8 @@ from recipient_fields.domain import (
     FieldDefinition,
     FieldDraft,
     FieldName,
+    HistoryQuery,
+    HistoryRecord,
     IntegrationId,
     KeyGrant,
     Link,
@@ -44,6 +53,9 @@ from recipient_fields.domain.esp import (
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
 LATER: Final = NOW + timedelta(hours=1)
+
+AUTHOR: Final = Author(API, id=7, name="rfk_0123…AuoE", request_id="4f1c")
+"""An API key, the author of changes in a request."""
 
 NEVER_ASSIGNED: Final = (0, -1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70, -(2**70))
 """Ids that no storage assigns, including some that a column can't store."""
@@ -160,6 +172,15 @@ def reporting(*reported: ReportedField, at: datetime = LATER) -> SyncPlanner:
     return plan
 
 
+def records_of(
+    history: HistoryRepository, organization_id: OrganizationId
+) -> tuple[HistoryRecord, ...]:
+    """Return all records of the organization, which has at most 1,000."""
+    page = history.select(organization_id, HistoryQuery(limit=MAX_HISTORY_PAGE))
+    assert page.next is None
+    return page.records
+
+
 def channel_of(field: RecipientField) -> Channel:
     """Return the channel that created the field."""
     return Channel(field.origin.source, field.origin.integration_id)
@@ -173,6 +194,11 @@ def changing(**members: Any) -> FieldChange:
 def renaming(name: str) -> FieldChange:
     """Return a change of the field's name."""
     return changing(name=FieldName(name))
+
+
+def restoring(*, at: datetime = LATER) -> FieldChange:
+    """Return the restoration of a deleted field, by the channel that created it."""
+    return lambda field: field.restored(by=channel_of(field), at=at)
 
 
 def unchanged(field: RecipientField) -> RecipientField:

@@ -28,7 +28,9 @@ from recipient_fields.domain.esp import (
 
 from .assertions import exact
 from .examples import (
+    AUTHOR,
     INSTANTS,
+    LATER,
     LINES,
     NEVER_ASSIGNED,
     a_definition,
@@ -48,10 +50,10 @@ BY_ID: dict[str, Call] = {
         organization, which, ""
     ),
     "delete": lambda integrations, organization, which: integrations.delete(
-        organization, which, must_not_be_called
+        organization, which, must_not_be_called, author=AUTHOR, at=LATER
     ),
     "sync": lambda integrations, organization, which: integrations.sync(
-        organization, which, must_not_be_called
+        organization, which, must_not_be_called, author=AUTHOR, at=LATER
     ),
 }
 """Every method with the ids of an organization and of an integration."""
@@ -74,7 +76,7 @@ class IntegrationCases:
     ) -> Integration:
         """Return an integration of our organization, with two fields."""
         report = reporting(an_esp_field("CITY"), an_esp_field("AGE"))
-        return integrations.sync(ours, integration.id, report).integration
+        return integrations.sync(ours, integration.id, report, author=AUTHOR, at=LATER).integration
 
     @pytest.fixture
     def their_integration(
@@ -82,7 +84,9 @@ class IntegrationCases:
     ) -> Integration:
         """Return an integration of the other organization, with one field."""
         added = integrations.add(theirs, an_integration_draft())
-        return integrations.sync(theirs, added.id, reporting(an_esp_field())).integration
+        return integrations.sync(
+            theirs, added.id, reporting(an_esp_field()), author=AUTHOR, at=LATER
+        ).integration
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
     def test_names_of_integrations_are_stored_unchanged(
@@ -101,7 +105,7 @@ class IntegrationCases:
         self, integrations: IntegrationRepository, ours: OrganizationId, at: datetime
     ) -> None:
         added = assert_stored_unchanged(integrations, ours, an_integration_draft(created_at=at))
-        integrations.sync(ours, added.id, reporting(at=at))
+        integrations.sync(ours, added.id, reporting(at=at), author=AUTHOR, at=LATER)
         expected = evolve(added, last_synced_at=at)
         assert exact(integrations.get(ours, added.id)) == exact(expected)
         assert exact(integrations.all(ours)) == (exact(expected),)
@@ -119,7 +123,9 @@ class IntegrationCases:
             integrations.add(ours, an_integration_draft(name=name)) for name in names
         )
         first = integrations.rename(ours, first.id, "First")
-        second = integrations.sync(ours, second.id, reporting()).integration
+        second = integrations.sync(
+            ours, second.id, reporting(), author=AUTHOR, at=LATER
+        ).integration
         assert integrations.all(ours) == (first, second, third)
         assert first.id < second.id < third.id
 
@@ -138,7 +144,7 @@ class IntegrationCases:
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         deleted = integrations.add(ours, an_integration_draft())
-        integrations.delete(ours, deleted.id, permit_all)
+        integrations.delete(ours, deleted.id, permit_all, author=AUTHOR, at=LATER)
         assert integrations.add(ours, an_integration_draft()).id > deleted.id
 
     def test_a_new_integration_does_not_change_the_catalog(
@@ -223,8 +229,9 @@ class IntegrationCases:
     ) -> None:
         other = integrations.add(ours, an_integration_draft())
         integrations.add(ours, an_integration_draft())
-        integrations.sync(ours, other.id, reporting(an_esp_field("ZIP")))
-        fields.add(ours, a_definition("of_no_integration"))
+        report = reporting(an_esp_field("ZIP"))
+        integrations.sync(ours, other.id, report, author=AUTHOR, at=LATER)
+        fields.add(ours, a_definition("of_no_integration"), author=AUTHOR)
         assert integrations.count_fields(ours) == {synced.id: 2, other.id: 1}
         assert integrations.count_fields(theirs) == {their_integration.id: 1}
 
@@ -271,17 +278,25 @@ class IntegrationCases:
         theirs = their_integration.organization_id
         their_catalog = fields.all(theirs)
         other = integrations.add(ours, an_integration_draft())
-        other = integrations.sync(ours, other.id, reporting(an_esp_field())).integration
+        other = integrations.sync(
+            ours, other.id, reporting(an_esp_field()), author=AUTHOR, at=LATER
+        ).integration
         for key, channel in (("town", API), ("zip", ADMINISTRATOR)):
-            fields.add(ours, a_definition(key, by=channel))
+            fields.add(ours, a_definition(key, by=channel), author=AUTHOR)
         integrations.sync(
-            ours, synced.id, reporting(*map(an_esp_field, ("ZIP_CODE", "CITY", "AGE")))
+            ours,
+            synced.id,
+            reporting(*map(an_esp_field, ("ZIP_CODE", "CITY", "AGE"))),
+            author=AUTHOR,
+            at=LATER,
         )
         before = fields.all(ours)
         deleted = tuple(f for f in before.fields if synced.channel.owns(f.origin))
         assert len(deleted) == 3
         given: list[tuple[RecipientField, ...]] = []
-        assert exact(integrations.delete(ours, synced.id, given.append)) == exact(deleted)
+        assert exact(
+            integrations.delete(ours, synced.id, given.append, author=AUTHOR, at=LATER)
+        ) == exact(deleted)
         assert set(map(exact, given)) == {exact(deleted)}
         assert integrations.all(ours) == (other,)
         after = fields.all(ours)
@@ -297,9 +312,9 @@ class IntegrationCases:
         ours: OrganizationId,
         integration: Integration,
     ) -> None:
-        fields.add(ours, a_definition())
+        fields.add(ours, a_definition(), author=AUTHOR)
         before = fields.all(ours)
-        assert integrations.delete(ours, integration.id, permit_all) == ()
+        assert integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER) == ()
         assert integrations.all(ours) == ()
         assert fields.all(ours) == before
 
@@ -318,11 +333,14 @@ class IntegrationCases:
             raise refusal
 
         with pytest.raises(type(refusal)) as raised:
-            integrations.delete(ours, synced.id, check)
+            integrations.delete(ours, synced.id, check, author=AUTHOR, at=LATER)
         assert raised.value is refusal
         assert integrations.all(ours) == (synced,)
         assert fields.all(ours) == before
-        assert integrations.delete(ours, synced.id, permit_all) == before.fields
+        assert (
+            integrations.delete(ours, synced.id, permit_all, author=AUTHOR, at=LATER)
+            == before.fields
+        )
 
     @by_id
     def test_a_deleted_integration_is_not_found(
@@ -332,7 +350,7 @@ class IntegrationCases:
         synced: Integration,
         call: Call,
     ) -> None:
-        integrations.delete(ours, synced.id, permit_all)
+        integrations.delete(ours, synced.id, permit_all, author=AUTHOR, at=LATER)
         with pytest.raises(IntegrationNotFound):
             call(integrations, ours, synced.id)
         assert integrations.all(ours) == ()
@@ -344,8 +362,8 @@ class IntegrationCases:
         ours: OrganizationId,
         synced: Integration,
     ) -> None:
-        deleted = integrations.delete(ours, synced.id, permit_all)
-        added = fields.add(ours, a_definition(deleted[0].key))
+        deleted = integrations.delete(ours, synced.id, permit_all, author=AUTHOR, at=LATER)
+        added = fields.add(ours, a_definition(deleted[0].key), author=AUTHOR)
         assert added.id > max(field.id for field in deleted)
 
 

@@ -22,6 +22,8 @@ from recipient_fields.domain import (
 from .api_keys import BY_KEY_ID, by_key_id
 from .api_keys import Call as KeyCall
 from .examples import (
+    AUTHOR,
+    LATER,
     NEVER_ASSIGNED,
     NOW,
     a_definition,
@@ -36,10 +38,10 @@ Call: TypeAlias = Callable[[FieldRepository, OrganizationId, FieldReference], ob
 BY_REFERENCE: dict[str, Call] = {
     "get": lambda fields, organization, which: fields.get(organization, which),
     "update": lambda fields, organization, which: fields.update(
-        organization, which, must_not_be_called
+        organization, which, must_not_be_called, author=AUTHOR
     ),
     "delete": lambda fields, organization, which: fields.delete(
-        organization, which, must_not_be_called
+        organization, which, must_not_be_called, author=AUTHOR, at=LATER
     ),
 }
 """Every method with a reference to a field."""
@@ -56,12 +58,12 @@ class IsolationCases:
     @pytest.fixture
     def our_field(self, fields: FieldRepository, ours: OrganizationId) -> RecipientField:
         """Return a field whose key the other organization also uses."""
-        return fields.add(ours, a_definition(name="Ours"))
+        return fields.add(ours, a_definition(name="Ours"), author=AUTHOR)
 
     @pytest.fixture
     def their_field(self, fields: FieldRepository, theirs: OrganizationId) -> RecipientField:
         """Return the field with that key in the other organization."""
-        return fields.add(theirs, a_definition(name="Theirs"))
+        return fields.add(theirs, a_definition(name="Theirs"), author=AUTHOR)
 
     @by_reference
     def test_another_organizations_field_is_not_found_by_its_id(
@@ -105,14 +107,14 @@ class IsolationCases:
         self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
     ) -> None:
         before = fields.all(their_field.organization_id)
-        fields.update(our_field.organization_id, FieldKey("city"), renaming("Town"))
+        fields.update(our_field.organization_id, FieldKey("city"), renaming("Town"), author=AUTHOR)
         assert fields.all(their_field.organization_id) == before
 
     def test_a_deletion_by_a_shared_key_keeps_the_other_field(
         self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
     ) -> None:
         before = fields.all(their_field.organization_id)
-        fields.delete(our_field.organization_id, FieldKey("city"), permit)
+        fields.delete(our_field.organization_id, FieldKey("city"), permit, author=AUTHOR, at=LATER)
         assert fields.all(their_field.organization_id) == before
 
 
@@ -159,7 +161,7 @@ class AbsenceCases:
     def test_an_id_that_was_never_assigned_has_no_field(
         self, fields: FieldRepository, ours: OrganizationId, call: Call, never_assigned: int
     ) -> None:
-        fields.add(ours, a_definition())
+        fields.add(ours, a_definition(), author=AUTHOR)
         with pytest.raises(FieldNotFound):
             call(fields, ours, FieldId(never_assigned))
 
@@ -167,7 +169,7 @@ class AbsenceCases:
     def test_a_key_that_was_never_used_has_no_field(
         self, fields: FieldRepository, ours: OrganizationId, call: Call
     ) -> None:
-        fields.add(ours, a_definition("city"))
+        fields.add(ours, a_definition("city"), author=AUTHOR)
         for key in ("c", "cit", "c_ty", "city_2", "town"):  # `_` is a wildcard in LIKE
             with pytest.raises(FieldNotFound):
                 call(fields, ours, FieldKey(key))
@@ -177,7 +179,7 @@ class AbsenceCases:
     def test_an_unknown_organization_has_no_field_by_any_reference(
         self, fields: FieldRepository, ours: OrganizationId, call: Call, never_assigned: int
     ) -> None:
-        field = fields.add(ours, a_definition())
+        field = fields.add(ours, a_definition(), author=AUTHOR)
         for reference in (field.id, field.key):
             with pytest.raises(FieldNotFound):
                 call(fields, OrganizationId(never_assigned), reference)
@@ -186,7 +188,7 @@ class AbsenceCases:
     def test_an_unknown_organization_has_no_catalog(
         self, fields: FieldRepository, ours: OrganizationId, never_assigned: int
     ) -> None:
-        fields.add(ours, a_definition())
+        fields.add(ours, a_definition(), author=AUTHOR)
         for read in (fields.all, fields.publish):
             with pytest.raises(OrganizationNotFound):
                 read(OrganizationId(never_assigned))
@@ -198,7 +200,9 @@ class AbsenceCases:
         before = fields.all(ours)
         for limit in (None, 0):
             with pytest.raises(OrganizationNotFound):
-                fields.add(OrganizationId(never_assigned), a_definition(), limit=limit)
+                fields.add(
+                    OrganizationId(never_assigned), a_definition(), limit=limit, author=AUTHOR
+                )
         assert fields.all(ours) == before
 
 

@@ -24,7 +24,9 @@ from recipient_fields.domain import (
 
 from .assertions import exact
 from .examples import (
+    AUTHOR,
     INSTANTS,
+    LATER,
     LINES,
     NEVER_ASSIGNED,
     NOW,
@@ -58,7 +60,7 @@ class OrganizationCases:
     def full(self, storage: Storage, ours: OrganizationId) -> OrganizationContents:
         """Return the contents of our organization: two rows of each kind, and a synced field."""
         for key in ("city", "town"):
-            storage.fields.add(ours, a_definition(key))
+            storage.fields.add(ours, a_definition(key), author=AUTHOR)
             storage.api_keys.add(a_grant(ours))
             storage.integrations.add(ours, an_integration_draft())
             grant(storage.administrators, ours, f"{key}@{ours}.example")
@@ -66,7 +68,9 @@ class OrganizationCases:
             ours, storage.api_keys.all(ours)[0].id, lambda key: key.revoked(NOW)
         )
         synced = storage.integrations.all(ours)[0].id
-        storage.integrations.sync(ours, synced, reporting(an_esp_field("ZIP")))
+        storage.integrations.sync(
+            ours, synced, reporting(an_esp_field("ZIP")), author=AUTHOR, at=LATER
+        )
         return OrganizationContents(fields=3, api_keys=2, integrations=2, administrators=2)
 
     @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
@@ -145,7 +149,7 @@ class OrganizationCases:
         ours: OrganizationId,
         name: str,
     ) -> None:
-        fields.add(ours, a_definition())
+        fields.add(ours, a_definition(), author=AUTHOR)
         catalog, before = fields.all(ours), {each.id: each for each in organizations.all()}
         expected = evolve(before[ours], name=name)
         assert exact(organizations.rename(ours, name)) == exact(expected)
@@ -230,7 +234,7 @@ class OrganizationCases:
 
 def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[int, ...]:
     """Add a record of each kind to the organization, and return their ids."""
-    field = storage.fields.add(organization_id, a_definition())
+    field = storage.fields.add(organization_id, a_definition(), author=AUTHOR)
     key = storage.api_keys.add(a_grant(organization_id))
     integration = storage.integrations.add(organization_id, an_integration_draft())
     administrator = grant(storage.administrators, organization_id)
@@ -264,4 +268,4 @@ def assert_gone(storage: Storage, organization_id: OrganizationId) -> None:
     with pytest.raises(FieldNotFound):
         storage.fields.get(organization_id, FieldKey("city"))
     with pytest.raises(OrganizationNotFound):
-        storage.fields.add(organization_id, a_definition())
+        storage.fields.add(organization_id, a_definition(), author=AUTHOR)

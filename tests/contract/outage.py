@@ -10,13 +10,16 @@ import pytest
 
 from recipient_fields.application import Storage
 from recipient_fields.domain import (
+    MILLISECOND,
     Administrator,
     AdministratorId,
     ApiKeyId,
+    CatalogChanges,
     EmailAddress,
     FieldId,
     FieldKey,
     FieldQuery,
+    HistoryQuery,
     IntegrationId,
     LinkPurpose,
     Membership,
@@ -28,6 +31,7 @@ from recipient_fields.domain import (
 )
 
 from .examples import (
+    AUTHOR,
     LATER,
     NOW,
     a_definition,
@@ -41,6 +45,7 @@ from .examples import (
     permit_change,
     renaming,
     reporting,
+    restoring,
     set_password_hash,
 )
 
@@ -50,6 +55,7 @@ ID: Final = 1
 """The id of the organization and of the record of each kind in the calls."""
 
 _OURS, _FIELD, _KEY = OrganizationId(ID), FieldId(ID), ApiKeyId(ID)
+_DELETED_FIELD = FieldId(ID + 1)
 _INTEGRATION = IntegrationId(ID)
 _DANA, _SESSION = AdministratorId(ID), SessionId(ID)
 _EMAIL, _DIGEST = EmailAddress("dana@acme.example"), bytes(32)
@@ -69,6 +75,8 @@ READS: Final[dict[str, Call]] = {
     "fields.publish": lambda storage: storage.fields.publish(_OURS),
     "fields.select": lambda storage: storage.fields.select(_OURS, FieldQuery()),
     "fields.get": lambda storage: storage.fields.get(_OURS, _FIELD),
+    "history.select": lambda storage: storage.history.select(_OURS, HistoryQuery()),
+    "history.catalog_at": lambda storage: storage.history.catalog_at(_OURS, LATER),
     "fields.get by key": lambda storage: storage.fields.get(_OURS, FieldKey("city")),
     "api_keys.all": lambda storage: storage.api_keys.all(_OURS),
     "api_keys.get": lambda storage: storage.api_keys.get(_OURS, _KEY),
@@ -88,9 +96,22 @@ READS: Final[dict[str, Call]] = {
 """One call of every method that only reads."""
 
 WRITES: Final[dict[str, Call]] = {
-    "fields.add": lambda storage: storage.fields.add(_OURS, a_definition("town")),
-    "fields.update": lambda storage: storage.fields.update(_OURS, _FIELD, renaming("Town")),
-    "fields.delete": lambda storage: storage.fields.delete(_OURS, _FIELD, permit),
+    "fields.add": lambda storage: storage.fields.add(_OURS, a_definition("town"), author=AUTHOR),
+    "fields.update": lambda storage: storage.fields.update(
+        _OURS, _FIELD, renaming("Town"), author=AUTHOR
+    ),
+    "fields.delete": lambda storage: storage.fields.delete(
+        _OURS, _FIELD, permit, author=AUTHOR, at=LATER
+    ),
+    "fields.restore": lambda storage: storage.fields.restore(
+        _OURS, _DELETED_FIELD, restoring(), author=AUTHOR
+    ),
+    "fields.apply": lambda storage: storage.fields.apply(
+        _OURS,
+        lambda _: CatalogChanges(created=(a_definition("village"),)),
+        author=AUTHOR,
+        at=LATER,
+    ),
     "api_keys.add": lambda storage: storage.api_keys.add(a_grant(_OURS)),
     "api_keys.update": lambda storage: storage.api_keys.update(
         _OURS, _KEY, lambda key: key.revoked(NOW)
@@ -104,10 +125,10 @@ WRITES: Final[dict[str, Call]] = {
         _OURS, _INTEGRATION, "Other list"
     ),
     "integrations.sync": lambda storage: storage.integrations.sync(
-        _OURS, _INTEGRATION, reporting(an_esp_field())
+        _OURS, _INTEGRATION, reporting(an_esp_field()), author=AUTHOR, at=LATER
     ),
     "integrations.delete": lambda storage: storage.integrations.delete(
-        _OURS, _INTEGRATION, permit_all
+        _OURS, _INTEGRATION, permit_all, author=AUTHOR, at=LATER
     ),
     "administrators.grant": lambda storage: storage.administrators.grant(
         _OURS, _EMAIL, Role.VIEWER, NOW, permit_change
@@ -139,6 +160,7 @@ WRITES: Final[dict[str, Call]] = {
     "administrators.revoke": lambda storage: storage.administrators.revoke(
         _OURS, _DANA, permit_change
     ),
+    "history.prune": lambda storage: storage.history.prune(_OURS, NOW + MILLISECOND),
     "organizations.add": lambda storage: storage.organizations.add("ACME", NOW),
     "organizations.rename": lambda storage: storage.organizations.rename(_OURS, "Globex"),
     "organizations.delete": lambda storage: storage.organizations.delete(_OURS, permit_any),
@@ -151,7 +173,9 @@ CALLS: Final = {**READS, **WRITES}
 def fill_for_calls(storage: Storage) -> None:
     """Store the records of the calls in an empty storage, so that every write changes something."""
     storage.organizations.add("ACME", NOW)
-    storage.fields.add(_OURS, a_definition())
+    storage.fields.add(_OURS, a_definition(), author=AUTHOR)
+    storage.fields.add(_OURS, a_definition("deleted"), author=AUTHOR)
+    storage.fields.delete(_OURS, _DELETED_FIELD, permit, author=AUTHOR, at=LATER)
     storage.api_keys.add(a_grant(_OURS))
     storage.integrations.add(_OURS, an_integration_draft())
     dana = storage.administrators.grant(_OURS, _EMAIL, Role.ADMIN, NOW, permit_change)

@@ -29,7 +29,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
-from .examples import NEVER_ASSIGNED, NOW, a_definition, permit, renaming
+from .examples import AUTHOR, LATER, NEVER_ASSIGNED, NOW, a_definition, permit, renaming
 
 SYNC = sync_channel(IntegrationId(7))
 
@@ -113,8 +113,8 @@ class QueryCases:
             a_definition("private_use", name="\uf8ff"),
             a_definition("upper", name="B", by=ADMINISTRATOR),
         ):
-            fields.add(ours, definition)
-        fields.update(ours, FieldKey("zip"), renaming("aa"))
+            fields.add(ours, definition, author=AUTHOR)
+        fields.update(ours, FieldKey("zip"), renaming("aa"), author=AUTHOR)
         return ours
 
     @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
@@ -175,9 +175,9 @@ class QueryCases:
             seen += page.fields
             if page.next is None:
                 break
-            fields.add(mixed_fields, a_definition(f"a{turn}", name=f"{turn}"))
+            fields.add(mixed_fields, a_definition(f"a{turn}", name=f"{turn}"), author=AUTHOR)
             deleted = page.fields[-1]
-            fields.delete(mixed_fields, deleted.id, permit)
+            fields.delete(mixed_fields, deleted.id, permit, author=AUTHOR, at=LATER)
             stayed.discard(deleted.id)
             query = evolve(query, after=page.next)
         ids = [field.id for field in seen]
@@ -187,7 +187,7 @@ class QueryCases:
     def test_another_organizations_fields_are_never_selected(
         self, fields: FieldRepository, mixed_fields: OrganizationId, theirs: OrganizationId
     ) -> None:
-        fields.add(theirs, a_definition("city"))
+        fields.add(theirs, a_definition("city"), author=AUTHOR)
         for organization in (mixed_fields, theirs):
             page = fields.select(organization, FieldQuery(keys=frozenset({FieldKey("city")})))
             assert [field.organization_id for field in page.fields] == [organization]

@@ -28,7 +28,9 @@ from recipient_fields.domain import (
 )
 
 from .examples import (
+    AUTHOR,
     INSTANTS,
+    LATER,
     MAX_INTEGRATION_ID,
     a_definition,
     a_grant,
@@ -47,9 +49,9 @@ def _forbid(_: RecipientField) -> NoReturn:
 
 
 CHANGES: dict[str, Call] = {
-    "add": lambda fields, ours: fields.add(ours, a_definition("town")),
-    "update": lambda fields, ours: fields.update(ours, CITY, renaming("Town")),
-    "delete": lambda fields, ours: fields.delete(ours, CITY, permit),
+    "add": lambda fields, ours: fields.add(ours, a_definition("town"), author=AUTHOR),
+    "update": lambda fields, ours: fields.update(ours, CITY, renaming("Town"), author=AUTHOR),
+    "delete": lambda fields, ours: fields.delete(ours, CITY, permit, author=AUTHOR, at=LATER),
 }
 """Calls that change a catalog with the field `city`."""
 
@@ -58,14 +60,26 @@ NO_CHANGES: dict[str, Call] = {
     "publishing": lambda fields, ours: fields.publish(ours),
     "selecting": lambda fields, ours: fields.select(ours, FieldQuery()),
     "reading one": lambda fields, ours: fields.get(ours, CITY),
-    "a taken key": lambda fields, ours: fields.add(ours, a_definition("city")),
-    "a reached limit": lambda fields, ours: fields.add(ours, a_definition("town"), limit=1),
-    "an update of nothing": lambda fields, ours: fields.update(ours, CITY, unchanged),
-    "the same name again": lambda fields, ours: fields.update(ours, CITY, renaming("City")),
-    "a rejected update": lambda fields, ours: fields.update(ours, CITY, _forbid),
-    "an update of no field": lambda fields, ours: fields.update(ours, FieldKey("no"), unchanged),
-    "a rejected delete": lambda fields, ours: fields.delete(ours, CITY, _forbid),
-    "a delete of no field": lambda fields, ours: fields.delete(ours, FieldKey("no"), permit),
+    "a taken key": lambda fields, ours: fields.add(ours, a_definition("city"), author=AUTHOR),
+    "a reached limit": lambda fields, ours: fields.add(
+        ours, a_definition("town"), limit=1, author=AUTHOR
+    ),
+    "an update of nothing": lambda fields, ours: fields.update(
+        ours, CITY, unchanged, author=AUTHOR
+    ),
+    "the same name again": lambda fields, ours: fields.update(
+        ours, CITY, renaming("City"), author=AUTHOR
+    ),
+    "a rejected update": lambda fields, ours: fields.update(ours, CITY, _forbid, author=AUTHOR),
+    "an update of no field": lambda fields, ours: fields.update(
+        ours, FieldKey("no"), unchanged, author=AUTHOR
+    ),
+    "a rejected delete": lambda fields, ours: fields.delete(
+        ours, CITY, _forbid, author=AUTHOR, at=LATER
+    ),
+    "a delete of no field": lambda fields, ours: fields.delete(
+        ours, FieldKey("no"), permit, author=AUTHOR, at=LATER
+    ),
 }
 """Calls that do not change a catalog with the field `city`."""
 
@@ -82,7 +96,7 @@ class RevisionCases:
         change: Call,
     ) -> None:
         for organization in (ours, theirs):
-            fields.add(organization, a_definition())
+            fields.add(organization, a_definition(), author=AUTHOR)
         before, their_catalog = fields.all(ours), fields.all(theirs)
         change(fields, ours)
         assert fields.all(ours).revision > before.revision
@@ -95,7 +109,7 @@ class RevisionCases:
         ours: OrganizationId,
         call: Call,
     ) -> None:
-        fields.add(ours, a_definition())
+        fields.add(ours, a_definition(), author=AUTHOR)
         before = fields.all(ours)
         with suppress(KeyTaken, FieldLimitReached, FieldNotFound, OperationForbidden):
             call(fields, ours)
@@ -106,11 +120,11 @@ class RevisionCases:
     ) -> None:
         revisions = [fields.all(ours).revision]
         for channel in (API, sync_channel(MAX_INTEGRATION_ID)):
-            field = fields.add(ours, a_definition(by=channel))
+            field = fields.add(ours, a_definition(by=channel), author=AUTHOR)
             revisions.append(fields.all(ours).revision)
-            fields.update(ours, field.id, renaming("Town"))
+            fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
             revisions.append(fields.all(ours).revision)
-            fields.delete(ours, field.id, permit)
+            fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 
@@ -121,7 +135,10 @@ class RevisionCases:
         """The organization was created after the current time of the storage's clock."""
         ours = organizations.add("ACME", created_at).id
         revisions = [fields.all(ours).revision]
-        for change in (lambda *_: fields.add(ours, a_definition()), *CHANGES.values()):
+        for change in (
+            lambda *_: fields.add(ours, a_definition(), author=AUTHOR),
+            *CHANGES.values(),
+        ):
             change(fields, ours)
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
@@ -142,7 +159,7 @@ class FoundRevisionCases:
         keys = {
             organization: api_keys.add(a_grant(organization)) for organization in (ours, theirs)
         }
-        fields.add(ours, a_definition())
+        fields.add(ours, a_definition(), author=AUTHOR)
         for step in (lambda *_: None, change):
             step(fields, ours)
             for organization, key in keys.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any, ClassVar, TypeAlias
 
@@ -14,8 +15,12 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     ANY_VERSION,
     API,
+    MAX_HISTORY_PAGE,
+    MILLISECOND,
     UNCONDITIONAL,
     AllowedValues,
+    Author,
+    BeforeHistory,
     Channel,
     DataType,
     FieldChanges,
@@ -28,6 +33,9 @@ from recipient_fields.domain import (
     FieldQuery,
     FieldReference,
     FieldReplacement,
+    HistoryPage,
+    HistoryQuery,
+    HistoryRecord,
     IntegrationId,
     InvalidField,
     KeyTaken,
@@ -47,7 +55,18 @@ from recipient_fields.domain import (
 )
 
 from .concurrency import race
-from .examples import ALLOWED_VALUES, LINES, NEVER_ASSIGNED, NOW, SNIPPETS, a_definition
+from .examples import (
+    ALLOWED_VALUES,
+    AUTHOR,
+    LATER,
+    LINES,
+    NEVER_ASSIGNED,
+    NOW,
+    SNIPPETS,
+    a_definition,
+    permit,
+    renaming,
+)
 from .queries import FILTERS, TEXTS
 
 SYNC = sync_channel(IntegrationId(7))
@@ -68,6 +87,10 @@ OF_AN_ORGANIZATION: dict[str, Call] = {
     "publish": lambda service, organization: service.publish_fields(organization),
     "find": lambda service, organization: service.find_fields(organization, FieldQuery(limit=1)),
     "create": lambda service, organization: service.create_field(organization, a_draft()),
+    "list changes": lambda service, organization: service.list_changes(
+        organization, HistoryQuery(limit=1)
+    ),
+    "list as of": lambda service, organization: service.list_fields_as_of(organization, LATER),
     "replace or create": lambda service, organization: service.replace_or_create_field(
         organization, _CITY, a_replacement()
     ),
@@ -103,6 +126,29 @@ CHANGES: dict[str, dict[str, Any]] = {
     "value expression": {"custom_value_expression": "town"},
     "no value expression": {"custom_value_expression": None},
 }
+
+HISTORY_QUERIES: dict[str, dict[str, Any]] = {
+    "all": {},
+    "a page": {"limit": 2},
+    "the page after a record": {"limit": 2, "after": 3},
+    "after no record": {"after": 0},
+    "after a negative number": {"after": -5},
+    "after the last record": {"after": 2**53 - 1},
+    "newest first": {"descending": True, "limit": 2, "after": 5},
+    "a key": {"keys": ["city"]},
+    "keys": {"keys": ["city", "size", "unknown"], "limit": 3},
+    "no key": {"keys": []},
+    "an impossible key": {"keys": ["not a key"]},
+    "too many keys for a URL": {"keys": [*(f"{'k' * 55}_{n:03}" for n in range(100)), "city"]},
+    "a source": {"sources": ["manual"]},
+    "sources": {"sources": ["api", "integration"], "limit": 2},
+    "no source": {"sources": []},
+    "operations": {"operations": ["updated", "deleted"]},
+    "no operation": {"operations": []},
+    "ids": {"field_ids": [1, 2]},
+    "all filters": {"keys": ["city"], "sources": ["api"], "operations": ["created"], "limit": 1},
+}
+"""Members of HistoryQuery for a history with six records."""
 
 WRONG_VALUES: dict[str, WrongValues] = {
     "of another type": (DataType.NUMBER, ["1", 2, True], [("type", (0,)), ("type", (2,))]),
@@ -241,7 +287,7 @@ class RecipientFieldsContract:
     def test_fields_of_every_origin_are_read(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId, other: Channel
     ) -> None:
-        added = storage.fields.add(ours, a_definition(by=other))
+        added = storage.fields.add(ours, a_definition(by=other), author=AUTHOR)
         (read,) = service.list_fields(ours).fields
         assert evolve(read, version=added.version) == added
         assert service.get_field(ours, added.key) == read
@@ -257,7 +303,7 @@ class RecipientFieldsContract:
     def test_key_taken_contains_the_id_of_the_existing_field(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId, holder: Channel
     ) -> None:
-        existing = storage.fields.add(ours, a_definition(by=holder))
+        existing = storage.fields.add(ours, a_definition(by=holder), author=AUTHOR)
         before = service.list_fields(ours)
         with pytest.raises(KeyTaken) as taken:
             service.create_field(ours, a_draft())
@@ -268,7 +314,7 @@ class RecipientFieldsContract:
     def test_field_limit_reached_contains_the_limit(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId
     ) -> None:
-        storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR))
+        storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
         for n in range(self.limit):
             service.create_field(ours, a_draft(f"k{n}"))
         with pytest.raises(FieldLimitReached) as reached:
@@ -387,7 +433,7 @@ class RecipientFieldsContract:
         other: Channel,
         operation: Operation,
     ) -> None:
-        field = storage.fields.add(ours, a_definition(by=other))
+        field = storage.fields.add(ours, a_definition(by=other), author=AUTHOR)
         before = service.list_fields(ours)
         with pytest.raises(OperationForbidden) as forbidden:
             OF_A_FIELD[operation.value](service, ours, field.id, only("1-0"))
@@ -520,6 +566,198 @@ class RecipientFieldsContract:
             self._assert_not_found(service, ours, which)
         assert service.create_field(ours, a_draft()).id > city.id
 
+    # History
+
+    def test_changes_are_recorded_in_order(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        changed = service.update_field(ours, city.id, FieldChanges(name="Town"))
+        service.update_field(ours, city.id, FieldChanges(name="Town"))
+        service.delete_field(ours, city.id)
+        restored = service.restore_field(ours, city.id)
+
+        page = service.list_changes(ours, HistoryQuery())
+
+        assert page.next is None
+        assert [(record.operation.value, *_states(record)) for record in page.records] == [
+            ("created", None, _unversioned(city)),
+            ("updated", _unversioned(city), _unversioned(changed)),
+            ("deleted", _unversioned(changed), None),
+            ("restored", None, _unversioned(restored)),
+        ]
+        assert [record.sequence for record in page.records] == [1, 2, 3, 4]
+        assert {record.author.channel for record in page.records} == {API}
+
+    def test_authors_of_every_channel_are_read(
+        self, service: RecipientFields, storage: Storage, ours: OrganizationId
+    ) -> None:
+        authors = (
+            Author(API, id="ci-4f1c", name="CI", request_id="r-1"),
+            Author(ADMINISTRATOR, id=3, name="dana@example.com"),
+            Author(ADMINISTRATOR, name="operator"),
+            Author(SYNC, name="Main list", request_id="r-2"),
+        )
+        for n, author in enumerate(authors):
+            storage.fields.add(ours, a_definition(f"k{n}", by=author.channel), author=author)
+        page = service.list_changes(ours, HistoryQuery())
+        assert tuple(record.author for record in page.records) == authors
+
+    @pytest.fixture
+    def history(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
+        """Return an organization with six records of three fields, two of them with one key."""
+        city = storage.fields.add(ours, a_definition(), author=AUTHOR)
+        storage.fields.add(ours, a_definition("size", by=ADMINISTRATOR), author=AUTHOR)
+        storage.fields.update(ours, city.id, renaming("Town"), author=AUTHOR)
+        storage.fields.delete(ours, city.id, permit, author=AUTHOR, at=NOW)
+        again = storage.fields.add(ours, a_definition(), author=AUTHOR)
+        storage.fields.update(ours, again.id, renaming("Town"), author=AUTHOR)
+        return ours
+
+    @pytest.mark.parametrize("members", HISTORY_QUERIES.values(), ids=HISTORY_QUERIES)
+    def test_a_query_of_the_history_returns_the_matching_records(
+        self,
+        service: RecipientFields,
+        storage: Storage,
+        history: OrganizationId,
+        members: dict[str, Any],
+    ) -> None:
+        query = HistoryQuery(**members)
+        records = _records(storage, history)
+        assert _page(service.list_changes(history, query)) == query.select(records)
+        for reference in (records[0].field_id, records[1].field_id, _CITY):
+            page = service.list_field_changes(history, reference, query)
+            assert _page(page) == query.of_field(reference).select(records)
+
+    def test_following_the_history_returns_every_record_once(
+        self, service: RecipientFields, storage: Storage, history: OrganizationId
+    ) -> None:
+        followed: list[HistoryRecord] = []
+        query = HistoryQuery(limit=2)
+        for n in range(5):
+            page = service.list_changes(history, query)
+            followed += _page(page).records
+            if followed:
+                query = evolve(query, after=followed[-1].sequence)
+            service.create_field(history, a_draft(f"k{n}"))
+        rest = service.list_changes(history, evolve(query, limit=100))
+        assert (*followed, *_page(rest).records) == _records(storage, history)
+
+    def test_a_field_without_a_record_has_no_changes(
+        self, service: RecipientFields, storage: Storage, history: OrganizationId
+    ) -> None:
+        storage.history.prune(history, datetime(9999, 1, 1, tzinfo=UTC))
+        assert service.list_field_changes(history, _CITY, HistoryQuery()).records == ()
+        assert service.list_changes(history, HistoryQuery()).records == ()
+
+    def test_the_history_of_an_unknown_field_is_not_found(
+        self, service: RecipientFields, storage: Storage, history: OrganizationId, theirs: Any
+    ) -> None:
+        other = storage.fields.add(theirs, a_definition("town"), author=AUTHOR)
+        for organization, which in (
+            (history, FieldId(2**53 - 1)),
+            (history, other.id),
+            (history, other.key),
+            (OrganizationId(history + 1_000), _CITY),
+        ):
+            with pytest.raises(FieldNotFound):
+                service.list_field_changes(organization, which, HistoryQuery())
+
+    def test_the_list_as_of_a_record_is_the_list_that_was_read_then(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        lists = []
+        city = service.create_field(ours, a_draft())
+        lists.append(service.list_fields(ours).fields)
+        service.create_field(ours, a_draft("zip"))
+        lists.append(service.list_fields(ours).fields)
+        service.update_field(ours, city.id, FieldChanges(name="Town"))
+        lists.append(service.list_fields(ours).fields)
+        service.delete_field(ours, city.id)
+        lists.append(service.list_fields(ours).fields)
+
+        records = service.list_changes(ours, HistoryQuery()).records
+        catalogs = [service.list_fields_as_of(ours, record.occurred_at) for record in records]
+
+        assert [catalog.fields for catalog in catalogs] == lists
+        assert len({catalog.version_tag for catalog in catalogs}) == len(lists)
+        later = records[-1].occurred_at + timedelta(days=1)
+        assert service.list_fields_as_of(ours, later) == catalogs[-1]
+
+    def test_a_time_before_the_history_has_no_list(
+        self, service: RecipientFields, ours: OrganizationId
+    ) -> None:
+        with pytest.raises(BeforeHistory):
+            service.list_fields_as_of(ours, LATER)
+        service.create_field(ours, a_draft())
+        first = service.list_changes(ours, HistoryQuery()).records[0]
+        with pytest.raises(BeforeHistory):
+            service.list_fields_as_of(ours, first.occurred_at - MILLISECOND)
+
+    # Restoration
+
+    def test_a_restored_field_has_its_id_and_its_members(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        service.delete_field(ours, city.id)
+        restored = service.restore_field(ours, city.id)
+        assert restored == evolve(city, updated_at=restored.updated_at, version=restored.version)
+        assert restored.updated_at > city.updated_at
+        self._assert_read(service, restored)
+
+    def test_a_field_is_not_restored_if_a_field_has_its_key(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        with pytest.raises(KeyTaken) as taken:
+            service.restore_field(ours, city.id)
+        assert (taken.value.key, taken.value.existing_id) == (_CITY, city.id)
+        service.delete_field(ours, city.id)
+        other = service.create_field(ours, a_draft())
+        before = service.list_fields(ours)
+        with pytest.raises(KeyTaken) as taken:
+            service.restore_field(ours, city.id)
+        assert (taken.value.key, taken.value.existing_id) == (_CITY, other.id)
+        assert service.list_fields(ours) == before
+
+    def test_a_field_is_not_restored_beyond_the_limit(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        service.delete_field(ours, city.id)
+        for n in range(self.limit):
+            service.create_field(ours, a_draft(f"k{n}"))
+        with pytest.raises(FieldLimitReached) as reached:
+            service.restore_field(ours, city.id)
+        assert reached.value.limit == self.limit
+
+    @OTHERS
+    def test_a_field_of_another_channel_is_not_restored(
+        self, service: RecipientFields, storage: Storage, ours: OrganizationId, other: Channel
+    ) -> None:
+        field = storage.fields.add(ours, a_definition(by=other), author=AUTHOR)
+        storage.fields.delete(ours, field.id, permit, author=AUTHOR, at=NOW)
+        with pytest.raises(OperationForbidden):
+            service.restore_field(ours, field.id)
+        assert service.list_fields(ours).fields == ()
+
+    def test_a_field_without_a_record_of_its_deletion_is_not_restored(
+        self,
+        service: RecipientFields,
+        storage: Storage,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        city: RecipientField,
+    ) -> None:
+        service.delete_field(ours, city.id)
+        for organization, which in (
+            (ours, FieldId(2**53 - 1)),
+            (theirs, city.id),
+            (OrganizationId(ours + 1_000), city.id),
+        ):
+            with pytest.raises(FieldNotFound):
+                service.restore_field(organization, which)
+        storage.history.prune(ours, datetime(9999, 1, 1, tzinfo=UTC))
+        with pytest.raises(FieldNotFound):
+            service.restore_field(ours, city.id)
+
     # Lists
 
     def test_fields_are_ordered_by_id(self, service: RecipientFields, ours: OrganizationId) -> None:
@@ -555,7 +793,7 @@ class RecipientFieldsContract:
             a_definition("percent", name="100 % \\ sure"),
             a_definition("first", name="b", by=SYNC, esp_field_name="FName"),
         ):
-            storage.fields.add(ours, definition)
+            storage.fields.add(ours, definition, author=AUTHOR)
         return ours
 
     @pytest.mark.parametrize("members", FILTERS.values(), ids=FILTERS)
@@ -722,6 +960,31 @@ def _replacement_of(field: RecipientField) -> FieldReplacement:
         custom_insertion_code=field.custom_insertion_code,
         custom_value_expression=field.custom_value_expression,
     )
+
+
+def _unversioned(field: RecipientField | None) -> RecipientField | None:
+    """Return the field with the version 0, which the fields of clients have."""
+    return None if field is None else evolve(field, version=0)
+
+
+def _states(record: HistoryRecord) -> tuple[RecipientField | None, RecipientField | None]:
+    return _unversioned(record.before), _unversioned(record.after)
+
+
+def _page(page: HistoryPage) -> HistoryPage:
+    """Return the page with fields without versions."""
+    return HistoryPage(tuple(map(_without_versions, page.records)), page.next)
+
+
+def _without_versions(record: HistoryRecord) -> HistoryRecord:
+    before, after = _states(record)
+    return evolve(record, before=before, after=after)
+
+
+def _records(storage: Storage, organization_id: OrganizationId) -> tuple[HistoryRecord, ...]:
+    """Return the whole history with fields without versions."""
+    page = storage.history.select(organization_id, HistoryQuery(limit=MAX_HISTORY_PAGE))
+    return _page(page).records
 
 
 def _kinds(outcomes: Iterable[object]) -> dict[type, int]:

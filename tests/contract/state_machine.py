@@ -27,6 +27,7 @@ from recipient_fields.domain import (
     API,
     MAX_GRACE_PERIOD,
     MAX_LIFETIME,
+    MILLISECOND,
     MIN_LIFETIME,
     Access,
     ApiKey,
@@ -43,6 +44,7 @@ from recipient_fields.domain import (
     FieldNotFound,
     FieldQuery,
     FieldReference,
+    HistoryQuery,
     KeyGrant,
     KeyTaken,
     OrganizationContents,
@@ -54,7 +56,8 @@ from recipient_fields.domain import (
 )
 
 from .assertions import assert_found, assert_published, attempt, exact
-from .examples import NOW, a_definition, a_grant, channel_of, permit_any
+from .examples import AUTHOR, LATER, NOW, a_definition, a_grant, channel_of, permit_any, records_of
+from .history import replay
 from .strategies import OWN_INTEGRATION_IDS, changes, channels, definitions, instants, queries
 
 OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
@@ -71,6 +74,7 @@ class Model:
 
     def __init__(self) -> None:
         self.fields: dict[OrganizationId, dict[FieldId, RecipientField]] = {}
+        self.deleted: dict[OrganizationId, dict[FieldId, RecipientField]] = {}
         self.api_keys: dict[ApiKeyId, ApiKey] = {}
 
     def field(self, organization_id: OrganizationId, reference: FieldReference) -> RecipientField:
@@ -95,15 +99,10 @@ class Model:
         Raises: OrganizationNotFound, KeyTaken or FieldLimitReached, in this order.
         """
         self.require(organization_id)
-        fields = self.fields[organization_id]
-        for holder in fields.values():
-            if holder.key == definition.key:
-                raise KeyTaken(holder.key, holder.id)
-        sources = [field.origin.source for field in fields.values()]
-        if limit is not None and sources.count(definition.origin.source) >= limit:
-            raise FieldLimitReached(limit)
-        fields[field_id] = definition.with_id(field_id, organization_id)
-        return fields[field_id]
+        self.require_addable(organization_id, definition, limit)
+        field = definition.with_id(field_id, organization_id)
+        self.fields[organization_id][field_id] = field
+        return field
 
     def update(
         self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange
@@ -126,6 +125,42 @@ class Model:
         field = self.field(organization_id, reference)
         check(field)
         del self.fields[organization_id][field.id]
+        self.deleted.setdefault(organization_id, {})[field.id] = field
+
+    def restore(
+        self,
+        organization_id: OrganizationId,
+        field_id: FieldId,
+        restoration: FieldChange,
+        limit: int | None,
+    ) -> RecipientField:
+        """Store the restored field.
+
+        Raises: FieldNotFound if there was no such field; KeyTaken or FieldLimitReached.
+        """
+        fields = self.fields.get(organization_id, {})
+        field = {**self.deleted.get(organization_id, {}), **fields}.get(field_id)
+        if field is None:
+            raise FieldNotFound
+        restored = restoration(field)
+        self.require_addable(organization_id, restored, limit)
+        self.fields[organization_id] = dict(sorted({**fields, field_id: restored}.items()))
+        return restored
+
+    def require_addable(
+        self, organization_id: OrganizationId, definition: FieldDefinition, limit: int | None
+    ) -> None:
+        """Require a free key, and less fields of the source than the limit.
+
+        Raises: KeyTaken or FieldLimitReached, in this order.
+        """
+        fields = self.fields[organization_id].values()
+        for holder in fields:
+            if holder.key == definition.key:
+                raise KeyTaken(holder.key, holder.id)
+        sources = [field.origin.source for field in fields]
+        if limit is not None and sources.count(definition.origin.source) >= limit:
+            raise FieldLimitReached(limit)
 
     def add_key(self, grant: KeyGrant, key_id: ApiKeyId) -> ApiKey:
         """Store the key with the id that a storage has assigned.
@@ -178,6 +213,7 @@ class Model:
         """
         self.require(organization_id)
         del self.fields[organization_id]
+        self.deleted.pop(organization_id, None)
         keys = tuple(k for k in self.api_keys.values() if k.organization_id == organization_id)
         for key in keys:
             del self.api_keys[key.id]
@@ -207,6 +243,7 @@ class StorageMachine(RuleBasedStateMachine):
         self.storage: Storage = self._opened.enter_context(type(self).open_storage())
         self.model: Model = Model()
         self.catalogs: dict[OrganizationId, Catalog] = {}
+        self.past_catalogs: dict[OrganizationId, dict[datetime, tuple[RecipientField, ...]]] = {}
         self.ids_given: list[FieldId] = []
 
     def teardown(self) -> None:
@@ -238,7 +275,9 @@ class StorageMachine(RuleBasedStateMachine):
         self, organization_id: OrganizationId, definition: FieldDefinition, limit: int | None
     ) -> MultipleResults[FieldReference]:
         """Add a field; its id is greater than all earlier ones."""
-        added = attempt(lambda: self.storage.fields.add(organization_id, definition, limit=limit))
+        added = attempt(
+            lambda: self.storage.fields.add(organization_id, definition, limit=limit, author=AUTHOR)
+        )
         field_id = added.id if isinstance(added, RecipientField) else FieldId(0)
         expected = attempt(lambda: self.model.add(organization_id, definition, limit, field_id))
         assert exact(added) == exact(expected)
@@ -291,7 +330,9 @@ class StorageMachine(RuleBasedStateMachine):
         def change(field: RecipientField) -> RecipientField:
             return field.with_changes(changes, by=channel or channel_of(field), at=at)
 
-        updated = attempt(lambda: self.storage.fields.update(organization_id, reference, change))
+        updated = attempt(
+            lambda: self.storage.fields.update(organization_id, reference, change, author=AUTHOR)
+        )
         expected = attempt(lambda: self.model.update(organization_id, reference, change))
         assert exact(updated) == exact(expected)
 
@@ -308,9 +349,61 @@ class StorageMachine(RuleBasedStateMachine):
         def check(field: RecipientField) -> None:
             field.require_deletable(by=channel or channel_of(field))
 
-        deleted = attempt(lambda: self.storage.fields.delete(organization_id, reference, check))
+        deleted = attempt(
+            lambda: self.storage.fields.delete(
+                organization_id, reference, check, author=AUTHOR, at=LATER
+            )
+        )
         expected = attempt(lambda: self.model.delete(organization_id, reference, check))
         assert exact(deleted) == exact(expected)
+
+    @rule(
+        organization_id=organizations,
+        reference=references,
+        channel=st.none() | channels(),
+        limit=st.none() | st.integers(0, 2),
+        at=instants(),
+    )
+    def restore_field(
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        channel: Channel | None,
+        limit: int | None,
+        at: datetime,
+    ) -> None:
+        """Restore a field through its own channel (None) or another, even if it is not deleted."""
+        assert not isinstance(reference, str)
+        field_id = reference
+
+        def restoration(field: RecipientField) -> RecipientField:
+            return field.restored(by=channel or channel_of(field), at=at)
+
+        restored = attempt(
+            lambda: self.storage.fields.restore(
+                organization_id, field_id, restoration, limit=limit, author=AUTHOR
+            )
+        )
+        expected = attempt(
+            lambda: self.model.restore(organization_id, field_id, restoration, limit)
+        )
+        assert exact(restored) == exact(expected)
+
+    @rule(organization_id=organizations)
+    def replay_history(self, organization_id: OrganizationId) -> None:
+        """Replay all records from nothing. They are numbered without gaps."""
+        if organization_id in self.model.fields:
+            records = records_of(self.storage.history, organization_id)
+            assert [each.sequence for each in records] == list(range(1, len(records) + 1))
+            assert replay(records) == tuple(self.model.fields[organization_id].values())
+
+    @rule(organization_id=organizations, number=st.integers(0, 50))
+    def read_past_catalog(self, organization_id: OrganizationId, number: int) -> None:
+        """Read a catalog as it was when its last record was new."""
+        past = self.past_catalogs.get(organization_id)
+        if past:
+            at = list(past)[number % len(past)]
+            assert self.storage.history.catalog_at(organization_id, at).fields == past[at]
 
     @rule(
         target=key_ids,
@@ -392,6 +485,7 @@ class StorageMachine(RuleBasedStateMachine):
         fields = self.model.fields.get(organization_id, {})
         deleted = attempt(lambda: self.storage.organizations.delete(organization_id, permit_any))
         keys = attempt(lambda: self.model.delete_organization(organization_id))
+        self.past_catalogs.pop(organization_id, None)
         if isinstance(keys, OrganizationNotFound):
             assert isinstance(deleted, OrganizationNotFound)
             return
@@ -408,13 +502,22 @@ class StorageMachine(RuleBasedStateMachine):
         for organization_id, fields in self.model.fields.items():
             catalog = self.storage.fields.all(organization_id)
             assert catalog.fields == tuple(fields.values())
-            before = self.catalogs.get(organization_id, catalog)
-            if catalog.fields == before.fields:
+            before = self.catalogs.get(organization_id)
+            if before is not None and catalog.fields == before.fields:
                 assert catalog.revision == before.revision
             else:
-                assert catalog.revision > before.revision
+                assert before is None or catalog.revision > before.revision
+                self._remember(catalog)
             self.catalogs[organization_id] = catalog
             assert_published(self.storage.fields.publish(organization_id), catalog)
+
+    def _remember(self, catalog: Catalog) -> None:
+        """Note the fields by the time of the last record, which is later than all earlier ones."""
+        newest = HistoryQuery(limit=1, descending=True)
+        (last,) = self.storage.history.select(catalog.organization_id, newest).records
+        past = self.past_catalogs.setdefault(catalog.organization_id, {})
+        assert last.occurred_at > max(past, default=NOW - MILLISECOND)
+        past[last.occurred_at] = catalog.fields
 
     @invariant()
     def every_api_key_is_as_the_model_says(self) -> None:

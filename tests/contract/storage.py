@@ -10,6 +10,7 @@ from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
     FieldRepository,
+    HistoryRepository,
     IntegrationRepository,
     OrganizationRepository,
     SessionRepository,
@@ -19,9 +20,11 @@ from recipient_fields.domain import Administrator, OrganizationId
 
 from .administrators import AdministratorCases, LinkCases
 from .api_keys import ApiKeyCases
+from .catalog_changes import CatalogChangesCases
 from .concurrency import ConcurrencyCases
 from .examples import NOW, grant
 from .fields import FieldCases
+from .history import FollowerCases, HistoryCases, PastCatalogCases
 from .integrations import IntegrationCases
 from .isolation import (
     AbsenceCases,
@@ -31,6 +34,7 @@ from .isolation import (
 )
 from .organizations import OrganizationCases
 from .queries import QueryCases
+from .restoration import RestorationCases
 from .revisions import FoundRevisionCases, RevisionCases
 from .round_trip import RoundTripCases
 from .sessions import SessionCases
@@ -92,8 +96,18 @@ class StorageContract(
     SessionCases,
     OrganizationCases,
     ConcurrencyCases,
+    HistoryCases,
+    PastCatalogCases,
+    FollowerCases,
+    RestorationCases,
+    CatalogChangesCases,
 ):
     """Tests of all ports of a Storage. The fixture `storage` of a subclass returns the storage."""
+
+    @pytest.fixture
+    def history(self, storage: Storage) -> HistoryRepository:
+        """Return the history of the storage."""
+        return storage.history
 
     @pytest.fixture
     def api_keys(self, storage: Storage) -> ApiKeyRepository:

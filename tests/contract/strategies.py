@@ -34,6 +34,7 @@ from recipient_fields.domain import (
     FieldKey,
     FieldName,
     FieldQuery,
+    HistoryQuery,
     InsertionCode,
     IntegrationId,
     InvalidInput,
@@ -41,6 +42,7 @@ from recipient_fields.domain import (
     OrganizationId,
     Origin,
     RecipientField,
+    RecordedOperation,
     SortKey,
     Source,
     Unchanged,
@@ -61,6 +63,7 @@ __all__ = [
     "channels",
     "definitions",
     "drafts",
+    "history_queries",
     "insertion_codes",
     "instants",
     "integration_drafts",
@@ -221,6 +224,21 @@ def queries(*, keyed: SearchStrategy[FieldKey] | None = None) -> SearchStrategy[
         descending=st.booleans(),
         limit=st.none() | st.integers(1, 3),
         after=st.none(),
+    )
+
+
+def history_queries(
+    *, keyed: SearchStrategy[FieldKey] | None = None
+) -> SearchStrategy[HistoryQuery]:
+    """Generate queries of the history."""
+    return st.builds(
+        HistoryQuery,
+        keys=_filters(keys() if keyed is None else keyed),
+        sources=_filters(st.sampled_from(Source)),
+        operations=_filters(st.sampled_from(RecordedOperation)),
+        descending=st.booleans(),
+        limit=st.integers(1, 5),
+        after=st.none() | st.integers(0, 20),
     )
 
 

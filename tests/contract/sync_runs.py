@@ -29,6 +29,7 @@ from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan
 from .assertions import exact
 from .examples import (
     ALLOWED_VALUES,
+    AUTHOR,
     LATER,
     LINES,
     MAX_INTEGRATION_ID,
@@ -76,11 +77,11 @@ class SyncCases:
         """Return an integration that reported `CITY` and `AGE`, next to fields of other origins."""
         other = integrations.add(ours, an_integration_draft())
         made = integrations.add(ours, an_integration_draft())
-        fields.add(ours, a_definition("town"))
-        integrations.sync(ours, other.id, reporting(CITY))
-        integrations.sync(ours, made.id, reporting(CITY, AGE, at=NOW))
-        fields.add(ours, a_definition("region", by=ADMINISTRATOR))
-        fields.add(ours, a_definition("street", by=sync_channel(MAX_INTEGRATION_ID)))
+        fields.add(ours, a_definition("town"), author=AUTHOR)
+        integrations.sync(ours, other.id, reporting(CITY), author=AUTHOR, at=LATER)
+        integrations.sync(ours, made.id, reporting(CITY, AGE, at=NOW), author=AUTHOR, at=LATER)
+        fields.add(ours, a_definition("region", by=ADMINISTRATOR), author=AUTHOR)
+        fields.add(ours, a_definition("street", by=sync_channel(MAX_INTEGRATION_ID)), author=AUTHOR)
         return integrations.get(ours, made.id)
 
     @pytest.mark.parametrize("report", CHANGES.values(), ids=CHANGES)
@@ -93,10 +94,10 @@ class SyncCases:
         ourselves: Integration,
         report: Report,
     ) -> None:
-        fields.add(theirs, a_definition())
+        fields.add(theirs, a_definition(), author=AUTHOR)
         before, their_catalog = fields.all(ours), fields.all(theirs)
         expected = reporting(*report)(ourselves, before.fields)
-        plan = integrations.sync(ours, ourselves.id, reporting(*report))
+        plan = integrations.sync(ours, ourselves.id, reporting(*report), author=AUTHOR, at=LATER)
         assert exact(plan) == exact(expected)
         after = fields.all(ours)
         assert_holds(after.fields, before.fields, plan)
@@ -111,7 +112,7 @@ class SyncCases:
         ourselves: Integration,
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
-        plan = integrations.sync(ours, ourselves.id, reporting(AGE, CITY))
+        plan = integrations.sync(ours, ourselves.id, reporting(AGE, CITY), author=AUTHOR, at=LATER)
         assert (plan.created, plan.updated, plan.removed, plan.unchanged) == ((), (), (), 2)
         assert fields.all(ours) == before
         synced = evolve(ourselves, last_synced_at=LATER)
@@ -124,7 +125,7 @@ class SyncCases:
         """Braze has different snippets for standard and custom fields of the same name."""
         braze = integrations.add(ours, an_integration_draft(Esp.BRAZE))
         report = an_esp_field("first_name", label="First", allowed_values=["b", "a"])
-        integrations.sync(ours, braze.id, reporting(report, at=NOW))
+        integrations.sync(ours, braze.id, reporting(report, at=NOW), author=AUTHOR, at=LATER)
         (before,) = fields.all(ours).fields
         report = EspField(
             name="first_name",
@@ -133,7 +134,7 @@ class SyncCases:
             allowed_values=[2, 1.5, 1],
             standard=True,
         )
-        integrations.sync(ours, braze.id, reporting(report))
+        integrations.sync(ours, braze.id, reporting(report), author=AUTHOR, at=LATER)
         (after,) = fields.all(ours).fields
         assert exact(after) == exact(
             evolve(
@@ -148,7 +149,13 @@ class SyncCases:
             )
         )
         assert before.custom_value_expression == "custom_attribute.${first_name}"
-        integrations.sync(ours, braze.id, reporting(an_esp_field("first_name", label="First")))
+        integrations.sync(
+            ours,
+            braze.id,
+            reporting(an_esp_field("first_name", label="First")),
+            author=AUTHOR,
+            at=LATER,
+        )
         (back,) = fields.all(ours).fields
         assert exact(back) == exact(
             evolve(before, allowed_values=None, updated_at=back.updated_at, version=3)
@@ -171,7 +178,9 @@ class SyncCases:
         plans = []
         for report in (plain, restricted):
             before = fields.all(ours).fields
-            plans.append(integrations.sync(ours, klaviyo.id, reporting(*report)))
+            plans.append(
+                integrations.sync(ours, klaviyo.id, reporting(*report), author=AUTHOR, at=LATER)
+            )
             assert_holds(fields.all(ours).fields, before, plans[-1])
         assert len(plans[0].created) == len(plans[1].updated) > 5
 
@@ -183,24 +192,28 @@ class SyncCases:
         theirs: OrganizationId,
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        deleted = fields.add(theirs, a_definition())
-        fields.delete(theirs, deleted.id, permit)
+        deleted = fields.add(theirs, a_definition(), author=AUTHOR)
+        fields.delete(theirs, deleted.id, permit, author=AUTHOR, at=LATER)
         given = [deleted.id]
         for report in (("ZIP", "CITY", "AGE"), ("AGE", "TOWN"), (), ("CITY",)):
-            plan = integrations.sync(ours, integration.id, reporting(*map(an_esp_field, report)))
+            plan = integrations.sync(
+                ours, integration.id, reporting(*map(an_esp_field, report)), author=AUTHOR, at=LATER
+            )
             created = [fields.get(ours, each.key).id for each in plan.created]
             assert created == sorted(created)
             assert min(created, default=max(given) + 1) > max(given)
             given += created
-        assert fields.add(theirs, a_definition()).id > max(given)
+        assert fields.add(theirs, a_definition(), author=AUTHOR).id > max(given)
 
     def test_a_created_field_can_take_the_key_of_a_removed_one_in_the_same_run(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        integrations.sync(ours, integration.id, reporting(CITY))
+        integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
         (gone,) = fields.all(ours).fields
-        integrations.sync(ours, integration.id, reporting(an_esp_field("CITY_")))
+        integrations.sync(
+            ours, integration.id, reporting(an_esp_field("CITY_")), author=AUTHOR, at=LATER
+        )
         (field,) = fields.all(ours).fields
         assert (field.key, field.origin.esp_field_name) == (FieldKey("city"), "CITY_")
         assert field.id > gone.id
@@ -210,11 +223,11 @@ class SyncCases:
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        holder = fields.add(ours, a_definition("city"))
-        integrations.sync(ours, integration.id, reporting(CITY))
+        holder = fields.add(ours, a_definition("city"), author=AUTHOR)
+        integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
         field = fields.get(ours, FieldKey(f"city_{integration.id}"))
-        fields.delete(ours, holder.id, permit)
-        integrations.sync(ours, integration.id, reporting(CITY))
+        fields.delete(ours, holder.id, permit, author=AUTHOR, at=LATER)
+        integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
         assert fields.all(ours).fields == (field,)
 
     def test_a_planner_receives_the_integration_and_all_fields_ordered_by_id(
@@ -232,7 +245,7 @@ class SyncCases:
 
         before = fields.all(ours)
         assert len(before.fields) == 6
-        integrations.sync(ours, ourselves.id, planner)
+        integrations.sync(ours, ourselves.id, planner, author=AUTHOR, at=LATER)
         assert set(map(exact, given)) == {exact((ourselves, before.fields))}
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
@@ -251,14 +264,16 @@ class SyncCases:
             raise refusal
 
         with pytest.raises(type(refusal)) as raised:
-            integrations.sync(ours, ourselves.id, planner)
+            integrations.sync(ours, ourselves.id, planner, author=AUTHOR, at=LATER)
         assert raised.value is refusal
         assert fields.all(ours) == before
         assert integrations.all(ours) == others
-        plan = integrations.sync(ours, ourselves.id, reporting(*CHANGES["does all three"]))
+        plan = integrations.sync(
+            ours, ourselves.id, reporting(*CHANGES["does all three"]), author=AUTHOR, at=LATER
+        )
         assert_holds(fields.all(ours).fields, before.fields, plan)
 
-    @pytest.mark.parametrize("member", ["removed", "updated", "created"])
+    @pytest.mark.parametrize("member", ["deleted", "updated", "created"])
     def test_a_sync_run_that_is_interrupted_stores_nothing(
         self,
         integrations: IntegrationRepository,
@@ -271,11 +286,11 @@ class SyncCases:
 
         def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             plan = reporting(*CHANGES["does all three"])(integration, catalog)
-            interrupted: dict[str, Any] = {member: Interrupted(getattr(plan, member))}
-            return evolve(plan, **interrupted)
+            interrupted: dict[str, Any] = {member: Interrupted(getattr(plan.changes, member))}
+            return evolve(plan, changes=evolve(plan.changes, **interrupted))
 
         with pytest.raises(KeyboardInterrupt):
-            integrations.sync(ours, ourselves.id, planner)
+            integrations.sync(ours, ourselves.id, planner, author=AUTHOR, at=LATER)
         assert fields.all(ours) == before
         assert integrations.all(ours) == others
 
@@ -287,14 +302,14 @@ class SyncCases:
             changed = evolve(plan.integration, name="Other", esp=Esp.BREVO, created_at=LATER)
             return evolve(plan, integration=changed)
 
-        integrations.sync(ours, ourselves.id, planner)
+        integrations.sync(ours, ourselves.id, planner, author=AUTHOR, at=LATER)
         assert integrations.get(ours, ourselves.id) == evolve(ourselves, last_synced_at=LATER)
 
     def test_a_rename_and_the_time_of_a_later_sync_run_are_both_stored(
         self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration
     ) -> None:
         integrations.rename(ours, ourselves.id, "Other")
-        integrations.sync(ours, ourselves.id, reporting(CITY, AGE))
+        integrations.sync(ours, ourselves.id, reporting(CITY, AGE), author=AUTHOR, at=LATER)
         integrations.rename(ours, ourselves.id, "Another")
         expected = evolve(ourselves, name="Another", last_synced_at=LATER)
         assert integrations.get(ours, ourselves.id) == expected
@@ -308,7 +323,9 @@ class SyncCases:
     ) -> None:
         revisions = [fields.all(ours).revision]
         for report in (*CHANGES.values(), (CITY, AGE)):
-            integrations.sync(ours, ourselves.id, reporting(*report, at=MUCH_LATER))
+            integrations.sync(
+                ours, ourselves.id, reporting(*report, at=MUCH_LATER), author=AUTHOR, at=LATER
+            )
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 
@@ -322,7 +339,7 @@ class SyncCases:
             data_type=DataType.NUMBER,
             allowed_values=[MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER],
         )
-        plan = integrations.sync(ours, integration.id, reporting(report))
+        plan = integrations.sync(ours, integration.id, reporting(report), author=AUTHOR, at=LATER)
         assert plan.refused == ()
         assert_holds(fields.all(ours).fields, (), plan)
 

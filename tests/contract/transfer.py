@@ -15,6 +15,7 @@ from recipient_fields.application import Records, Snapshot, Storage, Transferabl
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    MILLISECOND,
     Access,
     FieldKey,
     OrganizationId,
@@ -29,6 +30,7 @@ from .assertions import assert_found, exact
 from .concurrency import race
 from .examples import (
     ALLOWED_VALUES,
+    AUTHOR,
     INSTANTS,
     LATER,
     LINES,
@@ -43,6 +45,7 @@ from .examples import (
     permit,
     permit_all,
     permit_any,
+    records_of,
     renaming,
     reporting,
     set_password_hash,
@@ -102,34 +105,34 @@ class StorageTransferContract:
         self, source: Storage
     ) -> None:
         ours = _fill(source)
-        last = source.fields.add(ours, a_definition("last"))
-        source.fields.delete(ours, last.id, permit)
+        last = source.fields.add(ours, a_definition("last"), author=AUTHOR)
+        source.fields.delete(ours, last.id, permit, author=AUTHOR, at=LATER)
         with _transferable(source).snapshot() as snapshot:
             assert snapshot.fields.last_id == last.id
             counts = [kind.count for kind in _kinds(snapshot)]
-            assert counts == [2, 2, 2, 4, 3]
+            assert counts == [2, 2, 2, 4, 6, 3]
             assert counts == [len(tuple(kind)) for kind in _kinds(snapshot)]
 
     def test_an_empty_storage_has_a_snapshot_without_records(self, source: Storage) -> None:
         with _transferable(source).snapshot() as snapshot:
             assert [(kind.count, kind.last_id, tuple(kind)) for kind in _kinds(snapshot)] == [
                 (0, 0, ())
-            ] * 5
+            ] * 6
 
     def test_the_ids_of_deleted_records_are_not_assigned_again_by_the_target(
         self, source: Storage, target: Storage
     ) -> None:
         ours = _fill(source)
-        field = source.fields.add(ours, a_definition("last"))
-        source.fields.delete(ours, field.id, permit)
+        field = source.fields.add(ours, a_definition("last"), author=AUTHOR)
+        source.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
         integration = source.integrations.add(ours, an_integration_draft())
-        source.integrations.delete(ours, integration.id, permit_all)
+        source.integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
         deleted = source.organizations.add("Deleted", NOW).id
         key = source.api_keys.add(a_grant(deleted))
         administrator = grant(source.administrators, deleted)
         source.organizations.delete(deleted, permit_any)
         _transfer(source, target)
-        assert target.fields.add(ours, a_definition("last")).id > field.id
+        assert target.fields.add(ours, a_definition("last"), author=AUTHOR).id > field.id
         assert target.integrations.add(ours, an_integration_draft()).id > integration.id
         assert target.api_keys.add(a_grant(ours)).id > key.id
         assert grant(target.administrators, ours, "new@acme.example").id > administrator.id
@@ -148,7 +151,7 @@ class StorageTransferContract:
     ) -> None:
         ours = source.organizations.add("Ours", NOW).id
         integration = source.integrations.add(ours, an_integration_draft())
-        source.integrations.delete(ours, integration.id, permit_all)
+        source.integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
         _transfer(source, target)
         assert target.integrations.add(ours, an_integration_draft()).id > integration.id
 
@@ -172,8 +175,20 @@ class StorageTransferContract:
         _transfer(source, target)
         before = source.fields.all(ours).revision
         assert target.fields.all(ours).revision == before
-        target.fields.add(ours, a_definition("new"))
+        target.fields.add(ours, a_definition("new"), author=AUTHOR)
         assert target.fields.all(ours).revision > before
+
+    def test_the_history_of_a_copied_catalog_continues_after_pruned_records_of_the_source(
+        self, source: Storage, target: Storage
+    ) -> None:
+        ours = _fill(source)
+        last = records_of(source.history, ours)[-1]
+        source.history.prune(ours, last.occurred_at + MILLISECOND)
+        _transfer(source, target)
+        target.fields.add(ours, a_definition("new"), author=AUTHOR)
+        new = records_of(target.history, ours)[-1]
+        assert new.sequence == last.sequence + 1
+        assert new.occurred_at > last.occurred_at
 
     def test_a_copy_has_the_same_snapshot_as_its_source(
         self, source: Storage, target: Storage
@@ -185,6 +200,7 @@ class StorageTransferContract:
                 integrations=_held(snapshot.integrations),
                 api_keys=_held(snapshot.api_keys),
                 fields=_held(snapshot.fields),
+                history=_held(snapshot.history),
                 administrators=_held(snapshot.administrators),
             )
         _transferable(target).store_snapshot(held)
@@ -198,7 +214,7 @@ class StorageTransferContract:
     ) -> None:
         _fill(source)
         theirs = target.organizations.add("Theirs", NOW).id
-        target.fields.add(theirs, a_definition())
+        target.fields.add(theirs, a_definition(), author=AUTHOR)
         before = _content(target)
         with pytest.raises(StorageNotEmpty):
             _transfer(source, target)
@@ -240,8 +256,8 @@ class StorageTransferContract:
         before = _content(source)
         with _transferable(source).snapshot() as snapshot:
             field = source.fields.all(ours).fields[0]
-            source.fields.update(ours, field.id, renaming("Renamed"))
-            source.fields.add(ours, a_definition("new"))
+            source.fields.update(ours, field.id, renaming("Renamed"), author=AUTHOR)
+            source.fields.add(ours, a_definition("new"), author=AUTHOR)
             source.organizations.add("New", NOW)
             source.api_keys.add(a_grant(ours))
             source.integrations.add(ours, an_integration_draft())
@@ -267,7 +283,7 @@ def _transfer(source: Storage, target: Storage) -> None:
 def _assert_new_ids_are_greater(target: Storage, ours: OrganizationId, snapshot: Snapshot) -> None:
     """Add a record of each kind, and compare its id with the last one of the snapshot."""
     assert target.organizations.add("New", NOW).id > snapshot.organizations.last_id
-    assert target.fields.add(ours, a_definition("new")).id > snapshot.fields.last_id
+    assert target.fields.add(ours, a_definition("new"), author=AUTHOR).id > snapshot.fields.last_id
     assert target.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
     integration = target.integrations.add(ours, an_integration_draft())
     assert integration.id > snapshot.integrations.last_id
@@ -281,6 +297,7 @@ def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:
         snapshot.integrations,
         snapshot.api_keys,
         snapshot.fields,
+        snapshot.history,
         snapshot.administrators,
     )
 
@@ -296,8 +313,8 @@ def _fill(storage: Storage) -> OrganizationId:
     for organization_id in (theirs, ours):
         integration = storage.integrations.add(organization_id, an_integration_draft())
         report = reporting(an_esp_field("ZIP", label="Zip"))
-        storage.integrations.sync(organization_id, integration.id, report)
-        storage.fields.add(organization_id, a_definition())
+        storage.integrations.sync(organization_id, integration.id, report, author=AUTHOR, at=LATER)
+        storage.fields.add(organization_id, a_definition(), author=AUTHOR)
         storage.api_keys.add(a_grant(organization_id))
         grant(storage.administrators, organization_id)
         grant(storage.administrators, organization_id, f"both@{ours}.example", Role.VIEWER)
@@ -311,13 +328,13 @@ def _fill_with_everything(storage: Storage) -> None:
         ours = storage.organizations.add(name, created_at).id
     first, second = (storage.integrations.add(ours, an_integration_draft()) for _ in range(2))
     report = [an_esp_field(name, label=label) for name, label in LINES.items()]
-    storage.integrations.sync(ours, second.id, reporting(*report))
+    storage.integrations.sync(ours, second.id, reporting(*report), author=AUTHOR, at=LATER)
     storage.integrations.rename(ours, first.id, "Renamed")
     channels = cycle((API, ADMINISTRATOR, sync_channel(first.id)))
     for number, (by, snippet) in enumerate(zip(channels, SNIPPETS.values(), strict=False)):
         definition = a_definition(f"field_{number}", by=by, custom_insertion_code=snippet)
-        storage.fields.add(ours, definition)
-    storage.fields.update(ours, FieldKey("field_0"), renaming("Renamed"))
+        storage.fields.add(ours, definition, author=AUTHOR)
+    storage.fields.update(ours, FieldKey("field_0"), renaming("Renamed"), author=AUTHOR)
     for number, allowed in enumerate(ALLOWED_VALUES.values()):
         definition = a_definition(
             f"allowed_{number}",
@@ -326,7 +343,7 @@ def _fill_with_everything(storage: Storage) -> None:
             insertable=False,
             custom_value_expression="{{ value }}",
         )
-        storage.fields.add(ours, definition)
+        storage.fields.add(ours, definition, author=AUTHOR)
     used, revoked, _endless = (
         storage.api_keys.add(a_grant(ours, lifetime=lifetime, access=access))
         for lifetime, access in (
@@ -349,6 +366,7 @@ def _content(storage: Storage) -> list[object]:
         (
             exact(organization),
             exact(storage.fields.all(organization.id)),
+            exact(records_of(storage.history, organization.id)),
             exact(storage.integrations.all(organization.id)),
             exact(storage.api_keys.all(organization.id)),
             exact(storage.administrators.all(organization.id)),

@@ -263,7 +263,12 @@ class TestAGrant:
     def test_is_neither_used_nor_revoked_when_stored(self, granted):
         key = granted().with_id(ApiKeyId(5))
         assert (key.id, key.last_used_at, key.revoked_at) == (5, None, None)
-        assert key.to_found_key(0).credential == Credential(ACME, ApiKeyId(5), Access.READ_WRITE)
+
+    def test_has_a_credential_with_the_display_of_the_presented_key(self, granted):
+        plain = PlainKey.generate()
+        credential = granted().with_id(ApiKeyId(5)).to_found_key(7).to_credential(plain)
+        assert credential == Credential(ACME, ApiKeyId(5), Access.READ_WRITE)
+        assert (credential.catalog_revision, credential.key_display) == (7, plain.display)
 
 
 class TestAKey:

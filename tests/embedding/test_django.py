@@ -108,6 +108,7 @@ def test_repeated_migration_creates_the_tables_once_in_their_schema(
             "api_keys",
             "integrations",
             "organizations",
+            "recipient_field_changes",
             "recipient_fields",
             "schema_migrations",
             "sign_in_attempts",

@@ -16,6 +16,7 @@ from falcon.testing import TestClient
 from recipient_fields.entrypoints.http.problems import STATUSES
 
 FIELDS = "/api/v1/recipient_fields"
+HISTORY = "/api/v1/recipient_field_changes"
 MEGABYTE = 1024 * 1024
 
 Headers: TypeAlias = Iterable[tuple[str, str]]
@@ -23,7 +24,7 @@ Transport: TypeAlias = Callable[[str, str, Headers, bytes], tuple[int, Headers, 
 """Method, target, headers and body of a request; status, headers and body of the response."""
 
 _MEMBERS = {"code", "message", "request_id", "reason", "details"}
-_DETAIL = {"pointer", "code", "message", "suggestion", "existing_id"}
+_DETAIL = {"pointer", "code", "message", "suggestion", "existing_id", "existing_key"}
 _INTERNAL = re.compile(
     r"Traceback|\w+Error\b|\w+Exception\b|\.py\b|sqlite|memory|SELECT|INSERT\b|psycopg|falcon"
     r"|waitress|attrs|recipient_fields|/home|/tmp|<class|rfk_",

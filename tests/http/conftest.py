@@ -24,6 +24,7 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     Access,
+    Author,
     Channel,
     DataType,
     FieldDraft,
@@ -81,7 +82,9 @@ class Harness:
 
     def service_with(self, fields: Any) -> RecipientFieldService:
         """Return the application service for another repository."""
-        return RecipientFieldService(fields=fields, clock=self.clock, limit=self.limit)
+        return RecipientFieldService(
+            fields=fields, history=self.storage.history, clock=self.clock, limit=self.limit
+        )
 
     @property
     def validator(self) -> StoredKeyValidator:
@@ -117,7 +120,7 @@ class Harness:
         synced = {} if by.integration_id is None else {"esp_field_name": "SHOP"}
         defaults = {"name": "Shop", "key": key, "data_type": DataType.TEXT}
         draft = FieldDraft(**{**defaults, **synced, **members})
-        return self.service.through(by).create_field(organization, draft)
+        return self.service.by(Author(by)).create_field(organization, draft)
 
 
 @pytest.fixture

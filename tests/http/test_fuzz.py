@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .api import FIELDS, Api
+from .api import FIELDS, HISTORY, Api
 
 pytestmark = pytest.mark.slow
 
@@ -124,7 +124,10 @@ def test_any_damaged_document_is_accepted_or_rejected(
 @given(reference=st.text(max_size=20) | st.from_regex(r"[+\-0-9_ ]+"))
 def test_any_reference_is_found_or_not(api: Api, city, reference: str):
     before = api.state()
-    assert api.get(quote(reference, safe="")).status in {200, 404}
+    path = f"{FIELDS}/{quote(reference, safe='')}"
+    assert api.send("GET", path).status in {200, 404}
+    assert api.send("GET", f"{path}/changes").status in {200, 404}
+    assert api.send("POST", f"{path}/restore").status in {404, 409}
     assert api.state() == before
 
 
@@ -143,5 +146,8 @@ def test_any_query_is_accepted_or_rejected(api: Api, city, query: str):
     before = api.state()
     assert api.send("GET", f"{FIELDS}?a{query}").status == 400
     assert api.send("GET", f"{FIELDS}?q={query}").status in {200, 400}
+    assert api.send("GET", f"{FIELDS}?as_of={query}").status in {200, 400, 404}
+    for name in ("after", "limit", "key", "source", "operation"):
+        assert api.send("GET", f"{HISTORY}?{name}={query}").status in {200, 400}
     assert api.send("DELETE", f"{FIELDS}/city?a{query}").status == 400
     assert api.state() == before

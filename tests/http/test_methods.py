@@ -7,7 +7,7 @@ import json
 import pytest
 from falcon import testing
 
-from .api import FIELDS, Api, ApiResponse, assert_contract
+from .api import FIELDS, HISTORY, Api, ApiResponse, assert_contract
 from .conftest import Harness
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
@@ -17,11 +17,19 @@ ALLOWED = {
     f"{FIELDS}/city": "DELETE, GET, HEAD, OPTIONS, PATCH, PUT",
     f"{FIELDS}/missing": "DELETE, GET, HEAD, OPTIONS, PATCH, PUT",
     f"{FIELDS}/1": "DELETE, GET, HEAD, OPTIONS, PATCH, PUT",
+    f"{FIELDS}/1/changes": "GET, HEAD, OPTIONS",
+    f"{FIELDS}/1/restore": "OPTIONS, POST",
+    HISTORY: "GET, HEAD, OPTIONS",
     "/healthz": "GET, HEAD, OPTIONS",
     "/readyz": "GET, HEAD, OPTIONS",
 }
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
-REFUSED = [(m, path) for path, allow in ALLOWED.items() for m in METHODS if m not in allow]
+REFUSED = [
+    (m, path)
+    for path, allow in ALLOWED.items()
+    for m in METHODS
+    if m not in (*allow.split(", "), "HEAD")
+]
 
 
 @pytest.mark.parametrize("path", ALLOWED)
@@ -70,7 +78,9 @@ def test_head_has_the_headers_of_get_and_no_body(api: Api, city, path: str):
     assert head.headers["content-length"] == got.headers["content-length"]
 
 
-@pytest.mark.parametrize("path", ["/nothing", f"{FIELDS}/missing", f"{FIELDS}?a=1", "/api/v1/a"])
+@pytest.mark.parametrize(
+    "path", ["/nothing", f"{FIELDS}/missing", f"{FIELDS}?a=1", "/api/v1/a", f"{FIELDS}/1/restore"]
+)
 def test_head_is_rejected_if_get_is(api: Api, path: str):
     got, head = (api.send(method, path, x_request_id="one") for method in ("GET", "HEAD"))
     assert (head.status, head.headers) == (got.status, got.headers)

@@ -23,6 +23,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.http.admin import create_admin_app
 from recipient_fields.entrypoints.http.metrics import Metrics
+from recipient_fields.testing.examples import AUTHOR
 
 from .api import FIELDS, Api, falcon_transport
 from .conftest import Harness
@@ -245,7 +246,7 @@ def test_the_postgresql_storage_reports_its_connections(emptied_database: str, p
         seen.append(postgresql.pool_use())
         return field
 
-    postgresql.fields.update(field.organization_id, field.id, change)
+    postgresql.fields.update(field.organization_id, field.id, change, author=AUTHOR)
 
     (use,) = seen
     assert use.keys() == {"open", "in_use", "waiting"}

@@ -13,6 +13,7 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
     ApiKeyId,
+    Author,
     Credential,
     DataType,
     FieldChanges,
@@ -167,7 +168,7 @@ class TestService:
             clock=harness.clock,
         )
         audience = integrations.create_integration(bakery, esp=Esp.MAILCHIMP, name="List")
-        administrator = harness.service.through(ADMINISTRATOR)
+        administrator = harness.service.by(Author(ADMINISTRATOR))
         synced = EspField(name="FNAME", data_type=DataType.TEXT)
         changes = (
             lambda: api.post({"name": "City", "data_type": "text"}),

@@ -10,6 +10,7 @@ from random import Random
 from time import perf_counter
 from typing import Any
 
+from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core, RecipientFieldService
 from recipient_fields.domain import StorageUnavailable
 from recipient_fields.entrypoints.http.app import create_app
@@ -99,7 +100,7 @@ def _in_turn(transports: Iterable[Transport], first: int) -> Transport:
 
 
 def _over(fields: Any) -> RecipientFieldService:
-    return RecipientFieldService(fields=fields)
+    return RecipientFieldService(fields=fields, history=MemoryStorage().history)
 
 
 def _recorded(callers: Callable[[], Sequence[Caller]], histories: int) -> Iterator[list[Call]]:

@@ -37,19 +37,21 @@ class Faulty:
 class LosesUpdates(Faulty):
     """Reads, then writes outside the lock."""
 
-    def update(self, organization_id: Any, reference: Any, change: Any, /) -> RecipientField:
+    def update(
+        self, organization_id: Any, reference: Any, change: Any, /, **recorded: Any
+    ) -> RecipientField:
         changed = change(self._correct.get(organization_id, reference))
         sleep(0.001)  # Time for a concurrent update.
-        return self._correct.update(organization_id, reference, lambda _: changed)
+        return self._correct.update(organization_id, reference, lambda _: changed, **recorded)
 
 
 class ChecksBeforeItDeletes(Faulty):
     """Reads and checks, then deletes outside the lock."""
 
-    def delete(self, organization_id: Any, reference: Any, check: Any, /) -> None:
+    def delete(self, organization_id: Any, reference: Any, check: Any, /, **recorded: Any) -> None:
         check(self._correct.get(organization_id, reference))
         sleep(0.005)
-        self._correct.delete(organization_id, reference, lambda _: None)
+        self._correct.delete(organization_id, reference, lambda _: None, **recorded)
 
 
 class ListsInTwoSteps(Faulty):

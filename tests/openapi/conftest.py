@@ -21,6 +21,7 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
     AllowedValues,
+    Author,
     DataType,
     FieldDraft,
     IntegrationId,
@@ -34,6 +35,7 @@ from recipient_fields.entrypoints.selection import open_storage
 from .live import bearer
 
 FIELDS = "/api/v1/recipient_fields"
+HISTORY = "/api/v1/recipient_field_changes"
 
 
 @frozen
@@ -89,15 +91,15 @@ def _new_service() -> Service:
     administration = AdministrationService(
         organizations=storage.organizations, api_keys=storage.api_keys, clock=clock
     )
-    fields = RecipientFieldService(fields=storage.fields, clock=clock)
+    fields = RecipientFieldService(fields=storage.fields, history=storage.history, clock=clock)
     acme = administration.create_organization("Acme").id
     tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
     fields.create_field(
         acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT, allowed_values=tiers)
     )
-    administrator = fields.through(ADMINISTRATOR)
+    administrator = fields.by(Author(ADMINISTRATOR))
     administrator.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
-    synced = fields.through(sync_channel(IntegrationId(1)))
+    synced = fields.by(Author(sync_channel(IntegrationId(1))))
     synced.create_field(
         acme, FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
     )

@@ -12,6 +12,7 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
     AllowedValues,
+    Author,
     DataType,
     FieldDraft,
     IntegrationId,
@@ -52,8 +53,8 @@ def main(storage_url: str) -> None:
 
 def _fill(core: Core, organization: OrganizationId) -> None:
     tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
-    synced = core.fields.through(sync_channel(IntegrationId(1)))
-    administrator = core.fields.through(ADMINISTRATOR)
+    synced = core.fields.by(Author(sync_channel(IntegrationId(1))))
+    administrator = core.fields.by(Author(ADMINISTRATOR))
     core.fields.create_field(
         organization,
         FieldDraft(name="Loyalty tier", data_type=DataType.TEXT, allowed_values=tiers),

@@ -15,6 +15,7 @@ from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
+    Author,
     DataType,
     FieldDraft,
     IntegrationId,
@@ -56,6 +57,8 @@ class Call:
     reference: int | str | None
     body: dict[str, object]
     conditions: dict[str, str]
+    below: str
+    """The part of the path below a field."""
 
 
 calls = st.builds(
@@ -67,6 +70,7 @@ calls = st.builds(
     reference=st.one_of(st.none(), st.sampled_from(KEYS), st.integers(0, 4)),
     body=bodies,
     conditions=st.sampled_from([{}, {}, {"If-Match": "*"}, {"If-None-Match": "*"}]),
+    below=st.sampled_from(["", "", "/changes", "/restore"]),
 )
 
 
@@ -112,7 +116,7 @@ def _organization(core: Core, name: str) -> OrganizationId:
     """Create an organization with a field of each origin."""
     organization = core.administration.create_organization(name).id
     administrator, synced = (
-        core.fields.through(c) for c in (ADMINISTRATOR, sync_channel(IntegrationId(1)))
+        core.fields.by(Author(c)) for c in (ADMINISTRATOR, sync_channel(IntegrationId(1)))
     )
     text = DataType.TEXT
     core.fields.create_field(organization, FieldDraft(name="Loyalty tier", data_type=text))
@@ -142,6 +146,8 @@ def _send(client: ApiClient, call: Call, fields: tuple[RecipientField, ...]) -> 
             path += f"/{fields[place % len(fields)].id}"
         case str(key):
             path += f"/{key}"
+    if call.reference is not None:
+        path += call.below
     body = {"recipient_field": call.body} if call.method in {"POST", "PATCH", "PUT"} else None
     return client.request(call.method, path, body, headers=call.conditions)
 
@@ -153,6 +159,8 @@ def _ids(response: Result) -> set[int]:
             return {field["id"]}
         case {"recipient_fields": list(fields)}:
             return {field["id"] for field in fields}
+        case {"recipient_field_changes": list(records)}:
+            return {record["field_id"] for record in records}
         case {"error": {"details": list(details)}}:
             return {detail["existing_id"] for detail in details if "existing_id" in detail}
         case _:

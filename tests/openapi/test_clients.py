@@ -112,6 +112,34 @@ def test_a_client_generated_from_the_document_lists_creates_updates_and_deletes(
         assert refusal.error.code is models.ErrorCode.NOT_FOUND
 
 
+def test_a_generated_python_client_reads_the_history_and_restores(
+    generated: str, new_live: Live
+) -> None:
+    authenticated = import_module(f"{generated}.client").AuthenticatedClient
+    models = import_module(f"{generated}.models")
+    fields = f"{generated}.api.recipient_fields"
+    history = import_module(f"{generated}.api.history.list_recipient_field_changes")
+    of_field = import_module(f"{generated}.api.history.list_changes_of_recipient_field")
+    deletion = import_module(f"{fields}.delete_recipient_field")
+    restoration = import_module(f"{fields}.restore_recipient_field")
+    listing = import_module(f"{fields}.list_recipient_fields")
+    with authenticated(base_url=new_live.url, token=new_live.acme) as client:
+        deletion.sync_detailed(client=client, id_or_key="loyalty_tier")
+        restored = restoration.sync(client=client, id=1).recipient_field
+        operations = [models.RecordedOperation.DELETED, models.RecordedOperation.RESTORED]
+        records = history.sync(client=client, operation=operations).recipient_field_changes
+        deleted, again = records
+        assert (deleted.before.key, deleted.after) == ("loyalty_tier", None)
+        assert (again.before, again.after) == (None, restored)
+        assert again.actor.channel is models.Source.API
+        page = of_field.sync(client=client, id_or_key="1", after=deleted.sequence)
+        assert page.recipient_field_changes == [again]
+        then = listing.sync(
+            client=client, as_of=deleted.occurred_at.isoformat(timespec="milliseconds")
+        )
+        assert [field.id for field in then.recipient_fields] == [2, 3]
+
+
 def test_a_generated_python_client_filters_pages_and_handles_errors(
     generated: str, new_live: Live
 ) -> None:

@@ -45,7 +45,7 @@ OPERATIONS = {
     ("get", "/readyz"),
 }
 """The number of operations when the size limit of the document was set."""
-LARGEST_DOCUMENT = 60_000
+LARGEST_DOCUMENT = 62_000
 LARGEST_ADDITION = 3_000
 """Bytes for each further operation."""
 
@@ -73,7 +73,7 @@ def test_it_has_every_route_and_method_except_head_options_and_the_files_of_the_
 
     assert documented <= served
     assert served - documented == {
-        *((path, method) for path, _ in served for method in ("head", "options")),
+        *((path, method) for path, method in served if method in {"head", "options"}),
         ("/docs/{}", "get"),
     }
 
@@ -119,9 +119,10 @@ def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]) -> N
     assert MEANINGS.keys() == STATUSES.keys()
 
 
-def test_it_has_one_example_for_every_error_code_and_both_reasons() -> None:
+def test_it_has_one_example_for_every_error_code_and_every_reason() -> None:
     assert {problem.code for problem in EXAMPLES.values()} == STATUSES.keys()
     assert sorted(EXAMPLES.keys() - STATUSES.keys()) == [
+        "before_history",
         "field_not_api_managed",
         "insufficient_scope",
     ]
@@ -281,6 +282,7 @@ def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any
         ("limit", 1, 0),
         ("q", "q" * 100, "q" * 101),
         ("sort", "-updated_at", "-color"),
+        ("as_of", "9999-11-20T09:15:00.123-01:00", "9999-11-20T09:15:00.1234Z"),
         ("source", "api,manual", "api,"),
         ("source", ["api", "manual"], ["api", "other"]),
         ("data_type", "datetime", "time"),

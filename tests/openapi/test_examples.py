@@ -19,11 +19,20 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.http.openapi.responses import EXAMPLES, REQUEST_ID
 from recipient_fields.entrypoints.http.problems import render_problem
 
-from .conftest import FIELDS, Service
+from .conftest import FIELDS, HISTORY, Service
 
 PROBLEM = "application/problem+json"
 
+RENAMED = {"name": "Loyalty level", "allowed_values": ["platinum", "gold", "silver"]}
+EARLIER_REQUESTS: dict[str, tuple[str, str, object]] = {
+    "restore_recipient_field": ("DELETE", f"{FIELDS}/1", None),
+    "list_recipient_field_changes": ("PATCH", f"{FIELDS}/1", {"recipient_field": RENAMED}),
+}
+"""Requests that the examples of these operations require."""
+
 REQUESTS = {
+    "restore_recipient_field": ("POST", f"{FIELDS}/1/restore"),
+    "list_recipient_field_changes": ("GET", f"{HISTORY}?operation=updated"),
     "list_recipient_fields": ("GET", FIELDS),
     "get_recipient_field": ("GET", f"{FIELDS}/loyalty_tier"),
     "create_recipient_field": ("POST", FIELDS),
@@ -67,9 +76,12 @@ def test_the_examples_of_operations_are_the_real_responses(
 
     for (operation, status, name), expected in examples.items():
         method, path = REQUESTS[operation]
-        response = new_service().client.request(method, path, sent.get((operation, name)))
+        client = new_service().client
+        if operation in EARLIER_REQUESTS:
+            client.request(*EARLIER_REQUESTS[operation], headers={"X-Request-Id": REQUEST_ID})
+        response = client.request(method, path, sent.get((operation, name)))
         assert response.status_code == status
-        assert _without_update_time(response.json) == _without_update_time(expected)
+        assert _comparable(response.json) == _comparable(expected)
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - SERVER_ERRORS))
@@ -104,9 +116,11 @@ def _examples(described: dict[str, Any]) -> dict[str, Any]:
     return examples
 
 
-def _without_update_time(document: Any) -> Any:
-    """Return the document without the time of the last change."""
+def _comparable(document: Any) -> Any:
+    """Return the document without the time of a field's last change and the display of a key."""
     match document:
+        case {"recipient_field_changes": [dict(record)]}:
+            return {**record, "actor": {**record["actor"], "name": None}}
         case {"recipient_field": dict(field)}:
             return {"recipient_field": {**field, "updated_at": None}}
         case _:
@@ -180,6 +194,7 @@ ERRORS: dict[str, Callable[[Service, dict[str, str]], Result]] = {
     ),
     "insufficient_scope": _with_read_only_key,
     "not_found": _sending("GET", f"{FIELDS}/shoe_size"),
+    "before_history": _sending("GET", FIELDS, params={"as_of": "2026-11-20T09:15:00.122Z"}),
     "method_not_allowed": _sending("POST", f"{FIELDS}/1"),
     "not_acceptable": _sending("GET", FIELDS, headers={"Accept": "text/html"}),
     "key_already_exists": _sending("POST", FIELDS, {"recipient_field": _TAKEN}),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import Rule
+from recipient_fields.entrypoints.http.history_parameters import HISTORY_NAMES
 from recipient_fields.entrypoints.http.list_parameters import NAMES
 from recipient_fields.entrypoints.http.problems import STATUSES, problem, render_problem
 
@@ -34,7 +35,7 @@ def test_every_reason_and_every_detail_has_a_heading_with_its_cause_and_solution
 ) -> None:
     reasons = contract["components"]["schemas"]["ErrorReason"]["enum"]
 
-    assert [code for code, _ in _codes("Reasons of `forbidden`")] == reasons
+    assert [code for code, _ in _codes("Reasons")] == reasons
     assert [code for code, _ in _codes("Details of `validation_failed`")] == [
         rule.value for rule in Rule
     ]
@@ -67,11 +68,11 @@ def test_the_guide_has_every_request_member_and_parameter(contract: dict[str, An
         for path, item in contract["paths"].items()
         for method in item.keys() - {"parameters"}
     ]
-    members = contract["components"]["schemas"]["RecipientField"]["required"]
+    schemas = contract["components"]["schemas"]
+    members = schemas["RecipientField"]["required"] + schemas["HistoryRecord"]["required"]
+    names = (*members, *NAMES, *HISTORY_NAMES)
 
-    assert [
-        name for name in (*requests, *(f"`{n}`" for n in (*members, *NAMES))) if name not in guide
-    ] == []
+    assert [name for name in (*requests, *(f"`{n}`" for n in names)) if name not in guide] == []
 
 
 def _codes(section: str) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -12,13 +13,17 @@ from attrs import evolve, frozen
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import (
+    OPERATOR,
+    OPERATOR_AUTHOR,
     AdministrationService,
     AdministratorRepository,
     ApiKeyRepository,
+    CatalogPlanner,
     EspFieldSource,
     FieldChange,
     FieldCheck,
     FieldRepository,
+    HistoryRepository,
     IntegrationRepository,
     IntegrationService,
     IssuedKey,
@@ -41,6 +46,8 @@ from recipient_fields.domain import (
     Access,
     Allowed,
     AllowedValues,
+    AppliedChanges,
+    Author,
     Catalog,
     Channel,
     Credential,
@@ -50,12 +57,16 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDefinition,
     FieldDraft,
+    FieldId,
     FieldKey,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
     FieldReplacement,
+    HistoryPage,
+    HistoryQuery,
+    HistoryRecord,
     InvalidField,
     KeyTaken,
     KeyValidationUnavailable,
@@ -66,6 +77,7 @@ from recipient_fields.domain import (
     Precondition,
     RecipientField,
     RecipientFieldsError,
+    RecordedOperation,
     Rejection,
     RejectionReason,
     Rule,
@@ -111,21 +123,62 @@ class WatchedFields:
         /,
         *,
         limit: int | None = None,
+        author: Author,
     ) -> RecipientField:
         self.writes += 1
-        return self._fields.add(organization_id, definition, limit=limit)
+        return self._fields.add(organization_id, definition, limit=limit, author=author)
 
     def update(
-        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        change: FieldChange,
+        /,
+        *,
+        author: Author,
     ) -> RecipientField:
         self.writes += 1
-        return self._fields.update(organization_id, reference, change)
+        return self._fields.update(organization_id, reference, change, author=author)
 
     def delete(
-        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        check: FieldCheck,
+        /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> None:
         self.writes += 1
-        self._fields.delete(organization_id, reference, check)
+        self._fields.delete(organization_id, reference, check, author=author, at=at)
+
+    def restore(
+        self,
+        organization_id: OrganizationId,
+        field_id: FieldId,
+        restoration: FieldChange,
+        /,
+        *,
+        limit: int | None = None,
+        author: Author,
+    ) -> RecipientField:
+        self.writes += 1
+        return self._fields.restore(
+            organization_id, field_id, restoration, limit=limit, author=author
+        )
+
+    def apply(
+        self,
+        organization_id: OrganizationId,
+        planner: CatalogPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        self.writes += 1
+        return self._fields.apply(organization_id, planner, author=author, at=at)
 
 
 class WatchedStorage:
@@ -134,6 +187,10 @@ class WatchedStorage:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self.fields: WatchedFields = WatchedFields(storage.fields)
+
+    @property
+    def history(self) -> HistoryRepository:
+        return self._storage.history
 
     @property
     def api_keys(self) -> ApiKeyRepository:
@@ -257,7 +314,7 @@ def errors(organization_id: OrganizationId, service: RecipientFieldService) -> I
     except KeyTaken as error:
         yield service.get_field(organization_id, error.existing_id).key
     try:
-        service.through(ADMINISTRATOR).delete_field(organization_id, FieldKey("tier"))
+        service.by(Author(ADMINISTRATOR)).delete_field(organization_id, FieldKey("tier"))
     except OperationForbidden as error:
         yield str(error)
     try:
@@ -265,6 +322,26 @@ def errors(organization_id: OrganizationId, service: RecipientFieldService) -> I
     except (FieldNotFound, VersionConflict) as error:
         known: RecipientFieldsError = error
         yield type(known).__name__
+
+
+def review(organization_id: OrganizationId, service: RecipientFieldService) -> None:
+    """Read the history of a field, restore it, and prune the history."""
+    operator = service.by(OPERATOR_AUTHOR)
+    draft = FieldDraft(name="Shop", data_type=DataType.TEXT)
+    shop = operator.create_field(organization_id, draft)
+    operator.delete_field(organization_id, shop.id)
+    restored = operator.restore_field(organization_id, shop.id)
+    assert restored.version == shop.version + 1
+    page: HistoryPage = service.list_field_changes(
+        organization_id, shop.key, HistoryQuery(descending=True)
+    )
+    records: tuple[HistoryRecord, ...] = page.records
+    operations: list[RecordedOperation] = [record.operation for record in records]
+    assert [each.value for each in operations] == ["restored", "deleted", "created"]
+    assert {record.author.name for record in records} == {OPERATOR}
+    past: Catalog = service.list_fields_as_of(organization_id, records[-1].occurred_at)
+    assert shop in past.fields
+    assert service.prune_history(organization_id, older_than=timedelta(days=400)) == 0
 
 
 def explain(channel: Channel, origin: Origin) -> str:
@@ -308,11 +385,12 @@ def main(folder: Path) -> None:
     for storage in storages(folder):
         with closing(storage):
             acme = storage.organizations.add("Acme", system_clock())
-            service = RecipientFieldService(fields=storage.fields)
+            service = RecipientFieldService(fields=storage.fields, history=storage.history)
             manage_fields(acme.id, service)
             *invalid, forbidden, unknown = errors(acme.id, service)
             assert (invalid, unknown) == (["blank", "tier"], "FieldNotFound")
             assert forbidden == explain(ADMINISTRATOR, API.origin())
+            review(acme.id, service)
             sync(acme.id, storage)
             authenticate(acme.id, storage)
 

@@ -5,15 +5,31 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
-from recipient_fields.domain import MAX_KEY_LENGTH, SortKey, Source
+from recipient_fields.domain import (
+    MAX_KEY_LENGTH,
+    MAX_SAFE_INTEGER,
+    RecordedOperation,
+    SortKey,
+    Source,
+)
 
-from ..list_parameters import MAX_PAGE_SIZE, MAX_TEXT_LENGTH
+from ..list_parameters import MAX_TEXT_LENGTH
 from ..media_types import JSON, MERGE_PATCH
-from .responses import HEADERS, RESPONSES, Responses, error_responses, json_content, response
-from .schemas import ID_PATTERN, KEY_PATTERN, SCHEMAS, Schema, ref
+from ..parameters import MAX_PAGE_SIZE
+from .responses import (
+    HEADERS,
+    REQUEST_ID,
+    RESPONSES,
+    Responses,
+    error_responses,
+    json_content,
+    response,
+)
+from .schemas import ID_PATTERN, KEY_PATTERN, RFC_3339_PATTERN, SCHEMAS, Schema, ref
 
 FIELDS = "/api/v1/recipient_fields"
 FIELD = f"{FIELDS}/{{id_or_key}}"
+HISTORY = "/api/v1/recipient_field_changes"
 
 _DESCRIPTION = """\
 Recipient fields are named attributes that email teams personalize content with. This API lists
@@ -61,6 +77,15 @@ def document(mount_path: str = "") -> dict[str, Any]:
                 "put": _REPLACE,
                 "delete": _DELETE,
             },
+            f"{FIELD}/changes": {
+                "parameters": [_ID_OR_KEY, _parameter("RequestId")],
+                "get": _FIELD_HISTORY,
+            },
+            f"{FIELDS}/{{id}}/restore": {
+                "parameters": [_FIELD_ID, _parameter("RequestId")],
+                "post": _RESTORE,
+            },
+            HISTORY: {"parameters": [_parameter("RequestId")], "get": _HISTORY},
             "/openapi.json": _open_path(_DOCUMENT),
             "/docs": _open_path(_PAGE),
             "/healthz": _open_path(_LIVENESS),
@@ -84,9 +109,11 @@ def document(mount_path: str = "") -> dict[str, Any]:
 
 
 _FIELDS_TAG = "Recipient fields"
+_HISTORY_TAG = "History"
 _SERVICE_TAG = "Service"
 _TAGS = {
     _FIELDS_TAG: "The fields of the organization that the API key belongs to.",
+    _HISTORY_TAG: "The changes of these fields.",
     _SERVICE_TAG: "Health and documentation. No API key.",
 }
 
@@ -106,9 +133,9 @@ def _operation(
 
 
 def _field_operation(
-    summary: str, responses: Responses, *errors: int, **more: Any
+    summary: str, responses: Responses, *errors: int, tag: str = _FIELDS_TAG, **more: Any
 ) -> dict[str, Any]:
-    return _operation(summary, _FIELDS_TAG, responses, *_ERRORS_WITH_KEYS, *errors, **more)
+    return _operation(summary, tag, responses, *_ERRORS_WITH_KEYS, *errors, **more)
 
 
 def _open_operation(summary: str, responses: Responses, **more: Any) -> dict[str, Any]:
@@ -178,6 +205,15 @@ _ID_OR_KEY: Schema = {
     },
     "examples": {"id": {"value": "1"}, "key": {"value": "loyalty_tier"}},
 }
+_FIELD_ID: Schema = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "The id of the deleted field.",
+    "schema": {"type": "integer", "minimum": 1, "maximum": 10**16 - 1},
+    "example": 1,
+}
+_LIMIT_SCHEMA: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE}
 _LIST_PARAMETERS = [
     _alternatives("source", "Only fields of this source.", ref("Source")),
     _alternatives("data_type", "Only fields of this data type.", ref("DataType")),
@@ -206,13 +242,37 @@ _LIST_PARAMETERS = [
     _query(
         "limit",
         "The number of fields per page. The default is all.",
-        {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE},
+        _LIMIT_SCHEMA,
+    ),
+    _query(
+        "as_of",
+        "The list as it was at this time, after all changes until then. The default is the current "
+        "list. Times before the first record of the history are 404 `before_history`.",
+        # No `format`: a generated Python client would send six decimals.
+        {"type": "string", "pattern": RFC_3339_PATTERN},
     ),
     _query(
         "cursor",
         "The start of a page. Use the URLs in `Link`, which contain it. Its format is private.",
         {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"},
     ),
+]
+
+
+_FIELD_HISTORY_PARAMETERS = [
+    _alternatives("source", "Only changes of fields of this source.", ref("Source")),
+    _alternatives("operation", "Only these operations.", ref("RecordedOperation")),
+    _query(
+        "after",
+        "Only records with a greater sequence number. The default is all.",
+        {"type": "integer", "minimum": 0, "maximum": MAX_SAFE_INTEGER},
+    ),
+    _query("limit", "The number of records per page. The default is 100.", _LIMIT_SCHEMA),
+    _parameter("IfNoneMatch"),
+]
+_HISTORY_PARAMETERS = [
+    _alternatives("key", "Only changes of fields with this key.", ref("NewKey")),
+    *_FIELD_HISTORY_PARAMETERS,
 ]
 
 
@@ -279,6 +339,29 @@ _LIST_RESPONSE = {
 }
 
 
+_RENAMED_RESPONSE = _response_example(
+    id=1, key="loyalty_tier", name="Loyalty level", allowed_values=["platinum", "gold", "silver"]
+)
+_HISTORY_RESPONSE = {
+    "recipient_field_changes": [
+        {
+            "sequence": 4,
+            "occurred_at": "2026-11-20T09:15:00.126Z",
+            "operation": RecordedOperation.UPDATED.value,
+            "actor": {"channel": Source.API.value, "id": 1, "name": "rfk_0123…AuoE"},
+            "request_id": REQUEST_ID,
+            "field_id": 1,
+            "key": "loyalty_tier",
+            "before": _TIER_RESPONSE["recipient_field"],
+            "after": {
+                **_RENAMED_RESPONSE["recipient_field"],
+                "updated_at": "2026-11-20T09:15:00.124Z",
+            },
+        }
+    ]
+}
+
+
 def _links(source: str) -> dict[str, Schema]:
     """Return the operations on the field at this pointer of a response, by id and by key."""
     operations = ("get", "update", "replace", "delete")
@@ -322,9 +405,10 @@ _LIST = _field_operation(
         ),
         "304": response("The client's version is current.", "ETag", "Vary", "Total-Count", "Link"),
     },
+    *(404,),
     description=(
         "All fields of the organization, of any origin, or those that match the parameters. "
-        "`Link` contains the next page."
+        "`Link` contains the next page. With `as_of`, the list as it was."
     ),
     operationId="list_recipient_fields",
     parameters=[*_LIST_PARAMETERS, _parameter("IfNoneMatch")],
@@ -408,6 +492,58 @@ _DELETE = _field_operation(
     *(403, 404, 412),
     operationId="delete_recipient_field",
     parameters=[_parameter("IfMatch"), _parameter("UnlessMatch")],
+)
+
+
+_RESTORE = _field_operation(
+    "Restore a deleted field",
+    {"200": _one_field("The restored field, with its id and a new version.", tier=_TIER_RESPONSE)},
+    *(403, 404, 409),
+    operationId="restore_recipient_field",
+    description=(
+        "The field gets back its id, its key and its other members, except `updated_at`. If a "
+        "field has its key, or if it is not deleted, the response is 409. The request needs no "
+        "body: the service ignores it."
+    ),
+)
+
+
+def _history_operation(summary: str, *errors: int, examples: Schema, **more: Any) -> dict[str, Any]:
+    return _field_operation(
+        summary,
+        {
+            "200": response(
+                "The records, by ascending sequence number.",
+                "ETag",
+                "Vary",
+                "Link",
+                content=json_content("HistoryRecordList", **examples),
+            ),
+            "304": response("The client's version is current.", "ETag", "Vary", "Link"),
+        },
+        *errors,
+        tag=_HISTORY_TAG,
+        **more,
+    )
+
+
+_HISTORY = _history_operation(
+    "List the changes of all fields",
+    examples={"renamed": _HISTORY_RESPONSE},
+    operationId="list_recipient_field_changes",
+    description=(
+        "`Link` contains the next page. To follow the changes, continue with `after` and the last "
+        "sequence number: this misses no record and returns none twice."
+    ),
+    parameters=_HISTORY_PARAMETERS,
+)
+_FIELD_HISTORY = _history_operation(
+    "List the changes of a field",
+    *(404,),
+    examples={},
+    operationId="list_changes_of_recipient_field",
+    description="The changes of the field with this id, or of all fields that have had this key.",
+    parameters=_FIELD_HISTORY_PARAMETERS,
 )
 
 

@@ -25,7 +25,10 @@ MEANINGS: Mapping[str, str] = {
     "malformed_request": "the request is not well-formed HTTP; the connection is closed",
     "unauthorized": "the API key is missing, malformed, unknown, expired or revoked",
     "forbidden": "the field is not API-managed, or the API key can only read; see `reason`",
-    "not_found": "the resource does not exist, or is another organization's",
+    "not_found": (
+        "the resource does not exist, is another organization's, or is before the history; "
+        "see `reason`"
+    ),
     "method_not_allowed": "the resource does not support this method",
     "not_acceptable": "`Accept` includes no media type that the service can send",
     "request_timeout": "the request did not arrive in time",
@@ -184,6 +187,11 @@ EXAMPLES: Mapping[str, Problem] = {
         reason="insufficient_scope",
     ),
     "not_found": problem("not_found"),
+    "before_history": problem(
+        "not_found",
+        "The history of this organization begins later. Use a later time.",
+        reason="before_history",
+    ),
     "method_not_allowed": problem("method_not_allowed"),
     "not_acceptable": problem("not_acceptable"),
     "request_timeout": problem("request_timeout"),
@@ -196,6 +204,7 @@ EXAMPLES: Mapping[str, Problem] = {
                 "code": "key_already_exists",
                 "message": _TAKEN,
                 "existing_id": 1,
+                "existing_key": "loyalty_tier",
             },
         ),
     ),
@@ -219,7 +228,7 @@ EXAMPLES: Mapping[str, Problem] = {
     "service_unavailable": problem("service_unavailable"),
     "overloaded": problem("overloaded"),
 }
-"""One example of each error, exactly as the service sends it; `forbidden` with both reasons."""
+"""One example of each error, exactly as the service sends it, and one of each reason."""
 
 RESPONSES: Mapping[str, Schema] = {
     _name(status): _error_response(status) for status in sorted(set(STATUSES.values()))

@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     RESERVED_KEYS,
     RESERVED_PREFIX,
     DataType,
+    RecordedOperation,
     Rule,
     Source,
 )
@@ -38,7 +39,7 @@ _NAME_PATTERN = f"^[{_SPACE}]*{LINE_PATTERN[1:-1]}[{_SPACE}]*$"
 _VERBATIM_PATTERN = rf"^[^\x00]*[^\x00{_SPACE}][^\x00]*$"
 _DATE_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _INSTANT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$"
-_RFC_3339_PATTERN = (
+RFC_3339_PATTERN = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,3})?"
     r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
 )
@@ -102,7 +103,7 @@ _LINE: Schema = {
     "description": "One line of text without leading or trailing white space.",
 }
 _DATE: Schema = {"type": "string", "format": "date", "pattern": _DATE_PATTERN}
-_RFC_3339: Schema = {"type": "string", "format": "date-time", "pattern": _RFC_3339_PATTERN}
+_RFC_3339: Schema = {"type": "string", "format": "date-time", "pattern": RFC_3339_PATTERN}
 
 
 def _values_by_type(instant: Schema) -> list[Schema]:
@@ -193,6 +194,49 @@ _MEMBERS: Schema = {
     "created_at": ref("Timestamp"),
     "updated_at": ref("Timestamp", "Moves only when something changed, and forward."),
 }
+_ACTOR: Schema = {
+    "type": "object",
+    "description": "The author of the change.",
+    "properties": {
+        "channel": ref("Source", "How the change was made."),
+        "id": {
+            "type": ["integer", "string", "null"],
+            "description": "The id of the API key, the administrator or the integration.",
+        },
+        "name": {
+            "type": ["string", "null"],
+            "description": (
+                "The displayed form of the API key, the administrator's email address, or the name "
+                "of the integration. Never a key."
+            ),
+        },
+    },
+    "required": ["channel", "id", "name"],
+}
+
+
+def _state(when: str) -> Schema:
+    """Return the schema of a field in a record of the history."""
+    return {"oneOf": [ref("RecipientField"), {"type": "null"}], "description": when}
+
+
+_RECORD: Schema = {
+    "sequence": {
+        **_ID,
+        "description": "The number of the record: 1 for the first of the organization, no gaps.",
+    },
+    "occurred_at": ref("Timestamp", "Later for each transaction; the same for all its records."),
+    "operation": ref("RecordedOperation"),
+    "actor": ref("Actor"),
+    "request_id": {
+        "type": ["string", "null"],
+        "description": "The `X-Request-Id` of the request that made the change.",
+    },
+    "field_id": _ID,
+    "key": ref("Key"),
+    "before": _state("The field before the change. null if it was created or restored."),
+    "after": _state("The field after the change. null if it was deleted."),
+}
 _SYNCED: Schema = {
     "if": {"properties": {"source": {"const": Source.INTEGRATION.value}}},
     "then": {
@@ -236,6 +280,7 @@ _DETAIL: Schema = {
         "message": {"type": "string", "minLength": 1},
         "suggestion": {"type": "string", "description": "A value that is probably meant."},
         "existing_id": {**_ID, "description": "The id of the field that has this key."},
+        "existing_key": ref("Key", "This key."),
     },
     "required": ["pointer", "code", "message"],
 }
@@ -252,8 +297,8 @@ _ERROR_PARTS: Schema = {
     },
     "ErrorReason": {
         "type": "string",
-        "enum": ["field_not_api_managed", "insufficient_scope"],
-        "description": "Why the request is forbidden.",
+        "enum": ["field_not_api_managed", "insufficient_scope", "before_history"],
+        "description": "Why the request is forbidden, or the resource is not found.",
     },
     "ErrorDetails": {
         "type": "array",
@@ -323,6 +368,21 @@ SCHEMAS: Schema = {
     "RecipientFieldEnvelope": _envelope("recipient_field", ref("RecipientField")),
     "RecipientFieldList": _envelope(
         "recipient_fields", {"type": "array", "items": ref("RecipientField")}
+    ),
+    "RecordedOperation": {
+        "type": "string",
+        "enum": [operation.value for operation in RecordedOperation],
+        "description": "What the change did to the field.",
+    },
+    "Actor": _ACTOR,
+    "HistoryRecord": {
+        "type": "object",
+        "description": "A change of a field. Tolerate additional members.",
+        "properties": _RECORD,
+        "required": list(_RECORD),
+    },
+    "HistoryRecordList": _envelope(
+        "recipient_field_changes", {"type": "array", "items": ref("HistoryRecord")}
     ),
     "RecipientFieldDraft": {
         "type": "object",

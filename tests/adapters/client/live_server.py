@@ -63,7 +63,7 @@ def application(
 ) -> Application:
     """Return the WSGI application of a service on this storage."""
     app: Any = create_app(
-        service or RecipientFieldService(fields=storage.fields),
+        service or RecipientFieldService(fields=storage.fields, history=storage.history),
         validator or StoredKeyValidator(storage.api_keys),
         storage.check,
     )

@@ -141,7 +141,7 @@ def test_a_list_with_the_key_of_another_organization_raises_an_error(storage, or
 
 @each_write
 def test_a_read_only_key_changes_nothing(storage, organization_id, call):
-    service = RecipientFieldService(fields=storage.fields)
+    service = RecipientFieldService(fields=storage.fields, history=storage.history)
     city = service.create_field(organization_id, a_draft())
     keys = Keyring(storage, Access.READ_ONLY)
     with live_server(application(storage)) as url, client_at(url, keys) as client:
@@ -162,7 +162,9 @@ def broken_storage(tmp_path: Path) -> Storage:
 def test_a_failing_storage_of_the_service_raises_storage_unavailable(
     storage, broken_storage, organization_id, call
 ):
-    app = application(storage, RecipientFieldService(fields=broken_storage.fields))
+    app = application(
+        storage, RecipientFieldService(fields=broken_storage.fields, history=storage.history)
+    )
     with (
         live_server(app) as url,
         client_at(url, Keyring(storage)) as client,

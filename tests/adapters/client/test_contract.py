@@ -26,7 +26,9 @@ class Implementation:
 
 
 def service_on(storage: Storage) -> RecipientFieldService:
-    return RecipientFieldService(fields=storage.fields, limit=RecipientFieldsContract.limit)
+    return RecipientFieldService(
+        fields=storage.fields, history=storage.history, limit=RecipientFieldsContract.limit
+    )
 
 
 @contextmanager

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from recipient_fields.adapters.client import RequestRefused
 from recipient_fields.adapters.client.connections import Response
-from recipient_fields.adapters.client.errors import Context, error_of
+from recipient_fields.adapters.client.errors import NotFound, error_of
 from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import (
+    BeforeHistory,
     FieldId,
     FieldKey,
     FieldLimitReached,
@@ -53,6 +54,7 @@ EXAMPLES: list[RecipientFieldsError] = [
     InvalidField([Violation(rule, "No.") for rule in Rule]),
     FieldNotFound(),
     OrganizationNotFound(),
+    BeforeHistory(),
     OperationForbidden("Manual fields are changed by administrators, not through the API."),
     InsufficientAccess(),
     KeyTaken(FieldKey("city"), FieldId(2**53 - 1)),
@@ -84,9 +86,8 @@ def error_response(status: int, error: Any) -> Response:
     return Response(status, {"Content-Type": "application/json"}, body)
 
 
-def context_of(error: RecipientFieldsError) -> Context:
-    not_found = type(error) if isinstance(error, OrganizationNotFound) else FieldNotFound
-    return Context(not_found, FieldKey("city"))
+def not_found_of(error: RecipientFieldsError) -> NotFound:
+    return OrganizationNotFound if isinstance(error, OrganizationNotFound) else FieldNotFound
 
 
 def test_the_examples_contain_every_error_with_a_response():
@@ -95,7 +96,7 @@ def test_the_examples_contain_every_error_with_a_response():
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=repr)
 def test_the_client_raises_the_same_error_as_the_service(error):
-    rebuilt = error_of(response_with(problem_of(error)), context_of(error))
+    rebuilt = error_of(response_with(problem_of(error)), not_found_of(error))
     assert type(rebuilt) is type(error)
     assert {k: v for k, v in vars(rebuilt).items() if k != "__notes__"} == vars(error)
     assert str(rebuilt) == str(error)
@@ -103,7 +104,7 @@ def test_the_client_raises_the_same_error_as_the_service(error):
 
 @pytest.mark.parametrize("code", sorted(STATUSES.keys() - set(CODES.values())))
 def test_every_other_code_has_an_error(code):
-    rebuilt = error_of(response_with(problem(code, "Sentence.")), Context(FieldNotFound))
+    rebuilt = error_of(response_with(problem(code, "Sentence.")), FieldNotFound)
     assert type(rebuilt) is ERRORS_BY_CODE.get(code, RequestRefused)
     if isinstance(rebuilt, RequestRefused):
         assert (rebuilt.code, str(rebuilt)) == (code, "Sentence.")
@@ -111,32 +112,32 @@ def test_every_other_code_has_an_error(code):
 
 def test_an_unknown_code_is_an_error_by_its_status():
     error = {"code": "quota_reached", "message": "Wait."}
-    assert type(error_of(error_response(403, error), Context(FieldNotFound))) is RequestRefused
-    assert type(error_of(error_response(500, error), Context(FieldNotFound))) is StorageUnavailable
+    assert type(error_of(error_response(403, error), FieldNotFound)) is RequestRefused
+    assert type(error_of(error_response(500, error), FieldNotFound)) is StorageUnavailable
 
 
 def test_an_unknown_rule_is_reported_as_format():
     detail = {"pointer": "/recipient_field/name", "code": "rude", "message": "Be kind."}
     error = {"code": "validation_failed", "message": "No.", "details": [detail]}
-    invalid = error_of(error_response(422, error), Context(FieldNotFound))
+    invalid = error_of(error_response(422, error), FieldNotFound)
     assert isinstance(invalid, InvalidField)
     assert invalid.violations == (Violation(Rule.FORMAT, "Be kind.", ("name",)),)
 
 
 def test_a_limit_that_the_message_does_not_contain_is_0():
     error = {"code": "field_limit_reached", "message": "Enough."}
-    reached = error_of(error_response(409, error), Context(OrganizationNotFound))
+    reached = error_of(error_response(409, error), OrganizationNotFound)
     assert isinstance(reached, FieldLimitReached)
     assert reached.limit == 0
 
 
 def test_an_error_has_a_note_with_the_request_id():
-    error = error_of(response_with(problem("not_found"), "4f1e6c0a"), Context(FieldNotFound))
+    error = error_of(response_with(problem("not_found"), "4f1e6c0a"), FieldNotFound)
     assert error.__notes__ == ["Request id: 4f1e6c0a"]
 
 
 def test_an_invalid_request_id_is_not_in_a_note():
-    error = error_of(response_with(problem("not_found"), "\x1b[2J" * 9), Context(FieldNotFound))
+    error = error_of(response_with(problem("not_found"), "\x1b[2J" * 9), FieldNotFound)
     assert not hasattr(error, "__notes__")
 
 
@@ -157,7 +158,11 @@ INVALID_RESPONSES = {
     ),
     "an existing id that is not an integer": error_response(
         409,
-        {"code": "key_already_exists", "message": "No.", "details": [{"existing_id": True}]},
+        {
+            "code": "key_already_exists",
+            "message": "No.",
+            "details": [{"existing_id": True, "existing_key": "city"}],
+        },
     ),
     "a taken key with empty details": error_response(
         409, {"code": "key_already_exists", "message": "No.", "details": []}
@@ -170,7 +175,7 @@ INVALID_RESPONSES = {
 
 @pytest.mark.parametrize("response", INVALID_RESPONSES.values(), ids=INVALID_RESPONSES)
 def test_an_invalid_response_raises_storage_unavailable(response):
-    error = error_of(response, Context(FieldNotFound, FieldKey("city")))
+    error = error_of(response, FieldNotFound)
     assert type(error) is StorageUnavailable
     assert str(response.status) in str(error)
 
@@ -197,7 +202,5 @@ JSON = st.recursive(
 def test_any_error_response_is_converted_to_an_error_of_the_library(status, code, rest, details):
     error = {"message": "No.", "details": details, "reason": rest, "code": code}
     for document in (error, rest):
-        converted = error_of(
-            error_response(status, document), Context(FieldNotFound, FieldKey("city"))
-        )
+        converted = error_of(error_response(status, document), FieldNotFound)
         assert isinstance(converted, RecipientFieldsError)

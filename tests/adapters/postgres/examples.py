@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recipient_fields.application import FieldChange
 from recipient_fields.domain import (
     API,
     Access,
+    Author,
     DataType,
     FieldChanges,
     FieldDefinition,
@@ -24,6 +25,8 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp, IntegrationDraft
 
 NOW = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+AUTHOR = Author(API, id=1, name="CI")
 
 
 def a_definition(key: str = "city", **members: Any) -> FieldDefinition:

@@ -14,7 +14,7 @@ from attrs import frozen
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
 
-from .examples import a_definition
+from .examples import AUTHOR, a_definition
 
 READERS = WRITERS = 2
 
@@ -107,5 +107,5 @@ class Load:
 
     def _create(self) -> None:
         key = FieldKey(f"field_{next(self._numbers)}")
-        self._storage.fields.add(self._organization_id, a_definition(key))
+        self._storage.fields.add(self._organization_id, a_definition(key), author=AUTHOR)
         self.acknowledged.append(key)

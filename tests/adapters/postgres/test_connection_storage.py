@@ -25,7 +25,7 @@ from recipient_fields.testing import (
 )
 
 from ...support.postgres import execute, new_database
-from .examples import NOW, a_definition, permit, renaming
+from .examples import AUTHOR, LATER, NOW, a_definition, permit, renaming
 from .test_contract import close_to_everyone
 
 pytestmark = pytest.mark.slow
@@ -206,8 +206,8 @@ def test_a_field_and_a_row_of_the_application_are_committed_or_rolled_back_toget
 ) -> None:
     with pytest.raises(ZeroDivisionError) if not commits else nullcontext(), host.transaction():
         host.execute("INSERT INTO campaigns VALUES ('before')")
-        field = over.fields.add(ours, a_definition())
-        over.fields.update(ours, field.id, renaming("Town"))
+        field = over.fields.add(ours, a_definition(), author=AUTHOR)
+        over.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
         host.execute("INSERT INTO campaigns VALUES ('after')")
         assert over.fields.get(ours, field.id).name == "Town"
         assert storage.fields.all(ours).fields == ()
@@ -223,7 +223,7 @@ def test_a_change_that_begins_the_transaction_is_part_of_it(
 ) -> None:
     """Without autocommit, the first statement begins the transaction, also one of the storage."""
     with psycopg.connect(database) as host:
-        PostgresConnectionStorage(lambda: host).fields.add(ours, a_definition())
+        PostgresConnectionStorage(lambda: host).fields.add(ours, a_definition(), author=AUTHOR)
         assert storage.fields.all(ours).fields == ()
         if not commits:
             host.rollback()
@@ -235,12 +235,12 @@ def test_a_method_that_raises_undoes_only_its_own_changes(
 ) -> None:
     with host.transaction():
         host.execute("INSERT INTO campaigns VALUES ('before')")
-        over.fields.add(ours, a_definition("city"))
+        over.fields.add(ours, a_definition("city"), author=AUTHOR)
         with pytest.raises(KeyTaken):
-            over.fields.add(ours, a_definition("city"))
+            over.fields.add(ours, a_definition("city"), author=AUTHOR)
         with pytest.raises(ZeroDivisionError):
-            over.fields.update(ours, a_definition("city").key, lambda field: 1 / 0)  # type: ignore[arg-type, return-value]
-        over.fields.add(ours, a_definition("town"))
+            over.fields.update(ours, a_definition("city").key, lambda field: 1 / 0, author=AUTHOR)  # type: ignore[arg-type, return-value]
+        over.fields.add(ours, a_definition("town"), author=AUTHOR)
     assert [field.key for field in over.fields.all(ours).fields] == ["city", "town"]
     assert campaigns(database) == [("before",)]
 
@@ -298,11 +298,11 @@ def test_every_method_restores_the_settings_of_the_transaction(
         inside = settings(host)
         over.migrate()
         theirs = over.organizations.add("Ours", NOW).id
-        field = over.fields.add(theirs, a_definition())
-        over.fields.delete(theirs, field.id, permit)
-        over.fields.add(theirs, a_definition())
+        field = over.fields.add(theirs, a_definition(), author=AUTHOR)
+        over.fields.delete(theirs, field.id, permit, author=AUTHOR, at=LATER)
+        over.fields.add(theirs, a_definition(), author=AUTHOR)
         with pytest.raises(ZeroDivisionError):
-            over.fields.update(theirs, a_definition().key, lambda field: 1 / 0)  # type: ignore[arg-type, return-value]
+            over.fields.update(theirs, a_definition().key, lambda field: 1 / 0, author=AUTHOR)  # type: ignore[arg-type, return-value]
         over.check()
         assert settings(host) == inside
     assert settings(host) == outside
@@ -322,7 +322,7 @@ def test_a_method_waits_a_second_for_a_lock(
         other.execute("SELECT FROM organizations FOR UPDATE")
         with host.transaction() if in_transaction else nullcontext():
             with pytest.raises(StorageUnavailable, match="55P03"):
-                over.fields.add(ours, a_definition())
+                over.fields.add(ours, a_definition(), author=AUTHOR)
             host.execute("INSERT INTO campaigns VALUES ('still here')")
 
 
@@ -335,7 +335,7 @@ def test_the_application_s_statement_timeout_applies(
         host.execute("SET LOCAL statement_timeout = '200ms'")
         begun = monotonic()
         with pytest.raises(StorageUnavailable) as unavailable:
-            over.fields.add(ours, a_definition())
+            over.fields.add(ours, a_definition(), author=AUTHOR)
         assert monotonic() - begun < 2
     assert isinstance(unavailable.value.__cause__, QueryCanceled)
 
@@ -347,7 +347,7 @@ def test_the_application_s_lock_timeout_applies(
         other.execute("SELECT FROM organizations FOR UPDATE")
         with committing(other, after=1.5), host.transaction():
             host.execute("SET LOCAL lock_timeout = '10s'")
-            over.fields.add(ours, a_definition())
+            over.fields.add(ours, a_definition(), author=AUTHOR)
     assert len(over.fields.all(ours).fields) == 1
 
 
@@ -366,7 +366,7 @@ def test_the_connection_keeps_its_configuration(
 
     for _ in range(7):
         over.organizations.all()
-    over.fields.add(ours, a_definition())
+    over.fields.add(ours, a_definition(), author=AUTHOR)
     over.close()
     host.commit() if not host.autocommit else None
 
@@ -394,12 +394,12 @@ def test_a_serialization_failure_in_the_application_s_transaction_is_raised(
         host.isolation_level = IsolationLevel.SERIALIZABLE
         over = PostgresConnectionStorage(lambda: host)
         assert over.fields.all(ours).fields == ()
-        storage.fields.add(ours, a_definition("city"))
+        storage.fields.add(ours, a_definition("city"), author=AUTHOR)
         with pytest.raises(StorageUnavailable, match="40001"):
-            over.fields.add(ours, a_definition("city"))
+            over.fields.add(ours, a_definition("city"), author=AUTHOR)
         host.rollback()
         with pytest.raises(KeyTaken):
-            over.fields.add(ours, a_definition("city"))
+            over.fields.add(ours, a_definition("city"), author=AUTHOR)
 
 
 def test_a_change_outside_a_transaction_is_read_committed(
@@ -407,11 +407,14 @@ def test_a_change_outside_a_transaction_is_read_committed(
 ) -> None:
     options = "-c default_transaction_isolation=serializable"
     with opened_storage(database, options=options) as over, ThreadPoolExecutor(8) as threads:
-        field = over.fields.add(ours, a_definition(name="0"))
+        field = over.fields.add(ours, a_definition(name="0"), author=AUTHOR)
 
         def count(_: int) -> None:
             over.fields.update(
-                ours, field.id, lambda field: renaming(str(int(field.name) + 1))(field)
+                ours,
+                field.id,
+                lambda field: renaming(str(int(field.name) + 1))(field),
+                author=AUTHOR,
             )
 
         list(threads.map(count, range(80)))
@@ -432,7 +435,7 @@ def test_a_key_inserted_without_the_lock_is_reported_within_a_transaction(
         with committing(hand, after=0.3), host.transaction():
             host.execute("INSERT INTO campaigns VALUES ('before')")
             with pytest.raises(KeyTaken):
-                over.fields.add(ours, a_definition())
+                over.fields.add(ours, a_definition(), author=AUTHOR)
     assert campaigns(database) == [("before",)]
 
 
@@ -447,13 +450,13 @@ def test_a_connection_in_pipeline_mode_is_rejected(
 def test_a_change_within_a_change_is_part_of_it(
     host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
 ) -> None:
-    field = over.fields.add(ours, a_definition())
+    field = over.fields.add(ours, a_definition(), author=AUTHOR)
 
     def change(stored: Any) -> Any:
-        over.fields.add(ours, a_definition("town"))
+        over.fields.add(ours, a_definition("town"), author=AUTHOR)
         return renaming("Town")(stored)
 
-    over.fields.update(ours, field.id, change)
+    over.fields.update(ours, field.id, change, author=AUTHOR)
     assert [f.key for f in over.fields.all(ours).fields] == ["city", "town"]
 
 
@@ -528,10 +531,13 @@ def test_the_service_can_share_the_schema_with_an_application(empty_database: st
     with opened_storage(empty_database, "fields") as over:
         over.migrate()
         ours = over.organizations.add("Ours", NOW)
-        field = over.fields.add(ours.id, a_definition())
+        field = over.fields.add(ours.id, a_definition(), author=AUTHOR)
         url = f"{empty_database}?options=-csearch_path%3Dfields"
         migrate(url)
         with closing(PostgresStorage(url)) as service:
             assert service.organizations.all() == (ours,)
-            assert service.fields.update(ours.id, field.id, renaming("Town")).id == field.id
+            assert (
+                service.fields.update(ours.id, field.id, renaming("Town"), author=AUTHOR).id
+                == field.id
+            )
         assert over.fields.get(ours.id, field.id).name == "Town"

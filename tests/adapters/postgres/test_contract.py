@@ -83,8 +83,8 @@ class TestMissingTables(StorageOutageContract):
         with closing(PostgresStorage(empty_database)) as storage:
             execute(
                 empty_database,
-                "DROP TABLE recipient_fields, api_keys, integrations, organizations,"
-                " administrators, administrator_memberships, administrator_links,"
+                "DROP TABLE recipient_fields, recipient_field_changes, api_keys, integrations,"
+                " organizations, administrators, administrator_memberships, administrator_links,"
                 " administrator_sessions, administrator_forms, sign_in_attempts,"
                 " schema_migrations",
             )

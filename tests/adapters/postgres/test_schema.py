@@ -5,6 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from threading import Event
+from time import monotonic, sleep
+from typing import Self
 from urllib.parse import urlsplit
 
 import psycopg
@@ -17,6 +22,8 @@ from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
 from ...support.postgres import PASSWORD, execute
 from ...support.waiting import eventually
 from .examples import (
+    AUTHOR,
+    LATER,
     a_definition,
     a_grant,
     an_integration_draft,
@@ -78,14 +85,14 @@ def test_only_the_server_assigns_ids(database: str) -> None:
 def test_a_damaged_row_is_unavailable_and_not_an_invalid_request(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
-    field = storage.fields.add(ours, a_definition("spoiled"))
+    field = storage.fields.add(ours, a_definition("spoiled"), author=AUTHOR)
     key = storage.api_keys.add(a_grant(ours))
     execute(database, "UPDATE recipient_fields SET name = E'a\\nb'")
     execute(database, "UPDATE api_keys SET name = ''")
     with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
         storage.fields.get(ours, field.id)
     with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
-        storage.fields.update(ours, FieldKey("spoiled"), renaming("Town"))
+        storage.fields.update(ours, FieldKey("spoiled"), renaming("Town"), author=AUTHOR)
     with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
         storage.fields.all(ours)
     with pytest.raises(UnreadableRow, match=f"^api_keys {key.id}$"):
@@ -96,7 +103,7 @@ def test_a_row_that_can_not_be_converted_is_named(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     """JSON with a number that Python can't read, and a year after 9999."""
-    field = storage.fields.add(ours, a_definition())
+    field = storage.fields.add(ours, a_definition(), author=AUTHOR)
     key = storage.api_keys.add(a_grant(ours))
     execute(database, "UPDATE organizations SET name = ''")
     execute(
@@ -113,9 +120,16 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 3
+    assert migrate(empty_database) == 4
     assert migrate(empty_database) == 0
 
+
+WITHOUT_HISTORY = """
+    DELETE FROM schema_migrations WHERE name = '0004_history';
+    DROP TABLE recipient_field_changes;
+    ALTER TABLE organizations DROP COLUMN last_sequence, DROP COLUMN last_change_at
+"""
+"""Undoes the last migration."""
 
 MIGRATING = (
     "import sys; from recipient_fields.adapters.postgres import migrate; migrate(sys.argv[1])"
@@ -130,28 +144,29 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
     processes = [migrating(empty_database) for _ in range(8)]
     assert [process.wait(30) for process in processes] == [0] * 8
     names = execute(empty_database, "SELECT name FROM schema_migrations")
-    assert names == [("0001_initial",), ("0002_integrations",), ("0003_administrators",)]
+    assert names == [
+        ("0001_initial",),
+        ("0002_integrations",),
+        ("0003_administrators",),
+        ("0004_history",),
+    ]
 
 
 def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_database: str) -> None:
     """It is blocked before its last statement: the table exists, the record does not."""
     migrate(empty_database)
-    execute(
-        empty_database,
-        "DELETE FROM schema_migrations WHERE name > '0002_integrations';"
-        " DROP TABLE administrators, administrator_memberships, administrator_links,"
-        " administrator_sessions, administrator_forms, sign_in_attempts;"
-        " ALTER TABLE api_keys DROP COLUMN created_by",
-    )
-    with psycopg.connect(empty_database) as holder:
+    execute(empty_database, WITHOUT_HISTORY)
+    with (
+        psycopg.connect(empty_database) as holder,
+        psycopg.connect(empty_database, autocommit=True) as observer,
+    ):
         holder.execute("LOCK TABLE schema_migrations IN EXCLUSIVE MODE")
         process = migrating(empty_database)
         eventually(
-            lambda: execute(
-                empty_database,
+            lambda: observer.execute(
                 "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
-                " AND wait_event_type = 'Lock' AND query LIKE 'INSERT%'",
-            ),
+                " AND wait_event_type = 'Lock' AND query LIKE 'INSERT%'"
+            ).fetchall(),
             within=10,
         )
         process.kill()
@@ -160,6 +175,88 @@ def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_databa
         PostgresStorage(empty_database)
     assert migrate(empty_database) == 1
     PostgresStorage(empty_database).close()
+
+
+WRITE = """
+    WITH catalog AS (UPDATE organizations SET revision = revision + 1 WHERE id = 1)
+    INSERT INTO recipient_fields (organization_id, name, folded_name, key, data_type, insertable,
+        source, created_at, updated_at, version)
+    VALUES (1, 'City', 'city', %s, 'text', true, 'api', now(), now(), 1)
+"""
+"""A creation by the version of this package that has no history."""
+
+
+@pytest.fixture
+def without_history(empty_database: str) -> str:
+    """Return a database with 200,000 fields and the schema before the last migration."""
+    migrate(empty_database)
+    execute(empty_database, WITHOUT_HISTORY)
+    execute(
+        empty_database,
+        "INSERT INTO organizations (name, revision, created_at)"
+        " SELECT 'Organization ' || number, 1, now() FROM generate_series(1, 200) AS number;"
+        " INSERT INTO recipient_fields (organization_id, name, folded_name, key, data_type,"
+        " insertable, source, created_at, updated_at, version)"
+        " SELECT 1 + number % 200, 'City', 'city', 'city_' || number, 'text', true, 'api',"
+        " now(), now(), 1 FROM generate_series(1, 200000) AS number",
+    )
+    return empty_database
+
+
+@pytest.mark.slow
+def test_the_migration_of_a_large_table_blocks_no_writer_for_a_second(without_history: str) -> None:
+    """It is repeated, because a deadlock with a writer would depend on the moment."""
+    with Writers(without_history) as writers:
+        for _ in range(10):
+            assert migrate(without_history) == 1
+            sleep(0.1)
+            execute(without_history, WITHOUT_HISTORY)
+    assert len(writers.durations) > 100
+    assert max(writers.durations) < 1
+
+
+@pytest.mark.slow
+def test_a_migration_that_waits_for_a_long_transaction_blocks_no_writer_for_a_second(
+    without_history: str,
+) -> None:
+    with psycopg.connect(without_history) as reading, Writers(without_history) as writers:
+        reading.execute("SELECT FROM organizations")
+        sleep(0.2)
+        with pytest.raises(StorageUnavailable, match="lock timeout"):
+            migrate(without_history)
+    assert 0.3 < max(writers.durations) < 1
+    assert migrate(without_history) == 1
+
+
+class Writers:
+    """Four threads that create fields until the block ends, and how long each creation took."""
+
+    def __init__(self, database: str) -> None:
+        self.durations: list[float] = []
+        self._database = database
+        self._ending = Event()
+        self._threads = ThreadPoolExecutor(4)
+
+    def __enter__(self) -> Self:
+        self._running = [self._threads.submit(self._write, number) for number in range(4)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._threads.shutdown()
+        for each in self._running:
+            each.result()
+
+    def _write(self, writer: int) -> None:
+        with psycopg.connect(self._database, autocommit=True) as connection:
+            for number in count():
+                if self._ending.is_set():
+                    return
+                began = monotonic()
+                with connection.transaction():
+                    connection.execute("SELECT FROM organizations WHERE id = 1 FOR NO KEY UPDATE")
+                    connection.execute(WRITE, (f"written_{writer}_{number}",))
+                self.durations.append(monotonic() - began)
 
 
 def test_a_migration_that_fails_reports_the_reason_on_one_line(empty_database: str) -> None:
@@ -213,10 +310,10 @@ def use_everything(storage: PostgresStorage) -> None:
     storage.check()
     organization = storage.organizations.add("Ours", a_definition().created_at)
     storage.organizations.all()
-    field = storage.fields.add(organization.id, a_definition(), limit=1)
-    storage.fields.update(organization.id, field.id, renaming("Town"))
+    field = storage.fields.add(organization.id, a_definition(), limit=1, author=AUTHOR)
+    storage.fields.update(organization.id, field.id, renaming("Town"), author=AUTHOR)
     storage.fields.all(organization.id)
-    storage.fields.delete(organization.id, field.id, permit)
+    storage.fields.delete(organization.id, field.id, permit, author=AUTHOR, at=LATER)
     key = storage.api_keys.add(a_grant(organization.id))
     storage.api_keys.find(key.digest)
     storage.api_keys.record_use(organization.id, key.id, key.created_at)

@@ -30,7 +30,7 @@ from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan, Sy
 
 from ...support.postgres import execute
 from ...support.waiting import eventually
-from .examples import NOW, a_definition
+from .examples import AUTHOR, LATER, NOW, a_definition
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +84,7 @@ print("synced", flush=True)
 @pytest.fixture
 def integration(storage: PostgresStorage, ours: OrganizationId) -> Integration:
     """Create an integration in an organization that also has a field of the API."""
-    storage.fields.add(ours, a_definition())
+    storage.fields.add(ours, a_definition(), author=AUTHOR)
     return service_over(storage).create_integration(ours, esp=Esp.MAILCHIMP, name="Main")
 
 
@@ -139,7 +139,7 @@ def test_a_process_killed_before_any_statement_of_a_run_changes_nothing(
         assert (process.returncode, printed) == (-signal.SIGKILL, "")
         eventually(lambda: not others(database), within=5)
         assert (storage.fields.all(ours), storage.integrations.all(ours)) == before
-    assert statement > 10, "three reads, BEGIN and lock, two reads, five writes, COMMIT"
+    assert statement > 10, "three reads, BEGIN and lock, two reads, four writes, COMMIT"
     after = storage.fields.all(ours)
     assert shape(after.fields) == (31, {"New"}, {1, 2})
     assert after.revision > before[0].revision
@@ -190,10 +190,10 @@ def test_a_run_locks_the_catalog_only_after_it_is_planned(
 
     def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
         if not overtaking:  # Under the lock, this would wait for a second and fail.
-            overtaking.append(storage.fields.add(ours, a_definition("town")))
+            overtaking.append(storage.fields.add(ours, a_definition("town"), author=AUTHOR))
         return SyncRun.from_report(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
 
-    storage.integrations.sync(ours, integration.id, planner)
+    storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
     stored = storage.fields.all(ours).fields
     assert overtaking[0] in stored
     assert shape(stored) == (32, {"New"}, {1})
@@ -209,10 +209,10 @@ def test_a_run_is_planned_again_after_other_changes_and_finally_under_the_lock(
         received.append(len(catalog))
         if len(received) <= overtaken:
             with suppress(StorageUnavailable):
-                storage.fields.add(ours, a_definition(f"town_{len(received)}"))
+                storage.fields.add(ours, a_definition(f"town_{len(received)}"), author=AUTHOR)
         return SyncRun.from_report(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
 
-    storage.integrations.sync(ours, integration.id, planner)
+    storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
     assert received == list(range(1, 2 + min(overtaken, 3)))
     assert shape(storage.fields.all(ours).fields) == (received[-1] + 30, {"New"}, {1})
 
@@ -230,7 +230,7 @@ def test_a_run_is_planned_again_after_another_run_that_changes_no_field(
         at = found.last_synced_at or NOW
         return SyncRun.from_report(found, a_report("New", 0, 30), at=at).plan(found, catalog)
 
-    storage.integrations.sync(ours, integration.id, planner)
+    storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
     assert len(received) == 2
     assert storage.integrations.get(ours, integration.id) == received[1]
 
@@ -303,8 +303,8 @@ def test_ids_of_integrations_from_before_the_table_are_not_assigned_again(
     migrate(empty_database)
     storage = PostgresStorage(empty_database)
     ours = storage.organizations.add("Ours", NOW).id
-    field = storage.fields.add(ours, synced_by(41, "city"))
-    storage.fields.add(ours, synced_by(7, "age"))
+    field = storage.fields.add(ours, synced_by(41, "city"), author=AUTHOR)
+    storage.fields.add(ours, synced_by(7, "age"), author=AUTHOR)
     storage.close()
     execute(empty_database, "DROP TABLE integrations")
     execute(empty_database, "DELETE FROM schema_migrations WHERE name = '0002_integrations'")

@@ -10,6 +10,7 @@ from .administrators import DuckdbAdministratorRepository
 from .api_keys import DuckdbApiKeyRepository
 from .database import Database
 from .fields import DuckdbFieldRepository
+from .history import DuckdbHistoryRepository
 from .integrations import DuckdbIntegrationRepository
 from .organizations import DuckdbOrganizationRepository
 from .sessions import DuckdbSessionRepository
@@ -28,6 +29,7 @@ class DuckdbStorage:
         self._database = Database(Path(path))
         self.organizations = DuckdbOrganizationRepository(self._database)
         self.fields = DuckdbFieldRepository(self._database)
+        self.history = DuckdbHistoryRepository(self._database)
         self.integrations = DuckdbIntegrationRepository(self._database)
         self.api_keys = DuckdbApiKeyRepository(self._database)
         self.administrators = DuckdbAdministratorRepository(self._database)

@@ -21,6 +21,7 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 TABLES = (
     "organizations",
     "recipient_fields",
+    "recipient_field_changes",
     "integrations",
     "api_keys",
     "administrators",

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from datetime import datetime
 
 from attrs import frozen
 
 from recipient_fields.adapters.row_mapping import field_values, read_field
-from recipient_fields.application import FieldChange, FieldCheck, PublishedCatalog, published
+from recipient_fields.application import (
+    CatalogPlanner,
+    FieldChange,
+    FieldCheck,
+    PublishedCatalog,
+    published,
+)
 from recipient_fields.domain import (
+    AppliedChanges,
+    Author,
     Catalog,
+    CatalogChanges,
     FieldDefinition,
     FieldId,
-    FieldLimitReached,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
-    KeyTaken,
+    FieldUpdate,
     OrganizationId,
     RecipientField,
+    RecordedChange,
+    RecordedOperation,
 )
 
 from .database import Connection, Database, insert, next_id, update
-from .organizations import current_revision, move_revision
+from .organizations import current_revision
+from .recording import find_deleted_field, record_changes
 
 # The columns have the order of `field_values`, which `read_field` expects.
 _SELECT = """
@@ -32,7 +43,6 @@ _SELECT = """
         created_at, updated_at
     FROM recipient_fields WHERE organization_id = ?
 """
-_COUNT = "SELECT count(*) FROM recipient_fields WHERE organization_id = ? AND source = ?"
 
 
 @frozen
@@ -63,38 +73,85 @@ class DuckdbFieldRepository:
         /,
         *,
         limit: int | None = None,
+        author: Author,
     ) -> RecipientField:
+        changes, at = CatalogChanges(created=(definition,)), definition.created_at
         with self._database.writing() as connection:
-            current_revision(connection, organization_id)
-            holder = _find(connection, organization_id, definition.key)
-            if holder is not None:
-                raise KeyTaken(holder.key, holder.id)
-            origin = [organization_id, definition.origin.source.value]
-            (held,) = connection.execute(_COUNT, origin).fetchone() or (0,)
-            if limit is not None and held >= limit:
-                raise FieldLimitReached(limit)
-            field = _insert(connection, organization_id, definition)
-            move_revision(connection, organization_id)
-            return field
+            catalog(connection, organization_id).require_addable(definition, limit=limit)
+            applied = apply_changes(connection, organization_id, changes, author=author, at=at)
+            return applied.created[0]
 
     def update(
-        self, organization_id: OrganizationId, reference: FieldReference, change: FieldChange, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        change: FieldChange,
+        /,
+        *,
+        author: Author,
     ) -> RecipientField:
         with self._database.writing() as connection:
             field = _get(connection, organization_id, reference)
             changed = change(field)
             if changed != field:
-                _update(connection, changed)
-                move_revision(connection, organization_id)
+                changes = CatalogChanges(updated=(FieldUpdate(field, changed),))
+                at = changed.updated_at
+                apply_changes(connection, organization_id, changes, author=author, at=at)
             return changed
 
     def delete(
-        self, organization_id: OrganizationId, reference: FieldReference, check: FieldCheck, /
+        self,
+        organization_id: OrganizationId,
+        reference: FieldReference,
+        check: FieldCheck,
+        /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> None:
         with self._database.writing() as connection:
             field = _get(connection, organization_id, reference)
             check(field)
-            replace_fields(connection, organization_id, removed=[field])
+            changes = CatalogChanges(deleted=(field,))
+            apply_changes(connection, organization_id, changes, author=author, at=at)
+
+    def restore(
+        self,
+        organization_id: OrganizationId,
+        field_id: FieldId,
+        restoration: FieldChange,
+        /,
+        *,
+        limit: int | None = None,
+        author: Author,
+    ) -> RecipientField:
+        with self._database.writing() as connection:
+            field = _find(connection, organization_id, field_id) or find_deleted_field(
+                connection, organization_id, field_id
+            )
+            if field is None:
+                raise FieldNotFound
+            restored = restoration(field)
+            catalog(connection, organization_id).require_addable(restored, limit=limit)
+            insert(connection, "recipient_fields", field_values(restored))
+            change = RecordedChange(RecordedOperation.RESTORED, None, restored)
+            record_changes(
+                connection, organization_id, [change], author=author, at=restored.updated_at
+            )
+            return restored
+
+    def apply(
+        self,
+        organization_id: OrganizationId,
+        planner: CatalogPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        with self._database.writing() as connection:
+            changes = planner(catalog(connection, organization_id))
+            return apply_changes(connection, organization_id, changes, author=author, at=at)
 
 
 def catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
@@ -107,23 +164,26 @@ def catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
     return Catalog(organization_id, revision, tuple(map(read_field, rows)))
 
 
-def replace_fields(
+def apply_changes(
     connection: Connection,
     organization_id: OrganizationId,
+    changes: CatalogChanges,
     *,
-    removed: Iterable[RecipientField] = (),
-    updated: Iterable[RecipientField] = (),
-    created: Iterable[FieldDefinition] = (),
-) -> None:
-    """Remove, update and create fields, in this order: created fields can take removed keys."""
-    for field in removed:
+    author: Author,
+    at: datetime,
+) -> AppliedChanges:
+    """Delete, update and create fields, in this order: created fields can take deleted keys.
+
+    Record the changes, and return them with the created fields.
+    """
+    for field in changes.deleted:
         connection.execute("DELETE FROM recipient_fields WHERE id = ?", [field.id])
-    for field in updated:
-        _update(connection, field)
-    for definition in created:
-        _insert(connection, organization_id, definition)
-    if any((removed, updated, created)):
-        move_revision(connection, organization_id)
+    for each in changes.updated:
+        update(connection, "recipient_fields", each.after.id, field_values(each.after))
+    created = tuple(_insert(connection, organization_id, new) for new in changes.created)
+    applied = AppliedChanges(changes, created)
+    record_changes(connection, organization_id, [*applied.recorded()], author=author, at=at)
+    return applied
 
 
 def _get(
@@ -149,7 +209,3 @@ def _insert(
     field = definition.with_id(FieldId(next_id(connection, "field_ids")), organization_id)
     insert(connection, "recipient_fields", field_values(field))
     return field
-
-
-def _update(connection: Connection, field: RecipientField) -> None:
-    update(connection, "recipient_fields", field.id, field_values(field))

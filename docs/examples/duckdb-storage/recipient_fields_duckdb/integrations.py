@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from attrs import frozen
@@ -10,6 +11,8 @@ from attrs import frozen
 from recipient_fields.adapters.row_mapping import stored_integration
 from recipient_fields.application import IntegrationCheck, SyncPlanner
 from recipient_fields.domain import (
+    Author,
+    CatalogChanges,
     IntegrationId,
     OrganizationId,
     RecipientField,
@@ -18,7 +21,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Integration, IntegrationDraft, IntegrationNotFound, SyncPlan
 
 from .database import Connection, Database, insert, instant, milliseconds, next_id, update
-from .fields import catalog, replace_fields
+from .fields import apply_changes, catalog
 from .organizations import current_revision
 
 # The columns have the order that `stored_integration` expects.
@@ -80,12 +83,16 @@ class DuckdbIntegrationRepository:
         integration_id: IntegrationId,
         check: IntegrationCheck,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> tuple[RecipientField, ...]:
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
             fields = integration.filter_fields(catalog(connection, organization_id).fields)
             check(fields)
-            replace_fields(connection, organization_id, removed=fields)
+            changes = CatalogChanges(deleted=fields)
+            apply_changes(connection, organization_id, changes, author=author, at=at)
             connection.execute("DELETE FROM integrations WHERE id = ?", [integration.id])
             return fields
 
@@ -95,17 +102,14 @@ class DuckdbIntegrationRepository:
         integration_id: IntegrationId,
         planner: SyncPlanner,
         /,
+        *,
+        author: Author,
+        at: datetime,
     ) -> SyncPlan:
         with self._database.writing() as connection:
             integration = _get(connection, organization_id, integration_id)
             plan = planner(integration, catalog(connection, organization_id).fields)
-            replace_fields(
-                connection,
-                organization_id,
-                removed=plan.removed,
-                updated=plan.updated,
-                created=plan.created,
-            )
+            apply_changes(connection, organization_id, plan.changes, author=author, at=at)
             synced = {"last_synced_at": milliseconds(plan.integration.last_synced_at)}
             update(connection, "integrations", integration.id, synced)
             return plan

@@ -15,12 +15,20 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     epoch_milliseconds,
+    from_epoch_milliseconds,
     parse_organization_name,
 )
 
 from .database import Connection, Database, insert, instant, next_id, update
 
 _SELECT = "SELECT id, name, created_at FROM organizations"
+_MOVE = """
+    UPDATE organizations SET
+        revision = greatest(revision + 1, $now),
+        last_sequence = last_sequence + $records,
+        last_change_at = greatest($at, last_change_at + 1)
+    WHERE id = $id RETURNING last_sequence, last_change_at
+"""
 
 
 @frozen
@@ -75,6 +83,7 @@ class DuckdbOrganizationRepository:
                 ),
             )
             check(deleted)
+            _delete_from(connection, "recipient_field_changes", organization_id)
             delete_administrators(connection)
             connection.execute("DELETE FROM organizations WHERE id = ?", [organization_id])
             return deleted
@@ -93,16 +102,18 @@ def current_revision(connection: Connection, organization_id: OrganizationId) ->
     return int(row[0])
 
 
-def move_revision(connection: Connection, organization_id: OrganizationId) -> None:
-    """Increase the revision of the organization's catalog.
+def move_revision(
+    connection: Connection, organization_id: OrganizationId, *, records: int, at: datetime
+) -> tuple[int, datetime]:
+    """Increase the revision of the organization's catalog and the sequence of its records.
 
     The new revision is at least the current time in milliseconds, so that a restored backup
-    does not reuse revisions.
+    does not reuse revisions. Return the sequence of the last record, and the time of all records.
     """
-    connection.execute(
-        "UPDATE organizations SET revision = greatest(revision + 1, ?) WHERE id = ?",
-        [time_ns() // 1_000_000, organization_id],
-    )
+    values = {"id": organization_id, "now": time_ns() // 1_000_000, "records": records}
+    moved = connection.execute(_MOVE, {**values, "at": epoch_milliseconds(at)}).fetchone()
+    last_sequence, occurred_at = moved or (0, 0)
+    return int(last_sequence), from_epoch_milliseconds(occurred_at)
 
 
 def delete_administrators(connection: Connection) -> None:

@@ -11,7 +11,9 @@ CREATE TABLE IF NOT EXISTS organizations (
     id BIGINT PRIMARY KEY,
     name VARCHAR NOT NULL,
     created_at BIGINT NOT NULL,
-    revision BIGINT NOT NULL
+    revision BIGINT NOT NULL,
+    last_sequence BIGINT NOT NULL DEFAULT 0,
+    last_change_at BIGINT
 );
 
 CREATE TABLE IF NOT EXISTS recipient_fields (
@@ -31,6 +33,19 @@ CREATE TABLE IF NOT EXISTS recipient_fields (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     UNIQUE (organization_id, key)
+);
+
+CREATE TABLE IF NOT EXISTS recipient_field_changes (
+    organization_id BIGINT NOT NULL,
+    sequence BIGINT NOT NULL,
+    operation VARCHAR NOT NULL,
+    field_id BIGINT NOT NULL,
+    key VARCHAR NOT NULL,
+    source VARCHAR NOT NULL,
+    author VARCHAR NOT NULL,
+    before VARCHAR,
+    after VARCHAR,
+    occurred_at BIGINT NOT NULL
 );
 
 CREATE TABLE IF NOT EXISTS integrations (

@@ -1,0 +1,94 @@
+"""The catalogs in memory, with their histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from recipient_fields.application import OrganizationRecord
+from recipient_fields.domain import (
+    MILLISECOND,
+    Author,
+    Catalog,
+    FieldId,
+    FieldReference,
+    HistoryRecord,
+    Organization,
+    OrganizationId,
+    RecipientField,
+    RecordedChange,
+    RecordedOperation,
+)
+
+
+class StoredCatalog:
+    """The fields of one organization by ascending id and by key, their revision and history.
+
+    Callers hold the lock.
+    """
+
+    def __init__(self, organization_id: OrganizationId, revision: int) -> None:
+        self.organization_id: OrganizationId = organization_id
+        self.revision: int = revision
+        self.history: list[HistoryRecord] = []
+        self._last_sequence = 0
+        self._last_change_at: datetime | None = None
+        self._by_id: dict[FieldId, RecipientField] = {}
+        self._by_key: dict[str, RecipientField] = {}
+
+    @classmethod
+    def load(cls, record: OrganizationRecord) -> StoredCatalog:
+        """Return the catalog of this organization, without fields and records."""
+        catalog = cls(record.organization.id, record.revision)
+        catalog._last_sequence = record.last_sequence
+        catalog._last_change_at = record.last_change_at
+        return catalog
+
+    def copy(self) -> StoredCatalog:
+        copy = StoredCatalog(self.organization_id, self.revision)
+        copy.history = self.history.copy()
+        copy._last_sequence, copy._last_change_at = self._last_sequence, self._last_change_at
+        copy._by_id, copy._by_key = self._by_id.copy(), self._by_key.copy()
+        return copy
+
+    def to_catalog(self) -> Catalog:
+        return Catalog(self.organization_id, self.revision, tuple(self._by_id.values()))
+
+    def to_record(self, organization: Organization) -> OrganizationRecord:
+        return OrganizationRecord(
+            organization, self.revision, self._last_sequence, self._last_change_at
+        )
+
+    def find(self, reference: FieldReference) -> RecipientField | None:
+        if isinstance(reference, str):
+            return self._by_key.get(reference)
+        return self._by_id.get(reference)
+
+    def find_deleted(self, field_id: FieldId) -> RecipientField | None:
+        """Return the field as it was before its deletion, or None if that is not recorded."""
+        records = (each for each in reversed(self.history) if each.field_id == field_id)
+        return next((each.before for each in records if each.after is None), None)
+
+    def insert(self, field: RecipientField) -> None:
+        holder = self._by_key.get(field.key)
+        if holder is not None and holder.id != field.id:
+            # A change returned another field than it received. Only one field can have a key.
+            del self._by_id[holder.id]
+        self._by_id[field.id] = self._by_key[field.key] = field
+
+    def apply(self, changes: Iterable[RecordedChange], *, author: Author, at: datetime) -> None:
+        """Store and record the changes of one transaction."""
+        if self._last_change_at is not None:
+            at = max(at, self._last_change_at + MILLISECOND)
+        for change in changes:
+            if change.after is None:
+                del self._by_id[change.field_id], self._by_key[change.key]
+            else:
+                self.insert(change.after)
+            if change.operation is RecordedOperation.RESTORED:
+                self._by_id = dict(sorted(self._by_id.items()))
+            self.revision += 1
+            self._last_sequence += 1
+            self._last_change_at = at
+            record = change.with_sequence(self._last_sequence, occurred_at=at, author=author)
+            self.history.append(record)

@@ -1,0 +1,322 @@
+"""Changes of fields in PostgreSQL, which are stored together with their records.
+
+Each statement assigns the sequence numbers and the time of its records while it advances the locked
+catalog. The transactions of an organization commit in the order in which they get this lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from json import JSONEncoder
+from typing import Any, TypeAlias
+
+from attrs import frozen
+from psycopg import Connection
+
+from recipient_fields.domain import (
+    AppliedChanges,
+    Author,
+    CatalogChanges,
+    FieldDefinition,
+    FieldId,
+    FieldUpdate,
+    HistoryRecord,
+    OrganizationId,
+    RecipientField,
+    RecordedOperation,
+    epoch_milliseconds,
+    fold_case,
+)
+
+from ..row_mapping import author_document, field_document, plain_values, stored_record
+from .columns import from_utc, optional_json, storable_id
+
+RECORD_COLUMNS = (
+    "organization_id, sequence, operation, field_id, author::text AS author,"
+    " before::text AS before, after::text AS after,"
+    " occurred_at AT TIME ZONE 'UTC' AS occurred_at"
+)
+
+_TYPES = {
+    "name": "text",
+    "folded_name": "text",
+    "key": "text",
+    "data_type": "text",
+    "allowed_values": "text",
+    "insertable": "boolean",
+    "source": "text",
+    "integration_id": "bigint",
+    "esp_field_name": "text",
+    "folded_esp_field_name": "text",
+    "custom_insertion_code": "text",
+    "custom_value_expression": "text",
+    "created_at": "bigint",
+    "updated_at": "bigint",
+    "version": "bigint",
+}
+"""The type of each column in `stored_values`."""
+_TYPES_OF_CHANGE = {**_TYPES, "id": "bigint", "before": "text", "after": "text"}
+"""The type of each member of a row in a batch. Those that an operation does not need are absent."""
+
+_AT = "to_timestamp({} / 1000.0)"
+# At least the time: a failover or restore can lose revisions, and none may occur twice.
+_NEXT_REVISION = "greatest(revision + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+_ADVANCE = f"""
+    UPDATE organizations SET
+        revision = {_NEXT_REVISION}, last_sequence = last_sequence + %(count)s,
+        last_change_at = coalesce(
+            {_AT.format("%(occurred_at)s")},
+            greatest({_AT.format("%(at)s")}, last_change_at + interval '1 millisecond')
+        )
+    WHERE id = %(organization_id)s
+"""
+"""`occurred_at` is the time of the transaction's records, or NULL in its first statement."""
+# Without the FROM of its rows.
+_INSERT = f"""
+    INSERT INTO recipient_fields (
+        organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
+        integration_id, esp_field_name, folded_esp_field_name, custom_insertion_code,
+        custom_value_expression, created_at, updated_at, version{{id}}
+    ) {{overriding}} SELECT
+        %(organization_id)s, name, folded_name, key, data_type, allowed_values::json,
+        insertable, source, integration_id, esp_field_name, folded_esp_field_name,
+        custom_insertion_code, custom_value_expression, {_AT.format("created_at")},
+        {_AT.format("updated_at")}, version{{id}}
+"""
+_INSERT_NEW = _INSERT.format(id="", overriding="")
+_INSERT_WITH_ID = _INSERT.format(id=", id", overriding="OVERRIDING SYSTEM VALUE")
+_RECORD = """
+    INSERT INTO recipient_field_changes (
+        organization_id, sequence, occurred_at, operation, field_id, key, source, author, before,
+        after
+    ) SELECT %(organization_id)s
+"""
+
+_ONE = ", ".join(
+    f"%({name})s::{kind} AS {name}" for name, kind in {**_TYPES, "id": "bigint"}.items()
+)
+_ADD_ONE = f"""
+    WITH holder AS (
+        SELECT id FROM recipient_fields
+        WHERE organization_id = %(organization_id)s AND key = %(key)s
+    ), catalog AS (
+        {_ADVANCE} AND NOT EXISTS (SELECT FROM holder) AND (
+            %(limit)s::bigint IS NULL OR %(limit)s::bigint > (
+                SELECT count(*) FROM recipient_fields
+                WHERE organization_id = %(organization_id)s AND source = %(source)s
+            )
+        )
+        RETURNING last_sequence, last_change_at
+    ), added AS (
+        {{insert}} FROM catalog, (SELECT {_ONE}) AS field RETURNING id
+    ), recorded AS (
+        {_RECORD}, last_sequence, last_change_at, %(operation)s, added.id, %(key)s, %(source)s,
+            %(author)s::json, NULL, %(after)s::json
+        FROM catalog, added
+    )
+    SELECT (SELECT id FROM holder), (SELECT id FROM added)
+    FROM organizations WHERE id = %(organization_id)s
+"""
+ADD = _ADD_ONE.format(insert=_INSERT_NEW)
+"""Returns the id of the field that has the key, and the id of the new field unless the key is taken
+or the limit is reached. The catalog is locked, so no other transaction interferes."""
+RESTORE = _ADD_ONE.format(insert=_INSERT_WITH_ID)
+"""The same for a field that has an id."""
+
+# Rows are sent as one JSON document: one statement stores and records a thousand of them.
+_MEMBERS = ", ".join(f"{name} {kind}" for name, kind in _TYPES_OF_CHANGE.items())
+_STORE_ALL = f"""
+    WITH change AS (
+        SELECT * FROM ROWS FROM (json_to_recordset(%(rows)s::json) AS ({_MEMBERS}))
+            WITH ORDINALITY AS change ({", ".join(_TYPES_OF_CHANGE)}, place)
+    ), catalog AS (
+        {_ADVANCE} RETURNING last_sequence - %(count)s AS previous_sequence, last_change_at
+    ), stored AS (
+        {{statement}}
+    ), recorded AS (
+        {_RECORD}, previous_sequence + place, last_change_at, %(operation)s, stored.id, key, source,
+            %(author)s::json, before::json, after::json
+        FROM catalog, stored JOIN change USING (key)
+    )
+    SELECT (extract(epoch FROM last_change_at) * 1000)::bigint,
+        ARRAY(SELECT stored.id FROM stored JOIN change USING (key) ORDER BY place)
+    FROM catalog
+"""
+_DELETE = """
+    DELETE FROM recipient_fields AS field USING change
+    WHERE organization_id = %(organization_id)s AND field.id = change.id
+    RETURNING field.id, field.key
+"""
+_UPDATE = f"""
+    UPDATE recipient_fields AS field SET
+        name = change.name, folded_name = change.folded_name, data_type = change.data_type,
+        allowed_values = change.allowed_values::json, insertable = change.insertable,
+        custom_insertion_code = change.custom_insertion_code,
+        custom_value_expression = change.custom_value_expression,
+        updated_at = {_AT.format("change.updated_at")}, version = change.version
+    FROM change WHERE organization_id = %(organization_id)s AND field.id = change.id
+    RETURNING field.id, field.key
+"""
+_STORE: Mapping[RecordedOperation, str] = {
+    operation: _STORE_ALL.format(statement=statement)
+    for operation, statement in {
+        RecordedOperation.DELETED: _DELETE,
+        RecordedOperation.UPDATED: _UPDATE,
+        RecordedOperation.CREATED: f"{_INSERT_NEW} FROM change ORDER BY place RETURNING id, key",
+    }.items()
+}
+"""Each returns the time of the records in milliseconds since 1970, and the ids of the fields."""
+
+_ROWS_AT_ONCE = 1_000
+"""Few enough that a statement ends long before a `statement_timeout`."""
+
+_Row: TypeAlias = Mapping[str, object]
+
+_json = JSONEncoder(check_circular=False).encode
+
+
+@frozen
+class _Batch:
+    """Rows of one operation as a JSON document of limited size."""
+
+    operation: RecordedOperation
+    count: int
+    rows: str
+
+
+@frozen
+class PlannedRows:
+    """Changes to a catalog, serialized before the catalog is locked."""
+
+    _changes: CatalogChanges
+    _batches: tuple[_Batch, ...]
+
+    @classmethod
+    def of(cls, changes: CatalogChanges) -> PlannedRows:
+        """Serialize the changes."""
+        rows = {
+            RecordedOperation.DELETED: map(_deletion, changes.deleted),
+            RecordedOperation.UPDATED: map(_update, changes.updated),
+            RecordedOperation.CREATED: map(_creation, changes.created),
+        }
+        return cls(changes, tuple(_batches(rows)))
+
+    def store(
+        self,
+        connection: Connection[Any],
+        organization_id: OrganizationId,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        """Store and record the changes at this time in the locked catalog."""
+        values = {
+            "organization_id": organization_id,
+            "author": author_document(author),
+            "at": epoch_milliseconds(at),
+        }
+        occurred_at = None
+        ids: dict[RecordedOperation, list[int]] = {each: [] for each in _STORE}
+        for batch in self._batches:
+            [(occurred_at, stored)] = connection.execute(
+                _STORE[batch.operation],
+                {
+                    **values,
+                    "occurred_at": occurred_at,
+                    "operation": batch.operation.value,
+                    "count": batch.count,
+                    "rows": batch.rows,
+                },
+            ).fetchall()
+            ids[batch.operation] += stored
+        created = zip(self._changes.created, ids[RecordedOperation.CREATED], strict=True)
+        return AppliedChanges(
+            self._changes,
+            tuple(each.with_id(FieldId(field_id), organization_id) for each, field_id in created),
+        )
+
+
+def bind_addition(
+    operation: RecordedOperation,
+    organization_id: OrganizationId,
+    definition: FieldDefinition,
+    *,
+    limit: int | None,
+    author: Author,
+) -> Mapping[str, object]:
+    """Return the values of the placeholders in ADD and RESTORE."""
+    values = stored_values(definition)
+    return {
+        "id": None,
+        **values,
+        "organization_id": storable_id(organization_id),
+        "operation": operation.value,
+        "limit": limit,
+        "author": author_document(author),
+        "after": field_document(definition),
+        "count": 1,
+        "at": values["updated_at"],
+        "occurred_at": None,
+    }
+
+
+def stored_values(field: FieldDefinition) -> _Row:
+    """Return the values of the field by column, times in milliseconds since 1970.
+
+    A definition has the values of the new field, which has no id yet.
+    """
+    created_at = epoch_milliseconds(field.created_at)
+    values = {
+        **plain_values(field),
+        # PostgreSQL's own case folding depends on its version and locale.
+        "folded_name": fold_case(field.name),
+        "folded_esp_field_name": fold_case(field.origin.esp_field_name or "") or None,
+        "allowed_values": optional_json(field.allowed_values),
+        "created_at": created_at,
+    }
+    if not isinstance(field, RecipientField):
+        return {**values, "updated_at": created_at, "version": 1}
+    return {
+        **values,
+        "organization_id": field.organization_id,
+        "id": field.id,
+        "updated_at": epoch_milliseconds(field.updated_at),
+        "version": field.version,
+    }
+
+
+def read_record(row: tuple[Any, ...]) -> HistoryRecord:
+    """Return the record in a row of RECORD_COLUMNS."""
+    *plain, occurred_at = row
+    values: tuple[Any, ...] = (*plain, from_utc(occurred_at))
+    return stored_record(*values)
+
+
+def _batches(rows: Mapping[RecordedOperation, Iterable[_Row]]) -> Iterator[_Batch]:
+    for operation, all_rows in rows.items():
+        remaining = iter(all_rows)
+        while batch := list(islice(remaining, _ROWS_AT_ONCE)):
+            yield _Batch(operation, len(batch), _json(batch))
+
+
+def _deletion(field: RecipientField) -> _Row:
+    return {
+        "id": field.id,
+        "key": field.key,
+        "source": field.origin.source.value,
+        "before": field_document(field),
+    }
+
+
+def _update(update: FieldUpdate) -> _Row:
+    return {
+        **stored_values(update.after),
+        "before": field_document(update.before),
+        "after": field_document(update.after),
+    }
+
+
+def _creation(definition: FieldDefinition) -> _Row:
+    return {**stored_values(definition), "after": field_document(definition)}

@@ -1,0 +1,90 @@
+"""The comparison of a field before and after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from .fields import RecipientField
+
+
+@frozen
+class MemberChange:
+    """A member of a field before and after a change.
+
+    `member` is the wire name. Allowed values are a tuple, other values are scalars. A value is None
+    if the member is null, or if there was no field.
+    """
+
+    member: str
+    before: object
+    after: object
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the member is a list before or after the change."""
+        return isinstance(self.before, tuple) or isinstance(self.after, tuple)
+
+    @property
+    def removed(self) -> tuple[object, ...]:
+        """The values before the change that are missing after it. A scalar is one value."""
+        return _missing(self.before, self.after)
+
+    @property
+    def added(self) -> tuple[object, ...]:
+        """The values after the change that are missing before it.
+
+        If a list has neither removed nor added values, its order has changed.
+        """
+        return _missing(self.after, self.before)
+
+
+def changed_members(
+    before: RecipientField | None, after: RecipientField | None
+) -> tuple[MemberChange, ...]:
+    """Return the members that differ, in a fixed order.
+
+    If a field is None, the members of the other one that are not null differ. The id and the times
+    are not compared.
+    """
+    changes = [
+        MemberChange(
+            member,
+            None if before is None else value_of(before),
+            None if after is None else value_of(after),
+        )
+        for member, value_of in _VALUES.items()
+    ]
+    return tuple(each for each in changes if each.before != each.after)
+
+
+def _missing(values: object, others: object) -> tuple[object, ...]:
+    """Return the first values that are not among the others, in order."""
+    known = set(_items(others))
+    return tuple(each for each in _items(values) if each not in known)
+
+
+def _items(value: object) -> tuple[object, ...]:
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
+
+
+def _allowed_values(field: RecipientField) -> object:
+    return None if field.allowed_values is None else field.allowed_values.values
+
+
+_VALUES: Mapping[str, Callable[[RecipientField], object]] = {
+    "name": lambda field: field.name,
+    "key": lambda field: field.key,
+    "data_type": lambda field: field.data_type.value,
+    "allowed_values": _allowed_values,
+    "insertable": lambda field: field.insertable,
+    "source": lambda field: field.origin.source.value,
+    "integration_id": lambda field: field.origin.integration_id,
+    "esp_field_name": lambda field: field.origin.esp_field_name,
+    "custom_insertion_code": lambda field: field.custom_insertion_code,
+    "custom_value_expression": lambda field: field.custom_value_expression,
+}
+"""The compared members, in the order of the API's documents."""

@@ -1,0 +1,284 @@
+"""The history of fields in PostgreSQL: transactions, processes that are killed, and limits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
+from threading import Event, current_thread
+from time import monotonic, sleep
+from typing import Any
+
+import psycopg
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage, history
+from recipient_fields.domain import (
+    API,
+    Catalog,
+    CatalogChanges,
+    FieldId,
+    HistoryQuery,
+    HistoryRecord,
+    OrganizationId,
+    RecordedOperation,
+    StorageUnavailable,
+)
+
+from ...support.postgres import execute
+from ...support.waiting import eventually
+from .examples import AUTHOR, LATER, NOW, a_definition, permit, renaming
+
+WRITERS = 8
+
+WRITING = """
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import count
+from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.domain import API, Author, CatalogChanges, DataType, FieldDraft
+
+url, name = sys.argv[1:]
+author = Author(API, name=name)
+
+def define(key):
+    draft = FieldDraft(name=key, key=key, data_type=DataType.TEXT)
+    return draft.define(by=API, at=datetime.now(UTC))
+
+with closing(PostgresStorage(url, pool_size=1)) as storage:
+    print("writing", flush=True)
+    for number in count(1):
+        field = storage.fields.add(1, define(f"{name}_{number}"), author=author)
+        print("created", field.id, flush=True)
+        at = datetime.now(UTC)
+        storage.fields.delete(1, field.id, lambda _: None, author=author, at=at)
+        print("deleted", field.id, flush=True)
+        keys = [f"{name}_{number}_{each}" for each in range(5)]
+        changes = CatalogChanges(created=tuple(map(define, keys)))
+        applied = storage.fields.apply(1, lambda _: changes, author=author, at=at)
+        for each in applied.created:
+            print("created", each.id, flush=True)
+"""
+"""Changes fields until it is killed, and prints each acknowledged change."""
+
+
+@contextmanager
+def writing(url: str, name: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a process that changes fields, and kill it at the end of the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITING, url, name], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def follow(
+    storage: PostgresStorage, organization_id: OrganizationId, stopped: Event
+) -> list[HistoryRecord]:
+    """Read each record once, until no more follow after `stopped` is set."""
+    records: list[HistoryRecord] = []
+    while True:
+        last_round = stopped.is_set()
+        after = records[-1].sequence if records else None
+        page = storage.history.select(organization_id, HistoryQuery(after=after, limit=50))
+        records += page.records
+        if last_round and not page.records:
+            return records
+
+
+@pytest.mark.slow
+def test_a_reader_of_eight_processes_misses_nothing_if_one_of_them_is_killed(
+    database: str, storage: PostgresStorage, ours: OrganizationId
+) -> None:
+    stopped = Event()
+    acknowledged: list[str] = []
+    with ThreadPoolExecutor(WRITERS + 1) as threads:
+        reading = threads.submit(follow, storage, ours, stopped)
+        try:
+            write_and_kill(database, threads, acknowledged)
+        finally:
+            stopped.set()
+        records = reading.result()
+    assert [each.sequence for each in records] == list(range(1, len(records) + 1))
+    times = [each.occurred_at for each in records]
+    assert times == sorted(times)
+    assert {each.author.name for each in records} == {f"writer_{n}" for n in range(WRITERS)}
+    recorded = [f"{each.operation.value} {each.field_id}" for each in records]
+    assert len(recorded) == len(set(recorded))
+    assert set(acknowledged) <= set(recorded)
+    assert replayed(records) == {field.id for field in storage.fields.all(ours).fields}
+
+
+def write_and_kill(database: str, threads: ThreadPoolExecutor, acknowledged: list[str]) -> None:
+    """Run eight writers, kill one after a second, and the others after another second."""
+
+    def collect(writer: subprocess.Popen[str]) -> None:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "writing\n"
+        acknowledged.extend(line.strip() for line in writer.stdout if line.endswith("\n"))
+
+    names = [f"writer_{number}" for number in range(WRITERS)]
+    with ExitStack() as stack:
+        writers = [stack.enter_context(writing(database, name)) for name in names]
+        collecting = [threads.submit(collect, writer) for writer in writers]
+        # One connection: the writers have most of those that the server permits.
+        with psycopg.connect(database, autocommit=True) as connection:
+            eventually(lambda: authors(connection) == set(names))
+        writers[0].kill()
+        sleep(1)
+        for writer in writers:
+            writer.kill()
+        for each in collecting:
+            each.result()
+    eventually(lambda: not open_transactions(database), within=10)
+
+
+def authors(connection: psycopg.Connection[Any]) -> set[object]:
+    statement = "SELECT DISTINCT author->>'name' FROM recipient_field_changes"
+    return {name for (name,) in connection.execute(statement)}
+
+
+def open_transactions(database: str) -> list[tuple[object, ...]]:
+    """Return the transactions of killed processes that have not ended yet."""
+    return execute(
+        database,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND xact_start IS NOT NULL AND pid <> pg_backend_pid()",
+    )
+
+
+def replayed(records: list[HistoryRecord]) -> set[FieldId]:
+    """Return the ids of the fields that are left after all changes."""
+    ids: set[FieldId] = set()
+    for record in records:
+        if record.operation is RecordedOperation.DELETED:
+            ids.remove(record.field_id)
+        else:
+            ids.add(record.field_id)
+    return ids
+
+
+@pytest.fixture
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return the list of all statements that this thread executes from now on."""
+    executed: list[object] = []
+    execute = psycopg.Cursor.execute
+
+    def counted(cursor: psycopg.Cursor[Any], query: Any, *values: Any, **options: Any) -> Any:
+        if current_thread() is thread:  # The threads of the pool check its connections.
+            executed.append(query)
+        return execute(cursor, query, *values, **options)
+
+    thread = current_thread()
+    monkeypatch.setattr(psycopg.Cursor, "execute", counted)
+    return executed
+
+
+def test_a_change_and_its_record_are_one_statement(
+    storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
+) -> None:
+    """Each transaction also has one round trip for BEGIN and the lock, and one for COMMIT."""
+
+    def count(call: Callable[[], object]) -> int:
+        round_trips.clear()
+        call()
+        return len(round_trips)
+
+    fields = storage.fields
+    assert count(lambda: fields.add(ours, a_definition(), limit=9, author=AUTHOR)) == 3
+    [field] = fields.all(ours).fields
+    assert count(lambda: fields.update(ours, field.id, renaming("Town"), author=AUTHOR)) == 4
+    assert count(lambda: fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)) == 4
+    assert (
+        count(
+            lambda: fields.restore(
+                ours, field.id, lambda it: it.restored(by=API, at=LATER), author=AUTHOR
+            )
+        )
+        == 5
+    )
+    assert count(lambda: storage.history.select(ours, HistoryQuery())) == 1
+    assert count(lambda: storage.history.catalog_at(ours, LATER)) == 1
+    assert len(storage.history.select(ours, HistoryQuery()).records) == 4
+
+
+@pytest.mark.parametrize("limit", ["lock_timeout = '5s'", "statement_timeout = '200ms'"])
+def test_a_change_whose_record_can_not_be_stored_is_not_stored_either(
+    database: str, ours: OrganizationId, limit: str
+) -> None:
+    """A storage waits for a lock for 1 s at most, and PostgreSQL may end a statement earlier."""
+    name = database.rpartition("/")[2]
+    execute(database, f"ALTER DATABASE {name} SET {limit}")
+    try:
+        with closing(PostgresStorage(database)) as storage:
+            field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+            before = storage.fields.all(ours)
+            for change in changes_of(storage, ours, field.id):
+                with psycopg.connect(database) as other:
+                    other.execute("LOCK TABLE recipient_field_changes IN EXCLUSIVE MODE")
+                    began = monotonic()
+                    with pytest.raises(StorageUnavailable):
+                        change()
+                    assert monotonic() - began < 1.5
+                assert storage.fields.all(ours) == before
+            storage.fields.add(ours, a_definition("town"), author=AUTHOR)
+            page = storage.history.select(ours, HistoryQuery())
+            assert [each.sequence for each in page.records] == [1, 2]
+    finally:
+        execute(database, f"ALTER DATABASE {name} RESET ALL")
+
+
+def changes_of(
+    storage: PostgresStorage, organization_id: OrganizationId, field_id: FieldId
+) -> Iterator[Callable[[], object]]:
+    """Yield one change of each kind."""
+    fields, changes = storage.fields, CatalogChanges(created=(a_definition("village"),))
+    yield lambda: fields.add(organization_id, a_definition("town"), author=AUTHOR)
+    yield lambda: fields.update(organization_id, field_id, renaming("Town"), author=AUTHOR)
+    yield lambda: fields.delete(organization_id, field_id, permit, author=AUTHOR, at=LATER)
+    yield lambda: fields.apply(organization_id, lambda _: changes, author=AUTHOR, at=LATER)
+
+
+def test_all_batches_of_a_transaction_occur_at_one_time(
+    storage: PostgresStorage, ours: OrganizationId, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recipient_fields.adapters.postgres.changes._ROWS_AT_ONCE", 2)
+    definitions = tuple(a_definition(f"field_{number}") for number in range(5))
+    changes = CatalogChanges(created=definitions)
+    applied = storage.fields.apply(ours, lambda _: changes, author=AUTHOR, at=LATER)
+    assert tuple(field.key for field in applied.created) == tuple(d.key for d in definitions)
+
+    def delete_all(catalog: Catalog) -> CatalogChanges:
+        return CatalogChanges(deleted=catalog.fields)
+
+    storage.fields.apply(ours, delete_all, author=AUTHOR, at=NOW)
+    records = storage.history.select(ours, HistoryQuery()).records
+    assert [each.sequence for each in records] == list(range(1, 11))
+    assert [each.key for each in records] == [each.key for each in definitions] * 2
+    millisecond = timedelta(milliseconds=1)
+    assert [each.occurred_at for each in records] == [LATER] * 5 + [LATER + millisecond] * 5
+
+
+def test_pruning_takes_several_short_transactions(
+    storage: PostgresStorage,
+    ours: OrganizationId,
+    monkeypatch: pytest.MonkeyPatch,
+    round_trips: list[object],
+) -> None:
+    monkeypatch.setattr(history, "_ROWS_PER_DELETION", 2)
+    for number in range(6):
+        storage.fields.add(ours, a_definition(f"field_{number}"), author=AUTHOR)
+    last = storage.history.select(ours, HistoryQuery(descending=True)).records[0]
+    round_trips.clear()
+    assert storage.history.prune(ours, last.occurred_at) == 5
+    assert len([each for each in round_trips if each == "COMMIT"]) == 3
+    assert storage.history.select(ours, HistoryQuery()).records == (last,)

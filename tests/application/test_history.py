@@ -1,0 +1,209 @@
+"""The use cases of the history: changes, past fields, restoration and pruning."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from recipient_fields.application import OPERATOR_AUTHOR, IntegrationService
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    Author,
+    BeforeHistory,
+    DataType,
+    FieldChanges,
+    FieldDraft,
+    FieldId,
+    FieldKey,
+    FieldLimitReached,
+    FieldNotFound,
+    HistoryQuery,
+    KeyTaken,
+    OperationForbidden,
+    OrganizationId,
+    OrganizationNotFound,
+    sync_channel,
+)
+from recipient_fields.domain.esp import Esp, EspField
+
+KEY = Author(API, id=5, name="rfk_0123…AuoE", request_id="4f1c")
+DANA = Author(ADMINISTRATOR, id=3, name="dana@acme.example")
+CITY = FieldDraft(name="City", data_type=DataType.TEXT)
+HOUR = timedelta(hours=1)
+ALL = HistoryQuery()
+
+
+@pytest.fixture
+def backend(service):
+    return service.by(KEY)
+
+
+def changes_of(page):
+    return [(r.operation.value, r.key, r.author) for r in page.records]
+
+
+class TestListingChanges:
+    def test_returns_the_author_and_the_time_of_every_change(self, service, backend, clock, acme):
+        dana = service.by(DANA)
+        noon = clock.now
+        city = backend.create_field(acme, CITY)
+        clock.move(HOUR)
+        backend.update_field(acme, city.id, FieldChanges(name="Town"))
+        shop = dana.create_field(acme, FieldDraft(name="Shop", data_type=DataType.TEXT))
+        clock.move(HOUR)
+        dana.delete_field(acme, shop.key)
+        page = service.list_changes(acme, ALL)
+        assert changes_of(page) == [
+            ("created", "city", KEY),
+            ("updated", "city", KEY),
+            ("created", "shop", DANA),
+            ("deleted", "shop", DANA),
+        ]
+        hours = [(r.occurred_at - noon) // HOUR for r in page.records]
+        assert hours == [0, 1, 1, 2]
+
+    def test_returns_the_integration_as_the_author_of_a_sync(self, storage, service, clock, acme):
+        integrations = IntegrationService(
+            integrations=storage.integrations, fields=storage.fields, clock=clock
+        )
+        mailchimp = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+        began = clock.now
+
+        def report():
+            clock.move(HOUR)
+            yield EspField(name="AGE", data_type=DataType.NUMBER)
+
+        integrations.sync_fields(acme, mailchimp.id, report(), request_id="4f1c")
+        integrations.delete_integration(acme, mailchimp.id, by=DANA)
+        created, deleted = service.list_changes(acme, ALL).records
+        assert created.author == Author(
+            sync_channel(mailchimp.id), name="Main list", request_id="4f1c"
+        )
+        assert created.after.created_at == began
+        assert created.occurred_at == began + HOUR
+        assert deleted.author == DANA
+
+    def test_returns_the_operator_as_the_author_of_a_deletion_without_another(
+        self, storage, service, clock, acme
+    ):
+        integrations = IntegrationService(
+            integrations=storage.integrations, fields=storage.fields, clock=clock
+        )
+        mailchimp = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
+        report = [EspField(name="AGE", data_type=DataType.NUMBER)]
+        integrations.sync_fields(acme, mailchimp.id, report)
+        integrations.delete_integration(acme, mailchimp.id)
+        assert service.list_changes(acme, ALL).records[-1].author == OPERATOR_AUTHOR
+
+    def test_of_one_field_includes_deleted_ones_by_id_and_key(self, backend, acme):
+        first = backend.create_field(acme, CITY)
+        backend.delete_field(acme, first.id)
+        second = backend.create_field(acme, CITY)
+        for reference, sequences in ((first.id, [1, 2]), (second.id, [3]), ("city", [1, 2, 3])):
+            page = backend.list_field_changes(acme, reference, ALL)
+            assert [record.sequence for record in page.records] == sequences
+
+    def test_of_one_field_may_be_empty_if_the_field_or_a_record_exists(self, backend, clock, acme):
+        city = backend.create_field(acme, CITY)
+        after = HistoryQuery(after=1)
+        assert backend.list_field_changes(acme, city.id, after).records == ()
+        backend.delete_field(acme, city.id)
+        after = HistoryQuery(after=2)
+        assert backend.list_field_changes(acme, city.id, after).records == ()
+        restored = backend.restore_field(acme, city.id)
+        clock.move(HOUR)
+        backend.prune_history(acme, older_than=timedelta())
+        assert backend.list_field_changes(acme, restored.key, ALL).records == ()
+
+    @pytest.mark.parametrize("reference", [FieldId(99), FieldKey("missing")])
+    def test_of_an_unknown_field_is_reported(self, backend, acme, reference):
+        backend.create_field(acme, CITY)
+        with pytest.raises(FieldNotFound):
+            backend.list_field_changes(acme, reference, ALL)
+
+
+class TestListingPastFields:
+    def test_returns_the_fields_at_this_time(self, backend, clock, acme):
+        city = backend.create_field(acme, CITY)
+        clock.move(HOUR)
+        backend.delete_field(acme, city.id)
+        between = clock.now - timedelta(microseconds=1)
+        assert backend.list_fields_as_of(acme, between).fields == (city,)
+        assert backend.list_fields_as_of(acme, clock.now).fields == ()
+        with pytest.raises(BeforeHistory):
+            backend.list_fields_as_of(acme, between - HOUR)
+
+
+class TestRestoringAField:
+    def test_stores_it_again_with_its_id(self, service, backend, clock, acme):
+        city = backend.create_field(acme, CITY)
+        backend.delete_field(acme, city.id)
+        restored = backend.restore_field(acme, city.id)
+        assert (restored.id, restored.version) == (city.id, 2)
+        assert backend.get_field(acme, "city") == restored
+        assert changes_of(service.list_changes(acme, ALL))[-1] == ("restored", "city", KEY)
+
+    def test_needs_the_channel_that_created_it(self, service, backend, acme):
+        city = backend.create_field(acme, CITY)
+        backend.delete_field(acme, city.id)
+        with pytest.raises(OperationForbidden):
+            service.by(DANA).restore_field(acme, city.id)
+        assert backend.list_fields(acme).fields == ()
+
+    def test_needs_a_free_key_and_a_deleted_field(self, service, backend, acme):
+        city = backend.create_field(acme, CITY)
+        with pytest.raises(KeyTaken):
+            backend.restore_field(acme, city.id)
+        backend.delete_field(acme, city.id)
+        holder = service.by(DANA).create_field(acme, CITY)
+        with pytest.raises(KeyTaken) as taken:
+            backend.restore_field(acme, city.id)
+        assert taken.value.existing_id == holder.id
+        with pytest.raises(FieldNotFound):
+            backend.restore_field(acme, FieldId(99))
+
+    def test_counts_against_the_limit_of_api_managed_fields(self, storage, service, acme):
+        limited = type(service)(fields=storage.fields, history=storage.history, limit=1)
+        city = limited.create_field(acme, CITY)
+        limited.delete_field(acme, city.id)
+        limited.create_field(acme, FieldDraft(name="Age", data_type=DataType.NUMBER))
+        with pytest.raises(FieldLimitReached):
+            limited.restore_field(acme, city.id)
+        manual = limited.by(DANA)
+        shop = manual.create_field(acme, FieldDraft(name="Shop", data_type=DataType.TEXT))
+        manual.delete_field(acme, shop.id)
+        assert manual.restore_field(acme, shop.id).key == "shop"
+
+
+class TestPruning:
+    def test_deletes_records_that_are_older(self, backend, clock, acme):
+        city = backend.create_field(acme, CITY)
+        clock.move(400 * 24 * HOUR)
+        backend.update_field(acme, city.id, FieldChanges(name="Town"))
+        assert backend.prune_history(acme, older_than=timedelta(days=400)) == 0
+        clock.move(timedelta(milliseconds=1))
+        assert backend.prune_history(acme, older_than=timedelta(days=400)) == 1
+        assert [r.sequence for r in backend.list_changes(acme, ALL).records] == [2]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda service, which: service.list_changes(which, ALL),
+        lambda service, which: service.list_fields_as_of(which, service.clock()),
+        lambda service, which: service.prune_history(which, older_than=HOUR),
+    ],
+)
+def test_an_unknown_organization_has_no_history(service, acme, call):
+    service.create_field(acme, CITY)
+    with pytest.raises(OrganizationNotFound):
+        call(service, OrganizationId(99))
+    with pytest.raises(TypeError, match="Pass organization"):
+        call(service, "1")
+
+
+def test_a_field_of_an_unknown_organization_is_not_found(service):
+    with pytest.raises(FieldNotFound):
+        service.list_field_changes(OrganizationId(99), FieldId(1), ALL)

@@ -1,0 +1,571 @@
+"""Cases for the history of the fields, and for catalogs as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import pairwise
+from threading import Event
+from typing import Final, TypeAlias
+
+import pytest
+from attrs import evolve
+
+from recipient_fields.application import (
+    FieldRepository,
+    HistoryRepository,
+    IntegrationRepository,
+    OrganizationRepository,
+)
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    MILLISECOND,
+    Author,
+    BeforeHistory,
+    Catalog,
+    FieldDefinition,
+    FieldId,
+    FieldKey,
+    FieldLimitReached,
+    FieldNotFound,
+    HistoryQuery,
+    HistoryRecord,
+    IntegrationId,
+    KeyTaken,
+    OperationForbidden,
+    OrganizationId,
+    OrganizationNotFound,
+    RecipientField,
+    RecordedOperation,
+    Source,
+    epoch_milliseconds,
+    sync_channel,
+)
+
+from .assertions import exact, retry_slow_call
+from .concurrency import race
+from .examples import (
+    ALLOWED_VALUES,
+    AUTHOR,
+    INSTANTS,
+    LATER,
+    LINES,
+    MAX_INTEGRATION_ID,
+    NEVER_ASSIGNED,
+    NOW,
+    SNIPPETS,
+    a_definition,
+    an_esp_field,
+    an_integration_draft,
+    permit,
+    permit_all,
+    permit_any,
+    records_of,
+    renaming,
+    reporting,
+    restoring,
+)
+from .revisions import NO_CHANGES
+
+HistoryCall: TypeAlias = Callable[[HistoryRepository, OrganizationId], object]
+
+AUTHORS: Final = {
+    "an anonymous client": Author(API),
+    "a key of another validator": Author(API, id="0000-4f1c", name="CI", request_id="r-1"),
+    "an administrator": Author(ADMINISTRATOR, id=3, name="dana@straße.example"),
+    "the operator": Author(ADMINISTRATOR, name="operator"),
+    "an integration": Author(sync_channel(MAX_INTEGRATION_ID), name="Main list"),
+    **{name: Author(API, id=line, name=line, request_id=line) for name, line in LINES.items()},
+}
+
+DEFINITIONS: Final = {
+    **{name: a_definition(custom_insertion_code=code) for name, code in SNIPPETS.items()},
+    **{
+        name: a_definition(data_type=allowed.data_type, allowed_values=allowed)
+        for name, allowed in ALLOWED_VALUES.items()
+    },
+    **{at.isoformat(): evolve(a_definition(), created_at=at) for at in INSTANTS[:-1]},
+    "all members": a_definition(
+        name="Größe",
+        by=sync_channel(MAX_INTEGRATION_ID),
+        esp_field_name="GRÖSSE",
+        insertable=False,
+        custom_value_expression="{{ size }}",
+    ),
+}
+
+READS: Final[dict[str, HistoryCall]] = {
+    "select": lambda history, organization: history.select(organization, HistoryQuery()),
+    "catalog_at": lambda history, organization: history.catalog_at(organization, LATER),
+    "prune": lambda history, organization: history.prune(organization, LATER),
+}
+"""Every method of the history."""
+
+QUERIES: Final = {
+    "all": HistoryQuery(),
+    "newest first": HistoryQuery(descending=True),
+    "after": HistoryQuery(after=2),
+    "before": HistoryQuery(after=4, descending=True),
+    "a part": HistoryQuery(limit=2),
+    "a part after": HistoryQuery(limit=2, after=1),
+    "a part, newest first": HistoryQuery(limit=2, descending=True),
+    "exactly all": HistoryQuery(limit=7),
+    "after the last": HistoryQuery(after=7),
+    "after a number that is too great for a column": HistoryQuery(after=2**53 - 1),
+    "before the first": HistoryQuery(after=1, descending=True),
+    "before a negative number": HistoryQuery(after=-(2**53 - 1), descending=True),
+    "a key": HistoryQuery(keys=["city"]),
+    "two keys": HistoryQuery(keys=["city", "town"]),
+    "an unknown key": HistoryQuery(keys=["unknown"]),
+    "no key": HistoryQuery(keys=[]),
+    "a source": HistoryQuery(sources=[Source.API]),
+    "two sources": HistoryQuery(sources=["manual", "integration"]),
+    "no source": HistoryQuery(sources=[]),
+    "an operation": HistoryQuery(operations=["updated"]),
+    "three operations": HistoryQuery(operations=["created", "deleted", "restored"]),
+    "no operation": HistoryQuery(operations=[]),
+    "no field": HistoryQuery(field_ids=[]),
+    "all filters": HistoryQuery(
+        keys=["city"], sources=["api"], operations=["updated", "deleted"], limit=1
+    ),
+}
+"""Queries for a history with seven records."""
+
+
+def replay(records: Iterable[HistoryRecord]) -> tuple[RecipientField, ...]:
+    """Return the fields that the records leave, by ascending id, from an empty catalog."""
+    fields: dict[FieldId, RecipientField] = {}
+    for record in records:
+        assert fields.get(record.field_id) == record.before
+        if record.after is None:
+            del fields[record.field_id]
+        else:
+            fields[record.field_id] = record.after
+    return tuple(fields[field_id] for field_id in sorted(fields))
+
+
+def forbid(_: RecipientField) -> RecipientField:
+    """Forbid the restoration."""
+    raise OperationForbidden("not this one")
+
+
+class HistoryCases:
+    """Cases for the records of changes."""
+
+    def test_each_operation_is_recorded_with_the_field_before_and_after(
+        self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
+    ) -> None:
+        created = fields.add(ours, a_definition(), author=AUTHOR)
+        updated = fields.update(ours, created.id, renaming("Town"), author=AUTHOR)
+        fields.delete(ours, created.key, permit, author=AUTHOR, at=LATER)
+        restored = fields.restore(ours, created.id, restoring(), author=AUTHOR)
+        assert [(r.operation.value, r.before, r.after) for r in records_of(history, ours)] == [
+            ("created", None, created),
+            ("updated", created, updated),
+            ("deleted", updated, None),
+            ("restored", None, restored),
+        ]
+
+    def test_records_are_numbered_from_1_in_each_organization(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        for key in ("city", "town", "age"):
+            for organization_id in (ours, theirs):
+                fields.add(organization_id, a_definition(key), author=AUTHOR)
+        for organization_id in (ours, theirs):
+            records = records_of(history, organization_id)
+            assert [(r.organization_id, r.sequence, r.key) for r in records] == [
+                (organization_id, 1, "city"),
+                (organization_id, 2, "town"),
+                (organization_id, 3, "age"),
+            ]
+
+    @pytest.mark.parametrize("author", AUTHORS.values(), ids=AUTHORS)
+    def test_the_author_is_recorded(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        author: Author,
+    ) -> None:
+        field = fields.add(ours, a_definition(), author=author)
+        fields.update(ours, field.id, renaming("Town"), author=author)
+        fields.delete(ours, field.id, permit, author=author, at=LATER)
+        fields.restore(ours, field.id, restoring(), author=author)
+        for record in records_of(history, ours):
+            assert exact(record.author) == exact(author)
+
+    @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS)
+    def test_every_field_is_recorded_and_restored_unchanged(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        definition: FieldDefinition,
+    ) -> None:
+        field = fields.add(ours, definition, author=AUTHOR)
+        (record,) = records_of(history, ours)
+        assert exact(record.after) == exact(field)
+        assert record.occurred_at == definition.created_at
+        fields.delete(ours, field.id, permit, author=AUTHOR, at=field.updated_at)
+        received: list[RecipientField] = []
+
+        def restoration(deleted: RecipientField) -> RecipientField:
+            received.append(deleted)
+            return deleted
+
+        restored = fields.restore(ours, field.id, restoration, author=AUTHOR)
+        assert exact(received[-1]) == exact(restored) == exact(field)
+        assert exact(fields.get(ours, field.id)) == exact(field)
+
+    def test_a_sync_run_records_deletions_then_updates_then_creations(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        author = Author(integration.channel, name=integration.name)
+        for at, report in (
+            (NOW, [an_esp_field("CITY"), an_esp_field("AGE"), an_esp_field("ZIP")]),
+            (LATER, [an_esp_field("AGE", label="Age"), an_esp_field("B"), an_esp_field("A")]),
+        ):
+            planner = reporting(*report, at=at)
+            integrations.sync(ours, integration.id, planner, author=author, at=at + MILLISECOND)
+        records = records_of(history, ours)
+        assert [(r.sequence, r.operation.value, r.key) for r in records] == [
+            (1, "created", "city"),
+            (2, "created", "age"),
+            (3, "created", "zip"),
+            (4, "deleted", "city"),
+            (5, "deleted", "zip"),
+            (6, "updated", "age"),
+            (7, "created", "b"),
+            (8, "created", "a"),
+        ]
+        assert [r.occurred_at for r in records] == [NOW + MILLISECOND] * 3 + [
+            LATER + MILLISECOND
+        ] * 5
+        assert {r.author for r in records} == {author}
+        assert replay(records) == fields.all(ours).fields
+
+    def test_the_end_of_an_integration_records_the_deletion_of_its_fields(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        planner = reporting(an_esp_field("CITY"), an_esp_field("AGE"), at=NOW)
+        integrations.sync(ours, integration.id, planner, author=AUTHOR, at=NOW)
+        fields.add(ours, a_definition("zip"), author=AUTHOR)
+        author = Author(ADMINISTRATOR, id=3, name="dana@acme.example")
+        deleted = integrations.delete(ours, integration.id, permit_all, author=author, at=LATER)
+        records = records_of(history, ours)[3:]
+        assert tuple(r.before for r in records) == deleted
+        assert [(r.sequence, r.operation, r.occurred_at, r.author) for r in records] == [
+            (number, RecordedOperation.DELETED, LATER, author) for number in (4, 5)
+        ]
+
+    def test_changes_of_an_integration_without_fields_are_not_recorded(
+        self, history: HistoryRepository, integrations: IntegrationRepository, ours: OrganizationId
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        integrations.sync(ours, integration.id, reporting(), author=AUTHOR, at=LATER)
+        integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
+        assert records_of(history, ours) == ()
+
+    @pytest.mark.parametrize("call", NO_CHANGES.values(), ids=NO_CHANGES)
+    def test_a_call_without_effect_is_not_recorded(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        call: Callable[[FieldRepository, OrganizationId], object],
+    ) -> None:
+        fields.add(ours, a_definition(), author=AUTHOR)
+        before = records_of(history, ours)
+        with suppress(KeyTaken, FieldLimitReached, FieldNotFound, OperationForbidden):
+            call(fields, ours)
+        assert records_of(history, ours) == before
+        fields.add(ours, a_definition("town"), author=AUTHOR)
+        assert records_of(history, ours)[-1].sequence == 2
+
+    def test_each_change_occurs_later_than_the_last_one_even_if_the_clock_is_behind(
+        self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
+    ) -> None:
+        times = [LATER, LATER, NOW, LATER + 2 * MILLISECOND, LATER + timedelta(days=1)]
+        for number, at in enumerate(times):
+            definition = evolve(a_definition(f"field_{number}"), created_at=at)
+            assert fields.add(ours, definition, author=AUTHOR).created_at == at
+        fields.delete(ours, FieldKey("field_0"), permit, author=AUTHOR, at=NOW)
+        passed = [r.occurred_at - LATER for r in records_of(history, ours)]
+        day = timedelta(days=1)
+        milliseconds = [n * MILLISECOND for n in range(4)]
+        assert passed == [*milliseconds, day, day + MILLISECOND]
+
+    def test_deleting_an_organization_deletes_its_history(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        organizations: OrganizationRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        for organization_id in (ours, theirs):
+            fields.add(organization_id, a_definition(), author=AUTHOR)
+        organizations.delete(ours, permit_any)
+        for read in READS.values():
+            with pytest.raises(OrganizationNotFound):
+                read(history, ours)
+        assert len(records_of(history, theirs)) == 1
+
+    @pytest.mark.parametrize("read", READS.values(), ids=READS)
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
+    def test_the_history_requires_an_organization(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        read: HistoryCall,
+        never_assigned: int,
+    ) -> None:
+        fields.add(ours, a_definition(), author=AUTHOR)
+        with pytest.raises(OrganizationNotFound):
+            read(history, OrganizationId(never_assigned))
+
+    def test_an_organization_without_changes_has_no_history(
+        self, history: HistoryRepository, ours: OrganizationId
+    ) -> None:
+        assert records_of(history, ours) == ()
+        assert history.prune(ours, LATER) == 0
+
+    @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+    def test_a_query_selects_the_records_that_the_domain_defines(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        query: HistoryQuery,
+    ) -> None:
+        for organization_id in (ours, theirs):
+            city, town, _ = (
+                fields.add(organization_id, a_definition(key, by=by), author=AUTHOR)
+                for key, by in (
+                    ("city", API),
+                    ("town", ADMINISTRATOR),
+                    ("age", sync_channel(IntegrationId(1))),
+                )
+            )
+            fields.update(organization_id, city.id, renaming("Big city"), author=AUTHOR)
+            for field in (city, town):
+                fields.delete(organization_id, field.id, permit, author=AUTHOR, at=LATER)
+            fields.restore(organization_id, town.id, restoring(), author=AUTHOR)
+        records = records_of(history, ours)
+        assert len(records) == 7
+        for each in (query, query.of_field(city.id), query.of_field(records[0].field_id)):
+            page = history.select(ours, each)
+            assert exact(page) == exact(each.select(records))
+            while page.next is not None:
+                each = evolve(each, after=page.next)
+                page = history.select(ours, each)
+                assert page.records
+                assert exact(page) == exact(each.select(records))
+
+
+class PastCatalogCases:
+    """Cases for catalogs as they were, and for pruning."""
+
+    def test_the_catalog_at_the_time_of_each_record_is_the_one_that_was_read_then(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        city = a_definition("city")
+        calls: tuple[Callable[[], object], ...] = (
+            lambda: fields.add(ours, city, author=AUTHOR),
+            lambda: fields.add(theirs, city, author=AUTHOR),
+            lambda: fields.add(ours, a_definition("town", by=ADMINISTRATOR), author=AUTHOR),
+            lambda: fields.update(ours, city.key, renaming("City 2"), author=AUTHOR),
+            lambda: integrations.sync(
+                ours,
+                integration.id,
+                reporting(an_esp_field("A"), an_esp_field("B")),
+                author=AUTHOR,
+                at=LATER,
+            ),
+            lambda: fields.delete(ours, city.key, permit, author=AUTHOR, at=LATER),
+            lambda: fields.add(ours, city, author=AUTHOR),
+            lambda: fields.delete(ours, city.key, permit, author=AUTHOR, at=LATER),
+            lambda: fields.restore(ours, fields_by_key[city.key], restoring(), author=AUTHOR),
+            lambda: integrations.delete(
+                ours, integration.id, permit_all, author=AUTHOR, at=LATER + timedelta(days=1)
+            ),
+        )
+        read: dict[datetime, tuple[RecipientField, ...]] = {}
+        fields_by_key: dict[str, FieldId] = {}
+        for call in calls:
+            call()
+            catalog = fields.all(ours)
+            fields_by_key.update({field.key: field.id for field in catalog.fields})
+            read[records_of(history, ours)[-1].occurred_at] = catalog.fields
+        assert len(read) == len(calls) - 1
+        times = [*read, max(read) + timedelta(days=1)]
+        for at, later in pairwise(times):
+            expected = Catalog(ours, epoch_milliseconds(at), read[at])
+            assert exact(history.catalog_at(ours, at)) == exact(expected)
+            assert history.catalog_at(ours, later - MILLISECOND) == expected
+
+    def test_there_is_no_catalog_before_the_first_record(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        fields.add(theirs, a_definition(), author=AUTHOR)
+        for at in (*INSTANTS, LATER):
+            with pytest.raises(BeforeHistory):
+                history.catalog_at(ours, at)
+        fields.add(ours, a_definition(), author=AUTHOR)
+        with pytest.raises(BeforeHistory):
+            history.catalog_at(ours, NOW - MILLISECOND)
+        for at in (NOW, INSTANTS[-1]):
+            assert history.catalog_at(ours, at).fields == fields.all(ours).fields
+
+    def test_pruning_deletes_the_records_before_the_time_only(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+    ) -> None:
+        for number in range(4):
+            at = NOW + number * MILLISECOND
+            definition = evolve(a_definition(f"field_{number}"), created_at=at)
+            for organization_id in (ours, theirs):
+                fields.add(organization_id, definition, author=AUTHOR)
+        catalog, records = fields.all(ours), records_of(history, ours)
+        assert history.prune(ours, NOW) == 0
+        assert history.prune(ours, NOW + 2 * MILLISECOND) == 2
+        assert records_of(history, ours) == records[2:]
+        assert fields.all(ours) == catalog
+        assert len(records_of(history, theirs)) == 4
+
+    def test_the_numbers_and_times_of_pruned_records_are_not_assigned_again(
+        self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
+    ) -> None:
+        fields.add(ours, a_definition(), author=AUTHOR)
+        assert history.prune(ours, LATER) == 1
+        fields.add(ours, a_definition("town"), author=AUTHOR)
+        (record,) = records_of(history, ours)
+        assert (record.sequence, record.occurred_at) == (2, NOW + MILLISECOND)
+
+    def test_the_catalog_after_pruned_records_contains_their_fields(
+        self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
+    ) -> None:
+        for key in ("city", "town"):
+            fields.add(ours, a_definition(key), author=AUTHOR)
+        for number, key in enumerate(("city", "town", "age")):
+            at = LATER + number * MILLISECOND
+            if key != "age":
+                fields.delete(ours, FieldKey(key), permit, author=AUTHOR, at=at)
+            else:
+                fields.add(ours, evolve(a_definition(key), created_at=at), author=AUTHOR)
+        before = history.catalog_at(ours, LATER)
+        assert [field.key for field in before.fields] == ["town"]
+        assert history.prune(ours, LATER) == 2
+        assert history.catalog_at(ours, LATER) == before
+        with pytest.raises(BeforeHistory):
+            history.catalog_at(ours, LATER - MILLISECOND)
+
+    def test_without_any_record_there_is_no_past_catalog(
+        self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
+    ) -> None:
+        fields.add(ours, a_definition(), author=AUTHOR)
+        assert history.prune(ours, LATER) == 1
+        with pytest.raises(BeforeHistory):
+            history.catalog_at(ours, LATER)
+
+
+class FollowerCases:
+    """Cases for readers that follow the history during concurrent writes."""
+
+    rounds: int = 40
+    """The number of changes that each writer makes."""
+
+    def test_a_reader_that_follows_concurrent_writers_misses_nothing_and_sees_nothing_twice(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+    ) -> None:
+        integration = integrations.add(ours, an_integration_draft())
+        working = [Event() for _ in range(8)]
+
+        def write(writer: int) -> None:
+            try:
+                for number in range(self.rounds // 4):
+                    _change_four_times(fields, ours, FieldKey(f"field_{writer}_{number}"))
+            finally:
+                working[writer].set()
+
+        def sync() -> None:
+            try:
+                for number in range(self.rounds // 4):
+                    report = [an_esp_field("CITY", label=f"{number}"), an_esp_field(f"N{number}")]
+                    retry_slow_call(
+                        integrations.sync,
+                        ours,
+                        integration.id,
+                        reporting(*report),
+                        author=AUTHOR,
+                        at=LATER,
+                    )
+            finally:
+                working[7].set()
+
+        def follow(limit: int) -> list[HistoryRecord]:
+            seen: list[HistoryRecord] = []
+            is_done = False
+            while True:
+                after = seen[-1].sequence if seen else 0
+                page = history.select(ours, HistoryQuery(after=after, limit=limit))
+                seen += page.records
+                if not page.records and is_done:
+                    return seen
+                is_done = all(event.is_set() for event in working)
+
+        writers = [partial(write, writer) for writer in range(7)]
+        *written, one, other = race(*writers, sync, partial(follow, 3), partial(follow, 1_000))
+        assert written == [None] * 8
+        assert one == other
+        assert [record.sequence for record in one] == list(range(1, len(one) + 1))
+        assert replay(one) == fields.all(ours).fields
+        times = [record.occurred_at for record in one]
+        assert times == sorted(times)
+
+
+def _change_four_times(
+    fields: FieldRepository, organization_id: OrganizationId, key: FieldKey
+) -> None:
+    """Create, update, delete and restore a field."""
+    field = retry_slow_call(fields.add, organization_id, a_definition(key), author=AUTHOR)
+    retry_slow_call(fields.update, organization_id, key, renaming("Town"), author=AUTHOR)
+    retry_slow_call(fields.delete, organization_id, key, permit, author=AUTHOR, at=LATER)
+    retry_slow_call(fields.restore, organization_id, field.id, restoring(), author=AUTHOR)
