@@ -62,7 +62,7 @@ class InvalidDocument(InvalidInput):
         super().__init__(islice(violations, MAX_VIOLATIONS))
 
     def __str__(self) -> str:
-        shown = [_with_suggestion(each) for each in self.violations[:_MAX_SHOWN]]
+        shown = [with_suggestion(each) for each in self.violations[:_MAX_SHOWN]]
         return str(InvalidInput(shown))
 
 
@@ -115,7 +115,8 @@ def unknown_members(names: Iterable[str], known: Collection[str], *path: str) ->
     ]
 
 
-def _with_suggestion(violation: Violation) -> Violation:
+def with_suggestion(violation: Violation) -> Violation:
+    """Return the violation with its suggestion in the message, if it has one."""
     if violation.suggestion is None:
         return violation
     return evolve(violation, message=f"{violation.message} Did you mean {violation.suggestion}?")

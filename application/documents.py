@@ -282,8 +282,7 @@ class _Body:
     """A request body: the members of its `recipient_field` envelope, and all its violations."""
 
     def __init__(self, document: object, kind: type) -> None:
-        bad_characters = islice(_bad_characters(document, ()), MAX_VIOLATIONS)
-        self.violations = Violations(bad_characters)
+        self.violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
         self._bad_texts = {violation.path for violation in self.violations}
         self._settable = _settable(kind)
         self.members = self._open(document, kind)
@@ -371,7 +370,7 @@ class _Body:
         return dict(members)
 
 
-def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Violation]:
+def bad_characters(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Violation]:
     """Yield a violation for each text that can't be stored.
 
     The names of an object share one violation, at the path of the object.
@@ -382,7 +381,7 @@ def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Viol
             yield violation.prefixed(*path)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _bad_characters(item, (*path, index))
+            yield from bad_characters(item, (*path, index))
     elif isinstance(value, dict):
         violations = {name: character_violation(name) for name in value}
         bad = next(filter(None, violations.values()), None)
@@ -390,11 +389,11 @@ def _bad_characters(value: object, path: tuple[str | int, ...]) -> Iterator[Viol
             yield bad.prefixed(*path)
         for name, member in value.items():
             if violations[name] is None:
-                yield from _bad_characters(member, (*path, name))
+                yield from bad_characters(member, (*path, name))
 
 
 def _storable(names: Iterable[str]) -> list[str]:
-    """Return the names without bad characters. `_bad_characters` reports the others."""
+    """Return the names without bad characters. `bad_characters` reports the others."""
     return [name for name in names if character_violation(name) is None]
 
 

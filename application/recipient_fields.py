@@ -10,7 +10,9 @@ from recipient_fields.domain import (
     API,
     UNCONDITIONAL,
     Author,
+    Batch,
     Catalog,
+    CatalogChanges,
     FieldChanges,
     FieldDraft,
     FieldId,
@@ -28,6 +30,7 @@ from recipient_fields.domain import (
     Precondition,
     RecipientField,
     Source,
+    StagedBatch,
     format_instant,
     whole_milliseconds,
 )
@@ -143,6 +146,27 @@ class RecipientFieldService(RecipientFields):
             author=self.author,
             at=self.clock(),
         )
+
+    def apply_batch(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[RecipientField | None, ...]:
+        """Perform the operations of a batch, all or none. Return the field of each one after it.
+
+        The field of an operation is None if it does not exist after the batch.
+
+        Raises: OrganizationNotFound if the organization does not exist; CatalogChanged if its
+        catalog does not have the expected version; BatchRejected if an operation fails.
+        """
+        require_ids(organization_id=organization_id)
+        at = self.clock()
+        staged: list[StagedBatch] = []  # of the last call of `plan`
+
+        def plan(catalog: Catalog) -> CatalogChanges:
+            staged[:] = [batch.stage(catalog, by=self.author.channel, at=at, limit=self.limit)]
+            return staged[0].changes()
+
+        applied = self.fields.apply(organization_id, plan, author=self.author, at=at)
+        return staged[0].results(applied.created)
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)

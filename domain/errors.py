@@ -235,6 +235,14 @@ class KeyTaken(RecipientFieldsError):
         super().__init__("A recipient field with this key already exists. Choose another key.")
 
 
+class KeyRepeated(RecipientFieldsError):
+    """An earlier operation of the same batch creates a field with this key."""
+
+    def __init__(self, key: FieldKey) -> None:
+        self.key = key
+        super().__init__("An earlier operation of this batch creates a field with this key.")
+
+
 class FieldLimitReached(RecipientFieldsError):
     """The organization has reached its limit of fields of this source."""
 
@@ -270,6 +278,14 @@ class VersionConflict(RecipientFieldsError):
     ) -> None:
         self.current = current
         super().__init__(message)
+
+
+class CatalogChanged(RecipientFieldsError):
+    """The catalog does not have the expected version. `current` is its version tag."""
+
+    def __init__(self, current: str) -> None:
+        self.current = current
+        super().__init__("The fields have changed. Read them again and retry.")
 
 
 class InvalidStorageUrl(RecipientFieldsError):

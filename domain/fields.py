@@ -412,12 +412,27 @@ class Catalog:
         Raises, in this order: KeyTaken if a field of any origin has its key; FieldLimitReached if
         there are already `limit` fields of its source.
         """
-        for each in self.fields:
-            if each.key == definition.key:
-                raise KeyTaken(each.key, each.id)
+        holder = next((each for each in self.fields if each.key == definition.key), None)
         source = definition.origin.source
-        if limit is not None and limit <= sum(each.origin.source is source for each in self.fields):
-            raise FieldLimitReached(limit)
+        count = sum(each.origin.source is source for each in self.fields)
+        require_addable(definition.key, holder=holder, count=count, limit=limit)
+
+
+def require_addable(
+    key: FieldKey, *, holder: RecipientField | None, count: int, limit: int | None
+) -> None:
+    """Check that a field with this key can be added to a catalog.
+
+    `holder` is the field of the catalog with this key, and `count` the number of its fields of the
+    same source.
+
+    Raises, in this order: KeyTaken if there is a holder; FieldLimitReached if `count` is at least
+    `limit`.
+    """
+    if holder is not None:
+        raise KeyTaken(key, holder.id)
+    if limit is not None and count >= limit:
+        raise FieldLimitReached(limit)
 
 
 def catalog_version_tag(organization_id: OrganizationId, revision: int) -> str:

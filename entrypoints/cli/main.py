@@ -19,6 +19,7 @@ from .command_group import STORAGE, CommandGroup
 from .copy import copy
 from .esp import esp
 from .export import export
+from .field_export import export_fields, print_schema
 from .fields import fields
 from .history import history
 from .integrations import integrations
@@ -27,6 +28,7 @@ from .openapi import openapi
 from .options import option_variables
 from .organizations import organizations
 from .output import note, printable
+from .plans import apply, plan
 from .serve import serve
 
 _TEST_PREFIX = f"{VARIABLE_PREFIX}TEST_"
@@ -83,8 +85,12 @@ main.add_command(serve)
 main.add_command(organizations)
 main.add_command(keys)
 main.add_command(administrators)
+fields.add_command(export_fields)
+fields.add_command(print_schema)
 main.add_command(fields)
 main.add_command(history)
+main.add_command(plan)
+main.add_command(apply)
 main.add_command(integrations)
 main.add_command(esp)
 main.add_command(export)

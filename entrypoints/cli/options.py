@@ -261,6 +261,6 @@ def open_for_command(storage: str, **settings: Any) -> Iterator[Core]:
         core.storage.close()
 
 
-def open_existing(storage: str) -> AbstractContextManager[Core]:
+def open_existing(storage: str, **settings: Any) -> AbstractContextManager[Core]:
     """Open the storage for one command that does not create a missing SQLite file."""
-    return open_for_command(existing_storage(storage))
+    return open_for_command(existing_storage(storage), **settings)

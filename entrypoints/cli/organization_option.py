@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import click
 
@@ -43,9 +44,14 @@ organization_option: Option = option(
 
 
 @contextmanager
-def open_for_organization(storage: str, organization: str) -> Iterator[tuple[Core, Organization]]:
-    """Open the storage for one command, and find the organization with this id or exact name."""
-    with open_existing(storage) as core:
+def open_for_organization(
+    storage: str, organization: str, **settings: Any
+) -> Iterator[tuple[Core, Organization]]:
+    """Open the storage for one command, and find the organization with this id or exact name.
+
+    `settings` are those of `open_core`.
+    """
+    with open_existing(storage, **settings) as core:
         yield core, _find(core, organization)
 
 

@@ -13,6 +13,7 @@ from recipient_fields.domain import (
     API,
     Access,
     AllowedValues,
+    CatalogChanged,
     DataType,
     FieldChanges,
     FieldDraft,
@@ -25,6 +26,7 @@ from recipient_fields.domain import (
     IntegrationId,
     InvalidField,
     InvalidInput,
+    KeyRepeated,
     KeyTaken,
     OrganizationId,
     PasswordHashingBusy,
@@ -94,6 +96,8 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
 def test_the_messages_of_errors_are_sentences(error):
     arguments = {
         KeyTaken: (FieldKey("size"), FieldId(5)),
+        CatalogChanged: ("1-1",),
+        KeyRepeated: (FieldKey("size"),),
         FieldLimitReached: (3,),
         VersionConflict: ("1",),
         NoFieldSource: ("Attentive",),

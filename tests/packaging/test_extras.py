@@ -22,6 +22,7 @@ BROUGHT = {
     ("console", "zxcvbn"): "import recipient_fields.adapters.passwords",
     ("cli", "click"): "import recipient_fields.entrypoints.cli",
     ("cli", "setproctitle"): "import recipient_fields.entrypoints.cli",
+    ("cli", "yaml"): "import recipient_fields.entrypoints.cli.field_files",
     ("esp", "urllib3"): "import recipient_fields.adapters.esp",
     ("http", "falcon"): "import recipient_fields.entrypoints.http",
     ("http", "prometheus_client"): "import recipient_fields.entrypoints.http.metrics",
@@ -38,7 +39,7 @@ BROUGHT = {
 }
 """Each module of an extra, and a statement that requires it."""
 
-MODULES = {"Jinja2": "jinja2", "argon2_cffi": "argon2"}
+MODULES = {"Jinja2": "jinja2", "PyYAML": "yaml", "argon2_cffi": "argon2"}
 """The modules of distributions that have other names."""
 
 FILES_ALONE = {("docs", "swagger_ui_py")}

@@ -1,0 +1,253 @@
+"""The documents of batches: parse and render them, and render results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from attrs import asdict, frozen
+
+from recipient_fields.domain import (
+    MAX_BATCH_OPERATIONS,
+    MAX_SAFE_INTEGER,
+    UNCHANGED,
+    UNCONDITIONAL,
+    AllowedValues,
+    Batch,
+    BatchOperation,
+    CreateField,
+    DataType,
+    DeleteField,
+    FieldChanges,
+    FieldDraft,
+    FieldId,
+    FieldKey,
+    FieldReference,
+    FieldReplacement,
+    InvalidInput,
+    Precondition,
+    RecipientField,
+    ReplaceField,
+    Rule,
+    UpdateField,
+    Violation,
+    Violations,
+    closest_match,
+)
+
+from .conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
+from .documents import (
+    bad_characters,
+    parse_changes,
+    parse_draft,
+    parse_replacement,
+    render_field,
+)
+
+_ENTITY_TAG = re.compile(r'("?)([\x21\x23-\x7e]+)\1')
+"""An entity tag with the quotes of the header `ETag`, or without them."""
+
+
+@frozen(kw_only=True)
+class _Operation:
+    operation: str
+    reference: object = None
+    recipient_field: object = None
+    if_match: str | None = None
+
+
+@frozen(kw_only=True)
+class _Batch:
+    operations: list[object]
+    if_revision: str | None = None
+
+
+def parse_batch(document: object) -> Batch:
+    """Return the batch of `{"operations": [{"operation", "reference", …}], "if_revision"}`.
+
+    Raises: InvalidDocument with the violations of all operations.
+    """
+    violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
+    if violations:
+        raise InvalidDocument(violations)
+    batch = parse_document(document, _Batch)
+    with violations.collect("operations"):
+        _require_count(len(batch.operations))
+    operations = []
+    for index, each in enumerate(batch.operations):
+        with violations.collect("operations", index):
+            operations.append(_parse_operation(each))
+    expected_version = None
+    with violations.collect("if_revision"):
+        expected_version = _parse_tag(batch.if_revision)
+    if violations:
+        raise InvalidDocument(violations)
+    return Batch(tuple(operations), expected_version)
+
+
+def render_batch_results(results: Iterable[RecipientField | None]) -> dict[str, object]:
+    """Return the document of the fields of all operations, in order."""
+    return {
+        "results": [
+            {"recipient_field": None if field is None else render_field(field)} for field in results
+        ]
+    }
+
+
+def render_batch(batch: Batch) -> dict[str, object]:
+    """Return the document from which `parse_batch` returns this batch."""
+    document: dict[str, object] = {"operations": [_render_operation(o) for o in batch.operations]}
+    if batch.expected_version is not None:
+        document["if_revision"] = batch.expected_version
+    return document
+
+
+def _render_operation(operation: BatchOperation) -> dict[str, object]:
+    match operation:
+        case CreateField(draft):
+            return {"operation": "create", "recipient_field": _render_members(draft)}
+        case UpdateField(reference, changes, precondition):
+            members = {"recipient_field": _render_members(changes)}
+            return _render_change("update", reference, precondition) | members
+        case ReplaceField(reference, replacement, precondition):
+            members = {"recipient_field": _render_members(replacement)}
+            return _render_change("replace", reference, precondition) | members
+        case DeleteField(reference, precondition):
+            return _render_change("delete", reference, precondition)
+
+
+def _render_change(
+    operation: str, reference: FieldReference, precondition: Precondition
+) -> dict[str, object]:
+    document: dict[str, object] = {"operation": operation, "reference": reference}
+    if isinstance(precondition.match, frozenset):
+        (document["if_match"],) = precondition.match
+    return document
+
+
+def _render_members(values: FieldDraft | FieldChanges | FieldReplacement) -> dict[str, object]:
+    """Return the members of the input that a request can set, without UNCHANGED ones."""
+    members: dict[str, object] = {}
+    for name, value in asdict(values, recurse=False).items():
+        if name == "read_only_members":
+            members |= value
+        elif name != "esp_field_name" and value is not UNCHANGED:
+            members[name] = _render_value(value)
+    return members
+
+
+def _render_value(value: object) -> object:
+    match value:
+        case AllowedValues(values=values):
+            return list(values)
+        case DataType(value=name):
+            return name
+        case tuple():
+            return list(value)
+    return value
+
+
+def _require_count(count: int) -> None:
+    if count == 0:
+        raise InvalidInput([Violation(Rule.EMPTY, "Send at least one operation.")])
+    if count > MAX_BATCH_OPERATIONS:
+        message = f"A batch has at most {MAX_BATCH_OPERATIONS:,} operations."
+        raise InvalidInput([Violation(Rule.TOO_MANY_ITEMS, message)])
+
+
+def _parse_operation(value: object) -> BatchOperation:
+    document = parse_document(value, _Operation)
+    kind = _KINDS.get(document.operation)
+    if kind is None:
+        message = f"Use one of {', '.join(_KINDS)}."
+        suggestion = closest_match(document.operation, _KINDS)
+        raise InvalidInput(
+            [Violation(Rule.UNKNOWN_VALUE, message, ("operation",), suggestion=suggestion)]
+        )
+    violations = Violations(_misplaced_members(document, kind))
+    reference, precondition = None, UNCONDITIONAL
+    if document.reference is not None:
+        with violations.collect("reference"):
+            reference = _parse_reference(document.reference)
+    with violations.collect("if_match"):
+        tag = _parse_tag(document.if_match)
+        precondition = UNCONDITIONAL if tag is None else Precondition(match=frozenset({tag}))
+    operation = None
+    if "recipient_field" not in {violation.path[0] for violation in violations}:
+        with violations.collect():
+            operation = kind.parse(document, reference, precondition)
+    if violations or operation is None:
+        raise InvalidInput(violations)
+    return operation
+
+
+@frozen
+class _Kind:
+    """A kind of operation: its members, and how they are parsed."""
+
+    required: tuple[str, ...]
+    parse: Callable[[_Operation, Any, Precondition], BatchOperation]
+    optional: tuple[str, ...] = ()
+
+
+def _field(document: _Operation) -> Mapping[str, object]:
+    return {"recipient_field": document.recipient_field}
+
+
+def _parse_replacement(
+    document: _Operation, reference: FieldReference, precondition: Precondition
+) -> ReplaceField:
+    key = str(reference) if isinstance(reference, str) else None
+    return ReplaceField(reference, parse_replacement(_field(document), key), precondition)
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "create": _Kind(
+        ("recipient_field",), lambda document, *_: CreateField(parse_draft(_field(document)))
+    ),
+    "update": _Kind(
+        ("reference", "recipient_field"),
+        lambda document, reference, precondition: UpdateField(
+            reference, parse_changes(_field(document)), precondition
+        ),
+        ("if_match",),
+    ),
+    "replace": _Kind(("reference", "recipient_field"), _parse_replacement, ("if_match",)),
+    "delete": _Kind(
+        ("reference",),
+        lambda _document, reference, precondition: DeleteField(reference, precondition),
+        ("if_match",),
+    ),
+}
+
+
+def _misplaced_members(document: _Operation, kind: _Kind) -> Iterable[Violation]:
+    """Yield a violation for each member that is missing, or that this operation does not have."""
+    for member, value in asdict(document, recurse=False).items():
+        if member in kind.required and value is None:
+            yield Violation(Rule.REQUIRED, "Send this member.", (member,))
+        elif member not in ("operation", *kind.required, *kind.optional) and value is not None:
+            message = f"The operation {document.operation} does not have this member."
+            yield Violation(Rule.NOT_APPLICABLE, message, (member,))
+
+
+def _parse_reference(value: object) -> FieldReference:
+    if isinstance(value, str):
+        return FieldKey(value)
+    if type(value) is int and 1 <= value <= MAX_SAFE_INTEGER:
+        return FieldId(value)
+    message = "Send the id of a field, such as 1, or its key, such as loyalty_tier."
+    raise InvalidInput([Violation(Rule.TYPE, message)])
+
+
+def _parse_tag(text: str | None) -> str | None:
+    """Return the entity tag without quotes."""
+    if text is None:
+        return None
+    match = _ENTITY_TAG.fullmatch(text)
+    if match is None:
+        message = "Send an entity tag, as the header ETag of a response contains it."
+        raise InvalidInput([Violation(Rule.FORMAT, message)])
+    return match[2]

@@ -1,0 +1,122 @@
+"""Plans: what makes the API-managed fields of an organization equal to a document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.application import Core
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    Author,
+    CatalogChanged,
+    FieldDraft,
+    FieldKey,
+    FieldPlan,
+    Source,
+    plan_fields,
+)
+from recipient_fields.testing.strategies import drafts
+
+KEYS = st.sampled_from([FieldKey(key) for key in ("city", "size", "tier")])
+DRAFTS = drafts(keyed=KEYS)
+
+
+def draft(key: str, data_type: str = "text", **members: Any) -> FieldDraft:
+    return FieldDraft(name=key, key=key, data_type=data_type, **members)
+
+
+@pytest.fixture
+def plan(service, acme):
+    def plan(*drafts: FieldDraft, **options: Any) -> FieldPlan:
+        return plan_fields(service.list_fields(acme), drafts, **options)
+
+    return plan
+
+
+def test_a_plan_is_empty_if_the_fields_are_as_the_document_defines_them(plan, service, acme):
+    tier = draft("tier", allowed_values=["gold"], insertable=False, custom_insertion_code="{{t}}")
+    service.create_field(acme, tier)
+    planned = plan(tier)
+    assert planned.batch().operations == ()
+    assert planned.unchanged == 1
+
+
+def test_only_members_that_differ_are_changed(plan, service, acme):
+    service.create_field(acme, draft("tier", allowed_values=["gold"]))
+    [update] = plan(draft("tier", allowed_values=["gold", "silver"])).batch().operations
+    assert (update.reference, update.changes.allowed_values) == ("tier", ("gold", "silver"))
+    stored = service.apply_batch(acme, plan(draft("tier")).batch())
+    assert stored[0].allowed_values is None
+
+
+def test_fields_that_are_not_in_the_document_are_deleted_only_with_prune(plan, service, acme):
+    old = service.create_field(acme, draft("old"))
+    assert plan(draft("new")).unplanned == (old,)
+    assert plan(draft("new"), prune=True).deleted == (old,)
+
+
+def test_fields_of_other_origins_are_neither_changed_nor_deleted(plan, service, acme):
+    manual = service.by(Author(ADMINISTRATOR))
+    manual.create_field(acme, draft("city"))
+    manual.create_field(acme, draft("size"))
+    planned = plan(draft("city"), prune=True)
+    assert planned.batch().operations == ()
+    [refused] = planned.refused
+    assert refused.draft.key == "city"
+    assert refused.reason.startswith("Manual fields are changed by administrators")
+
+
+def test_another_data_type_needs_a_permission_to_replace_the_field(plan, service, acme):
+    old = service.create_field(acme, draft("size"))
+    [refused] = plan(draft("size", "number")).refused
+    assert "from text to number" in refused.reason
+    planned = plan(draft("size", "number"), replaceable=["size"])
+    _, new = service.apply_batch(acme, planned.batch())
+    assert (new.key, new.data_type.value, new.id > old.id) == ("size", "number", True)
+
+
+def test_a_plan_for_a_catalog_that_has_changed_is_not_applied(plan, service, acme):
+    planned = plan(draft("size"))
+    service.by(Author(ADMINISTRATOR)).create_field(acme, draft("city"))
+    with pytest.raises(CatalogChanged):
+        service.apply_batch(acme, planned.batch())
+
+
+@given(
+    stored=st.lists(st.tuples(st.sampled_from([API, ADMINISTRATOR]), DRAFTS), max_size=4),
+    document=st.lists(DRAFTS, unique_by=lambda each: each.key, max_size=4),
+    prune=st.booleans(),
+)
+def test_after_a_plan_was_applied_there_is_nothing_to_do(stored, document, prune) -> None:
+    core = Core.over(MemoryStorage())
+    acme = core.administration.create_organization("Acme").id
+    for channel, each in {each.key: (channel, each) for channel, each in stored}.values():
+        core.fields.by(Author(channel)).create_field(acme, each)
+    before = core.fields.list_fields(acme)
+    keys = [each.key for each in document]
+
+    def plan() -> FieldPlan:
+        return plan_fields(core.fields.list_fields(acme), document, prune=prune, replaceable=keys)
+
+    first = plan()
+    core.fields.apply_batch(acme, first.batch())
+    second = plan()
+    assert second.batch().operations == ()
+    assert second.refused == first.refused
+    after = {each.key: each for each in core.fields.list_fields(acme).fields}
+    for manual in (each for each in before.fields if each.origin.source is Source.MANUAL):
+        assert after[manual.key] == manual
+    refused = {each.draft.key for each in first.refused}
+    for each in (each for each in document if each.key not in refused):
+        stored_field = after[each.key]
+        definition = each.define(by=API, at=stored_field.created_at)
+        assert definition.with_id(stored_field.id, acme) == evolve(
+            stored_field, version=1, updated_at=stored_field.created_at
+        )
