@@ -14,10 +14,12 @@ import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
+from ctypes import c_int
 from functools import partial
 from io import BytesIO
 from multiprocessing import active_children, parent_process
 from multiprocessing.connection import wait
+from multiprocessing.sharedctypes import RawValue
 from threading import Lock, Thread, main_thread
 from time import sleep
 from typing import TypeAlias
@@ -42,15 +44,23 @@ _ENDING = frozenset({signal.SIGINT, signal.SIGTERM})
 Run: TypeAlias = Callable[["Worker"], None]
 """Builds a GranianServer for the worker, and runs it. A worker process calls this once."""
 
+SharedSignal: TypeAlias = c_int
+"""The signal that ends the service, in memory that the supervisor shares with its worker.
+
+Granian sends SIGTERM to the worker for any signal. If the supervisor passed its signal on, the
+worker would receive two: the second could kill it after it has drained, but before its last log
+line."""
+
 
 class Worker:
     """The worker process, from the view of the thread that builds and ends the service."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, ending: SharedSignal) -> None:
         """Record the signals that arrive from now on."""
         self.url: str = f"http://{authority(host, port)}"
         self.application: Future[WSGIApplication | None] = Future()
         self._address = (host, port)
+        self._ending = ending
         self._signals, self._wakeup = socket.socketpair()
         self._wakeup.setblocking(False)  # noqa: FBT003 (positional only)
         signal.set_wakeup_fd(self._wakeup.fileno(), warn_on_full_buffer=False)
@@ -72,8 +82,8 @@ class Worker:
             if self._signals in ready:
                 received = _ENDING.intersection(self._signals.recv(64))
                 if received:
-                    # SIGINT, if Granian's SIGTERM has followed it already.
-                    return signal.Signals(min(received))
+                    # A terminal sends SIGINT to the worker, too.
+                    return signal.Signals(min(*received, self._ending.value))
             elif ready:
                 os.kill(os.getpid(), signal.SIGTERM)
                 supervisor = []
@@ -137,6 +147,7 @@ def supervise(
 
     Raises: OSError if the address can't be bound; SystemExit if the worker fails.
     """
+    ending: SharedSignal = RawValue("i", signal.SIGTERM)
     with _reserve(host, port, shared=shared) as reserved:
         bound_host, bound_port = reserved.getsockname()[:2]
         server = Granian(
@@ -157,8 +168,9 @@ def supervise(
             log_dictconfig={"formatters": {}, "handlers": {}, "loggers": {"_granian": {}}},
             process_name="recipient-fields serve",
         )
-        server.on_startup(partial(_handle_signals, server.signal_handler_interrupt))
-        server.serve(target_loader=partial(_load, run, bound_host, bound_port), wrap_loader=False)
+        server.on_startup(partial(_handle_signals, server.signal_handler_interrupt, ending))
+        load = partial(_load, run, bound_host, bound_port, ending)
+        server.serve(target_loader=load, wrap_loader=False)
 
 
 def _reserve(host: str, port: int, *, shared: bool) -> socket.socket:
@@ -176,15 +188,13 @@ def _reserve(host: str, port: int, *, shared: bool) -> socket.socket:
     return reserved
 
 
-def _handle_signals(interrupt: Callable[[], None]) -> None:
+def _handle_signals(interrupt: Callable[[], None], ending: SharedSignal) -> None:
     """Drain at the first signal, end at once at the second, and don't reload at SIGHUP."""
 
     def end(by: int, _frame: object) -> None:
-        for ending in _ENDING:
-            signal.signal(ending, end_at_once)
-        for child in active_children():  # Granian would send SIGTERM for any signal.
-            if child.pid is not None:
-                os.kill(child.pid, by)
+        for each in _ENDING:
+            signal.signal(each, end_at_once)
+        ending.value = by
         interrupt()
 
     def end_at_once(by: int, _frame: object) -> None:
@@ -193,17 +203,17 @@ def _handle_signals(interrupt: Callable[[], None]) -> None:
         signal.signal(by, signal.SIG_DFL)
         os.kill(os.getpid(), by)
 
-    for ending in _ENDING:
-        signal.signal(ending, end)
+    for each in _ENDING:
+        signal.signal(each, end)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def _load(run: Run, host: str, port: int) -> WSGIApplication:
+def _load(run: Run, host: str, port: int, ending: SharedSignal) -> WSGIApplication:
     """Return the application, in the worker's main thread. Another thread calls `run`."""
-    for ending in _ENDING:  # Until Granian handles them. Nothing is served yet.
-        signal.signal(ending, signal.SIG_DFL)
+    for each in _ENDING:  # Until Granian handles them. Nothing is served yet.
+        signal.signal(each, signal.SIG_DFL)
     logging.getLogger("_granian").setLevel(logging.WARNING)
-    worker = Worker(host, port)
+    worker = Worker(host, port, ending)
     # The interpreter waits for this thread before it ends the process.
     Thread(target=_run, args=(run, worker), name="service").start()
     application = worker.application.result()
