@@ -71,7 +71,7 @@ class InvalidFile(RecipientFieldsError):
     """The file is not a valid document. `violations` are in the order of their places."""
 
     def __init__(self, violations: Iterable[FileViolation]) -> None:
-        self.violations = tuple(sorted(violations))
+        self.violations: tuple[FileViolation, ...] = tuple(sorted(violations))
         super().__init__(self.violations[0].message)
 
 

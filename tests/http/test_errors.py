@@ -60,6 +60,7 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
 )
 from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
+from recipient_fields.entrypoints.cli.field_files import InvalidFile
 from recipient_fields.entrypoints.hosting import AddressUnavailable
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.selection import NoBackup, UnknownKeyValidator
@@ -110,6 +111,7 @@ NOT_OVER_HTTP = {
     ApiKeyNotFound,
     InvalidAdministrator,
     InvalidApiKey,
+    InvalidFile,
     InvalidOrganization,
     InvalidQuery,
     InvalidStorageUrl,
