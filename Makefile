@@ -25,7 +25,7 @@ test: install   ## run the test suite without its slowest parts
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
 
 test-all: install ## run the whole test suite, as continuous integration does
-	@echo "About 12 minutes on two cores."
+	@echo "About 15 minutes on two cores."
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 test-lowest:    ## run the tests of `make test` with the lowest versions that pyproject.toml permits

@@ -89,9 +89,10 @@ class TestSqliteOutage(StorageOutageContract):
             yield storage
 
 
-TestSqliteMachine = machine_for(sqlite_storage).TestCase
+TestSqliteMachine = pytest.mark.slow(machine_for(sqlite_storage).TestCase)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(port_calls())
 def test_sqlite_agrees_with_memory(calls: list[Call]) -> None:

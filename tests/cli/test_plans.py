@@ -382,6 +382,7 @@ def test_the_plan_as_json_has_all_members(plan, document):
     }
 
 
+@pytest.mark.slow
 def test_a_killed_apply_has_applied_everything_or_nothing(script, acme, document, defined):
     document.write_text(many(1_000))
     command = ("--organization", acme, "--yes", "--prune")

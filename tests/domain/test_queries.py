@@ -213,6 +213,7 @@ def test_a_text_that_no_field_can_have_matches_none(text, catalog):
     query.folded_text.encode()
 
 
+@pytest.mark.slow
 def test_a_folded_text_has_no_capital_letter_and_no_form_of_more_than_four_times_its_length():
     forms = {unicodedata.normalize("NFD", fold_case(chr(c))) for c in range(sys.maxunicode + 1)}
     assert not any(letter in form for letter in ascii_uppercase for form in forms)

@@ -211,6 +211,7 @@ def test_a_change_and_its_record_are_one_statement(
     assert len(storage.history.select(ours, HistoryQuery()).records) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", ["lock_timeout = '5s'", "statement_timeout = '200ms'"])
 def test_a_change_whose_record_can_not_be_stored_is_not_stored_either(
     database: str, ours: OrganizationId, limit: str
