@@ -128,7 +128,10 @@ def _parse_field(key: str, members: object) -> FieldDraft:
 
 
 def _without_envelope(violation: Violation) -> Violation:
-    """Return the violation with a path below the field. Its key is not a member in a document."""
+    """Return the violation with a path that begins at the field.
+
+    The path is empty for a violation of the key, which is not a member of the field here.
+    """
     path = violation.path[1:]
     return evolve(violation, path=() if path == ("key",) else path)
 

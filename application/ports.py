@@ -199,7 +199,7 @@ class FieldRepository(Protocol):
         the exception is raised.
         Raises: FieldNotFound if the history has no deletion of such a field, and the organization
         has no such field; then the errors of `restoration`; then KeyTaken and FieldLimitReached
-        as `add` does. A field that is not deleted has its key itself.
+        as `add` does. If the field is not deleted, it has its own key, so KeyTaken is raised.
         """
 
     def apply(
@@ -450,7 +450,7 @@ class OrganizationRepository(Protocol):
 
 
 class AdministratorRepository(Protocol):
-    """The administrators of all organizations, and the links with which they begin.
+    """The administrators of all organizations, and their one-time links.
 
     An account can belong to several organizations, and exists while it belongs to one. Email
     addresses are unique across organizations, without regard to case. For each organization,
@@ -564,8 +564,8 @@ class SessionRepository(Protocol):
     ) -> Session:
         """Store a new session that begins at `at`, and return it.
 
-        The user agent is stored as `clean_user_agent` returns it.
-        Its id is greater than any that the storage has assigned to a session before.
+        The user agent is stored as `clean_user_agent` returns it. The id of the session is greater
+        than any that the storage has assigned to a session before.
         Raises: AdministratorNotFound if the account does not exist or has another password hash
         than `administrator`. A concurrent change of the account takes effect before this check,
         or deletes the session if it deletes sessions.

@@ -1,4 +1,4 @@
-"""The errors of the domain. Their names state facts.
+"""The errors of the domain.
 
 All of them derive from `RecipientFieldsError`. They contain nothing about HTTP: each entrypoint
 maps the errors that can reach it to responses in one table.

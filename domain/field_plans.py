@@ -56,7 +56,7 @@ class FieldPlan:
     refused: tuple[RefusedDraft, ...]
 
     def batch(self) -> Batch:
-        """Return the batch that applies the plan, unless the catalog has changed since."""
+        """Return the batch that applies the plan. It fails if the catalog has changed since."""
         return Batch(tuple(self._operations()), self.version_tag)
 
     def _operations(self) -> Iterator[BatchOperation]:

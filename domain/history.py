@@ -53,8 +53,8 @@ class Author:
     """The author of a change: the channel, and the API key, administrator or integration.
 
     `id` is the id of an API key, of an administrator or of the channel's integration, or the
-    identifier that another key validator uses. `name` is the display of the key, the email address
-    of the administrator or the name of the integration. An author contains no secret.
+    identifier that another key validator uses. `name` is the displayed form of the key, the email
+    address of the administrator or the name of the integration. An author contains no secret.
 
     Raises: ValueError if the id is not that of the channel's integration.
     """

@@ -73,7 +73,7 @@ _ADVANCE = f"""
     WHERE id = %(organization_id)s
 """
 """`occurred_at` is the time of the transaction's records, or NULL in its first statement."""
-# Without the FROM of its rows.
+# Each use appends a FROM clause with the rows.
 _INSERT = f"""
     INSERT INTO recipient_fields (
         organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,

@@ -118,7 +118,7 @@ class LongRunningConnection(DeadlineConnection):
     def wait(
         self, gen: PQGen[T], interval: float = CHECK_INTERVAL, timeout: float | None = None
     ) -> T:
-        """Run the generator with a deadline of its own."""
+        """Run the generator with a new deadline."""
         self.deadline = monotonic() + _ROUND_TRIP_TIMEOUT
         return super().wait(gen, interval, timeout)
 

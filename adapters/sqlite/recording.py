@@ -46,7 +46,7 @@ def record_changes(
     """Record the changes of one transaction, and increase the revision of the catalog.
 
     Every change of a field must be recorded by this function. The sequence numbers are in the order
-    of the commits, because a write transaction is the only one until its commit.
+    of the commits, because SQLite runs only one write transaction at a time.
     """
     if not changes:
         return

@@ -1,4 +1,4 @@
-"""The errors of integrations with email service providers. Their names state facts."""
+"""The errors of integrations with email service providers."""
 
 from __future__ import annotations
 

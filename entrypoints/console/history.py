@@ -178,11 +178,14 @@ def _deletion(newest: HistoryPage) -> HistoryRecord | None:
 def _links(
     req: falcon.Request, path: str, found: HistoryPage, filters: Mapping[str, str]
 ) -> dict[str, str | None]:
-    """Return the paths of the first and of the next page, unless they are this page or missing."""
-    given = {name: value for name, value in filters.items() if value}
+    """Return the paths of the first and the next page.
+
+    The first is None if this page has no position, and the next is None on the last page.
+    """
+    set_filters = {name: value for name, value in filters.items() if value}
 
     def page(**position: int) -> str:
-        query = urlencode({**given, **position})
+        query = urlencode({**set_filters, **position})
         return f"{path}?{query}" if query else path
 
     return {

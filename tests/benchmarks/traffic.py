@@ -58,7 +58,7 @@ def read_field(tenant: Tenant, field_id: int) -> str:
 
 
 def create_field(tenant: Tenant) -> str:
-    """Return a request that creates a field with its own name."""
+    """Return a request that creates a field with a unique name."""
     members = {"name": f"Created {NUMBER}", "data_type": "text", "allowed_values": ["gold", "red"]}
     return _request("POST", FIELDS, tenant.key, {"recipient_field": members}, {})
 

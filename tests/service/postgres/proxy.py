@@ -41,7 +41,7 @@ class Pair:
 
 
 class Proxy:
-    """Listens on a port of its own, and forwards data in both directions."""
+    """Listens on a free port, and forwards data in both directions."""
 
     def __init__(self, port: int) -> None:
         """Forward to this port of the server."""
@@ -86,7 +86,7 @@ class Proxy:
     def dropping_packets(self) -> Iterator[None]:
         """Drop every packet during the block, those of new connections too.
 
-        What comes is dropped before the system could acknowledge it, and nothing is passed on.
+        The system drops incoming packets before it acknowledges them. The proxy forwards nothing.
         """
         self._passing.clear()
         self._lose(packets=True)
@@ -136,5 +136,5 @@ class Proxy:
                 sleep(self.latency)
                 self._passing.wait()
                 target.sendall(packet)
-        self._passing.wait()  # An end is a packet as well.
+        self._passing.wait()  # The end of a connection is a packet, too.
         pair.end()

@@ -1,6 +1,6 @@
 """Responses while PostgreSQL is down, and the recovery.
 
-RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS says how long an outage lasts.
+RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS sets the duration of an outage.
 """
 
 from __future__ import annotations
