@@ -14,6 +14,7 @@ from recipient_fields.adapters.driver_errors import unavailable_on
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.row_mapping import field_values, read_field
 from recipient_fields.application import (
+    CatalogPlanner,
     FieldChange,
     FieldCheck,
     OrganizationRepository,
@@ -21,6 +22,7 @@ from recipient_fields.application import (
     published,
 )
 from recipient_fields.domain import (
+    AppliedChanges,
     Author,
     Catalog,
     FieldDefinition,
@@ -28,6 +30,7 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
+    KeyTaken,
     OrganizationId,
     RecipientField,
 )
@@ -48,7 +51,7 @@ class KeyValueStorage(MemoryStorage):
 class KeyValueFieldRepository:
     """A FieldRepository. One document contains a catalog, so one write is one transaction.
 
-    The skeleton does not record its changes, and has no `restore` and `apply`.
+    The skeleton does not record its changes, so it can't restore deleted fields.
     """
 
     def __init__(self, store: Store, organizations: OrganizationRepository) -> None:
@@ -81,8 +84,7 @@ class KeyValueFieldRepository:
         with self._lock, translated():
             catalog = self.all(organization_id)
             catalog.require_addable(definition, limit=limit)
-            self._store["last id"] = str(int(self._store.get("last id", "0")) + 1)
-            field = definition.with_id(FieldId(int(self._store["last id"])), organization_id)
+            field = self._with_new_id(definition, organization_id)
             self._write(catalog, [*catalog.fields, field])
             return field
 
@@ -117,6 +119,43 @@ class KeyValueFieldRepository:
             field = catalog.get(reference)
             check(field)
             self._write(catalog, [f for f in catalog.fields if f is not field])
+
+    def restore(
+        self,
+        organization_id: OrganizationId,
+        field_id: FieldId,
+        restoration: FieldChange,
+        /,
+        *,
+        limit: int | None = None,
+        author: Author,
+    ) -> RecipientField:
+        field = restoration(self.get(organization_id, field_id))
+        raise KeyTaken(field.key, field.id)  # The field is not deleted.
+
+    def apply(
+        self,
+        organization_id: OrganizationId,
+        planner: CatalogPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        with self._lock, translated():
+            catalog = self.all(organization_id)
+            changes = planner(catalog)
+            created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
+            updated = {each.before.id: each.after for each in changes.updated}
+            kept = (updated.get(f.id, f) for f in catalog.fields if f not in changes.deleted)
+            self._write(catalog, [*kept, *created])
+            return AppliedChanges(changes, created)
+
+    def _with_new_id(
+        self, definition: FieldDefinition, organization_id: OrganizationId
+    ) -> RecipientField:
+        self._store["last id"] = str(int(self._store.get("last id", "0")) + 1)
+        return definition.with_id(FieldId(int(self._store["last id"])), organization_id)
 
     def _read(self, organization_id: OrganizationId, first_revision: int = 0) -> Catalog:
         document = self._store.get(f"fields/{organization_id}", f"[{first_revision}]")

@@ -16,9 +16,10 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import RecipientFieldsError, StorageNotFound
 
+from ..counts import counted
 from ..selection import existing_storage, open_new_storage, open_storage
 from .options import option
-from .output import counted, note
+from .output import note
 
 _PROGRESS_INTERVAL = 2.0
 

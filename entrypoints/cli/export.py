@@ -17,9 +17,10 @@ from recipient_fields.domain.esp import (
     find_malformed_placeholders,
 )
 
+from ..counts import counted
 from .options import Identifier, option
 from .organization_option import open_for_organization, organization_option
-from .output import counted, note, print_bytes
+from .output import note, print_bytes
 
 _MARK = "\ufeff"
 _MAX_LINES = 100

@@ -25,11 +25,12 @@ from recipient_fields.domain import (
     format_instant,
 )
 
+from ..counts import counted
 from .audit_log import audit_log_option
 from .command_group import CommandGroup
 from .options import Duration, OneOf, Option, json_option, option
 from .organization_option import open_for_organization, organization_option
-from .output import counted, note, one_line, print_json, print_line, print_table
+from .output import note, one_line, print_json, print_line, print_table
 from .prompts import confirm, yes_option
 
 _limit_option: Option = option(

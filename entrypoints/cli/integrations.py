@@ -15,11 +15,12 @@ from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import FieldId, FieldQuery, IntegrationId, Organization
 from recipient_fields.domain.esp import Esp, EspRefused, Integration, ReportedField, SyncPlan
 
+from ..counts import counted
 from ..selection import esp_variables, open_field_source
 from .command_group import CommandGroup
 from .options import Identifier, esp_option, json_option, option
 from .organization_option import open_for_organization, organization_option
-from .output import counted, note, print_json, print_table
+from .output import note, print_json, print_table
 from .prompts import confirm, yes_option
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'

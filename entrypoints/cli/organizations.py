@@ -7,11 +7,12 @@ import click
 from recipient_fields.application import Core
 from recipient_fields.domain import Organization, OrganizationContents
 
+from ..counts import counted
 from .audit_log import audit_log_option
 from .command_group import CommandGroup
 from .options import json_option, open_existing, open_for_command
 from .organization_option import OrganizationReference, open_for_organization
-from .output import counted, note, print_json, print_table
+from .output import note, print_json, print_table
 from .prompts import confirm, yes_option
 
 

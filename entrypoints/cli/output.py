@@ -55,11 +55,6 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
-def counted(number: int, noun: str) -> str:
-    """Return the number with the noun: `1 field`, `2 fields`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _escaped(character: re.Match[str]) -> str:
     return ascii(character[0])[1:-1]
 

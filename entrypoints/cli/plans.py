@@ -33,9 +33,10 @@ from recipient_fields.domain import (
     plan_fields,
 )
 
+from ..counts import counted
 from .options import json_option, option, setting_option
 from .organization_option import open_for_organization, organization_option
-from .output import counted, note, one_line, print_json, print_line
+from .output import note, one_line, print_json, print_line
 from .prompts import confirm, yes_option
 
 CHANGES_PLANNED = 3

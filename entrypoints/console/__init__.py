@@ -16,18 +16,14 @@ To add a page:
                self.pages.send(req, resp, "integrations/delete.html", integration=integration)
 
            def on_post(self, req, resp, integration_id):
-               flash = ALREADY_SUBMITTED
-               with claimed_form(req, self.core) as is_first:
-                   if is_first:
-                       self.core.integrations.delete_integration(
-                           visit(req).organization.id, integration_id)
-                       flash = Flash("The integration was deleted.")
+               with claimed_form(req, self.core, "/settings/integrations"):
+                   self.core.integrations.delete_integration(
+                       visit(req).organization.id, integration_id)
                path = visit(req).path("/settings/integrations")
-               self.pages.redirect(req, resp, path, flash)
+               self.pages.redirect(req, resp, path, Flash("The integration was deleted."))
 
-   A form whose effect must not be repeated has it in `with claimed_form(req, self.core) as
-   is_first:`. If `is_first` is False, the same form was submitted before: redirect with
-   `ALREADY_SUBMITTED`.
+   A form whose effect must not be repeated has it in `with claimed_form(…)`. If the same form was
+   submitted before, this raises, and the browser is redirected to the path with a message.
 
 2. Add its route to `app.create_console`. `{organization_id:id}` in the path is enough to keep
    tenants apart: before the page runs, `SessionGuard` checks the session, that the administrator

@@ -21,9 +21,10 @@ from recipient_fields.domain import (
 
 from . import link_url
 from .csrf import own_origin
+from .form_claims import claimed_form
 from .form_errors import NO_ERRORS, FormError, FormErrors
-from .page import Page, claimed_form, visit
-from .rendering import ALREADY_SUBMITTED, Flash, Pages
+from .page import Page, visit
+from .rendering import Flash, Pages
 
 ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
 _LABELS = {"email": "Email address", "role": "Role"}
@@ -65,10 +66,7 @@ class AdministratorInvitation(Page):
         email, role = visit(req).form.text("email"), visit(req).form.text("role")
         try:
             parsed = _parse_role(role)
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, visit(req).path(_LIST), _LINKED_ALREADY)
-                    return
+            with claimed_form(req, self.core, _LIST, _LINKED_ALREADY):
                 invitation = self.core.administrators.invite(
                     visit(req).organization.id,
                     email,
@@ -161,10 +159,7 @@ class PasswordReset(Page):
         """Create a link that sets another password, and show it once."""
         administrator = _get(self.core, req, administrator_id)
         try:
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, visit(req).path(_LIST), _LINKED_ALREADY)
-                    return
+            with claimed_form(req, self.core, _LIST, _LINKED_ALREADY):
                 invitation = self.core.administrators.reset_in(
                     visit(req).organization.id,
                     administrator.id,
@@ -213,10 +208,7 @@ class AdministratorRevocation(Page):
         """Remove the administrator from the organization, and end all sessions of the account."""
         path = visit(req).path(_LIST)
         try:
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
-                    return
+            with claimed_form(req, self.core, _LIST):
                 revoked = self.core.administrators.revoke(
                     visit(req).organization.id,
                     administrator_id,

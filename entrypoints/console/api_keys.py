@@ -22,9 +22,10 @@ from recipient_fields.domain import (
     parse_date,
 )
 
+from .form_claims import claimed_form
 from .form_errors import NO_ERRORS, FormErrors
 from .forms import Form
-from .page import Page, claimed_form, visit
+from .page import Page, visit
 from .rendering import Flash, Pages
 
 EXPIRES_SOON = timedelta(days=14)
@@ -86,10 +87,7 @@ class ApiKeyCreation(Page):
         inputs = KeyInputs.of_form(visit(req).form)
         try:
             access, lifetime = inputs.parse(self.core.administration.clock())
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, visit(req).path(_LIST), _CREATED_ALREADY)
-                    return
+            with claimed_form(req, self.core, _LIST, _CREATED_ALREADY):
                 issued = self.core.administration.issue_key(
                     visit(req).organization.id,
                     name=inputs.name,
@@ -155,10 +153,7 @@ class ApiKeyRotation(Page):
         _, grace = _GRACE_PERIODS.get(visit(req).form.text("grace"), (None, None))
         if grace is None:
             raise falcon.HTTPBadRequest(description="Choose when the old key expires.")
-        with claimed_form(req, self.core) as is_first:
-            if not is_first:
-                self.pages.redirect(req, resp, visit(req).path(_LIST), _CREATED_ALREADY)
-                return
+        with claimed_form(req, self.core, _LIST, _CREATED_ALREADY):
             issued, replaced = self.core.administration.rotate_key(
                 visit(req).organization.id,
                 key.id,

@@ -36,6 +36,7 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
 )
 
+from .form_claims import SubmittedBefore
 from .rendering import Pages
 
 STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
@@ -108,7 +109,7 @@ _log = logging.getLogger(__name__)
 
 @frozen
 class ErrorPages:
-    """Sends an error page for each error that no page handles."""
+    """Sends an error page for each error that no page handles, and redirects for repeated forms."""
 
     pages: Pages
 
@@ -116,6 +117,7 @@ class ErrorPages:
         """Handle all errors of the application."""
         app.add_error_handler(Exception, self._handle_unexpected)
         app.add_error_handler(falcon.HTTPError, self._handle_http_error)
+        app.add_error_handler(SubmittedBefore, self._handle_repetition)
         for kind in STATUSES:
             app.add_error_handler(kind, self._handle_core_error)
 
@@ -145,6 +147,11 @@ class ErrorPages:
     ) -> None:
         resp.set_headers(error.headers or {})
         self._send(req, resp, HTTPStatus(error.status_code), error.description)
+
+    def _handle_repetition(
+        self, req: falcon.Request, resp: falcon.Response, error: SubmittedBefore, _params: object
+    ) -> None:
+        self.pages.redirect(req, resp, error.path, error.flash)
 
     def _handle_unexpected(
         self, req: falcon.Request, resp: falcon.Response, error: Exception, _params: object

@@ -33,9 +33,10 @@ from recipient_fields.domain import (
     require,
 )
 
+from .form_claims import claimed_form
 from .forms import Form
-from .page import Page, author, claimed_form, visit
-from .rendering import ALREADY_SUBMITTED, Flash, Pages
+from .page import Page, author, visit
+from .rendering import Flash, Pages
 
 DATA_TYPES = {
     DataType.TEXT.value: "Text",
@@ -241,10 +242,7 @@ class FieldCreation(Page):
         organization_id = visit(req).organization.id
         try:
             draft = inputs.draft()
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, visit(req).path("/fields"), ALREADY_SUBMITTED)
-                    return
+            with claimed_form(req, self.core, "/fields"):
                 created = self.core.fields.by(author(req)).create_field(organization_id, draft)
         except (InvalidDocument, InvalidField) as invalid:
             self._show(req, resp, inputs, FieldErrors.of(invalid.violations, inputs))

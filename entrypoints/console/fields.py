@@ -46,8 +46,9 @@ from recipient_fields.domain.esp import (
 )
 
 from .changes import changes_of
-from .page import Page, Visit, author, claimed_form, visit
-from .rendering import ALREADY_SUBMITTED, Flash, Pages
+from .form_claims import claimed_form
+from .page import Page, Visit, author, visit
+from .rendering import Flash, Pages
 
 PAGE_SIZE = 50
 _SHOWN_VALUES = 4
@@ -165,10 +166,7 @@ class FieldDeletion(Page):
         manual = self.core.fields.by(author(req))
         shown = Precondition(match=frozenset({visit(req).form.text("version")}))
         try:
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
-                    return
+            with claimed_form(req, self.core, "/fields"):
                 field = manual.get_field(organization_id, field_id)
                 manual.delete_field(organization_id, field_id, shown)
         except VersionConflict:

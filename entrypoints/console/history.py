@@ -26,8 +26,9 @@ from recipient_fields.domain import (
 
 from .changes import changes_of
 from .fields import SOURCE_NAMES
-from .page import Page, author, claimed_form, visit
-from .rendering import ALREADY_SUBMITTED, Flash, Pages
+from .form_claims import claimed_form
+from .page import Page, author, visit
+from .rendering import Flash, Pages
 
 PAGE_SIZE = 50
 _ORIGINS = {source.value: name for source, name in SOURCE_NAMES.items()}
@@ -82,10 +83,7 @@ class FieldRestoration(Page):
         path = visit(req).path(f"/fields/{field_id}")
         service = self.core.fields.by(author(req))
         try:
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, f"{path}/history", ALREADY_SUBMITTED)
-                    return
+            with claimed_form(req, self.core, f"/fields/{field_id}/history"):
                 restored = service.restore_field(visit(req).organization.id, field_id)
         except KeyTaken as taken:
             if taken.existing_id == field_id:

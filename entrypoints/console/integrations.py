@@ -30,6 +30,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldQuery,
     IntegrationId,
+    InvalidInput,
     OrganizationId,
     RecipientField,
     Rule,
@@ -50,11 +51,13 @@ from recipient_fields.domain.esp import (
     SyncPlan,
 )
 
+from ..counts import counted
 from .changes import Difference, differences
+from .form_claims import claimed_form
 from .form_errors import NO_ERRORS, FormErrors
 from .forms import Form
-from .page import Page, author, claimed_form, visit
-from .rendering import ALREADY_SUBMITTED, Flash, Pages, format_count
+from .page import Page, author, visit
+from .rendering import Flash, Pages
 
 OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
 """Returns the source of an ESP's fields for the organization.
@@ -114,10 +117,7 @@ class IntegrationCreation(Page):
         form = visit(req).form
         try:
             esp = _parse_esp(form.text("esp"))
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, visit(req).path(_LIST), ALREADY_SUBMITTED)
-                    return
+            with claimed_form(req, self.core, _LIST):
                 created = self.core.integrations.create_integration(
                     visit(req).organization.id, esp=esp, name=form.text("name")
                 )
@@ -226,10 +226,7 @@ class IntegrationDeletion(Page):
         organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
         integrations, expected = self.core.integrations, _expected_fields(visit(req).form)
         try:
-            with claimed_form(req, self.core) as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
-                    return
+            with claimed_form(req, self.core, _LIST):
                 integration = integrations.get_integration(organization_id, integration_id)
                 deleted = integrations.delete_integration(
                     organization_id, integration.id, expected=expected, by=author(req)
@@ -237,7 +234,7 @@ class IntegrationDeletion(Page):
         except IntegrationChanged:
             self._show(req, resp, integration_id, has_changed=True)
             return
-        after = f" was deleted, with {format_count(len(deleted), 'field')}."
+        after = f" was deleted, with {counted(len(deleted), 'field')}."
         self.pages.redirect(req, resp, path, Flash("The integration ", integration.name, after))
 
     def _show(
@@ -285,12 +282,9 @@ class IntegrationSync(Page):
         dry_run = form.text("action") != "sync"
         report = _report(form) if form.text("from") == "report" else None
         before = _fields_of(self.core, organization_id, integration.id)
-        claim = nullcontext(enter_result=True) if dry_run else claimed_form(req, self.core)
+        claim = nullcontext() if dry_run else claimed_form(req, self.core, _LIST, _SYNCED_ALREADY)
         try:
-            with claim as is_first:
-                if not is_first:
-                    self.pages.redirect(req, resp, visit(req).path(_LIST), _SYNCED_ALREADY)
-                    return
+            with claim:
                 request_id = author(req).request_id
                 plan = self._sync(integration, report, dry_run=dry_run, request_id=request_id)
         except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
@@ -389,7 +383,7 @@ class _Failure:
         name, act = integration.name, "dry run" if dry_run else "sync"
         messages = [str(error)]
         if isinstance(error, InvalidDocument):
-            messages = [_sentence(each) for each in error.violations[:_SHOWN_FIELDS]]
+            messages = [str(InvalidInput([each])) for each in error.violations[:_SHOWN_FIELDS]]
         elif isinstance(error, TooManyValues):
             messages = ["The report has too many values. Remove members that no field needs."]
         return cls(
@@ -561,8 +555,3 @@ def _parse_report(report: bytes) -> Iterable[ReportedField]:
     if not report.strip():
         raise NotJson("No report was uploaded. Choose a file.")
     return parse_report(parse_json(report, max_values=_MAX_REPORT_VALUES))
-
-
-def _sentence(violation: Violation) -> str:
-    path = ".".join(str(step) for step in violation.path)
-    return f"{path}: {violation.message}" if path else violation.message

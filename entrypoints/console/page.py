@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 import falcon
 from attrs import field, frozen
 
-from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Administrator,
     Author,
     Organization,
-    RecipientFieldsError,
     Role,
     Session,
-    StorageUnavailable,
 )
 
 from . import ROOT
@@ -118,25 +113,3 @@ def base_path(req: falcon.Request) -> str:
 def own_path(req: falcon.Request) -> str:
     """Return the percent-encoded path of the request."""
     return quote(req.root_path + req.path, safe=_UNENCODED)
-
-
-@contextmanager
-def claimed_form(req: falcon.Request, core: Core) -> Iterator[bool]:
-    """Yield True if no submission of the request's form has had an effect before.
-
-    The block has the effect. If it raises an error of the core, nothing was changed, so the form
-    can be submitted again. After StorageUnavailable, the effect is unknown, and the form stays
-    used.
-    """
-    session, token = visit(req).session, visit(req).form.text("form")
-    if session is None or not token:
-        raise falcon.HTTPBadRequest(description="The form is incomplete. Reload the page.")
-    is_first = core.administrators.use_form(session.id, token)
-    try:
-        yield is_first
-    except StorageUnavailable:
-        raise
-    except RecipientFieldsError:
-        if is_first:
-            core.administrators.release_form(session.id, token)
-        raise

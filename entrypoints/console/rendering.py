@@ -15,6 +15,7 @@ from attrs import asdict, field, frozen
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.domain import SecretToken, format_instant
 
+from ..counts import counted
 from .cookies import Cookie, Cookies
 from .csrf import csrf_token, sign
 from .page import Visit, visit
@@ -35,9 +36,6 @@ class Flash:
     after: str = ""
     path: str = ""
     """The path of the linked page. Empty: the name is no link."""
-
-
-ALREADY_SUBMITTED = Flash("This form was submitted already, so nothing was changed this time.")
 
 
 @frozen
@@ -94,7 +92,7 @@ class Pages:
             "date": format_date,
             "time": format_time,
             "iso": format_instant,
-            "count": format_count,
+            "count": counted,
             "ago": format_ago,
             "until": format_until,
         }
@@ -175,10 +173,5 @@ def _format_duration(duration: timedelta) -> str:
     """Return the duration in its largest unit, rounded to the nearest number."""
     for unit, seconds in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if duration.total_seconds() >= seconds - seconds / 120:
-            return format_count(round(duration.total_seconds() / seconds), unit)
-    return format_count(int(duration.total_seconds()), "second")
-
-
-def format_count(number: int, noun: str, plural: str = "") -> str:
-    """Return the number with its noun: `1 field`, `1,000 fields`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+            return counted(round(duration.total_seconds() / seconds), unit)
+    return counted(int(duration.total_seconds()), "second")

@@ -9,8 +9,9 @@ from recipient_fields.application import Core
 from recipient_fields.domain import MAX_SESSION_AGE, Session, SessionId
 
 from .cookies import Cookie, Cookies
-from .page import Page, claimed_form, visit
-from .rendering import ALREADY_SUBMITTED, Flash, Pages
+from .form_claims import claimed_form
+from .page import Page, visit
+from .rendering import Flash, Pages
 from .session_guard import SIGN_IN
 
 _LIST = "/settings/sessions"
@@ -66,10 +67,7 @@ class SessionEnd(Page):
     def on_post(self, req: falcon.Request, resp: falcon.Response, session_id: SessionId) -> None:
         """End one of the administrator's sessions."""
         path = visit(req).path(_LIST)
-        with claimed_form(req, self.core) as is_first:
-            if not is_first:
-                self.pages.redirect(req, resp, path, ALREADY_SUBMITTED)
-                return
+        with claimed_form(req, self.core, _LIST):
             if not self.core.administrators.end_session(visit(req).administrator.id, session_id):
                 raise falcon.HTTPNotFound
         self.pages.redirect(req, resp, path, Flash("The session was ended."))
