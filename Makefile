@@ -10,6 +10,9 @@ LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 UV := build/lowest/bin/uv
 LOWEST := --quiet --resolution lowest-direct
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
+# Many tests wait for timeouts and other processes, so three workers keep two cores busy.
+WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 3 // 2)")
+PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 .PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
@@ -22,18 +25,18 @@ serve: $(VENV)/runtime ## start the service with demonstration data on 127.0.0.1
 
 test: install   ## run the test suite without its slowest parts
 	@echo "About 5 minutes on two cores. \`make test-all\` also runs the slow tests."
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
+	$(BIN)/$(PYTEST) -m "not slow"
 
 test-all: install ## run the whole test suite, as continuous integration does
 	@echo "About 15 minutes on two cores."
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/$(PYTEST)
 
 test-lowest:    ## run the tests of `make test` with the lowest versions that pyproject.toml permits
 	$(PYTHON) -m venv --clear build/lowest && build/lowest/bin/pip install --quiet uv
 	$(UV) pip compile $(LOWEST) --no-strip-extras --extra all --output-file build/lowest/package.txt pyproject.toml
 	$(UV) pip install $(LOWEST) --python build/lowest --override build/lowest/package.txt '.[dev]'
 	rm -rf *.egg-info build/lib build/bdist.*
-	build/lowest/bin/python -m pytest --numprocesses auto --dist loadfile -m "not slow"
+	build/lowest/bin/$(PYTEST) -m "not slow"
 
 test-browser: install ## test the console, /docs and the documentation in Debian's chromium, installing it if absent
 	{ command -v chromium && command -v chromedriver; } >/dev/null || \

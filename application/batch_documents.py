@@ -76,7 +76,9 @@ def parse_batch(document: object) -> Batch:
     with violations.collect("operations"):
         _require_count(len(batch.operations))
     operations = []
-    for index, each in enumerate(batch.operations):
+    for index, each in enumerate(batch.operations[:MAX_BATCH_OPERATIONS]):
+        if len(violations) >= MAX_VIOLATIONS:
+            break  # The error lists no more, and a hostile document could cost seconds.
         with violations.collect("operations", index):
             operations.append(_parse_operation(each))
     expected_version = None

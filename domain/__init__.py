@@ -170,6 +170,7 @@ from .queries import (
     SortValue,
     fold_case,
 )
+from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
 )
@@ -246,6 +247,7 @@ __all__ = [
     "CatalogChanged",
     "CatalogChanges",
     "Channel",
+    "CheckedRecipient",
     "CreateField",
     "Credential",
     "DataType",
@@ -310,6 +312,7 @@ __all__ = [
     "Precondition",
     "RecipientField",
     "RecipientFieldsError",
+    "RecipientSchema",
     "RecordedChange",
     "RecordedOperation",
     "RefusedDraft",

@@ -228,7 +228,10 @@ def _canonical_values(data_type: DataType, values: Sequence[object]) -> tuple[Sc
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         _require(Violation(Rule.TYPE, "This must be a list of values."))
     _require(item_count_violation(values))
-    results = [_canonical_value(data_type, value) for value in values]
+    results = [
+        _canonical_text(value) if data_type is DataType.TEXT else canonical_value(data_type, value)
+        for value in values
+    ]
     violations = [v.prefixed(i) for i, v in enumerate(results) if isinstance(v, Violation)]
     valid = {i: v for i, v in enumerate(results) if not isinstance(v, Violation)}
     violations += _duplicate_violations(valid)
@@ -237,14 +240,22 @@ def _canonical_values(data_type: DataType, values: Sequence[object]) -> tuple[Sc
     return tuple(valid.values())
 
 
-def _canonical_value(data_type: DataType, value: object) -> Scalar | Violation:
-    """Return the canonical form of one value, or the rule that it breaks."""
+def canonical_value(data_type: DataType, value: object) -> Scalar | Violation:
+    """Return the canonical form of a value of this type, or the rule that it breaks.
+
+    Whole numbers are `int`, date-times are like `2026-11-20T09:15:00.123Z`, and texts and booleans
+    are unchanged.
+    """
     if data_type is DataType.NUMBER:
         return _canonical_number(value)
+    if data_type is DataType.BOOLEAN:
+        if isinstance(value, bool):
+            return value
+        return Violation(Rule.TYPE, "A boolean field allows true and false here.")
     if not isinstance(value, str):
         return Violation(Rule.TYPE, f"A {data_type.value} field allows strings here.")
     if data_type is DataType.TEXT:
-        return _canonical_text(value)
+        return value
     try:
         if data_type is DataType.DATE:
             return parse_date(value).isoformat()
@@ -270,8 +281,12 @@ def _canonical_number(value: object) -> Scalar | Violation:
     return Violation(Rule.TYPE, "A number field allows numbers here.")
 
 
-def _canonical_text(value: str) -> Scalar | Violation:
-    text = normalize_nfc(value)
+def _canonical_text(value: object) -> Scalar | Violation:
+    """Return an allowed text in NFC, or the rule that it breaks."""
+    text = canonical_value(DataType.TEXT, value)
+    if not isinstance(text, str):
+        return text
+    text = normalize_nfc(text)
     trimmed = text.strip()
     if not trimmed:
         return Violation(Rule.BLANK, "This must not be empty or only white space.")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from datetime import datetime
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.application import (
     CatalogPlanner,
@@ -34,10 +33,9 @@ from recipient_fields.domain import (
     RecipientField,
     RecordedChange,
     RecordedOperation,
-    epoch_milliseconds,
 )
 
-from ..row_mapping import field_values, plain_values, read_field
+from ..row_mapping import field_values, read_field
 from .columns import storable_id
 from .database import Database
 from .organizations import catalog_revision
@@ -75,6 +73,7 @@ _UPDATE = """
     WHERE organization_id = :organization_id AND id = :id
 """
 _DELETE = "DELETE FROM recipient_fields WHERE organization_id = ? AND id = ?"
+_UNASSIGNED = FieldId(0)
 
 
 @frozen
@@ -270,15 +269,7 @@ def _insert(
     connection: sqlite3.Connection, organization_id: OrganizationId, definition: FieldDefinition
 ) -> RecipientField:
     """Store a new field, and return it with the id that SQLite assigns."""
-    created_at, allowed = epoch_milliseconds(definition.created_at), definition.allowed_values
-    values = {
-        "id": None,
-        "organization_id": organization_id,
-        **plain_values(definition),
-        "version": 1,
-        "allowed_values": None if allowed is None else json.dumps(allowed.values),
-        "created_at": created_at,
-        "updated_at": created_at,
-    }
+    field = definition.with_id(_UNASSIGNED, organization_id)
+    values = {**field_values(field), "id": None}
     (field_id,) = connection.execute(_INSERT_NEW, values).fetchone()
-    return definition.with_id(FieldId(field_id), organization_id)
+    return evolve(field, id=FieldId(field_id))

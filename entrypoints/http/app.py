@@ -10,7 +10,7 @@ import falcon
 from falcon.routing import CompiledRouter
 
 from recipient_fields.application import KeyValidator, RecipientFieldService
-from recipient_fields.domain import RecipientFieldsError, StorageUnavailable
+from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
 
 from .media_types import JSON, PROBLEM, prefers_problem_document
 from .openapi.reference_page import (
@@ -30,10 +30,12 @@ from .problems import (
     render_problem,
 )
 from .readiness import CheckWithDeadline
+from .recipient_resources import RecipientChecks, RecipientSchemaItem
 from .request_guard import RequestGuard, ResponseHeaders
 from .request_id import logged_request_id, request_id
 from .request_log import DEFAULT_REQUEST_LOG, OnResponse, RequestLog, ResponseHooks
 from .resources import (
+    BatchCollection,
     FieldCollection,
     FieldHistory,
     FieldItem,
@@ -74,7 +76,10 @@ def create_app(
     app.add_route("/api/v1/recipient_fields/{id_or_key}", FieldItem(service, cache))
     app.add_route("/api/v1/recipient_fields/{id_or_key}/changes", FieldHistory(service))
     app.add_route("/api/v1/recipient_fields/{id_or_key}/restore", FieldRestoration(service))
+    app.add_route("/api/v1/recipient_field_batches", BatchCollection(service))
     app.add_route("/api/v1/recipient_field_changes", History(service))
+    app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(service, cache))
+    app.add_route("/api/v1/recipient_checks", RecipientChecks(service))
     app.add_route("/openapi.json", OpenApiDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())
@@ -99,7 +104,7 @@ def create_app_without_routes(
     app = falcon.App(middleware=middleware, router=router)
     app.add_error_handler(Exception, _handle_unexpected_error)
     app.add_error_handler(falcon.HTTPError, _handle_falcon_error)
-    for kind in CODES:
+    for kind in (*CODES, BatchRejected):
         app.add_error_handler(kind, _handle_core_error)
     app.add_error_handler(RequestRejected, _handle_rejected_request)
     return app

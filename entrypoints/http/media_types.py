@@ -12,6 +12,7 @@ from .parameters import invalid_value
 from .problems import RequestRejected
 
 JSON = "application/json"
+JSON_SCHEMA = "application/schema+json"
 HTML = "text/html"
 MERGE_PATCH = "application/merge-patch+json"
 PROBLEM = "application/problem+json"

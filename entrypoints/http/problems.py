@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
+from itertools import islice
 
 from attrs import frozen
 
@@ -11,11 +12,14 @@ from recipient_fields.application import InvalidDocument
 from recipient_fields.application.conversion import MAX_VIOLATIONS
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
+    BatchRejected,
     BeforeHistory,
+    CatalogChanged,
     FieldLimitReached,
     FieldNotFound,
     InsufficientAccess,
     InvalidField,
+    KeyRepeated,
     KeyTaken,
     KeyValidationUnavailable,
     OperationForbidden,
@@ -60,11 +64,14 @@ CODES: Mapping[type[RecipientFieldsError], str] = {
     OperationForbidden: "forbidden",
     InsufficientAccess: "forbidden",
     KeyTaken: "key_already_exists",
+    KeyRepeated: "key_already_exists",
     FieldLimitReached: "field_limit_reached",
     VersionConflict: "precondition_failed",
+    CatalogChanged: "precondition_failed",
     StorageUnavailable: "service_unavailable",
     KeyValidationUnavailable: "api_key_validation_unavailable",
 }
+"""The code of each error. A BatchRejected has the code of its first failure."""
 
 _REASONS: Mapping[type[RecipientFieldsError], str] = {
     OperationForbidden: "field_not_api_managed",
@@ -93,6 +100,8 @@ _MESSAGES = {
     ),
 }
 """Messages that reveal nothing about the cause, for errors without a reason."""
+
+_BATCH_MESSAGE = "No operation took effect. `details` lists each failed operation and its cause."
 
 _RETRY_AFTER_SECONDS = "1"
 
@@ -152,7 +161,9 @@ def problem(
 
 def problem_of(error: RecipientFieldsError) -> Problem:
     """Return the problem that reports an error of the core."""
-    kind = next(kind for kind in type(error).__mro__ if kind in CODES)
+    if isinstance(error, BatchRejected):
+        return _problem_of_batch(error)
+    kind = _kind_of(error)
     code = CODES[kind]
     return problem(
         code,
@@ -201,6 +212,25 @@ def _common_members(problem: Problem, request_id: str) -> dict[str, object]:
     return members
 
 
+def _kind_of(error: RecipientFieldsError) -> type[RecipientFieldsError]:
+    """Return the class of the error that has a code: its own class or a base class."""
+    return next(kind for kind in type(error).__mro__ if kind in CODES)
+
+
+def _problem_of_batch(rejected: BatchRejected) -> Problem:
+    """Return the problem of the first failed operation, with the details of all of them."""
+    first = problem_of(rejected.failures[min(rejected.failures)])
+    details = tuple(islice(_operation_details(rejected), MAX_VIOLATIONS))
+    return problem(first.code, _BATCH_MESSAGE, reason=first.reason, details=details)
+
+
+def _operation_details(rejected: BatchRejected) -> Iterator[Mapping[str, object]]:
+    for index, error in sorted(rejected.failures.items()):
+        cause = {"pointer": "", "code": CODES[_kind_of(error)], "message": str(error)}
+        for detail in _details_of(error) or (cause,):
+            yield {**detail, "pointer": f"/operations/{index}{detail['pointer']}"}
+
+
 def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]:
     match error:
         case InvalidDocument():
@@ -208,30 +238,34 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
         case InvalidField():
             return _details([v.prefixed("recipient_field") for v in error.violations])
         case KeyTaken():
-            return (
-                {
-                    "pointer": "/recipient_field/key",
-                    "code": "key_already_exists",
-                    "message": str(error),
-                    "existing_id": error.existing_id,
-                    "existing_key": error.key,
-                },
-            )
+            existing = {"existing_id": error.existing_id, "existing_key": error.key}
+            return ({**_taken_key(error), **existing},)
+        case KeyRepeated():
+            return (_taken_key(error),)
         case _:
             return ()
 
 
+def _taken_key(error: KeyTaken | KeyRepeated) -> Mapping[str, object]:
+    return {
+        "pointer": "/recipient_field/key",
+        "code": CODES[type(error)],
+        "message": str(error),
+    }
+
+
 def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:
-    if isinstance(error, VersionConflict) and error.current is not None:
+    if isinstance(error, VersionConflict | CatalogChanged) and error.current is not None:
         return {"ETag": entity_tag(error.current)}
     return {}
 
 
 def _details(violations: Sequence[Violation]) -> tuple[Mapping[str, object], ...]:
-    return tuple(_detail(violation) for violation in violations[:MAX_VIOLATIONS])
+    return tuple(violation_detail(violation) for violation in violations[:MAX_VIOLATIONS])
 
 
-def _detail(violation: Violation) -> Mapping[str, object]:
+def violation_detail(violation: Violation) -> Mapping[str, object]:
+    """Return the violation as a member of `details`."""
     detail: dict[str, object] = {
         "pointer": "".join(f"/{_escaped(step)}" for step in violation.path),
         "code": violation.rule.value,

@@ -70,7 +70,11 @@ class RequestGuard:
         if req.method not in resource.methods:
             raise RequestRejected("method_not_allowed", headers={"Allow": resource.allowed})
         require_acceptable(req, resource.media_types)
-        if req.method in WRITES and req.path.startswith(PROTECTED_PREFIX):
+        if (
+            resource.requires_write
+            and req.method in WRITES
+            and req.path.startswith(PROTECTED_PREFIX)
+        ):
             credential(req).require_write()
         known = resource.parameters if req.method in READS else ()
         req.context.parameters = parse_parameters(req.query_string, known, resource.repeatable)

@@ -26,6 +26,9 @@ class Resource:
     has_body: ClassVar[bool] = True
     """Whether POST, PUT and PATCH require a body. Otherwise, the service ignores it."""
 
+    requires_write: ClassVar[bool] = True
+    """Whether POST, PUT, PATCH and DELETE require an API key with write access."""
+
     media_types: ClassVar[tuple[str, ...]] = (JSON, PROBLEM)
     """The media types of the responses. `Accept` must include one of them."""
 

@@ -10,12 +10,13 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import RecipientFieldService
+from recipient_fields.application.batch_documents import parse_batch, render_batch_results
 from recipient_fields.application.documents import parse_changes, parse_draft, parse_replacement
 from recipient_fields.application.references import is_key, parse_id, parse_reference
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import FieldKey
 
-from .bodies import read_json
+from .bodies import MAX_BATCH_VALUES, read_json
 from .history_parameters import HISTORY_NAMES, HISTORY_REPEATABLE, parse_history_query
 from .list_parameters import NAMES, REPEATABLE, parse_as_of, parse_query
 from .request_guard import author, credential, parameters, precondition
@@ -150,6 +151,19 @@ class FieldRestoration(Resource):
             credential(req).organization_id, field_id
         )
         send(req, resp, field_response(field))
+
+
+@frozen
+class BatchCollection(Resource):
+    """`/api/v1/recipient_field_batches`."""
+
+    service: RecipientFieldService
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Perform several operations, all or none."""
+        batch = parse_batch(read_json(req, max_values=MAX_BATCH_VALUES))
+        results = self.service.by(author(req)).apply_batch(credential(req).organization_id, batch)
+        resp.data = render_json(render_batch_results(results))
 
 
 @frozen

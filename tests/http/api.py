@@ -16,7 +16,10 @@ from falcon.testing import TestClient
 from recipient_fields.entrypoints.http.problems import STATUSES
 
 FIELDS = "/api/v1/recipient_fields"
+BATCHES = "/api/v1/recipient_field_batches"
 HISTORY = "/api/v1/recipient_field_changes"
+RECIPIENT_SCHEMA = "/api/v1/recipient_schema"
+RECIPIENT_CHECKS = "/api/v1/recipient_checks"
 MEGABYTE = 1024 * 1024
 
 Headers: TypeAlias = Iterable[tuple[str, str]]
@@ -62,6 +65,14 @@ class ApiResponse:
         (only,) = self.json.items()
         assert only[0] == "recipient_fields"
         return list(only[1])
+
+    @property
+    def results(self) -> list[dict[str, Any] | None]:
+        """The fields of the results of a batch. The document has no other member."""
+        (only,) = self.json.items()
+        assert only[0] == "results"
+        assert all(result.keys() == {"recipient_field"} for result in only[1])
+        return [result["recipient_field"] for result in only[1]]
 
     @property
     def keys(self) -> list[str]:
@@ -137,6 +148,10 @@ class Api:
     def delete(self, reference: object, **headers: Any) -> ApiResponse:
         return self.send("DELETE", f"{FIELDS}/{reference}", **headers)
 
+    def apply(self, *operations: object, **members: object) -> ApiResponse:
+        """Send a batch with these operations and, for example, an `if_revision`."""
+        return self.send("POST", BATCHES, json.dumps({"operations": operations, **members}))
+
     def send(self, method: str, path: str, body: bytes | str = b"", **headers: Any) -> ApiResponse:
         """Send any request, and check the response."""
         sent = dict(_default_headers(self.key, body)) | {
@@ -194,7 +209,8 @@ def assert_contract(response: ApiResponse, request_id: object = None) -> None:
         assert response.content == b""
         assert "content-type" not in headers
         return
-    assert headers["content-type"] == "application/json"
+    schema = response.path.startswith(RECIPIENT_SCHEMA) and response.status == 200
+    assert headers["content-type"] == f"application/{'schema+' if schema else ''}json"
     if response.method == "HEAD":
         assert response.content == b""
     elif response.status >= 400:

@@ -203,7 +203,7 @@ def test_a_body_has_at_most_10_000_names_and_values(api: Api, unit: bytes, count
     assert more.violations == [": too_many_items"]
     assert more.error["details"][0]["message"] == (
         "The body has more than 10,000 names and values."
-        " Send one field, with at most 1,000 allowed values."
+        " Send fewer. A field has at most 1,000 allowed values."
     )
 
 

@@ -35,6 +35,7 @@ from recipient_fields.entrypoints.selection import open_storage
 from .live import bearer
 
 FIELDS = "/api/v1/recipient_fields"
+BATCHES = "/api/v1/recipient_field_batches"
 HISTORY = "/api/v1/recipient_field_changes"
 
 

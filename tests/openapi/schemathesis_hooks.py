@@ -32,8 +32,14 @@ def before_call(
         value = case.headers.get(header, "")
         if value.isdigit() or len(value) % 4 > 1:
             del case.headers[header]
-    if case.operation.definition.raw.get("operationId") == "create_recipient_field":
-        _add_key(case.body)
+    match case.operation.definition.raw.get("operationId"):
+        case "create_recipient_field":
+            _add_key(case.body)
+        case "apply_recipient_field_batch":
+            case.body.pop("if_revision", None)
+            for operation in case.body["operations"]:
+                operation.pop("if_match", None)
+                _add_key(operation)
 
 
 def _is_instant(text: str) -> bool:

@@ -46,7 +46,7 @@ OPERATIONS = {
 }
 """The number of operations when the size limit of the document was set."""
 LARGEST_DOCUMENT = 62_000
-LARGEST_ADDITION = 3_000
+LARGEST_ADDITION = 4_000
 """Bytes for each further operation."""
 
 
@@ -119,12 +119,13 @@ def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]) -> N
     assert MEANINGS.keys() == STATUSES.keys()
 
 
-def test_it_has_one_example_for_every_error_code_and_every_reason() -> None:
+def test_it_has_an_example_of_every_error_code_every_reason_and_a_failed_batch() -> None:
     assert {problem.code for problem in EXAMPLES.values()} == STATUSES.keys()
     assert sorted(EXAMPLES.keys() - STATUSES.keys()) == [
         "before_history",
         "field_not_api_managed",
         "insufficient_scope",
+        "operations_failed",
     ]
 
 
@@ -183,8 +184,9 @@ def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]) -> Non
     assert schemas["DataType"]["enum"] == [data_type.value for data_type in DataType]
     assert schemas["Source"]["enum"] == [source.value for source in Source]
     assert set(schemas["ErrorDetail"]["properties"]["code"]["enum"]) == {
-        "key_already_exists",
         *(rule.value for rule in Rule),
+        *("key_already_exists", "not_found", "forbidden"),
+        *("field_limit_reached", "precondition_failed"),
     }
 
 

@@ -19,7 +19,7 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.http.openapi.responses import EXAMPLES, REQUEST_ID
 from recipient_fields.entrypoints.http.problems import render_problem
 
-from .conftest import FIELDS, HISTORY, Service
+from .conftest import BATCHES, FIELDS, HISTORY, Service
 
 PROBLEM = "application/problem+json"
 
@@ -31,6 +31,7 @@ EARLIER_REQUESTS: dict[str, tuple[str, str, object]] = {
 """Requests that the examples of these operations require."""
 
 REQUESTS = {
+    "apply_recipient_field_batch": ("POST", BATCHES),
     "restore_recipient_field": ("POST", f"{FIELDS}/1/restore"),
     "list_recipient_field_changes": ("GET", f"{HISTORY}?operation=updated"),
     "list_recipient_fields": ("GET", FIELDS),
@@ -123,6 +124,8 @@ def _comparable(document: Any) -> Any:
             return {**record, "actor": {**record["actor"], "name": None}}
         case {"recipient_field": dict(field)}:
             return {"recipient_field": {**field, "updated_at": None}}
+        case {"results": list(results)}:
+            return [_comparable(result) for result in results]
         case _:
             return document
 
@@ -198,6 +201,17 @@ ERRORS: dict[str, Callable[[Service, dict[str, str]], Result]] = {
     "method_not_allowed": _sending("POST", f"{FIELDS}/1"),
     "not_acceptable": _sending("GET", FIELDS, headers={"Accept": "text/html"}),
     "key_already_exists": _sending("POST", FIELDS, {"recipient_field": _TAKEN}),
+    "operations_failed": _sending(
+        "POST",
+        BATCHES,
+        {
+            "operations": [
+                {"operation": "create", "recipient_field": _SHOP},
+                {"operation": "create", "recipient_field": _TAKEN},
+                {"operation": "delete", "reference": "shoe_size"},
+            ]
+        },
+    ),
     "field_limit_reached": _at_the_field_limit,
     "precondition_failed": _sending("DELETE", f"{FIELDS}/1", headers={"If-Match": '"old"'}),
     "payload_too_large": _sending("POST", FIELDS, None, body=b" " * 1_048_577, headers=_JSON),

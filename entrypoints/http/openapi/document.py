@@ -29,6 +29,7 @@ from .schemas import ID_PATTERN, KEY_PATTERN, RFC_3339_PATTERN, SCHEMAS, Schema,
 
 FIELDS = "/api/v1/recipient_fields"
 FIELD = f"{FIELDS}/{{id_or_key}}"
+BATCHES = "/api/v1/recipient_field_batches"
 HISTORY = "/api/v1/recipient_field_changes"
 
 _DESCRIPTION = """\
@@ -85,6 +86,7 @@ def document(mount_path: str = "") -> dict[str, Any]:
                 "parameters": [_FIELD_ID, _parameter("RequestId")],
                 "post": _RESTORE,
             },
+            BATCHES: {"parameters": [_parameter("RequestId")], "post": _APPLY},
             HISTORY: {"parameters": [_parameter("RequestId")], "get": _HISTORY},
             "/openapi.json": _open_path(_DOCUMENT),
             "/docs": _open_path(_PAGE),
@@ -277,7 +279,7 @@ _HISTORY_PARAMETERS = [
 
 
 def _body(schema: str, *more_media_types: str, **examples: object) -> Schema:
-    """Return a request body with this schema."""
+    """Return a request body with one field."""
     shown = {name: {"recipient_field": members} for name, members in examples.items()}
     more = {media_type: {"schema": ref(schema)} for media_type in more_media_types}
     return {"required": True, "content": {**json_content(schema, **shown), **more}}
@@ -505,6 +507,46 @@ _RESTORE = _field_operation(
         "field has its key, or if it is not deleted, the response is 409. The request needs no "
         "body: the service ignores it."
     ),
+)
+
+
+_APPLY = _field_operation(
+    "Apply several operations, all or none",
+    {
+        "200": response(
+            "The field of each operation after the batch, in order.",
+            "Vary",
+            content=json_content(
+                "BatchResultList",
+                create_and_update={
+                    "results": [
+                        _response_example(**_SHOE_SIZE, key="shoe_size"),
+                        _response_example(id=1, key="loyalty_tier", **_TIERS),
+                    ]
+                },
+            ),
+        )
+    },
+    *(403, 404, 409, 412, 415, 422),
+    operationId="apply_recipient_field_batch",
+    description=(
+        "If an operation fails, none takes effect: the response has the status of the first failed "
+        "operation, and `details` contains all failures, with pointers below `/operations/N`. "
+        "With `if_revision`, the request can be repeated safely: if the first one took effect, "
+        "the second one gets 412."
+    ),
+    requestBody={
+        "required": True,
+        "content": json_content(
+            "RecipientFieldBatch",
+            create_and_update={
+                "operations": [
+                    {"operation": "create", "recipient_field": _SHOE_SIZE},
+                    {"operation": "update", "reference": "loyalty_tier", "recipient_field": _TIERS},
+                ]
+            },
+        ),
+    },
 )
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
+from recipient_fields.domain import BatchRejected, FieldId, FieldKey, FieldNotFound, KeyTaken
+
 from ..media_types import JSON
-from ..problems import STATUSES, Problem, problem, render_error
+from ..problems import STATUSES, Problem, problem, problem_of, render_error
 from .schemas import Schema, ref
 
 Responses: TypeAlias = dict[str, Any]
@@ -34,7 +36,7 @@ MEANINGS: Mapping[str, str] = {
     "request_timeout": "the request did not arrive in time",
     "key_already_exists": "a field of the organization, of any origin, has this key",
     "field_limit_reached": "the organization has reached its limit of API-managed fields",
-    "precondition_failed": "the field is not in the expected version",
+    "precondition_failed": "the field, or the list, is not in the expected version",
     "payload_too_large": "the body is larger than 1 MiB",
     "uri_too_long": "the URL is too long",
     "unsupported_media_type": "the body is not sent as JSON in UTF-8 without a Content-Encoding",
@@ -208,6 +210,9 @@ EXAMPLES: Mapping[str, Problem] = {
             },
         ),
     ),
+    "operations_failed": problem_of(
+        BatchRejected({1: KeyTaken(FieldKey("loyalty_tier"), FieldId(1)), 2: FieldNotFound()})
+    ),
     "field_limit_reached": problem(
         "field_limit_reached",
         "The limit of 1,000 fields of this source is reached. Delete one that is not needed.",
@@ -228,7 +233,7 @@ EXAMPLES: Mapping[str, Problem] = {
     "service_unavailable": problem("service_unavailable"),
     "overloaded": problem("overloaded"),
 }
-"""One example of each error, exactly as the service sends it, and one of each reason."""
+"""One example of each error, exactly as the service sends it, one of each reason, and a batch."""
 
 RESPONSES: Mapping[str, Schema] = {
     _name(status): _error_response(status) for status in sorted(set(STATUSES.values()))

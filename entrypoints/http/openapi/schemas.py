@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from recipient_fields.application.conversion import MAX_VIOLATIONS
 from recipient_fields.domain import (
     MAX_ALLOWED_VALUES,
+    MAX_BATCH_OPERATIONS,
     MAX_ESP_FIELD_NAME_LENGTH,
     MAX_KEY_LENGTH,
     MAX_SAFE_INTEGER,
@@ -264,9 +265,85 @@ def _closed_envelope(name: str) -> Schema:
     return _envelope("recipient_field", ref(name), additionalProperties=False)
 
 
+_ENTITY_TAG: Schema = {
+    "type": ["string", "null"],
+    "pattern": r'^(?:[\x21\x23-\x7e]+|"[\x21\x23-\x7e]+")$',
+}
+_REFERENCE: Schema = {
+    "oneOf": [_ID, ref("NewKey")],
+    "description": "The id of the field, or its key.",
+    "examples": ["loyalty_tier"],
+}
+
+
+def _batch_operation(name: str, description: str, **members: Schema) -> Schema:
+    properties = {"operation": {"type": "string", "const": name}, **members}
+    required = list(properties)
+    if "reference" in members:
+        properties["if_match"] = ref(
+            "EntityTag", "The `ETag` that the field must have. Otherwise the operation fails."
+        )
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+_BATCH_OPERATIONS: Mapping[str, Schema] = {
+    "CreateOperation": _batch_operation(
+        "create", "Creates a field.", recipient_field=ref("RecipientFieldDraft")
+    ),
+    "UpdateOperation": _batch_operation(
+        "update",
+        "Changes some members of a field.",
+        reference=ref("FieldReference"),
+        recipient_field=ref("RecipientFieldChanges"),
+    ),
+    "ReplaceOperation": _batch_operation(
+        "replace",
+        "Replaces all writable members of a field, or creates the field if its key is free.",
+        reference=ref("FieldReference"),
+        recipient_field=ref("RecipientFieldReplacement"),
+    ),
+    "DeleteOperation": _batch_operation(
+        "delete", "Deletes a field.", reference=ref("FieldReference")
+    ),
+}
+_BATCH: Schema = {
+    "type": "object",
+    "description": "Operations that take effect together, or not at all.",
+    "properties": {
+        "operations": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_BATCH_OPERATIONS,
+            "items": ref("BatchOperation"),
+            "description": "Each operation sees the effects of those before it.",
+        },
+        "if_revision": ref(
+            "EntityTag", "The `ETag` that the list must have. Otherwise the response is 412."
+        ),
+    },
+    "required": ["operations"],
+    "additionalProperties": False,
+}
+_BATCH_RESULT: Schema = _envelope(
+    "recipient_field",
+    {
+        "oneOf": [ref("RecipientField"), {"type": "null"}],
+        "description": "The field after the batch, or null if it does not exist then.",
+    },
+)
+
+
+_FAILURES = ("not_found", "forbidden", "field_limit_reached", "precondition_failed")
+"""The codes of details that describe a failed operation of a batch as a whole."""
 _DETAIL: Schema = {
     "type": "object",
-    "description": "A violation of one rule.",
+    "description": "A violation of one rule, or an operation of a batch that failed.",
     "properties": {
         "pointer": {
             "type": "string",
@@ -275,7 +352,7 @@ _DETAIL: Schema = {
         },
         "code": {
             "type": "string",
-            "enum": [*(rule.value for rule in Rule), "key_already_exists"],
+            "enum": [*(rule.value for rule in Rule), "key_already_exists", *_FAILURES],
         },
         "message": {"type": "string", "minLength": 1},
         "suggestion": {"type": "string", "description": "A value that is probably meant."},
@@ -429,6 +506,22 @@ SCHEMAS: Schema = {
     "RecipientFieldDraftEnvelope": _closed_envelope("RecipientFieldDraft"),
     "RecipientFieldChangesEnvelope": _closed_envelope("RecipientFieldChanges"),
     "RecipientFieldReplacementEnvelope": _closed_envelope("RecipientFieldReplacement"),
+    "EntityTag": _ENTITY_TAG,
+    "FieldReference": _REFERENCE,
+    **_BATCH_OPERATIONS,
+    "BatchOperation": {
+        "oneOf": [ref(name) for name in _BATCH_OPERATIONS],
+        "discriminator": {
+            "propertyName": "operation",
+            "mapping": {
+                schema["properties"]["operation"]["const"]: ref(name)["$ref"]
+                for name, schema in _BATCH_OPERATIONS.items()
+            },
+        },
+    },
+    "RecipientFieldBatch": _BATCH,
+    "BatchResult": _BATCH_RESULT,
+    "BatchResultList": _envelope("results", {"type": "array", "items": ref("BatchResult")}),
     "Health": {
         "type": "object",
         "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}},

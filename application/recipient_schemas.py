@@ -1,0 +1,117 @@
+"""The schema of recipients' data as JSON Schema, and as types of Python and TypeScript."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from recipient_fields.domain import MAX_SAFE_INTEGER, DataType, RecipientField, RecipientSchema
+
+_DATE = r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?"
+_TYPES: Mapping[DataType, Mapping[str, object]] = {
+    DataType.TEXT: {"type": ["string", "null"], "pattern": r"^[^\u0000]*$"},
+    DataType.NUMBER: {
+        "type": ["number", "null"],
+        "minimum": -MAX_SAFE_INTEGER,
+        "maximum": MAX_SAFE_INTEGER,
+    },
+    DataType.BOOLEAN: {"type": ["boolean", "null"]},
+    DataType.DATE: {"type": ["string", "null"], "format": "date", "pattern": f"^{_DATE}$"},
+    DataType.DATETIME: {
+        "type": ["string", "null"],
+        "format": "date-time",
+        "pattern": f"^{_DATE}[Tt]{_TIME}([Zz]|[+-][0-9]{{2}}:[0-5][0-9])$",
+    },
+}
+_PYTHON_TYPES = {DataType.NUMBER: "float", DataType.BOOLEAN: "bool"}
+_TYPESCRIPT_TYPES = {DataType.NUMBER: "number", DataType.BOOLEAN: "boolean"}
+
+
+def render_json_schema(schema: RecipientSchema) -> dict[str, object]:
+    """Return the JSON Schema (2020-12) of a recipient's data.
+
+    It accepts what `RecipientSchema.check` accepts, with two exceptions that JSON Schema can't
+    express. For a date-time field with allowed values it accepts only their canonical form, not the
+    same instant at another offset. It does not reject an instant that is outside the years 1 to
+    9999 only in UTC.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Recipient",
+        "type": "object",
+        "properties": {key: _field_schema(field) for key, field in schema.fields.items()},
+        "additionalProperties": schema.additional,
+    }
+
+
+def render_python_types(schema: RecipientSchema) -> str:
+    """Return a Python module with the type of a recipient's data, a TypedDict."""
+    members = (
+        f"        {_literal(key)}: {_python_type(field)} | None,"
+        for key, field in schema.fields.items()
+    )
+    return "\n".join(
+        (
+            '"""The type of a recipient\'s data. Generated from the recipient fields."""',
+            "",
+            "from typing import Literal, TypedDict",
+            "",
+            "Recipient = TypedDict(",
+            '    "Recipient",',
+            "    {",
+            *members,
+            "    },",
+            "    total=False,",
+            ")",
+            "",
+        )
+    )
+
+
+def render_typescript_types(schema: RecipientSchema) -> str:
+    """Return a TypeScript module with the type of a recipient's data, an interface."""
+    members = (
+        f"  {key}?: {_typescript_type(field)} | null;" for key, field in schema.fields.items()
+    )
+    return "\n".join(
+        (
+            "/** The type of a recipient's data. Generated from the recipient fields. */",
+            "export interface Recipient {",
+            *members,
+            "}",
+            "",
+        )
+    )
+
+
+def _field_schema(field: RecipientField) -> dict[str, object]:
+    schema = {"title": str(field.name), **_TYPES[field.data_type]}
+    if field.allowed_values is not None:
+        schema["enum"] = [*field.allowed_values.values, None]
+    return schema
+
+
+def _python_type(field: RecipientField) -> str:
+    values = _allowed(field)
+    if values and not any(isinstance(value, float) for value in values):
+        return f"Literal[{', '.join(map(_literal, values))}]"
+    return _PYTHON_TYPES.get(field.data_type, "str")
+
+
+def _typescript_type(field: RecipientField) -> str:
+    return " | ".join(map(_literal, _allowed(field))) or _TYPESCRIPT_TYPES.get(
+        field.data_type, "string"
+    )
+
+
+def _allowed(field: RecipientField) -> Sequence[object]:
+    """Return the allowed values that a type can list. An instant has several forms, so none."""
+    if field.allowed_values is None or field.data_type is DataType.DATETIME:
+        return ()
+    return field.allowed_values.values
+
+
+def _literal(value: object) -> str:
+    """Return a string or a number as a literal of Python and of TypeScript."""
+    return json.dumps(value)

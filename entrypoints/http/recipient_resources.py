@@ -1,0 +1,91 @@
+"""The resources for the data of recipients. They store nothing and log no value."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import ClassVar
+
+import falcon
+from attrs import frozen
+
+from recipient_fields.application import RecipientFieldService
+from recipient_fields.application.recipient_documents import parse_recipients
+from recipient_fields.application.recipient_schemas import render_json_schema
+from recipient_fields.application.strict_json import render_json
+from recipient_fields.domain import RecipientSchema
+
+from .bodies import MAX_RECIPIENT_VALUES, read_json
+from .media_types import JSON, JSON_SCHEMA, PROBLEM
+from .parameters import Parameter, parse_members
+from .problems import violation_detail
+from .request_guard import credential, parameters
+from .resource import Resource
+from .response_cache import ResponseCache
+from .responses import ReadResponse, send
+
+_MAX_SUGGESTIONS = 100
+"""Each search for a similar value takes up to a few milliseconds."""
+
+
+@frozen
+class RecipientSchemaItem(Resource):
+    """`/api/v1/recipient_schema`."""
+
+    parameters: ClassVar[Collection[str]] = ("additional",)
+    media_types: ClassVar[tuple[str, ...]] = (JSON_SCHEMA, JSON, PROBLEM)
+
+    service: RecipientFieldService
+    cache: ResponseCache
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the JSON Schema of the recipients of the organization."""
+
+        def render() -> ReadResponse:
+            catalog = self.service.list_fields(credential(req).organization_id)
+            schema = RecipientSchema.of(catalog.fields, additional=additional)
+            return ReadResponse(catalog.version_tag, render_json(render_json_schema(schema)))
+
+        additional = parse_members(parameters(req), _PARAMETERS).get("additional", False)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, render))
+        if resp.data is not None:
+            resp.content_type = JSON_SCHEMA
+
+    on_head = on_get
+
+
+@frozen
+class RecipientChecks(Resource):
+    """`/api/v1/recipient_checks`."""
+
+    requires_write: ClassVar[bool] = False
+
+    service: RecipientFieldService
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Check recipients, and send the result of each one in the same order."""
+        recipients = parse_recipients(read_json(req, max_values=MAX_RECIPIENT_VALUES))
+        catalog = self.service.list_fields(credential(req).organization_id)
+        results = _check(RecipientSchema.of(catalog.fields), recipients)
+        resp.data = render_json({"results": list(results)})
+
+
+def _check(
+    schema: RecipientSchema, recipients: Iterable[Mapping[str, object]]
+) -> Iterator[Mapping[str, object]]:
+    suggestions = 0
+    for recipient in recipients:
+        checked = schema.check(recipient, suggest=suggestions < _MAX_SUGGESTIONS)
+        suggestions += len(checked.violations)
+        if checked.violations:
+            yield {"valid": False, "violations": [*map(violation_detail, checked.violations)]}
+        else:
+            yield {"valid": True, "recipient": checked.values}
+
+
+def _additional(text: str) -> Mapping[str, object]:
+    if text not in {"true", "false"}:
+        raise ValueError(text)
+    return {"additional": text == "true"}
+
+
+_PARAMETERS = {"additional": Parameter(_additional, "use `true` or `false`.")}
