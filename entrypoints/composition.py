@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.application import Core, Pooled
 
@@ -81,11 +81,13 @@ def create_service(
     admin = _create_admin(core, readiness, rejection_log) if with_admin else None
     request_log = RequestLog(log.log, addresses)
     hooks = () if admin is None else (admin.metrics.record_response,)
+    counted = core
+    if admin is not None:
+        counted = evolve(core, validator=admin.metrics.counting(core.validator))
     api = create_app(
-        core.fields,
-        core.validator if admin is None else admin.metrics.counting(core.validator),
-        readiness,
+        counted,
         hooks,
+        check=readiness,
         cache_bytes=settings.cache * _MEBIBYTE,
         request_log=request_log,
         home=CONSOLE if settings.console else REFERENCE_PATH,

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from a2wsgi import WSGIMiddleware
-from attrs import frozen
+from attrs import evolve, frozen
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -126,5 +126,5 @@ class UserValidator:
         return Credential(user.organization_id, f"user-{user.id}", access)
 
 
-fields_api = create_fields_api(core.fields, UserValidator(), core.storage.check)
+fields_api = create_fields_api(evolve(core, validator=UserValidator()))
 app.mount("/fields", WSGIMiddleware(fields_api))  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 from flask import Flask, abort, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
@@ -82,7 +82,7 @@ def create_app() -> Flask:
         }
     )
     app = Flask(__name__)
-    fields_api = create_fields_api(core.fields, UserValidator(users), core.storage.check)
+    fields_api = create_fields_api(evolve(core, validator=UserValidator(users)))
     app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {"/fields": fields_api})  # type: ignore[method-assign]
 
     def current_user() -> User:

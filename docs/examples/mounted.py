@@ -15,7 +15,7 @@ from recipient_fields.entrypoints.http import create_app
 def host() -> WSGIApplication:
     """Return an application that serves the API below /fields."""
     core = Core.over(SqliteStorage("fields.db"))
-    fields = create_app(core.fields, core.validator, core.storage.check)
+    fields = create_app(core)
     return DispatcherMiddleware(_ours, {"/fields": fields})
 
 

@@ -9,7 +9,7 @@ from http import HTTPStatus
 import falcon
 from falcon.routing import CompiledRouter
 
-from recipient_fields.application import KeyValidator, RecipientFieldService
+from recipient_fields.application import Core, KeyValidator
 from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
 
 from .media_types import JSON, PROBLEM, prefers_problem_document
@@ -53,24 +53,25 @@ _log = logging.getLogger(__name__)
 
 
 def create_app(
-    service: RecipientFieldService,
-    validator: KeyValidator,
-    check: Callable[[], None],
+    core: Core,
     on_response: Iterable[OnResponse] = (),
     *,
+    check: Callable[[], None] | None = None,
     cache_bytes: int = DEFAULT_CACHE_BYTES,
     request_log: RequestLog = DEFAULT_REQUEST_LOG,
     home: str = REFERENCE_PATH,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Return the service as a WSGI application.
 
-    `check` raises StorageUnavailable if the service is not ready. It has a deadline of 500 ms.
-    After every response, the application calls `request_log` and each hook of `on_response` with
-    the request, the response and the duration in seconds. `cache_bytes` limits the memory of the
-    response cache. 0 disables it. `home` is the path to which `/` redirects browsers.
+    `check` raises StorageUnavailable if the service is not ready. It has a deadline of 500 ms, and
+    the storage's own check is the default. After every response, the application calls
+    `request_log` and each hook of `on_response` with the request, the response and the duration in
+    seconds. `cache_bytes` limits the memory of the response cache. 0 disables it. `home` is the
+    path to which `/` redirects browsers.
     """
-    app = create_app_without_routes(validator, on_response, request_log)
-    cache = ResponseCache(cache_bytes)
+    app = create_app_without_routes(core.validator, on_response, request_log)
+    service, cache = core.fields, ResponseCache(cache_bytes)
+    check = check or core.storage.check
     readiness = check if isinstance(check, CheckWithDeadline) else CheckWithDeadline(check)
     app.add_route("/api/v1/recipient_fields", FieldCollection(service, cache))
     app.add_route("/api/v1/recipient_fields/{id_or_key}", FieldItem(service, cache))

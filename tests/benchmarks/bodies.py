@@ -10,7 +10,6 @@ from time import thread_time
 
 from falcon.testing import create_environ
 
-from recipient_fields.application import StoredKeyValidator
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.selection import open_core
 
@@ -55,8 +54,7 @@ def _application() -> Callable[[bytes], tuple[int, float]]:
     core = open_core("memory:")
     organization = core.administration.create_organization("Bench")
     issued = core.administration.issue_key(organization.id, name="Bench")
-    validator = StoredKeyValidator(core.storage.api_keys)
-    app = create_app(core.fields, validator, core.storage.check)
+    app = create_app(core)
     headers = {
         "Authorization": f"Bearer {issued.plain.reveal()}",
         "Content-Type": "application/json",

@@ -45,7 +45,7 @@ def bearer(core: Core) -> dict[str, str]:
 
 
 def service(core: Core) -> WSGIApplication:
-    return create_app(core.fields, core.validator, core.storage.check)
+    return create_app(core)
 
 
 def mounted(core: Core, path: str) -> Client:
@@ -151,7 +151,7 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core
 from recipient_fields.entrypoints.http import create_app
 core = Core.over(MemoryStorage())
-app = create_app(core.fields, core.validator, core.storage.check)
+app = create_app(core)
 loggers = [logging.root, *map(logging.getLogger, logging.root.manager.loggerDict)]
 assert not any(logger.handlers for logger in loggers if "concurrent" not in logger.name)
 assert logging.getLogger("recipient_fields").level == logging.NOTSET

@@ -10,11 +10,12 @@ from typing import Any
 
 import falcon
 import pytest
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.application import (
     DEFAULT_FIELD_LIMIT,
     AdministrationService,
+    Core,
     IssuedKey,
     RecipientFieldService,
     Storage,
@@ -90,17 +91,21 @@ class Harness:
     def validator(self) -> StoredKeyValidator:
         return StoredKeyValidator(self.storage.api_keys, self.clock)
 
-    def app(self, **parts: Any) -> falcon.App[Any, Any]:
-        """Return the application. `parts` replace arguments of `create_app`."""
-        defaults = {
-            "service": self.service,
-            "validator": self.validator,
-            "check": self.storage.check,
-        }
-        return create_app(**{**defaults, **parts})
+    @property
+    def core(self) -> Core:
+        return Core.over(self.storage, clock=self.clock, field_limit=self.limit)
+
+    def app(
+        self, *, fields: Any = None, validator: Any = None, **arguments: Any
+    ) -> falcon.App[Any, Any]:
+        """Return the application. `arguments` are those of `create_app`."""
+        core = evolve(
+            self.core, fields=fields or self.service, validator=validator or self.validator
+        )
+        return create_app(core, **arguments)
 
     def client(self, **parts: Any) -> Api:
-        """Return a client without a key."""
+        """Return a client without a key. `parts` are arguments of `app`."""
         return Api(falcon_transport(self.app(**parts)))
 
     def organization(self, name: str = "Bakery") -> OrganizationId:

@@ -241,7 +241,7 @@ def test_no_key_is_in_a_log_line_or_in_a_response(
     caplog.set_level(logging.DEBUG)
     key = harness.issue_key(bakery, access=Access.READ_ONLY).plain.reveal()
     down = StoredKeyValidator(closed.api_keys, harness.clock)
-    broken = harness.client(service=harness.service_with(None)).with_key(key)
+    broken = harness.client(fields=harness.service_with(None)).with_key(key)
     responses: list[ApiResponse] = [broken.list(), broken.send("POST", FIELDS, BODY)]
     responses += [harness.client(validator=down).with_key(key).list()]
     responses += [broken.list(authorization=f"Bearer {key[:-1]}"), broken.send("GET", f"/{key}")]

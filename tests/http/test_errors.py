@@ -181,7 +181,7 @@ class Broken:
 class TestADefect:
     @pytest.fixture
     def client(self, harness: Harness, api: Api) -> Api:
-        return harness.client(service=harness.service_with(Broken())).with_key(api.key)
+        return harness.client(fields=harness.service_with(Broken())).with_key(api.key)
 
     @pytest.mark.parametrize(("method", "path"), REQUESTS)
     def test_gets_an_internal_error(self, client: Api, method: str, path: str):
@@ -237,7 +237,7 @@ def test_an_error_that_is_not_in_the_table_gets_a_response(
         def __getattr__(self, name: str):
             raise error
 
-    client = harness.client(service=harness.service_with(Failing())).with_key(api.key)
+    client = harness.client(fields=harness.service_with(Failing())).with_key(api.key)
     assert client.list().status_and_code == expected
 
 
@@ -246,7 +246,7 @@ class TestWhileTheFieldsCanNotBeRead:
 
     @pytest.fixture
     def client(self, harness: Harness, closed, api: Api) -> Api:
-        return harness.client(service=harness.service_with(closed.fields)).with_key(api.key)
+        return harness.client(fields=harness.service_with(closed.fields)).with_key(api.key)
 
     @pytest.mark.parametrize(("method", "path"), REQUESTS)
     def test_a_request_gets_503(self, client: Api, method: str, path: str):
@@ -270,7 +270,7 @@ def test_a_damaged_file_makes_the_service_unavailable(harness: Harness, api: Api
     with sqlite3.connect(folder / "broken.db") as connection:
         connection.execute("DROP TABLE recipient_fields")
     connection.close()
-    client = harness.client(service=broken.service, check=broken.storage.check).with_key(api.key)
+    client = harness.client(fields=broken.service, check=broken.storage.check).with_key(api.key)
     response = client.get("city")
     broken.storage.close()
     assert response.status_and_code == (503, "service_unavailable")

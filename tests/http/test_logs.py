@@ -265,7 +265,7 @@ def test_a_storage_failure_is_logged_with_the_request_id(harness: Harness, api: 
         def __getattr__(self, name: str):
             raise StorageUnavailable("the disk is full")
 
-    harness.client(service=harness.service_with(Down())).with_key(api.key).list(
+    harness.client(fields=harness.service_with(Down())).with_key(api.key).list(
         x_request_id="find-me"
     )
 
@@ -286,7 +286,7 @@ class RaisesWithASecret:
 def test_an_unexpected_error_is_logged_with_its_traceback_and_without_values(
     harness: Harness, api: Api, caplog: pytest.LogCaptureFixture, formatter: LineFormatter
 ):
-    client = harness.client(service=harness.service_with(RaisesWithASecret())).with_key(api.key)
+    client = harness.client(fields=harness.service_with(RaisesWithASecret())).with_key(api.key)
     client.list(x_request_id="find-me")
 
     (record,) = [r for r in caplog.records if r.levelno == logging.ERROR]
@@ -298,7 +298,7 @@ def test_an_unexpected_error_is_logged_with_its_traceback_and_without_values(
 
 
 def test_a_traceback_is_on_the_line_of_its_error(harness: Harness, api: Api, log: Log):
-    harness.client(service=harness.service_with(RaisesWithASecret())).with_key(api.key).list()
+    harness.client(fields=harness.service_with(RaisesWithASecret())).with_key(api.key).list()
 
     error, line = log()
     assert error["exception"].startswith("Traceback")

@@ -56,7 +56,7 @@ class FailsIfCalled:
 def test_impossible_ids_and_keys_do_not_reach_the_storage(
     harness: Harness, api: Api, reference: str
 ):
-    client = harness.client(service=harness.service_with(FailsIfCalled())).with_key(api.key)
+    client = harness.client(fields=harness.service_with(FailsIfCalled())).with_key(api.key)
     for verb in ("GET", "HEAD", "PATCH", "DELETE"):
         assert client.send(verb, f"{FIELDS}/{reference}", BODY).status == 404
 

@@ -150,7 +150,7 @@ class TestService:
     @pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city", f"{FIELDS}?limit=1&sort=-id"])
     def test_an_unchanged_catalog_is_not_read_again(self, harness: Harness, api: Api, city, path):
         fields = Delegate(harness.storage.fields)
-        client = harness.client(service=harness.service_with(fields)).with_key(api.key)
+        client = harness.client(fields=harness.service_with(fields)).with_key(api.key)
         first = client.send("GET", path)
         fields.target = FailsIfCalled()
         again = client.send("GET", path)

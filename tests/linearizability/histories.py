@@ -10,6 +10,8 @@ from random import Random
 from time import perf_counter
 from typing import Any
 
+from attrs import evolve
+
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Core, RecipientFieldService
 from recipient_fields.domain import StorageUnavailable
@@ -72,7 +74,7 @@ def clients(core: Core, *apps: Any) -> list[Caller]:
 def app(core: Core, fields: Any = None, validator: Any = None) -> Any:
     """Create the application, with another repository or validator if one is passed."""
     service = _over(fields or core.storage.fields)
-    return create_app(service, validator or core.validator, core.storage.check)
+    return create_app(evolve(core, fields=service, validator=validator or core.validator))
 
 
 def assert_linearizable(callers: Callable[[], Sequence[Caller]]) -> None:

@@ -11,12 +11,7 @@ import pytest
 from attrs import evolve, frozen
 from falcon.testing import Result, TestClient
 
-from recipient_fields.application import (
-    AdministrationService,
-    KeyValidator,
-    RecipientFieldService,
-    StoredKeyValidator,
-)
+from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
     Access,
@@ -58,16 +53,14 @@ class ApiClient:
 class Service:
     """The parts of the service with a new storage in memory."""
 
-    fields: RecipientFieldService
+    core: Core
     organization: OrganizationId
-    validator: KeyValidator
-    check: Any
     key: str
     read_only_key: str
 
     @property
     def client(self) -> ApiClient:
-        return ApiClient(create_app(self.fields, self.validator, self.check), self.key)
+        return ApiClient(create_app(self.core), self.key)
 
     def reader(self) -> ApiClient:
         return evolve(self.client, key=self.read_only_key)
@@ -84,15 +77,11 @@ def new_service() -> Callable[[], Service]:
 
 
 def _new_service() -> Service:
-    storage = open_storage("memory:")
-
     def clock() -> datetime:
         return datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
 
-    administration = AdministrationService(
-        organizations=storage.organizations, api_keys=storage.api_keys, clock=clock
-    )
-    fields = RecipientFieldService(fields=storage.fields, history=storage.history, clock=clock)
+    core = Core.over(open_storage("memory:"), clock=clock)
+    administration, fields = core.administration, core.fields
     acme = administration.create_organization("Acme").id
     tiers = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
     fields.create_field(
@@ -109,10 +98,8 @@ def _new_service() -> Service:
         return administration.issue_key(acme, name="Tests", access=access).plain.reveal()
 
     return Service(
-        fields=fields,
+        core=core,
         organization=acme,
-        validator=StoredKeyValidator(storage.api_keys, clock),
-        check=storage.check,
         key=issue(Access.READ_WRITE),
         read_only_key=issue(Access.READ_ONLY),
     )

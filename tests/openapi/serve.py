@@ -34,7 +34,7 @@ def main(storage_url: str) -> None:
     for organization in (acme, globex):
         _fill(core, organization)
     server = Server(
-        create_app(core.fields, core.validator, core.storage.check),
+        create_app(core),
         "127.0.0.1",
         0,
         reject=HostRejections(),

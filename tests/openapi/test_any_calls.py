@@ -91,7 +91,7 @@ def test_fields_of_other_origins_and_organizations_do_not_change(
     core: Core, sequence: list[Call]
 ) -> None:
     organizations = [_organization(core, name) for name in ("Acme", "Globex")]
-    app = create_app(core.fields, core.validator, core.storage.check)
+    app = create_app(core)
     clients = {
         (number, access): ApiClient(app, _key(core, organization, access))
         for number, organization in enumerate(organizations)

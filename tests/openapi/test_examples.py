@@ -16,10 +16,11 @@ from recipient_fields.domain import (
     Rejection,
     StorageUnavailable,
 )
+from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.openapi.responses import EXAMPLES, REQUEST_ID
 from recipient_fields.entrypoints.http.problems import render_problem
 
-from .conftest import BATCHES, FIELDS, HISTORY, Service
+from .conftest import BATCHES, FIELDS, HISTORY, ApiClient, Service
 
 PROBLEM = "application/problem+json"
 
@@ -151,7 +152,7 @@ def _with_read_only_key(service: Service, headers: dict[str, str]) -> Result:
 def _at_the_field_limit(service: Service, headers: dict[str, str]) -> Result:
     for number in range(2, 1_001):
         draft = FieldDraft(name=f"Field {number}", data_type=DataType.TEXT)
-        service.fields.create_field(service.organization, draft)
+        service.core.fields.create_field(service.organization, draft)
     return service.client.request("POST", FIELDS, {"recipient_field": _SHOP}, headers=headers)
 
 
@@ -160,27 +161,26 @@ def _without_key_validator(service: Service, headers: dict[str, str]) -> Result:
         def validate(self, _presented: str, /) -> Rejection:
             raise KeyValidationUnavailable
 
-    broken = evolve(service, validator=Unavailable())
+    broken = evolve(service, core=evolve(service.core, validator=Unavailable()))
     return broken.client.request("GET", FIELDS, headers=headers)
 
 
 def _without_storage(service: Service, headers: dict[str, str]) -> Result:
-    return evolve(service, check=_raise(StorageUnavailable())).client.request(
-        "GET", "/readyz", headers=headers
-    )
+    return _readiness(service, StorageUnavailable(), headers)
 
 
 def _with_a_defect(service: Service, headers: dict[str, str]) -> Result:
-    return evolve(service, check=_raise(ZeroDivisionError())).client.request(
-        "GET", "/readyz", headers=headers
-    )
+    return _readiness(service, ZeroDivisionError(), headers)
 
 
-def _raise(error: Exception) -> Callable[[], None]:
+def _readiness(service: Service, error: Exception, headers: dict[str, str]) -> Result:
+    """Return the response of `/readyz` if the check of the storage raises this error."""
+
     def check() -> None:
         raise error
 
-    return check
+    client = ApiClient(create_app(service.core, check=check))
+    return client.request("GET", "/readyz", headers=headers)
 
 
 _SHOP = {"name": "Shop", "data_type": "text"}

@@ -8,14 +8,16 @@ from threading import Thread
 from typing import Any, TypeAlias
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from attrs import evolve
+
 from recipient_fields.adapters.client import RecipientFieldsClient, RetryPolicy
 from recipient_fields.application import (
     AdministrationService,
+    Core,
     KeyValidator,
     RecipientFields,
     RecipientFieldService,
     Storage,
-    StoredKeyValidator,
 )
 from recipient_fields.domain import Access, OrganizationId
 from recipient_fields.entrypoints.http.app import create_app
@@ -62,11 +64,8 @@ def application(
     validator: KeyValidator | None = None,
 ) -> Application:
     """Return the WSGI application of a service on this storage."""
-    app: Any = create_app(
-        service or RecipientFieldService(fields=storage.fields, history=storage.history),
-        validator or StoredKeyValidator(storage.api_keys),
-        storage.check,
-    )
+    core = Core.over(storage, validator=validator)
+    app: Any = create_app(core if service is None else evolve(core, fields=service))
     return app
 
 

@@ -22,7 +22,7 @@ def api(validator: IntrospectionKeyValidator, tokens: Tokens) -> Api:
     tokens.active[PLAIN] = {**CLAIMS, "organization_id": 1}
     core = Core.over(MemoryStorage(), validator=validator)
     core.administration.create_organization("Acme")
-    return Api(falcon_transport(create_app(core.fields, core.validator, core.storage.check)))
+    return Api(falcon_transport(create_app(core)))
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer  "])
