@@ -264,6 +264,7 @@ class HistoryRepository(Protocol):
     def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
         """Delete the records that occurred before this time, and return their number.
 
+        A storage may use several transactions, with the oldest records first.
         Raises: OrganizationNotFound if the organization does not exist.
         """
 

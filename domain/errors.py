@@ -124,10 +124,13 @@ class FieldNotFound(RecipientFieldsError):
 
 
 class BeforeHistory(RecipientFieldsError):
-    """The instant is before the first record of the organization's history, or there is none."""
+    """The history of the organization has no record up to the instant."""
 
     def __init__(self) -> None:
-        super().__init__("The history of this organization begins later. Use a later time.")
+        super().__init__(
+            "The history of this organization has no record up to this time. Use a later time, or"
+            " list the current fields."
+        )
 
 
 class OrganizationNotFound(RecipientFieldsError):

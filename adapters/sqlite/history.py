@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from time import sleep
 
 from attrs import frozen
 
@@ -24,23 +25,37 @@ from .organizations import catalog_revision
 from .queries import select_history
 from .recording import COLUMNS
 
-_SELECT_LAST_TIME = """
-    SELECT max(occurred_at) FROM recipient_field_changes
-    WHERE organization_id = :organization_id AND occurred_at <= :at
+# The times of records are in the order of their sequence numbers.
+_SELECT_LAST = """
+    SELECT sequence, occurred_at FROM recipient_field_changes
+    WHERE organization_id = ? AND occurred_at <= ? ORDER BY occurred_at DESC, sequence DESC LIMIT 1
 """
+# The index of fields and sequences finds these records. By time, SQLite would read every later one.
 _SELECT_FIRST_LATER_RECORDS = f"""
     SELECT {COLUMNS} FROM recipient_field_changes
     WHERE organization_id = :organization_id AND sequence IN (
         SELECT min(sequence) FROM recipient_field_changes
-        WHERE organization_id = :organization_id AND occurred_at > :at GROUP BY field_id
+        WHERE organization_id = :organization_id AND sequence > :last GROUP BY field_id
     )
 """
-_PRUNE = "DELETE FROM recipient_field_changes WHERE organization_id = ? AND occurred_at < ?"
+_PRUNE = """
+    DELETE FROM recipient_field_changes WHERE rowid IN (
+        SELECT rowid FROM recipient_field_changes WHERE organization_id = ? AND occurred_at < ?
+        ORDER BY occurred_at, sequence LIMIT ?
+    )
+"""
+_ROWS_PER_DELETION = 10_000
+"""Few enough that other writers wait for a transaction for less than their timeout."""
+_PAUSE = 0.1
+"""Seconds between two deletions. SQLite does not queue writers: they try again after 0.1 s."""
 
 
 @frozen
 class SqliteHistoryRepository(HistoryRepository):
-    """The histories in a SQLite file."""
+    """The histories in a SQLite file.
+
+    `prune` deletes the oldest records first, 10,000 per transaction.
+    """
 
     _database: Database
 
@@ -52,18 +67,29 @@ class SqliteHistoryRepository(HistoryRepository):
             return query.page([read_record(row) for row in rows])
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
-        values = {"organization_id": organization_id, "at": epoch_milliseconds(at)}
         with self._database.reading() as connection:
             catalog_revision(connection, organization_id)
-            (last_time,) = connection.execute(_SELECT_LAST_TIME, values).fetchone()
-            if last_time is None:
+            values = (organization_id, epoch_milliseconds(at))
+            row = connection.execute(_SELECT_LAST, values).fetchone()
+            if row is None:
                 raise BeforeHistory
-            later = map(read_record, connection.execute(_SELECT_FIRST_LATER_RECORDS, values))
-            fields = undo(later, select_fields(connection, organization_id))
-            return Catalog(organization_id, last_time, fields)
+            last, revision = row
+            later = connection.execute(
+                _SELECT_FIRST_LATER_RECORDS, {"organization_id": organization_id, "last": last}
+            )
+            fields = undo(map(read_record, later), select_fields(connection, organization_id))
+            return Catalog(organization_id, revision, fields)
 
     def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
+        total = deleted = self._delete_oldest(organization_id, before)
+        while deleted == _ROWS_PER_DELETION:
+            sleep(_PAUSE)
+            deleted = self._delete_oldest(organization_id, before)
+            total += deleted
+        return total
+
+    def _delete_oldest(self, organization_id: OrganizationId, before: datetime) -> int:
         with self._database.writing() as connection:
             catalog_revision(connection, organization_id)
-            values = (organization_id, epoch_milliseconds(before))
+            values = (organization_id, epoch_milliseconds(before), _ROWS_PER_DELETION)
             return connection.execute(_PRUNE, values).rowcount

@@ -225,6 +225,7 @@ def _problem_of_batch(rejected: BatchRejected) -> Problem:
 
 
 def _operation_details(rejected: BatchRejected) -> Iterator[Mapping[str, object]]:
+    """Yield the details of each failure, or one for the failure itself if it has none."""
     for index, error in sorted(rejected.failures.items()):
         cause = {"pointer": "", "code": CODES[_kind_of(error)], "message": str(error)}
         for detail in _details_of(error) or (cause,):
@@ -249,7 +250,7 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
 def _taken_key(error: KeyTaken | KeyRepeated) -> Mapping[str, object]:
     return {
         "pointer": "/recipient_field/key",
-        "code": CODES[type(error)],
+        "code": "key_already_exists",
         "message": str(error),
     }
 

@@ -13,7 +13,7 @@ from threading import Thread, Timer
 import pytest
 
 from recipient_fields.adapters.row_mapping import UnreadableRow
-from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.adapters.sqlite import SqliteStorage, history
 from recipient_fields.domain import (
     AdministratorId,
     FieldKey,
@@ -366,6 +366,27 @@ def test_a_closed_storage_reports_that_even_if_its_file_was_removed(
     database.unlink()
     with pytest.raises(StorageUnavailable, match="closed"):
         storage.fields.all(OURS)
+
+
+def test_other_writers_continue_while_a_history_is_pruned(
+    database: Path, storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        storage.fields.add(OURS, a_definition(f"field_{number}"), author=AUTHOR)
+    last = storage.history.select(OURS, HistoryQuery(descending=True, limit=1)).records[0]
+    remaining: list[int] = []
+
+    def write(_: float) -> None:
+        with closing(SqliteStorage(database)) as other:
+            records = other.history.select(OURS, HistoryQuery(after=0)).records
+            remaining.append(records[0].sequence)
+            other.fields.add(OURS, a_definition(f"other_{len(remaining)}"), author=AUTHOR)
+
+    monkeypatch.setattr(history, "_ROWS_PER_DELETION", 2)
+    monkeypatch.setattr(history, "sleep", write)
+    assert storage.history.prune(OURS, last.occurred_at) == last.sequence - 1
+    assert remaining == list(range(3, last.sequence + 1, 2))
+    assert storage.history.select(OURS, HistoryQuery()).records[0] == last
 
 
 def test_a_relative_path_does_not_follow_the_working_directory(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import Event, Thread
 
+import psutil
 import psycopg
 from attrs import frozen
 
@@ -85,6 +86,13 @@ class Database:
             cursor.execute(_ADD_FIELDS, [ids, fields])
         self.vacuum()
         return tuple(Tenant(i, key.reveal()) for i, key in zip(ids, keys, strict=True))
+
+    def postmaster(self) -> psutil.Process:
+        """Return the main process of the PostgreSQL server, which runs on this machine."""
+        with psycopg.connect(self.url) as connection:
+            parent = psutil.Process(connection.info.backend_pid).parent()
+        assert parent is not None
+        return parent
 
     def field_id(self, tenant: Tenant) -> int:
         """Return the id of the tenant's first field."""

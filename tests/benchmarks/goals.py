@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from statistics import median
 from time import sleep
@@ -20,7 +20,7 @@ from .traffic import CONNECTIONS, Load, create_field, read_field, read_list, sen
 MAX_MEMORY = 60
 """Maximum resident memory of the service in MiB."""
 
-_CHANGING = 128
+CHANGING = 128
 """Tenants that change during the requests. Each changes between two of its requests, which the
 client verifies by the entity tags."""
 
@@ -55,16 +55,10 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
     """Return the kinds of request, and add their data to the database."""
     [hundred] = database.add_tenants(1, fields=100)
     [thousand] = database.add_tenants(1, fields=1_000)
-    changing = database.add_tenants(_CHANGING, fields=100)
+    changing = database.add_tenants(CHANGING, fields=100)
     creating = database.add_tenants(CONNECTIONS, fields=100)
     unknown = Tenant(0, PlainKey.generate().reveal())
     tag = send_once(url, read_list(hundred)).headers["ETag"]
-
-    @contextmanager
-    def emptied() -> Iterator[None]:
-        sleep(_SETTLE_SECONDS)
-        database.remove_created(creating)
-        yield
 
     yield Scenario(
         name="list of 100, unchanged",
@@ -91,7 +85,7 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
         name="create",
         load=Load(requests=tuple(map(create_field, creating)), status=201),
         goal=2.5,
-        during=emptied,
+        during=lambda: emptied(database, creating),
     )
     yield Scenario(
         name="401, well-formed unknown key",
@@ -103,6 +97,14 @@ def scenarios(database: Database, url: str) -> Iterator[Scenario]:
         load=Load(requests=(read_list(hundred, **{"If-None-Match": tag}),), status=304),
         goal=1.5,
     )
+
+
+@contextmanager
+def emptied(database: Database, tenants: Sequence[Tenant]) -> Iterator[None]:
+    """Delete the fields that earlier requests have created for these tenants."""
+    sleep(_SETTLE_SECONDS)
+    database.remove_created(tenants)
+    yield
 
 
 def _row(bench: Bench, server: Server, scenario: Scenario) -> list[str]:

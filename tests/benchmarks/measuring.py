@@ -15,7 +15,7 @@ from recipient_fields.adapters.postgres import migrate
 from ..support.postgres import new_database
 from .clients import Client, bundled
 from .data import Database
-from .servers import Server
+from .servers import Measurable
 from .traffic import Load
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Measured:
     """The result of one run, or the medians of several. Times are in seconds."""
 
     cpu: float
-    """User and system time of the server process per request."""
+    """User and system time of the server per request."""
     rate: float
     """Requests per second."""
     p50: float
@@ -57,12 +57,12 @@ class Bench:
             migrate(url)
             yield Database(url)
 
-    def warm(self, server: Server, load: Load) -> None:
+    def warm(self, server: Measurable, load: Load) -> None:
         """Open connections, prepare statements and fill caches."""
         if self.warming:
             bundled(server.url, load, self.warming)
 
-    def measure(self, server: Server, load: Load) -> Measured:
+    def measure(self, server: Measurable, load: Load) -> Measured:
         """Run the load, and repeat the run if the data changed too slowly."""
         for _ in range(_TRIES):
             started = server.cpu_seconds

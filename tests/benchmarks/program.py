@@ -11,11 +11,13 @@ import click
 from attrs import evolve
 
 from ..support.postgres import PostgresServer
+from .batches import batches
 from .bodies import bodies
 from .clients import bundled, usual_client
 from .console import console
 from .goals import goals
 from .growth import growth
+from .history import history
 from .hosts import hosts
 from .measuring import Bench
 from .processes import processes
@@ -24,7 +26,7 @@ from .writers import writers
 
 PARTS = {
     part.__name__: part
-    for part in (goals, hosts, processes, writers, start, growth, bodies, console)
+    for part in (goals, history, hosts, processes, writers, batches, start, growth, bodies, console)
 }
 
 
@@ -86,7 +88,7 @@ def _conditions(bench: Bench, part: str) -> str:
     medians = f"medians of {bench.rounds} rounds"
     if part == bodies.__name__:
         return f"{machine}; {medians}."
-    if part == start.__name__:
+    if part in {batches.__name__, start.__name__}:
         return f"{machine} shared with PostgreSQL; {medians}."
     client = bench.client.__name__
     medians += f" of {bench.seconds:g} s"

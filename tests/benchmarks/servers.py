@@ -6,13 +6,13 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Protocol
 
 import psutil
-from attrs import asdict
+from attrs import asdict, frozen
 
 from ..support.command_line import SCRIPT, environment_with
 from ..support.waiting import TIMEOUT, eventually
@@ -22,22 +22,37 @@ THREADS = 4
 MEBIBYTE = 1024 * 1024
 
 _CEILING = Path(__file__).with_name("ceiling.py")
+_UNRECORDED = Path(__file__).with_name("unrecorded.py")
 _FIELD_LIMIT = 1_000_000
 
 
-class Server:
+class Measurable(Protocol):
+    """A server, and the CPU time that it has used."""
+
+    @property
+    def url(self) -> str:
+        """The URL of the server."""
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The CPU time so far, in user and system mode."""
+
+
+class Server(Measurable):
     """A server process that writes its URL to standard error."""
 
     def __init__(self, process: psutil.Popen, stderr: IO[bytes]) -> None:
         self._process = process
         self._stderr = stderr
-        self.url = eventually(self._find_url)
+        self._url = eventually(self._find_url)
+
+    @property
+    def url(self) -> str:
+        return self._url
 
     @property
     def cpu_seconds(self) -> float:
-        """The CPU time of the process so far, in user and system mode."""
-        times = [process.cpu_times() for process in self._processes()]
-        return float(sum(each.user + each.system for each in times))
+        return sum(map(_cpu_seconds, self._processes()))
 
     @property
     def resident(self) -> float:
@@ -57,10 +72,40 @@ class Server:
         return found and found[1]
 
 
+@frozen
+class WithPostgres(Measurable):
+    """A service with its PostgreSQL server, whose CPU time is included."""
+
+    service: Server
+    postmaster: psutil.Process
+
+    @property
+    def url(self) -> str:
+        return self.service.url
+
+    @property
+    def cpu_seconds(self) -> float:
+        times = self.postmaster.cpu_times()
+        used = self.service.cpu_seconds + _cpu_seconds(self.postmaster)
+        used += times.children_user + times.children_system
+        for process in self.postmaster.children():
+            with suppress(psutil.NoSuchProcess):
+                used += _cpu_seconds(process)
+        return used
+
+
 @contextmanager
 def service(storage: str, *options: str) -> Iterator[Server]:
     """Run the service with that storage during the block."""
     with _running(serve_command(storage, *options), b"") as server:
+        yield server
+
+
+@contextmanager
+def unrecorded_service(storage: str) -> Iterator[Server]:
+    """Run the service without the recording of creations during the block."""
+    _, *options = serve_command(storage)
+    with _running((sys.executable, "-P", str(_UNRECORDED), *options), b"") as server:
         yield server
 
 
@@ -91,3 +136,8 @@ def _running(command: tuple[str, ...], content: bytes) -> Iterator[Server]:
         finally:
             process.terminate()
             process.wait(TIMEOUT)
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .program import PARTS
+
 pytestmark = pytest.mark.slow
 
 RUN = Path(__file__).with_name("run.py")
@@ -22,5 +24,4 @@ def test_every_part_runs_and_every_response_is_correct(server_url):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    parts = ("goals", "hosts", "processes", "writers", "start", "growth", "bodies", "console")
-    assert all(f"\n{part}\n" in done.stdout for part in parts)
+    assert all(f"\n{part}\n" in done.stdout for part in PARTS)

@@ -13,6 +13,7 @@ from attrs import frozen
 from .data import Tenant
 
 FIELDS = "/api/v1/recipient_fields"
+BATCHES = "/api/v1/recipient_field_batches"
 NUMBER = "#########"
 """Placeholder for the number of a request in a load, whose 9 digits keep the length the same."""
 

@@ -259,12 +259,14 @@ def test_a_field_that_exists_or_whose_key_is_taken_is_not_restored(
     cli: CommandLine, acme: OrganizationId, manual: RecipientField
 ) -> None:
     restore = ("fields", "restore", manual.id, "--organization", acme)
-    taken = "A recipient field with this key already exists. Choose another key."
-    assert cli(*restore).failure() == taken
+    assert cli(*restore).failure() == f"Field {manual.id} is not deleted."
     cli("fields", "delete", manual.id, "--organization", acme, "--yes")
     cli(*("fields", "create", "--organization", acme, "--name", manual.name), "--data-type", "text")
 
-    assert cli(*restore).failure() == taken
+    assert cli(*restore).failure() == (
+        f"Field {manual.id + 1} has the key preferred_shop. Delete it before you restore field"
+        f" {manual.id}."
+    )
 
 
 def test_a_field_of_another_origin_is_not_restored(
@@ -304,7 +306,10 @@ def test_a_time_before_the_history_is_a_failure(
 ) -> None:
     run = cli("fields", "list", "--organization", acme, "--as-of", "2001-01-01T00:00:00Z")
 
-    assert run.failure() == "The history of this organization begins later. Use a later time."
+    assert run.failure() == (
+        "The history of this organization has no record up to this time. Use a later time, or list"
+        " the current fields."
+    )
 
 
 @pytest.mark.parametrize(

@@ -546,6 +546,7 @@ class FollowerCases:
             while True:
                 after = seen[-1].sequence if seen else 0
                 page = history.select(ours, HistoryQuery(after=after, limit=limit))
+                assert all(record.sequence > after for record in page.records)
                 seen += page.records
                 if not page.records and is_done:
                     return seen

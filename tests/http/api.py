@@ -67,8 +67,8 @@ class ApiResponse:
         return list(only[1])
 
     @property
-    def results(self) -> list[dict[str, Any] | None]:
-        """The fields of the results of a batch. The document has no other member."""
+    def results(self) -> list[Any]:
+        """The field of each result of a batch, or None. The document has no other member."""
         (only,) = self.json.items()
         assert only[0] == "results"
         assert all(result.keys() == {"recipient_field"} for result in only[1])
@@ -163,7 +163,7 @@ class Api:
         assert_contract(response, sent.get("X-Request-Id"))
         return response
 
-    def state(self) -> object:
+    def state(self) -> tuple[str, bytes]:
         """Return the fields of the organization and the entity tag of their list."""
         listed = self.list()
         assert listed.status == 200

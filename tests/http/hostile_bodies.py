@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any
 
 from .api import MEGABYTE
 
@@ -122,3 +125,55 @@ HOSTILE: Mapping[str, Callable[[], bytes]] = {
     ),
 }
 """Each function creates a body of at most 1 MiB."""
+
+
+def _operations(unit: bytes, most: int = 1_000) -> Callable[[], bytes]:
+    """Return a batch of different operations: `most` of them, or 1 MiB."""
+    return _numbered(b'{"operations":[', unit, b"]}", most)
+
+
+_WORDS = b",".join(b'"%x"' % number for number in range(80))
+_DATES = b",".join(b'"20%02d-01-01"' % year for year in range(70))
+_UNKNOWN_MEMBERS = b",".join(b'"nam%d":0' % number for number in range(12))
+
+HOSTILE_BATCHES: Mapping[str, Callable[[], bytes]] = {
+    "operations without members": _operations(b"{}%.0d", MEGABYTE),
+    "numbers as operations": _operations(b"%d", MEGABYTE),
+    "misspelled kinds of operations": _operations(b'{"operation":"creat","a":%d}', MEGABYTE),
+    "misspelled members": _operations(
+        b'{"operation":"create","recipient_field":{"k%d":0,' + _UNKNOWN_MEMBERS + b"}}"
+    ),
+    "words as dates": _operations(
+        b'{"operation":"create","recipient_field":{"name":"C%d","data_type":"date",'
+        b'"allowed_values":[' + _WORDS + b"]}}"
+    ),
+    "dates for a field of texts": _operations(
+        b'{"operation":"replace","reference":"city","recipient_field":{"name":"C%d",'
+        b'"data_type":"date","allowed_values":[' + _DATES + b"]}}"
+    ),
+    "numbers for a field of texts": _operations(
+        b'{"operation":"update","reference":"city","recipient_field":{"allowed_values":['
+        + b"0," * 80
+        + b"%d]}}"
+    ),
+    "references to missing fields": _operations(b'{"operation":"delete","reference":"k%d"}'),
+}
+"""Batches that could cost more CPU time than the largest valid one."""
+
+
+def lines_of_python(call: Callable[[], object]) -> int:
+    """Return how many lines of Python the call executes in this thread."""
+    lines = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    traced = sys.gettrace()
+    sys.settrace(count)
+    try:
+        call()
+    finally:
+        sys.settrace(traced)
+    return lines

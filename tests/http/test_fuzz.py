@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .api import FIELDS, HISTORY, Api
+from .api import BATCHES, FIELDS, HISTORY, Api
 
 pytestmark = pytest.mark.slow
 
@@ -53,6 +53,7 @@ MEMBERS = st.sampled_from(
 FIELD = st.fixed_dictionaries(
     {}, optional={"name": st.text(max_size=9), "data_type": st.sampled_from(["text", "number"])}
 )
+LIKELY_TAGS = st.sampled_from(["1-0", '"1-0"', 'W/"a"', "*", ""])
 DOCUMENTS = (
     VALUES
     | st.builds(lambda value: {"recipient_field": value}, VALUES)
@@ -61,6 +62,22 @@ DOCUMENTS = (
         FIELD,
         st.dictionaries(MEMBERS | ANY_TEXT, VALUES, max_size=5),
     )
+)
+OPERATIONS = VALUES | st.builds(
+    lambda operation, members: {**operation, **members},
+    st.fixed_dictionaries(
+        {"operation": st.sampled_from(["create", "update", "replace", "delete"])},
+        optional={
+            "reference": st.sampled_from(["city", "k", 1, 404]),
+            "recipient_field": FIELD,
+            "if_match": LIKELY_TAGS,
+        },
+    ),
+    st.dictionaries(
+        st.sampled_from(["operation", "reference", "recipient_field", "if_match"]) | ANY_TEXT,
+        VALUES,
+        max_size=1,
+    ),
 )
 LATIN = st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=40)
 NAMES = st.sampled_from(
@@ -102,6 +119,29 @@ def send(api: Api, method: str, body: bytes) -> None:
 @given(document=DOCUMENTS)
 def test_any_document_is_accepted_or_rejected(api: Api, city, method: str, document: object):
     send(api, method, json.dumps(document).encode())
+
+
+@thoroughly
+@given(operations=st.lists(OPERATIONS, max_size=3), revision=st.none() | LIKELY_TAGS)
+def test_any_batch_takes_effect_or_not(
+    api: Api, city, operations: list[object], revision: str | None
+):
+    before = api.state()
+    response = api.apply(*operations, if_revision=revision)
+    assert response.status < 500
+    if response.status == 200:
+        assert len(response.results) == len(operations)
+        api.apply(*({"operation": "delete", "reference": key} for key in api.list().keys))
+        assert api.put("city", {"name": "City", "data_type": "text"}).status == 201
+    else:
+        assert api.state() == before
+
+
+@thoroughly
+@given(document=VALUES)
+def test_any_document_is_a_batch_or_rejected(api: Api, city, document: object):
+    response = api.send("POST", BATCHES, json.dumps(document))
+    assert response.status in {400, 422}
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])

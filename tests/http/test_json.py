@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from recipient_fields.application.strict_json import parse_json
-from recipient_fields.entrypoints.http.bodies import MAX_VALUES
+from recipient_fields.entrypoints.http.bodies import MAX_BATCH_VALUES, MAX_VALUES
 
-from .api import FIELDS, MEGABYTE, Api, enveloped
-from .hostile_bodies import HOSTILE
+from .api import BATCHES, FIELDS, MEGABYTE, Api, enveloped
+from .hostile_bodies import HOSTILE, HOSTILE_BATCHES, lines_of_python
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
 
@@ -157,21 +154,34 @@ MAX_TRACED_LINES = 400_000
 def test_a_megabyte_of_anything_is_handled_in_few_steps(api: Api, name: str):
     body = HOSTILE[name]()
     assert 0.9 * MEGABYTE < len(body) <= MEGABYTE
-    lines = 0
 
-    def count(_frame: FrameType, event: str, _argument: object) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return count
-
-    traced = sys.gettrace()
-    sys.settrace(count)
-    try:
+    def send() -> None:
         response = api.send("POST", FIELDS, body, content_type="application/json")
-    finally:
-        sys.settrace(traced)
-    assert response.status in {201, 400, 422}
-    assert lines < MAX_TRACED_LINES
+        assert response.status in {201, 400, 422}
+
+    assert lines_of_python(send) < MAX_TRACED_LINES
+
+
+MAX_TRACED_LINES_OF_A_BATCH = 4_600_000
+"""As many as a batch that creates 999 fields, each with 75 allowed values."""
+
+
+@pytest.mark.parametrize("name", HOSTILE_BATCHES)
+def test_no_batch_takes_more_steps_than_the_largest_valid_one(api: Api, city, name: str):
+    body = HOSTILE_BATCHES[name]()
+
+    def send() -> None:
+        assert api.send("POST", BATCHES, body).status in {404, 422}
+
+    assert lines_of_python(send) < MAX_TRACED_LINES_OF_A_BATCH
+
+
+def test_a_batch_has_at_most_100_000_names_and_values(api: Api):
+    most = api.apply(*[0] * (MAX_BATCH_VALUES - 3))
+    assert most.error["details"][0]["pointer"] == "/operations"
+    more = api.apply(*[0] * (MAX_BATCH_VALUES - 2))
+    assert more.violations == [": too_many_items"]
+    assert "more than 100,000 names and values" in more.messages[1]
 
 
 def of_size(unit: bytes, count: int, size: int) -> bytes:

@@ -26,7 +26,7 @@ from recipient_fields.entrypoints.http.client_addresses import ClientAddresses
 from recipient_fields.entrypoints.http.request_log import RequestLog
 from recipient_fields.entrypoints.server.log import LineFormatter, json_formatter, text_formatter
 
-from .api import FIELDS, Api
+from .api import BATCHES, FIELDS, Api
 from .conftest import Harness
 
 STORAGES = ("memory",)
@@ -104,6 +104,7 @@ def test_the_log_and_the_response_have_the_same_request_id(api: Api, log: Log):
         ("GET", FIELDS, ("/api/v1/recipient_fields", "GET", 200)),
         ("POST", FIELDS, ("/api/v1/recipient_fields", "POST", 415)),
         ("HEAD", f"{FIELDS}/city", ("/api/v1/recipient_fields/{id_or_key}", "HEAD", 404)),
+        ("POST", BATCHES, (BATCHES, "POST", 415)),
         ("GET", "/docs/secret", ("/docs/{file}", "GET", 404)),
         ("GET", "/secret", ("unrouted", "GET", 404)),
         ("GET", f"{FIELDS}?secret=1", ("/api/v1/recipient_fields", "GET", 400)),

@@ -7,7 +7,7 @@ import json
 import pytest
 from falcon import testing
 
-from .api import FIELDS, HISTORY, Api, ApiResponse, assert_contract
+from .api import BATCHES, FIELDS, HISTORY, Api, ApiResponse, assert_contract
 from .conftest import Harness
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
@@ -19,6 +19,7 @@ ALLOWED = {
     f"{FIELDS}/1": "DELETE, GET, HEAD, OPTIONS, PATCH, PUT",
     f"{FIELDS}/1/changes": "GET, HEAD, OPTIONS",
     f"{FIELDS}/1/restore": "OPTIONS, POST",
+    BATCHES: "OPTIONS, POST",
     HISTORY: "GET, HEAD, OPTIONS",
     "/healthz": "GET, HEAD, OPTIONS",
     "/readyz": "GET, HEAD, OPTIONS",

@@ -155,6 +155,21 @@ def test_a_field_is_created_read_changed_and_deleted(api: Api):
     assert api.send("GET", path).status_and_code == (404, "not_found")
 
 
+def test_a_batch_of_900_creations_takes_effect_completely_or_not_at_all(api: Api):
+    before = api.state()
+    creations = [
+        {"operation": "create", "recipient_field": {**CITY, "key": f"k{n}"}} for n in range(900)
+    ]
+    failed = api.apply(*creations, {"operation": "delete", "reference": "missing"})
+    assert failed.status_and_code == (404, "not_found")
+    assert api.state() == before
+    created = api.apply(*creations).results
+    assert [field for field in api.list().fields if field in created] == created
+    deletions = [{"operation": "delete", "reference": f"k{n}"} for n in range(900)]
+    assert api.apply(*deletions).results == [None] * 900
+    assert api.list().content == before[1]
+
+
 def test_headers_have_their_usual_spelling(server: RunningService, api: Api):
     created = api.post(CITY)
     requests: list[tuple[str, str, list[tuple[str, str]]]] = [

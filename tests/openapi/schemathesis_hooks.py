@@ -36,10 +36,7 @@ def before_call(
         case "create_recipient_field":
             _add_key(case.body)
         case "apply_recipient_field_batch":
-            case.body.pop("if_revision", None)
-            for operation in case.body["operations"]:
-                operation.pop("if_match", None)
-                _add_key(operation)
+            _make_unconditional(case.body)
 
 
 def _is_instant(text: str) -> bool:
@@ -48,6 +45,14 @@ def _is_instant(text: str) -> bool:
     except (ValueError, OverflowError):
         return False
     return True
+
+
+def _make_unconditional(batch: Any) -> None:
+    """Remove preconditions, which generated entity tags never fulfil, and add missing keys."""
+    batch.pop("if_revision", None)
+    for operation in batch["operations"]:
+        operation.pop("if_match", None)
+        _add_key(operation)
 
 
 def _add_key(body: Any) -> None:

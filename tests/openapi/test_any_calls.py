@@ -27,11 +27,13 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.selection import open_core
 
-from .conftest import FIELDS, ApiClient
+from .conftest import BATCHES, FIELDS, ApiClient
 
 pytestmark = pytest.mark.slow
 
 KEYS = ("loyalty_tier", "preferred_shop", "first_name", "shoe_size")
+
+OPERATIONS = {"POST": "create", "PATCH": "update", "PUT": "replace", "DELETE": "delete"}
 
 values = {
     "name": st.sampled_from(["Shop", "Loyalty tier", "Ünïcode"]),
@@ -59,6 +61,8 @@ class Call:
     conditions: dict[str, str]
     below: str
     """The part of the path below a field."""
+    in_batch: bool
+    """Whether to send the request as the operation of a batch, if there is one for its method."""
 
 
 calls = st.builds(
@@ -71,6 +75,7 @@ calls = st.builds(
     body=bodies,
     conditions=st.sampled_from([{}, {}, {"If-Match": "*"}, {"If-None-Match": "*"}]),
     below=st.sampled_from(["", "", "/changes", "/restore"]),
+    in_batch=st.booleans(),
 )
 
 
@@ -140,14 +145,18 @@ def _others(fields: tuple[RecipientField, ...]) -> list[RecipientField]:
 
 
 def _send(client: ApiClient, call: Call, fields: tuple[RecipientField, ...]) -> Result:
-    path = FIELDS
-    match call.reference:
-        case int(place):
-            path += f"/{fields[place % len(fields)].id}"
-        case str(key):
-            path += f"/{key}"
-    if call.reference is not None:
-        path += call.below
+    reference = call.reference
+    if isinstance(reference, int):
+        reference = fields[reference % len(fields)].id
+    if call.in_batch and call.method in OPERATIONS:
+        operation = OPERATIONS[call.method]
+        document: dict[str, object] = {"operation": operation}
+        if operation != "create":
+            document["reference"] = reference
+        if operation != "delete":
+            document["recipient_field"] = call.body
+        return client.request("POST", BATCHES, {"operations": [document]})
+    path = FIELDS if reference is None else f"{FIELDS}/{reference}{call.below}"
     body = {"recipient_field": call.body} if call.method in {"POST", "PATCH", "PUT"} else None
     return client.request(call.method, path, body, headers=call.conditions)
 
@@ -159,6 +168,8 @@ def _ids(response: Result) -> set[int]:
             return {field["id"]}
         case {"recipient_fields": list(fields)}:
             return {field["id"] for field in fields}
+        case {"results": [{"recipient_field": dict(field)}]}:
+            return {field["id"]}
         case {"recipient_field_changes": list(records)}:
             return {record["field_id"] for record in records}
         case {"error": {"details": list(details)}}:

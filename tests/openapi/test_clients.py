@@ -49,9 +49,9 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def typescript(document: Path, tmp_path: Path) -> Path:
-    """Compile `client.ts` with the types of the document. Return the folder of `client.js`."""
+    """Compile the programs with the types of the document. Return the folder of the results."""
     find_program("node")
-    for source in ("package.json", "tsconfig.json", "client.ts"):
+    for source in ("package.json", "tsconfig.json", "client.ts", "history.ts"):
         shutil.copy(TYPESCRIPT / source, tmp_path)
     packages = install_packages(TYPESCRIPT, "typescript")
     (tmp_path / "node_modules").symlink_to(packages)
@@ -140,6 +140,48 @@ def test_a_generated_python_client_reads_the_history_and_restores(
         assert [field.id for field in then.recipient_fields] == [2, 3]
 
 
+def test_a_generated_python_client_applies_batches(generated: str, new_live: Live) -> None:
+    models = import_module(f"{generated}.models")
+    authenticated = import_module(f"{generated}.client").AuthenticatedClient
+    fields = f"{generated}.api.recipient_fields"
+    application = import_module(f"{fields}.apply_recipient_field_batch")
+    listing = import_module(f"{fields}.list_recipient_fields")
+    draft = models.RecipientFieldDraft(name="Shoe size", data_type=models.DataType.NUMBER)
+    replacement = models.RecipientFieldReplacement(name="City", data_type=models.DataType.TEXT)
+    changes = models.RecipientFieldChanges(name="Level")
+    with authenticated(base_url=new_live.url, token=new_live.acme) as client:
+        revision = listing.sync_detailed(client=client).headers["ETag"]
+        batch = models.RecipientFieldBatch(
+            operations=[
+                models.CreateOperation(operation="create", recipient_field=draft),
+                models.UpdateOperation(
+                    operation="update", reference="loyalty_tier", recipient_field=changes
+                ),
+                models.ReplaceOperation(
+                    operation="replace", reference="city", recipient_field=replacement
+                ),
+                models.DeleteOperation(operation="delete", reference=1),
+            ],
+            if_revision=revision,
+        )
+
+        applied = application.sync(client=client, body=batch)
+        created, updated, replaced, deleted = (each.recipient_field for each in applied.results)
+        assert (created.key, replaced.name, updated, deleted) == ("shoe_size", "City", None, None)
+
+        again = application.sync_detailed(client=client, body=batch)
+        assert (again.status_code, again.parsed.error.code.value) == (412, "precondition_failed")
+
+        batch.if_revision = None
+        failed = application.sync_detailed(client=client, body=batch)
+        assert failed.status_code == 409
+        assert [(each.pointer, each.code.value) for each in failed.parsed.error.details] == [
+            ("/operations/0/recipient_field/key", "key_already_exists"),
+            ("/operations/1", "not_found"),
+            ("/operations/3", "not_found"),
+        ]
+
+
 def test_a_generated_python_client_filters_pages_and_handles_errors(
     generated: str, new_live: Live
 ) -> None:
@@ -210,6 +252,27 @@ def test_a_typescript_client_filters_creates_pages_and_handles_errors(
             [["/recipient_field/name", "blank"], ["/recipient_field/key", "format"]],
         ],
         "pages": ["shoe_size", "preferred_shop", "loyalty_tier"],
+        "applied": ["hat_size", "Feet", None],
+        "failed": [404, [["/operations/0", "not_found"]]],
+    }
+
+
+def test_a_typescript_client_reads_the_history_and_restores(
+    typescript: Path, new_live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVICE_URL", new_live.url)
+    monkeypatch.setenv("API_KEY", new_live.acme)
+
+    received = json.loads(run(find_program("node"), typescript / "history.js"))
+
+    assert received == {
+        "operations": ["created", "created", "created", "deleted", "restored"],
+        "ofField": [4, 5],
+        "deletion": ["api", "loyalty_tier", None],
+        "restoration": [None, received["restored"]],
+        "restored": received["restored"],
+        "again": [409, "key_already_exists"],
+        "then": ["preferred_shop", "first_name"],
     }
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from http.client import HTTPException
 from itertools import count
 from threading import Thread
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -94,6 +96,56 @@ def assert_stored(writer: Writer, stored: dict[int, dict[str, Any]]) -> None:
         if stored[field_id] != field:
             assert {member: stored[field_id][member] for member in last} == last
             assert stored[field_id]["key"] == field["key"]
+
+
+def test_a_batch_is_stored_completely_or_not_at_all_after_a_kill(
+    start: Callable[..., Service], key: str
+) -> None:
+    service = start()
+    client = service.client(key)
+    began = monotonic()
+    assert client.apply(CREATIONS).status == 200
+    duration = monotonic() - began
+    stored = []
+    for part in (0.05, 0.2, 0.4, 0.6, 0.8):
+        client.apply([deletion(field) for field in client.fields()])
+        sender = BatchSender(client)
+        sender.start()
+        sleep(part * duration)
+        service.kill()
+        sender.join()
+
+        service = start()
+        client = service.client(key)
+        client.apply([UNSUCCESSFUL])  # PostgreSQL may still commit: wait for its lock.
+        stored.append(len(client.fields()))
+        assert sender.status is None or stored[-1] == len(CREATIONS)
+    assert set(stored) <= {0, len(CREATIONS)}
+    assert 0 in stored
+
+
+CREATIONS = [
+    {"operation": "create", "recipient_field": {"name": f"Field {number}", "data_type": "text"}}
+    for number in range(1_000)
+]
+UNSUCCESSFUL = {"operation": "delete", "reference": "missing"}
+
+
+class BatchSender(Thread):
+    """Sends a batch, and stores the status of its response if there is one."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__()
+        self._client = client
+        self.status: int | None = None
+
+    def run(self) -> None:
+        with suppress(HTTPException, OSError):  # The service was killed.
+            self.status = self._client.apply(CREATIONS).status
+
+
+def deletion(field: dict[str, Any]) -> dict[str, object]:
+    return {"operation": "delete", "reference": field["id"]}
 
 
 def test_keys_and_deletions_are_preserved_after_a_kill(

@@ -8,7 +8,7 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPMessage, HTTPResponse
 from threading import Thread
@@ -21,6 +21,7 @@ from .command_line import SCRIPT, environment_with
 from .waiting import TIMEOUT, eventually
 
 FIELDS = "/api/v1/recipient_fields"
+BATCHES = "/api/v1/recipient_field_batches"
 
 WITHOUT_DAC_OVERRIDE = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()
 """The command prefix that makes file permissions effective for root."""
@@ -92,6 +93,10 @@ class Client:
     def change(self, reference: object, **members: object) -> Response:
         """Patch a field."""
         return self("PATCH", f"{FIELDS}/{reference}", {"recipient_field": members})
+
+    def apply(self, operations: Iterable[object], **members: object) -> Response:
+        """Send a batch with these operations and, for example, an `if_revision`."""
+        return self("POST", BATCHES, {"operations": list(operations), **members})
 
     def fields(self) -> list[dict[str, Any]]:
         """Return every field of the organization."""

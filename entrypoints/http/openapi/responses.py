@@ -191,7 +191,8 @@ EXAMPLES: Mapping[str, Problem] = {
     "not_found": problem("not_found"),
     "before_history": problem(
         "not_found",
-        "The history of this organization begins later. Use a later time.",
+        "The history of this organization has no record up to this time. Use a later time, or list"
+        " the current fields.",
         reason="before_history",
     ),
     "method_not_allowed": problem("method_not_allowed"),

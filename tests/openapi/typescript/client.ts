@@ -8,6 +8,7 @@ declare const process: { env: Record<"SERVICE_URL" | "API_KEY", string> };
 
 type RecipientField = components["schemas"]["RecipientField"];
 
+const BATCHES = "/api/v1/recipient_field_batches";
 const FIELDS = "/api/v1/recipient_fields";
 const client = createClient<paths>({
   baseUrl: process.env.SERVICE_URL,
@@ -52,6 +53,19 @@ const before = await filtered();
 const created = await create("Shoe size");
 const taken = await create("Shoe size");
 const invalid = await create(" ", "Shoe-Size");
+const pages = keys(await allPages());
+const applied = await client.POST(BATCHES, {
+  body: {
+    operations: [
+      { operation: "create", recipient_field: { name: "Hat size", data_type: "number" } },
+      { operation: "update", reference: "shoe_size", recipient_field: { name: "Feet" } },
+      { operation: "delete", reference: "loyalty_tier" },
+    ],
+  },
+});
+const failed = await client.POST(BATCHES, {
+  body: { operations: [{ operation: "delete", reference: 1 }] },
+});
 
 console.log(
   JSON.stringify({
@@ -63,6 +77,15 @@ console.log(
       invalid.error?.error.code,
       invalid.error?.error.details?.map(({ pointer, code }) => [pointer, code]),
     ],
-    pages: keys(await allPages()),
+    pages,
+    applied: [
+      applied.data?.results[0].recipient_field?.key,
+      applied.data?.results[1].recipient_field?.name,
+      applied.data?.results[2].recipient_field,
+    ],
+    failed: [
+      failed.response.status,
+      failed.error?.error.details?.map(({ pointer, code }) => [pointer, code]),
+    ],
   }),
 );

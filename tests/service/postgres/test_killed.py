@@ -8,11 +8,17 @@ from contextlib import ExitStack
 import pytest
 
 from ...support.service import Service
-from ..test_killed import test_every_acknowledged_write_is_stored_exactly_once_after_a_kill
+from ..test_killed import (
+    test_a_batch_is_stored_completely_or_not_at_all_after_a_kill,
+    test_every_acknowledged_write_is_stored_exactly_once_after_a_kill,
+)
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["test_every_acknowledged_write_is_stored_exactly_once_after_a_kill"]
+__all__ = [
+    "test_a_batch_is_stored_completely_or_not_at_all_after_a_kill",
+    "test_every_acknowledged_write_is_stored_exactly_once_after_a_kill",
+]
 
 
 @pytest.fixture

@@ -1,0 +1,31 @@
+"""The service as it would be without the history: a creation stores the field, but no record."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from recipient_fields.adapters.postgres import changes, fields
+from recipient_fields.entrypoints.cli import main
+
+
+def _without(statement: str, part: str, replacement: str = "") -> str:
+    """Return the statement without the part that the pattern matches exactly once."""
+    shorter, count = re.subn(part, replacement, statement, flags=re.DOTALL)
+    assert count == 1, part
+    return shorter
+
+
+def _unrecorded(statement: str) -> str:
+    """Return the statement without its record, the sequence number and the time of the record."""
+    statement = _without(statement, r", recorded AS \(.*?FROM catalog, added\s*\)")
+    statement = _without(statement, r", last_sequence = .*?(?=\s*WHERE)")
+    return _without(statement, "RETURNING last_sequence, last_change_at", "RETURNING id")
+
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(fields, "ADD", _unrecorded(changes.ADD))
+    for document in ("author_document", "field_document"):
+        patch.setattr(changes, document, lambda _: None)
+    main()
