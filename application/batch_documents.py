@@ -12,22 +12,14 @@ from attrs import asdict, frozen
 from recipient_fields.domain import (
     MAX_BATCH_OPERATIONS,
     MAX_SAFE_INTEGER,
-    UNCHANGED,
-    UNCONDITIONAL,
-    AllowedValues,
     Batch,
     BatchOperation,
     CreateField,
-    DataType,
     DeleteField,
-    FieldChanges,
-    FieldDraft,
     FieldId,
     FieldKey,
     FieldReference,
-    FieldReplacement,
     InvalidInput,
-    Precondition,
     RecipientField,
     ReplaceField,
     Rule,
@@ -44,6 +36,7 @@ from .documents import (
     parse_draft,
     parse_replacement,
     render_field,
+    render_input,
 )
 
 _ENTITY_TAG = re.compile(r'("?)([\x21\x23-\x7e]+)\1')
@@ -109,46 +102,22 @@ def render_batch(batch: Batch) -> dict[str, object]:
 def _render_operation(operation: BatchOperation) -> dict[str, object]:
     match operation:
         case CreateField(draft):
-            return {"operation": "create", "recipient_field": _render_members(draft)}
-        case UpdateField(reference, changes, precondition):
-            members = {"recipient_field": _render_members(changes)}
-            return _render_change("update", reference, precondition) | members
-        case ReplaceField(reference, replacement, precondition):
-            members = {"recipient_field": _render_members(replacement)}
-            return _render_change("replace", reference, precondition) | members
-        case DeleteField(reference, precondition):
-            return _render_change("delete", reference, precondition)
+            return {"operation": "create", **render_input(draft)}
+        case UpdateField(reference, changes, version):
+            return _render_change("update", reference, version) | render_input(changes)
+        case ReplaceField(reference, replacement, version):
+            return _render_change("replace", reference, version) | render_input(replacement)
+        case DeleteField(reference, version):
+            return _render_change("delete", reference, version)
 
 
 def _render_change(
-    operation: str, reference: FieldReference, precondition: Precondition
+    operation: str, reference: FieldReference, expected_version: str | None
 ) -> dict[str, object]:
     document: dict[str, object] = {"operation": operation, "reference": reference}
-    if isinstance(precondition.match, frozenset):
-        (document["if_match"],) = precondition.match
+    if expected_version is not None:
+        document["if_match"] = expected_version
     return document
-
-
-def _render_members(values: FieldDraft | FieldChanges | FieldReplacement) -> dict[str, object]:
-    """Return the members of the input that a request can set, without UNCHANGED ones."""
-    members: dict[str, object] = {}
-    for name, value in asdict(values, recurse=False).items():
-        if name == "read_only_members":
-            members |= value
-        elif name != "esp_field_name" and value is not UNCHANGED:
-            members[name] = _render_value(value)
-    return members
-
-
-def _render_value(value: object) -> object:
-    match value:
-        case AllowedValues(values=values):
-            return list(values)
-        case DataType(value=name):
-            return name
-        case tuple():
-            return list(value)
-    return value
 
 
 def _require_count(count: int) -> None:
@@ -169,17 +138,16 @@ def _parse_operation(value: object) -> BatchOperation:
             [Violation(Rule.UNKNOWN_VALUE, message, ("operation",), suggestion=suggestion)]
         )
     violations = Violations(_misplaced_members(document, kind))
-    reference, precondition = None, UNCONDITIONAL
+    reference, expected_version = None, None
     if document.reference is not None:
         with violations.collect("reference"):
             reference = _parse_reference(document.reference)
     with violations.collect("if_match"):
-        tag = _parse_tag(document.if_match)
-        precondition = UNCONDITIONAL if tag is None else Precondition(match=frozenset({tag}))
+        expected_version = _parse_tag(document.if_match)
     operation = None
     if "recipient_field" not in {violation.path[0] for violation in violations}:
         with violations.collect():
-            operation = kind.parse(document, reference, precondition)
+            operation = kind.parse(document, reference, expected_version)
     if violations or operation is None:
         raise InvalidInput(violations)
     return operation
@@ -190,7 +158,7 @@ class _Kind:
     """A kind of operation: its members, and how they are parsed."""
 
     required: tuple[str, ...]
-    parse: Callable[[_Operation, Any, Precondition], BatchOperation]
+    parse: Callable[[_Operation, Any, str | None], BatchOperation]
     optional: tuple[str, ...] = ()
 
 
@@ -199,10 +167,10 @@ def _field(document: _Operation) -> Mapping[str, object]:
 
 
 def _parse_replacement(
-    document: _Operation, reference: FieldReference, precondition: Precondition
+    document: _Operation, reference: FieldReference, expected_version: str | None
 ) -> ReplaceField:
     key = str(reference) if isinstance(reference, str) else None
-    return ReplaceField(reference, parse_replacement(_field(document), key), precondition)
+    return ReplaceField(reference, parse_replacement(_field(document), key), expected_version)
 
 
 _KINDS: Mapping[str, _Kind] = {
@@ -211,15 +179,15 @@ _KINDS: Mapping[str, _Kind] = {
     ),
     "update": _Kind(
         ("reference", "recipient_field"),
-        lambda document, reference, precondition: UpdateField(
-            reference, parse_changes(_field(document)), precondition
+        lambda document, reference, version: UpdateField(
+            reference, parse_changes(_field(document)), version
         ),
         ("if_match",),
     ),
     "replace": _Kind(("reference", "recipient_field"), _parse_replacement, ("if_match",)),
     "delete": _Kind(
         ("reference",),
-        lambda _document, reference, precondition: DeleteField(reference, precondition),
+        lambda _document, reference, version: DeleteField(reference, version),
         ("if_match",),
     ),
 }

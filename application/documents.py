@@ -5,7 +5,7 @@ HTTP contract, sections 2 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import islice
@@ -17,6 +17,7 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from recipient_fields.domain import (
     API,
+    UNCHANGED,
     AllowedValues,
     Author,
     Channel,
@@ -207,6 +208,19 @@ def parse_report(document: object) -> tuple[EspField, ...]:
     The members are those of EspField. Raises: InvalidDocument.
     """
     return tuple(parse_document(document, _Report).fields)
+
+
+def render_input(values: FieldDraft | FieldChanges | FieldReplacement) -> dict[str, object]:
+    """Return the request body that sets these values. It has no member that is UNCHANGED."""
+    kind: type = type(values)
+    members = {name: getattr(values, name) for name in _settable(kind)}
+    if not isinstance(values, FieldDraft):
+        members = {**values.read_only_members, **members}
+    return {
+        _ENVELOPE: {
+            name: _render_value(value) for name, value in members.items() if value is not UNCHANGED
+        }
+    }
 
 
 def render_field(field: RecipientField) -> dict[str, object]:
@@ -406,6 +420,17 @@ def _allowed_values(value: object, _kind: object) -> list[object] | None:
     violation = item_count_violation(value)
     if violation is not None:
         raise InvalidField([violation])
+    return value
+
+
+def _render_value(value: object) -> object:
+    match value:
+        case DataType(value=name):
+            return name
+        case AllowedValues(values=values):
+            return list(values)
+        case Sequence() if not isinstance(value, str | bytes):
+            return list(value)
     return value
 
 

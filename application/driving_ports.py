@@ -7,6 +7,7 @@ from typing import Protocol
 
 from recipient_fields.domain import (
     UNCONDITIONAL,
+    Batch,
     Catalog,
     FieldChanges,
     FieldDraft,
@@ -115,6 +116,17 @@ class RecipientFields(Protocol):
         Raises: FieldNotFound if the organization has no such field, OperationForbidden if the
         channel may not delete a field of this origin, VersionConflict if the precondition does not
         hold.
+        """
+
+    def apply_batch(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[RecipientField | None, ...]:
+        """Perform the operations of a batch, all or none. Return the field of each one after it.
+
+        The field of an operation is None if it does not exist after the batch.
+
+        Raises: OrganizationNotFound if the organization does not exist; CatalogChanged if its
+        catalog does not have the expected version; BatchRejected if an operation fails.
         """
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:

@@ -150,14 +150,9 @@ class RecipientFieldService(RecipientFields):
     def apply_batch(
         self, organization_id: OrganizationId, batch: Batch
     ) -> tuple[RecipientField | None, ...]:
-        """Perform the operations of a batch, all or none. Return the field of each one after it.
-
-        The field of an operation is None if it does not exist after the batch.
-
-        Raises: OrganizationNotFound if the organization does not exist; CatalogChanged if its
-        catalog does not have the expected version; BatchRejected if an operation fails.
-        """
         require_ids(organization_id=organization_id)
+        for operation in batch.operations:
+            require_reference(operation.reference)
         at = self.clock()
         staged: list[StagedBatch] = []  # of the last call of `plan`
 

@@ -31,6 +31,7 @@ from .fields import (
 from .identity import FieldId
 from .origins import Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
+from .values import FieldKey
 
 MAX_BATCH_OPERATIONS = 1_000
 """The maximum number of operations of a batch."""
@@ -45,31 +46,45 @@ class CreateField:
 
     draft: FieldDraft
 
+    @property
+    def reference(self) -> FieldKey:
+        """The key of the new field."""
+        return self.draft.key
+
 
 @frozen
 class UpdateField:
-    """The operation that changes some members of a field."""
+    """The operation that changes some members of a field.
+
+    If `expected_version` is not None, the field must have this `version_tag`.
+    """
 
     reference: FieldReference
     changes: FieldChanges
-    precondition: Precondition = UNCONDITIONAL
+    expected_version: str | None = None
 
 
 @frozen
 class ReplaceField:
-    """The operation that replaces all members of a field. With a free key, it creates the field."""
+    """The operation that replaces all members of a field. With a free key, it creates the field.
+
+    If `expected_version` is not None, the field must exist with this `version_tag`.
+    """
 
     reference: FieldReference
     replacement: FieldReplacement
-    precondition: Precondition = UNCONDITIONAL
+    expected_version: str | None = None
 
 
 @frozen
 class DeleteField:
-    """The operation that deletes a field."""
+    """The operation that deletes a field.
+
+    If `expected_version` is not None, the field must have this `version_tag`.
+    """
 
     reference: FieldReference
-    precondition: Precondition = UNCONDITIONAL
+    expected_version: str | None = None
 
 
 BatchOperation: TypeAlias = CreateField | UpdateField | ReplaceField | DeleteField
@@ -151,12 +166,12 @@ class StagedBatch:
         match operation:
             case CreateField(draft):
                 field = self._create(draft)
-            case UpdateField(reference, changes, precondition):
-                field = self._update(reference, changes, precondition)
-            case ReplaceField(reference, replacement, precondition):
-                field = self._replace(reference, replacement, precondition)
-            case DeleteField(reference, precondition):
-                field = self._delete(reference, precondition)
+            case UpdateField(reference, changes, version):
+                field = self._update(reference, changes, _precondition(version))
+            case ReplaceField(reference, replacement, version):
+                field = self._replace(reference, replacement, _precondition(version))
+            case DeleteField(reference, version):
+                field = self._delete(reference, _precondition(version))
         self._targets.append(field.id)
 
     def changes(self) -> CatalogChanges:
@@ -232,6 +247,12 @@ class StagedBatch:
 
     def _created(self) -> Iterator[RecipientField]:
         return (each for each in self._fields.values() if each.id not in self._stored)
+
+
+def _precondition(expected_version: str | None) -> Precondition:
+    if expected_version is None:
+        return UNCONDITIONAL
+    return Precondition(match=frozenset({expected_version}))
 
 
 def _definition(field: RecipientField) -> FieldDefinition:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from recipient_fields.adapters import memory, sqlite
-from recipient_fields.adapters.sqlite.url import parse_url, without_creation
 from recipient_fields.application import (
     DEFAULT_FIELD_LIMIT,
     Core,
     EspFieldSource,
     KeyValidator,
     PasswordHasher,
+    RecipientFields,
     Storage,
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
@@ -74,8 +74,12 @@ def open_storage(url: str) -> Storage:
     """
     scheme = _scheme(url)
     if scheme == "memory":
+        from recipient_fields.adapters import memory
+
         return memory.open_storage(url)
     if scheme == "sqlite":
+        from recipient_fields.adapters import sqlite
+
         return sqlite.open_storage(url)
     if scheme in _POSTGRES:
         from recipient_fields.adapters.postgres import PostgresStorage
@@ -100,7 +104,11 @@ def existing_storage(url: str) -> str:
 
     A missing SQLite file is then an error, unless the URL has the option `create`.
     """
-    return without_creation(url) if _scheme(url) == "sqlite" else url
+    if _scheme(url) != "sqlite":
+        return url
+    from recipient_fields.adapters.sqlite.url import without_creation
+
+    return without_creation(url)
 
 
 def open_new_storage(url: str) -> Storage:
@@ -144,8 +152,27 @@ def back_up_storage(url: str, file: Path) -> None:
         raise NoBackup("`backup` is for SQLite. Back up PostgreSQL with pg_dump.")
     if kind != "sqlite":
         raise NoBackup("`backup` is for SQLite. Use the tools of this storage's technology.")
+    from recipient_fields.adapters.sqlite import back_up
+    from recipient_fields.adapters.sqlite.url import parse_url
+
     path, _ = parse_url(url)
-    sqlite.back_up(path, file)
+    back_up(path, file)
+
+
+@contextmanager
+def open_service(url: str, key: str) -> Iterator[tuple[RecipientFields, OrganizationId]]:
+    """Open the service at this URL, and find the organization to which the API key belongs.
+
+    Raises: ValueError if the URL can't be used; MissingExtra if the extra `client` is not
+    installed; OrganizationNotFound if there is no API at the URL; KeyRefused; StorageUnavailable.
+    """
+    from recipient_fields.adapters.client import RecipientFieldsClient
+
+    keys: dict[OrganizationId, str] = {}
+    with RecipientFieldsClient(url, keys=keys) as client:
+        organization_id = client.get_organization_id(key)
+        keys[organization_id] = key
+        yield client, organization_id
 
 
 def storage_kind(url: str) -> str:

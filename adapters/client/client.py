@@ -22,6 +22,7 @@ from recipient_fields.domain import (
     API,
     MAX_HISTORY_PAGE,
     UNCONDITIONAL,
+    Batch,
     Catalog,
     FieldChanges,
     FieldDraft,
@@ -47,17 +48,25 @@ from recipient_fields.domain import (
 from .connections import Connections, Request, Response
 from .errors import NotFound, RequestRefused, error_of
 from .requests import (
-    changes_body,
+    batch_body,
     condition_headers,
-    definition_body,
     history_parameters,
+    input_body,
     list_parameters,
-    replacement_body,
 )
-from .responses import InvalidResponse, catalog_of, field_of, history_of, page_of
+from .responses import (
+    InvalidResponse,
+    catalog_of,
+    field_of,
+    history_of,
+    organization_of,
+    page_of,
+    results_of,
+)
 from .retries import RetryPolicy, send
 
 _FIELDS = "/api/v1/recipient_fields"
+_BATCHES = "/api/v1/recipient_field_batches"
 _HISTORY = "/api/v1/recipient_field_changes"
 _BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _MAX_CURSORS = 1_000
@@ -117,6 +126,16 @@ class RecipientFieldsClient(RecipientFields):
         """Close all connections. Later calls fail; closing again does nothing."""
         self._connections.close()
 
+    def get_organization_id(self, key: str) -> OrganizationId:
+        """Return the id of the organization to which this API key belongs.
+
+        Raises: OrganizationNotFound if there is no API at the URL, or if the organization does not
+        exist; KeyRefused; KeyValidationUnavailable; StorageUnavailable.
+        """
+        response = self._send(OrganizationNotFound, key, "GET", f"{_FIELDS}?limit=1")
+        with _response_checks():
+            return organization_of(response)
+
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
         response = self._call(OrganizationNotFound, organization_id, "GET", _FIELDS)
         with _response_checks():
@@ -155,9 +174,7 @@ class RecipientFieldsClient(RecipientFields):
             return field_of(response, organization_id)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
-        # This rejects values that are invalid in Python but have a valid form in JSON.
-        definition = draft.define(by=API, at=system_clock())
-        body = definition_body(definition)
+        body = input_body(draft)
         response = self._call(OrganizationNotFound, organization_id, "POST", _FIELDS, body)
         with _response_checks():
             return field_of(response, organization_id)
@@ -170,7 +187,7 @@ class RecipientFieldsClient(RecipientFields):
         precondition: Precondition = UNCONDITIONAL,
     ) -> RecipientField:
         """Change a field. The service reports InvalidField before other errors."""
-        body = changes_body(changes)
+        body = input_body(changes)
         response = self._call(
             FieldNotFound, organization_id, "PATCH", _item(reference), body, precondition
         )
@@ -184,7 +201,7 @@ class RecipientFieldsClient(RecipientFields):
         replacement: FieldReplacement,
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
-        body = replacement_body(replacement)
+        body = input_body(replacement)
         response = self._call(
             OrganizationNotFound, organization_id, "PUT", _item(key), body, precondition
         )
@@ -198,6 +215,34 @@ class RecipientFieldsClient(RecipientFields):
         precondition: Precondition = UNCONDITIONAL,
     ) -> None:
         self._call(FieldNotFound, organization_id, "DELETE", _item(reference), None, precondition)
+
+    def apply_batch(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[RecipientField | None, ...]:
+        """Perform the operations of a batch, all or none. Return the field of each one after it.
+
+        The `current` version of a VersionConflict is None, because responses do not contain it.
+
+        Raises: RequestRefused if the batch has more than 1,000 operations, if it is larger than
+        1 MiB as JSON, or if the service does not support batches.
+        """
+        for operation in batch.operations:
+            require_reference(operation.reference)
+        if not batch.operations:  # The API requires at least one.
+            batch.stage(self.list_fields(organization_id), by=API, at=system_clock())
+            return ()
+        body = batch_body(batch)
+        try:
+            response = self._call(
+                OrganizationNotFound, organization_id, "POST", _BATCHES, body, batch=batch
+            )
+        except OrganizationNotFound:
+            # Older services respond to the unknown path with the same error. This call then works.
+            self.list_fields(organization_id)
+            message = "The service does not support batches of changes. Update the service."
+            raise RequestRefused("not_found", message) from None
+        with _response_checks():
+            return results_of(response, organization_id, batch)
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(field_id=field_id)
@@ -262,12 +307,25 @@ class RecipientFieldsClient(RecipientFields):
         target: str,
         body: bytes | None = None,
         precondition: Precondition = UNCONDITIONAL,
+        batch: Batch | None = None,
     ) -> Response:
         """Return the response if it is successful. Raises: the error for any other response."""
         require_ids(organization_id=organization_id)
         key = self._keys.get(organization_id)
         if key is None:
             raise not_found
+        return self._send(not_found, key, method, target, body, precondition, batch)
+
+    def _send(
+        self,
+        not_found: NotFound,
+        key: str,
+        method: str,
+        target: str,
+        body: bytes | None = None,
+        precondition: Precondition = UNCONDITIONAL,
+        batch: Batch | None = None,
+    ) -> Response:
         if _BEARER.fullmatch(key) is None:
             raise KeyRefused
         headers = {
@@ -281,7 +339,7 @@ class RecipientFieldsClient(RecipientFields):
         request = Request(method=method, target=target, headers=headers, body=body)
         response = send(self._connections, request, self._retry_policy)
         if response.status not in _SUCCESSES[method]:
-            raise error_of(response, not_found)
+            raise error_of(response, not_found, batch)
         return response
 
 

@@ -147,7 +147,7 @@ def _base(text: str, *, plaintext: bool) -> Url:
     if url.auth or url.query is not None or url.fragment is not None:
         raise ValueError(_BASE_URL)
     if not (is_secure(url) or plaintext):
-        message = "API keys would be sent in plain text. Use https, or pass plaintext=True."
+        message = "API keys would be sent in plain text. Use https."
         raise ValueError(message)
     return url
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.application import InvalidDocument
 from recipient_fields.application.conversion import parse_document
 from recipient_fields.domain import (
+    Batch,
+    BatchOperation,
+    BatchRejected,
     BeforeHistory,
+    CatalogChanged,
     FieldId,
     FieldKey,
     FieldLimitReached,
@@ -19,6 +23,7 @@ from recipient_fields.domain import (
     InsufficientAccess,
     InvalidField,
     KeyRefused,
+    KeyRepeated,
     KeyTaken,
     KeyValidationUnavailable,
     OperationForbidden,
@@ -36,6 +41,7 @@ from .responses import InvalidResponse, read_document, version_of
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LIMIT = re.compile(r"limit of ([0-9][0-9,]{0,19}) fields")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
+_OPERATION = re.compile(r"/operations/(0|[1-9][0-9]{0,6})((?:/.*)?)", re.DOTALL)
 _MAX_MESSAGE = 1_000
 
 NotFound: TypeAlias = type[FieldNotFound | OrganizationNotFound]
@@ -72,12 +78,8 @@ class _Detail:
     code: str
     message: str
     suggestion: str | None = None
-
-
-@frozen
-class _Conflict:
-    existing_id: FieldId
-    existing_key: FieldKey
+    existing_id: FieldId | None = None
+    existing_key: FieldKey | None = None
 
 
 def code_of(response: Response) -> str | None:
@@ -88,15 +90,17 @@ def code_of(response: Response) -> str | None:
         return None
 
 
-def error_of(response: Response, not_found: NotFound) -> RecipientFieldsError:
+def error_of(
+    response: Response, not_found: NotFound, batch: Batch | None = None
+) -> RecipientFieldsError:
     """Return the error for the response, with the request id as a note.
 
     `not_found` is what a 404 means: whether the field or the organization does not exist depends on
-    the request.
+    the request. `batch` is the batch of the request.
     """
     try:
         error = read_document(response, _ErrorDocument).error
-        converted = _convert(response, error, not_found)
+        converted = _convert(response, error, not_found, batch)
     except (InvalidDocument, InvalidResponse):
         return StorageUnavailable(
             f"The service, or a proxy in front of it, sent status {response.status} without a valid"
@@ -107,26 +111,27 @@ def error_of(response: Response, not_found: NotFound) -> RecipientFieldsError:
     return converted
 
 
-def _convert(response: Response, error: _Error, not_found: NotFound) -> RecipientFieldsError:
+def _convert(
+    response: Response, error: _Error, not_found: NotFound, batch: Batch | None
+) -> RecipientFieldsError:
     code, message = error.code, error.message[:_MAX_MESSAGE]
     if code in _FAILURES:
         return _FAILURES[code](message)
+    if batch is not None:
+        rejection = _batch_rejection(response, error, batch)
+        if rejection is not None:
+            return rejection
     match code:
         case "validation_failed":
-            details = parse_document(error.details, list[_Detail], ignore_unknown=True)
-            return InvalidField([_violation(detail) for detail in details])
+            return _invalid_field(_details(error))
         case "not_found":
             return BeforeHistory() if error.reason == "before_history" else not_found()
         case "forbidden":
             return _forbidden(error, message)
         case "key_already_exists":
-            conflicts = parse_document(error.details, list[_Conflict], ignore_unknown=True)
-            if not conflicts:
-                raise InvalidResponse("its details are empty")
-            return KeyTaken(conflicts[0].existing_key, conflicts[0].existing_id)
+            return _key_taken(_details(error))
         case "field_limit_reached":
-            limit = _LIMIT.search(message)
-            return FieldLimitReached(0 if limit is None else int(limit[1].replace(",", "")))
+            return _limit_reached(message)
         case "precondition_failed":
             return VersionConflict(version_of(response), message)
         case "unauthorized":
@@ -134,6 +139,53 @@ def _convert(response: Response, error: _Error, not_found: NotFound) -> Recipien
     if response.status < 500 or response.status == 501:
         return RequestRefused(code, message)
     return StorageUnavailable(message)
+
+
+def _batch_rejection(
+    response: Response, error: _Error, batch: Batch
+) -> RecipientFieldsError | None:
+    """Return the error that only a batch can have, or None if its error is that of any request."""
+    details = [] if error.details is None else _details(error)
+    by_operation: dict[int, list[_Detail]] = {}
+    for detail in details:
+        match = _OPERATION.fullmatch(detail.pointer)
+        if match is None:
+            return RequestRefused(error.code, str(_invalid_field(details))[:_MAX_MESSAGE])
+        of_operation = evolve(detail, pointer=match[2])
+        by_operation.setdefault(int(match[1]), []).append(of_operation)
+    if by_operation:
+        if max(by_operation) >= len(batch.operations):
+            raise InvalidResponse("its details have an operation that the batch does not have")
+        return BatchRejected(
+            {n: _failure(each, batch.operations[n]) for n, each in by_operation.items()}
+        )
+    if error.code != "precondition_failed":
+        return None
+    current = version_of(response)
+    if current is None:
+        raise InvalidResponse("its ETag is not that of a catalog")
+    return CatalogChanged(current)
+
+
+def _failure(details: Sequence[_Detail], operation: BatchOperation) -> RecipientFieldsError:
+    """Return the error of one operation of a batch."""
+    first = details[0]
+    match first.code:
+        case "not_found":
+            return FieldNotFound()
+        case "forbidden":
+            return OperationForbidden(first.message)
+        case "key_already_exists" if first.existing_id is None:
+            return KeyRepeated(FieldKey(str(operation.reference)))
+        case "key_already_exists":
+            return _key_taken(details)
+        case "field_limit_reached":
+            return _limit_reached(first.message)
+        case "precondition_failed":
+            return VersionConflict(None, first.message)
+    if first.pointer == "/reference":  # No field can have such an id or key.
+        return FieldNotFound()
+    return _invalid_field(details)
 
 
 _FAILURES: Mapping[str, Callable[[str], RecipientFieldsError]] = {
@@ -152,6 +204,26 @@ def _forbidden(error: _Error, message: str) -> RecipientFieldsError:
     if error.reason == "insufficient_scope":
         return InsufficientAccess()
     return OperationForbidden(message)
+
+
+def _details(error: _Error) -> list[_Detail]:
+    return parse_document(error.details, list[_Detail], ignore_unknown=True)
+
+
+def _key_taken(details: Sequence[_Detail]) -> KeyTaken:
+    key, field_id = next(((each.existing_key, each.existing_id) for each in details), (None, None))
+    if key is None or field_id is None:
+        raise InvalidResponse("its details have no existing field")
+    return KeyTaken(key, field_id)
+
+
+def _limit_reached(message: str) -> FieldLimitReached:
+    limit = _LIMIT.search(message)
+    return FieldLimitReached(0 if limit is None else int(limit[1].replace(",", "")))
+
+
+def _invalid_field(details: Sequence[_Detail]) -> InvalidField:
+    return InvalidField([_violation(detail) for detail in details])
 
 
 def _violation(detail: _Detail) -> Violation:

@@ -8,21 +8,35 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import urlencode
 
+from attrs import fields_dict
+
+from recipient_fields.application import system_clock
+from recipient_fields.application.batch_documents import render_batch
+from recipient_fields.application.documents import render_input
+from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
     ANY_VERSION,
     API,
-    UNCHANGED,
+    Batch,
+    BatchOperation,
+    BatchRejected,
+    CreateField,
+    DeleteField,
     FieldChanges,
-    FieldDefinition,
+    FieldDraft,
     FieldQuery,
     FieldReplacement,
     HistoryQuery,
     InvalidField,
     Precondition,
+    RecipientFieldsError,
+    ReplaceField,
     Rule,
+    UpdateField,
     Versions,
     Violation,
     character_violation,
@@ -32,45 +46,26 @@ from recipient_fields.domain import (
 _TAG = re.compile(r"[\x21\x23-\x7e]+")
 _MAX_QUERY = 4_000
 """Maximum length in characters. Proxies may reject longer URLs."""
-_WRITABLE = (
-    "name",
-    "allowed_values",
-    "insertable",
-    "custom_insertion_code",
-    "custom_value_expression",
-)
+_CHANGEABLE = fields_dict(FieldChanges).keys()
 
 
-def definition_body(definition: FieldDefinition) -> bytes:
-    """Return the body of a POST."""
-    allowed = definition.allowed_values
-    return _body(
-        {
-            "name": definition.name,
-            "key": definition.key,
-            "data_type": definition.data_type.value,
-            "allowed_values": None if allowed is None else allowed.values,
-            "insertable": definition.insertable,
-            "custom_insertion_code": definition.custom_insertion_code,
-            "custom_value_expression": definition.custom_value_expression,
-        }
-    )
+def input_body(values: FieldDraft | FieldChanges | FieldReplacement) -> bytes:
+    """Return the body of a POST, PATCH or PUT. Raises: InvalidField if JSON can't contain it."""
+    _require_sendable(values)
+    return _encode(render_input(values))
 
 
-def changes_body(changes: FieldChanges) -> bytes:
-    """Return the body of a PATCH. Raises: InvalidField if JSON can't contain a value."""
-    return _body({**_read_only(changes.read_only_members), **_writable(changes)})
-
-
-def replacement_body(replacement: FieldReplacement) -> bytes:
-    """Return the body of a PUT. Raises: InvalidField if JSON can't contain a value."""
-    return _body(
-        {
-            **_read_only(replacement.read_only_members),
-            **_writable(replacement),
-            "data_type": replacement.data_type,
-        }
-    )
+def batch_body(batch: Batch) -> bytes:
+    """Return the body of a batch. Raises: BatchRejected if JSON can't contain an operation."""
+    failures: dict[int, RecipientFieldsError] = {}
+    for index, operation in enumerate(batch.operations):
+        try:
+            _require_sendable(_input(operation))
+        except InvalidField as error:
+            failures[index] = error
+    if failures:
+        raise BatchRejected(failures)
+    return _encode(render_batch(batch))
 
 
 def condition_headers(precondition: Precondition) -> Mapping[str, str]:
@@ -143,32 +138,38 @@ def _tags(versions: Versions) -> str:
     return ", ".join(f'"{tag}"' for tag in sorted(versions) if _TAG.fullmatch(tag))
 
 
-def _writable(request: FieldChanges | FieldReplacement) -> Mapping[str, object]:
-    members = {name: getattr(request, name) for name in _WRITABLE}
-    allowed = members["allowed_values"]
-    if isinstance(allowed, Sequence) and not isinstance(allowed, str | bytes):
-        members["allowed_values"] = list(allowed)
-    return {name: value for name, value in members.items() if value is not UNCHANGED}
+def _input(operation: BatchOperation) -> FieldDraft | FieldChanges | FieldReplacement | None:
+    match operation:
+        case CreateField(draft):
+            return draft
+        case UpdateField(changes=changes):
+            return changes
+        case ReplaceField(replacement=replacement):
+            return replacement
+        case DeleteField():
+            return None
 
 
-def _read_only(members: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the members. Raises: InvalidField if one of them can be changed."""
-    misplaced = {name: value for name, value in members.items() if name in _WRITABLE}
-    if misplaced:
-        raise InvalidField(read_only_violations(misplaced, by=API))
-    return members
-
-
-def _body(members: Mapping[str, object]) -> bytes:
-    violations = [
-        violation for name, value in members.items() for violation in _not_json(value, (name,))
-    ]
+def _require_sendable(values: FieldDraft | FieldChanges | FieldReplacement | None) -> None:
+    """Check the rules that the JSON document would hide. Raises: InvalidField."""
+    if values is None:
+        return
+    if isinstance(values, FieldDraft):
+        values.define(by=API, at=system_clock())
+        return
+    document: Any = render_input(values)
+    members = document["recipient_field"]
+    violations = [v for name, value in members.items() for v in _not_json(value, (name,))]
+    read_only = values.read_only_members
+    changeable = {name: value for name, value in read_only.items() if name in _CHANGEABLE}
+    violations += read_only_violations(changeable, by=API)
     if violations:
         raise InvalidField(violations)
-    document = {"recipient_field": dict(members)}
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _encode(document: object) -> bytes:
     try:
-        return text.encode("utf-8")
+        return render_json(document)
     except UnicodeEncodeError:  # A lone surrogate, which the service reports as a violation.
         return json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii")
 

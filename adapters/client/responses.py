@@ -16,6 +16,7 @@ from recipient_fields.application.conversion import parse_document
 from recipient_fields.application.documents import HistoryRecordDocument
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import (
+    Batch,
     Catalog,
     FieldPage,
     FieldQuery,
@@ -49,6 +50,16 @@ class _Item:
 @frozen
 class _List:
     recipient_fields: list[FieldDocument]
+
+
+@frozen
+class _Result:
+    recipient_field: FieldDocument | None
+
+
+@frozen
+class _Results:
+    results: list[_Result]
 
 
 @frozen
@@ -94,6 +105,21 @@ def page_of(
         None if cursor is None else query.position_of(fields[-1]),
     )
     return page, cursor
+
+
+def results_of(
+    response: Response, organization_id: OrganizationId, batch: Batch
+) -> tuple[RecipientField | None, ...]:
+    """Return the field of each operation. Raises: InvalidResponse if some are missing."""
+    fields = [result.recipient_field for result in read_document(response, _Results).results]
+    if len(fields) != len(batch.operations):
+        raise InvalidResponse("it has another number of results than the batch has operations")
+    return tuple(None if each is None else _field(each, organization_id) for each in fields)
+
+
+def organization_of(response: Response) -> OrganizationId:
+    """Return the organization of a list. Raises: InvalidResponse if the ETag is not of a list."""
+    return OrganizationId(int(_catalog_tag(response)[1]))
 
 
 def history_of(response: Response, organization_id: OrganizationId) -> HistoryPage:
@@ -161,14 +187,19 @@ def _invalid(invalid: InvalidInput) -> InvalidResponse:
 
 
 def _revision(response: Response, organization_id: OrganizationId) -> int:
-    tag = _CATALOG_TAG.fullmatch(version_of(response) or "")
-    if tag is None:
-        raise InvalidResponse("its ETag is not that of a catalog")
+    tag = _catalog_tag(response)
     if int(tag[1]) != organization_id:
         raise InvalidResponse(
             "it belongs to another organization: check the API key of this organization"
         )
     return int(tag[2], 16)
+
+
+def _catalog_tag(response: Response) -> re.Match[str]:
+    tag = _CATALOG_TAG.fullmatch(version_of(response) or "")
+    if tag is None:
+        raise InvalidResponse("its ETag is not that of a catalog")
+    return tag
 
 
 def _total(response: Response) -> int:

@@ -12,22 +12,24 @@ from recipient_fields.application.field_documents import (
 )
 
 from .options import json_option
-from .organization_option import open_for_organization, organization_option
 from .output import print_bytes, print_json, print_line
+from .target_options import open_fields, target_options
 
 
 @click.command("export")
-@organization_option
+@target_options
 @json_option
-@click.pass_obj
-def export_fields(storage: str, organization: str, *, as_json: bool) -> None:
+@click.pass_context
+def export_fields(
+    ctx: click.Context, organization: str | None, url: str | None, *, as_json: bool
+) -> None:
     """Print the document that defines the API-managed fields, in YAML.
 
     `recipient-fields plan` and `recipient-fields apply` read it. The same fields have the same
     document.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
-        document = render_field_document(core.fields.list_fields(tenant.id).fields)
+    with open_fields(ctx, organization, url) as (fields, organization_id):
+        document = render_field_document(fields.list_fields(organization_id).fields)
     if as_json:
         print_json(document)
     else:

@@ -30,6 +30,7 @@ from .organizations import organizations
 from .output import note, printable
 from .plans import apply, plan
 from .serve import serve
+from .target_options import API_KEY_VARIABLE
 
 _TEST_PREFIX = f"{VARIABLE_PREFIX}TEST_"
 """The prefix of the variables of the test suite."""
@@ -102,7 +103,7 @@ main.add_command(backup)
 def _warn_of_unknown_variables() -> None:
     """Warn of each variable that has our prefix and is no setting. Don't print its value."""
     ours = sorted(variable for variable in os.environ if variable.startswith(VARIABLE_PREFIX))
-    options = {*option_variables(main)}
+    options = {*option_variables(main), API_KEY_VARIABLE}
     candidates = [v for v in ours if v not in options and not v.startswith(_TEST_PREFIX)]
     if not candidates:
         return

@@ -34,12 +34,21 @@ class OrganizationReference(click.ParamType[str]):
         return value
 
 
-organization_option: Option = option(
-    "--organization",
-    required=True,
-    type=OrganizationReference(),
-    metavar="ID_OR_NAME",
-    help="The organization's id or exact name.",
+def _organization_option(help_text: str, *, required: bool) -> Option:
+    return option(
+        "--organization",
+        required=required,
+        type=OrganizationReference(),
+        metavar="ID_OR_NAME",
+        help=help_text,
+    )
+
+
+_HELP = "The organization's id or exact name."
+
+organization_option: Option = _organization_option(_HELP, required=True)
+organization_or_url_option: Option = _organization_option(
+    f"{_HELP} Required without --url.", required=False
 )
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 import click
 from attrs import asdict, frozen
 
-from recipient_fields.application import OPERATOR, NotJson, RecipientFieldService, system_clock
+from recipient_fields.application import NotJson, RecipientFields, system_clock
 from recipient_fields.application.batch_documents import parse_batch, render_batch
 from recipient_fields.application.field_documents import render_definition, without_defaults
 from recipient_fields.application.strict_json import parse_json, render_json
 from recipient_fields.domain import (
     API,
     MAX_BATCH_OPERATIONS,
-    Author,
     Batch,
+    BatchRejected,
     Catalog,
     CatalogChanged,
     CatalogChanges,
@@ -30,22 +31,21 @@ from recipient_fields.domain import (
     InvalidField,
     OrganizationId,
     RefusedDraft,
+    StorageUnavailable,
     plan_fields,
 )
 
 from ..counts import counted
 from .options import json_option, option, setting_option
-from .organization_option import open_for_organization, organization_option
 from .output import note, one_line, print_json, print_line
 from .prompts import confirm, yes_option
+from .target_options import open_fields, target_options
 
 CHANGES_PLANNED = 3
 """The exit status of `plan` if there is something to apply."""
 
-_AUTHOR = Author(API, name=OPERATOR)
-"""The author of the changes: only the API's channel may change API-managed fields."""
 _MAX_LINES = 100
-"""Violations of a file that are printed."""
+"""Violations of a file, or failed changes, that are printed."""
 
 
 class _Key(click.ParamType[FieldKey]):
@@ -111,7 +111,7 @@ _replace_option = option(
 
 @click.command(params=[setting_option("field_limit")])
 @click.argument("file", type=click.File("rb"))
-@organization_option
+@target_options
 @_prune_option
 @_replace_option
 @option(
@@ -125,7 +125,8 @@ _replace_option = option(
 def plan(
     ctx: click.Context,
     file: BinaryIO,
-    organization: str,
+    organization: str | None,
+    url: str | None,
     field_limit: int,
     replace: Sequence[FieldKey],
     out: str | None,
@@ -138,9 +139,10 @@ def plan(
     FILE is a document of fields in YAML or JSON. The command changes nothing. The exit status is 0
     if there is nothing to do, 3 if there are changes, and 1 if a change is refused.
     """
+    opening = open_fields(ctx, organization, url, field_limit=field_limit)
     drafts = _read_document(file.name, file.read(), replace)
-    with _open_service(ctx.obj, organization, field_limit) as (service, tenant):
-        catalog = service.list_fields(tenant)
+    with opening as (fields, organization_id):
+        catalog = fields.list_fields(organization_id)
     planned = plan_fields(catalog, drafts, prune=prune, replaceable=replace)
     proposal = _propose(catalog, planned.batch(), planned.refused)
     _require_applicable(proposal, catalog, field_limit)
@@ -157,15 +159,16 @@ def plan(
 
 @click.command(params=[setting_option("field_limit")])
 @click.argument("file", metavar="FILE|PLAN", type=click.File("rb"))
-@organization_option
+@target_options
 @_prune_option
 @_replace_option
 @yes_option
-@click.pass_obj
+@click.pass_context
 def apply(
-    storage: str,
+    ctx: click.Context,
     file: BinaryIO,
-    organization: str,
+    organization: str | None,
+    url: str | None,
     field_limit: int,
     replace: Sequence[FieldKey],
     *,
@@ -177,18 +180,19 @@ def apply(
     PLAN is a file that `plan --out` has written. All changes take effect together, or none. If any
     field of the organization has changed since the plan, the command changes nothing.
     """
+    opening = open_fields(ctx, organization, url, field_limit=field_limit)
     content = file.read()
     batch = _parse_plan(content)
     if batch is not None and (prune or replace):
         raise click.UsageError("A plan is applied as it is: omit --prune and --replace.")
     drafts = () if batch is not None else _read_document(file.name, content, replace)
-    with _open_service(storage, organization, field_limit) as (service, tenant):
-        catalog = service.list_fields(tenant)
+    with opening as (fields, organization_id):
+        catalog = fields.list_fields(organization_id)
         refused: tuple[RefusedDraft, ...] = ()
         if batch is None:
             planned = plan_fields(catalog, drafts, prune=prune, replaceable=replace)
             batch, refused = planned.batch(), planned.refused
-        with _reporting_conflicts():
+        with _reporting_rejection(batch):
             proposal = _propose(catalog, batch, refused)
             _require_applicable(proposal, catalog, field_limit)
             _print(proposal)
@@ -197,16 +201,17 @@ def apply(
                 return
             if not yes:
                 confirm(f"Apply {counted(len(proposal.steps), 'change')}?")
-            service.apply_batch(tenant, batch)
+            _apply(fields, organization_id, batch)
     note(f"Applied {counted(len(proposal.steps), 'change')}.")
 
 
-@contextmanager
-def _open_service(
-    storage: str, organization: str, field_limit: int
-) -> Iterator[tuple[RecipientFieldService, OrganizationId]]:
-    with open_for_organization(storage, organization, field_limit=field_limit) as (core, tenant):
-        yield core.fields.by(_AUTHOR), tenant.id
+def _apply(fields: RecipientFields, organization_id: OrganizationId, batch: Batch) -> None:
+    try:
+        fields.apply_batch(organization_id, batch)
+    except StorageUnavailable as error:
+        raise click.ClickException(
+            one_line(f"{error} The changes may be applied. To see whether they are, plan again.")
+        ) from error
 
 
 def _read_document(
@@ -218,15 +223,25 @@ def _read_document(
     try:
         drafts = parse_file(content)
     except InvalidFile as error:
-        for each in error.violations[:_MAX_LINES]:
-            note(one_line(f"{name}:{each.place.line}:{each.place.column}: {each.message}"))
-        if len(error.violations) > _MAX_LINES:
-            note(f"… and {len(error.violations) - _MAX_LINES:,} more.")
+        _note_all(
+            f"{name}:{each.place.line}:{each.place.column}: {each.message}"
+            for each in error.violations
+        )
         count = counted(len(error.violations), "error")
         raise click.ClickException(one_line(f"{name} has {count}.")) from None
     for key in set(replace).difference(draft.key for draft in drafts):
         raise click.UsageError(f"The document has no field {key}, which --replace names.")
     return drafts
+
+
+def _note_all(messages: Iterable[str]) -> None:
+    """Print the first messages, and the number of the others."""
+    remaining = iter(messages)
+    for message in islice(remaining, _MAX_LINES):
+        note(one_line(message))
+    omitted = sum(1 for _ in remaining)
+    if omitted:
+        note(f"… and {omitted:,} more.")
 
 
 def _parse_plan(content: bytes) -> Batch | None:
@@ -306,12 +321,19 @@ def _require_permitted(proposal: _Proposal) -> None:
 
 
 @contextmanager
-def _reporting_conflicts() -> Iterator[None]:
+def _reporting_rejection(batch: Batch) -> Iterator[None]:
     try:
         yield
     except CatalogChanged:
         raise click.ClickException(
             "The fields have changed since the plan. Nothing was changed. Plan again."
+        ) from None
+    except BatchRejected as error:
+        failures = error.failures.items()
+        _note_all(f"{batch.operations[index].reference}: {each}" for index, each in failures)
+        count = counted(len(failures), "change")
+        raise click.ClickException(
+            f"{count} can't be applied. Nothing was changed. Plan again."
         ) from None
 
 

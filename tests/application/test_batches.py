@@ -32,7 +32,6 @@ from recipient_fields.domain import (
     OperationForbidden,
     OrganizationId,
     OrganizationNotFound,
-    Precondition,
     RecipientFieldsError,
     RecordedOperation,
     ReplaceField,
@@ -104,7 +103,7 @@ class TestFailure:
                 ReplaceField(FieldId(404), FieldReplacement(name="A", data_type="text")),
                 FieldNotFound,
             ),
-            (DeleteField(SIZE, Precondition(match=frozenset({"1-0"}))), VersionConflict),
+            (DeleteField(SIZE, expected_version="1-0"), VersionConflict),
         ],
     )
     def test_nothing_is_stored(self, service, acme, operation, error):

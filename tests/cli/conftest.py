@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,7 +23,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.selection import open_core
 
-from ..support.command_line import CommandLine, Script
+from ..adapters.client.live_server import Keyring, application, live_server
+from ..support.command_line import CommandLine, Run, Script
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +79,23 @@ def foreign(request: pytest.FixtureRequest, core: Core, acme: OrganizationId) ->
         return core.fields.by(Author(API)).create_field(acme, draft)
     draft = FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
     return core.fields.by(Author(sync_channel(IntegrationId(7)))).create_field(acme, draft)
+
+
+@pytest.fixture(params=["storage", "service"])
+def run(
+    request: pytest.FixtureRequest, cli: CommandLine, core: Core
+) -> Iterator[Callable[..., Run]]:
+    """Return a function that runs a command for the fields of an organization.
+
+    The command uses the storage, or a service on the same storage.
+    """
+    if request.param == "storage":
+        yield lambda organization, *arguments, **settings: cli(
+            *arguments, "--organization", organization, **settings
+        )
+        return
+    keys = Keyring(core.storage)
+    with live_server(application(core.storage, core.fields)) as url:
+        yield lambda organization, *arguments, **settings: cli(
+            *arguments, "--url", url, RECIPIENT_FIELDS_API_KEY=keys[organization], **settings
+        )

@@ -20,9 +20,15 @@ from recipient_fields.domain import (
     UNCONDITIONAL,
     AllowedValues,
     Author,
+    Batch,
+    BatchOperation,
+    BatchRejected,
     BeforeHistory,
+    CatalogChanged,
     Channel,
+    CreateField,
     DataType,
+    DeleteField,
     FieldChanges,
     FieldDraft,
     FieldId,
@@ -38,6 +44,7 @@ from recipient_fields.domain import (
     HistoryRecord,
     IntegrationId,
     InvalidField,
+    KeyRepeated,
     KeyTaken,
     Operation,
     OperationForbidden,
@@ -46,8 +53,11 @@ from recipient_fields.domain import (
     Position,
     Precondition,
     RecipientField,
+    RecipientFieldsError,
+    ReplaceField,
     SortKey,
     Source,
+    UpdateField,
     VersionConflict,
     decide,
     format_instant,
@@ -93,6 +103,12 @@ OF_AN_ORGANIZATION: dict[str, Call] = {
     "list as of": lambda service, organization: service.list_fields_as_of(organization, LATER),
     "replace or create": lambda service, organization: service.replace_or_create_field(
         organization, _CITY, a_replacement()
+    ),
+    "apply batch": lambda service, organization: service.apply_batch(
+        organization, Batch((CreateField(a_draft()),))
+    ),
+    "apply an empty batch": lambda service, organization: service.apply_batch(
+        organization, Batch(())
     ),
 }
 """Calls that require an organization."""
@@ -149,6 +165,40 @@ HISTORY_QUERIES: dict[str, dict[str, Any]] = {
     "all filters": {"keys": ["city"], "sources": ["api"], "operations": ["created"], "limit": 1},
 }
 """Members of HistoryQuery for a history with six records."""
+
+FAILING_OPERATIONS: dict[str, tuple[BatchOperation, type[RecipientFieldsError]]] = {
+    "a taken key": (CreateField(FieldDraft(name="City", data_type="text")), KeyTaken),
+    "a key that an earlier operation takes": (
+        CreateField(FieldDraft(name="First", data_type="text")),
+        KeyRepeated,
+    ),
+    "values of another type": (
+        CreateField(FieldDraft(name="Town", data_type="number", allowed_values=["a"])),
+        InvalidField,
+    ),
+    "an infinite value": (
+        UpdateField(_CITY, FieldChanges(allowed_values=[float("inf")])),
+        InvalidField,
+    ),
+    "another data type": (
+        ReplaceField(_CITY, FieldReplacement(name="City", data_type="number")),
+        InvalidField,
+    ),
+    "an unknown key": (UpdateField(FieldKey("town"), FieldChanges(name="Town")), FieldNotFound),
+    "an unknown id": (DeleteField(FieldId(2**53 - 1)), FieldNotFound),
+    "an impossible id": (DeleteField(FieldId(-1)), FieldNotFound),
+    "an old version": (DeleteField(_CITY, expected_version="1-0"), VersionConflict),
+    "a version of a free key": (
+        ReplaceField(
+            FieldKey("town"),
+            FieldReplacement(name="Town", data_type="text"),
+            expected_version="1-0",
+        ),
+        VersionConflict,
+    ),
+    "a field of another origin": (DeleteField(FieldKey("by_hand")), OperationForbidden),
+}
+"""Operations that fail after the creation of `first`, and their errors."""
 
 WRONG_VALUES: dict[str, WrongValues] = {
     "of another type": (DataType.NUMBER, ["1", 2, True], [("type", (0,)), ("type", (2,))]),
@@ -565,6 +615,107 @@ class RecipientFieldsContract:
         for which in (city.id, city.key):
             self._assert_not_found(service, ours, which)
         assert service.create_field(ours, a_draft()).id > city.id
+
+    # Batches
+
+    def test_a_batch_returns_the_field_of_each_operation(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        before = service.list_fields(ours)
+        results = service.apply_batch(
+            ours,
+            Batch(
+                (
+                    CreateField(a_draft("size", data_type=DataType.NUMBER, allowed_values=(1, 2))),
+                    UpdateField(city.id, FieldChanges(name="Town"), city.version_tag),
+                    ReplaceField(FieldKey("shop"), a_replacement(name="Shop", insertable=False)),
+                    CreateField(a_draft("gone")),
+                    DeleteField(FieldKey("gone")),
+                ),
+                before.version_tag,
+            ),
+        )
+        size, town, shop, *gone = results
+        assert gone == [None, None]
+        assert size is not None
+        assert size.allowed_values == AllowedValues(DataType.NUMBER, [1, 2])
+        assert town is not None
+        assert town == evolve(
+            city, name=FieldName("Town"), updated_at=town.updated_at, version=town.version
+        )
+        assert shop is not None
+        assert not shop.insertable
+        assert service.list_fields(ours).fields == (town, size, shop)
+
+    @pytest.mark.parametrize(
+        ("operation", "error"), FAILING_OPERATIONS.values(), ids=FAILING_OPERATIONS
+    )
+    def test_a_batch_with_a_failed_operation_changes_nothing(
+        self,
+        service: RecipientFields,
+        storage: Storage,
+        ours: OrganizationId,
+        city: RecipientField,
+        operation: BatchOperation,
+        error: type[RecipientFieldsError],
+    ) -> None:
+        storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
+        before = service.list_fields(ours)
+        with pytest.raises(BatchRejected) as rejected:
+            service.apply_batch(ours, Batch((CreateField(a_draft("first")), operation)))
+        assert {n: type(each) for n, each in rejected.value.failures.items()} == {1: error}
+        assert service.list_fields(ours) == before
+        assert city in before.fields
+
+    def test_a_batch_reports_the_errors_of_all_operations(
+        self, service: RecipientFields, ours: OrganizationId, city: RecipientField
+    ) -> None:
+        for n in range(self.limit - 1):
+            service.create_field(ours, a_draft(f"k{n}"))
+        wrong = {"id": city.id + 1, "source": "manual"}
+        with pytest.raises(BatchRejected) as rejected:
+            service.apply_batch(
+                ours,
+                Batch(
+                    (
+                        CreateField(a_draft()),
+                        CreateField(a_draft("one_too_many")),
+                        UpdateField(_CITY, FieldChanges(read_only_members=wrong)),
+                    )
+                ),
+            )
+        taken, reached, invalid = rejected.value.failures.values()
+        assert isinstance(taken, KeyTaken)
+        assert (taken.key, taken.existing_id) == (_CITY, city.id)
+        assert isinstance(reached, FieldLimitReached)
+        assert reached.limit == self.limit
+        assert isinstance(invalid, InvalidField)
+        assert sorted(violations(invalid)) == [("read_only", ("id",)), ("read_only", ("source",))]
+
+    @pytest.mark.parametrize("operations", [(), (DeleteField(_CITY),)], ids=["no", "one"])
+    def test_a_batch_changes_nothing_if_the_catalog_has_changed(
+        self,
+        service: RecipientFields,
+        storage: Storage,
+        ours: OrganizationId,
+        city: RecipientField,
+        operations: tuple[BatchOperation, ...],
+    ) -> None:
+        seen = service.list_fields(ours)
+        storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
+        before = service.list_fields(ours)
+        with pytest.raises(CatalogChanged) as changed:
+            service.apply_batch(ours, Batch(operations, seen.version_tag))
+        assert changed.value.current == before.version_tag
+        assert service.list_fields(ours) == before
+        assert city in service.list_fields(ours).fields
+        service.apply_batch(ours, Batch(operations, changed.value.current))
+
+    def test_a_field_in_place_of_its_id_is_a_type_error_in_a_batch(
+        self, service: RecipientFields, ours: OrganizationId, city: Any
+    ) -> None:
+        with pytest.raises(TypeError, match=r"field\.id or field\.key"):
+            service.apply_batch(ours, Batch((DeleteField(city),)))
 
     # History
 

@@ -14,6 +14,7 @@ import pytest
 
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.domain.esp import Esp
+from recipient_fields.entrypoints.cli.target_options import API_KEY_VARIABLE
 from recipient_fields.entrypoints.selection import open_field_source, open_key_validator
 
 from .blocks import PAGES, ROOT, RUN, blocks_of, inline_code
@@ -179,4 +180,4 @@ def _secrets() -> set[str]:
             open_field_source(esp, environment)
     with suppress(RecipientFieldsError):
         open_key_validator("introspection+https://issuer.example.com", environment)
-    return environment.names
+    return {*environment.names, API_KEY_VARIABLE}

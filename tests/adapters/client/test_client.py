@@ -22,7 +22,10 @@ from recipient_fields.domain import (
     UNCONDITIONAL,
     Access,
     AllowedValues,
+    Batch,
+    CreateField,
     DataType,
+    DeleteField,
     FieldKey,
     FieldNotFound,
     InsufficientAccess,
@@ -45,7 +48,7 @@ READS: dict[str, Callable[[RecipientFields, OrganizationId], object]] = {
     "get": lambda client, organization_id: client.get_field(organization_id, CITY),
 }
 WRITES: dict[str, Callable[[RecipientFields, OrganizationId], object]] = {
-    **{name: OF_AN_ORGANIZATION[name] for name in ("create", "replace or create")},
+    **{name: OF_AN_ORGANIZATION[name] for name in ("create", "replace or create", "apply batch")},
     "update": lambda client, organization_id: OF_A_FIELD["update"](
         client, organization_id, CITY, UNCONDITIONAL
     ),
@@ -241,3 +244,59 @@ def test_a_url_can_have_a_port_and_a_path(url):
 
 def test_plain_http_to_another_host_requires_an_argument():
     client_at("http://fields.example.com", {}, plaintext=True).close()
+
+
+def test_the_organization_of_a_key_is_found(storage, organization_id):
+    storage.organizations.add("Other", NOW)
+    key = Keyring(storage)[organization_id]
+    with live_server(application(storage)) as url:
+        with client_at(url, {}) as client:
+            assert client.get_organization_id(key) == organization_id
+            with pytest.raises(KeyRefused):
+                client.get_organization_id(KEY)
+        with client_at(f"{url}/elsewhere", {}) as client, pytest.raises(OrganizationNotFound):
+            client.get_organization_id(key)
+
+
+def test_a_service_without_batches_is_distinguished_from_an_absent_organization(
+    storage, organization_id
+):
+    app = application(storage)
+
+    def older(environ, start_response):
+        if environ["PATH_INFO"].endswith("_batches"):
+            environ["PATH_INFO"] = "/api/v1/unknown"
+        return app(environ, start_response)
+
+    with (
+        live_server(older) as url,
+        client_at(url, Keyring(storage)) as client,
+        pytest.raises(RequestRefused, match="does not support batches") as refused,
+    ):
+        client.apply_batch(organization_id, Batch((DeleteField(CITY),)))
+    assert refused.value.code == "not_found"
+
+
+def test_a_batch_above_the_limits_of_the_service_raises_request_refused(storage, organization_id):
+    operations = (DeleteField(CITY),) * 1_001
+    large = tuple(
+        CreateField(a_draft(f"k{n}", custom_insertion_code="x" * 10_000)) for n in range(110)
+    )
+    with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
+        with pytest.raises(RequestRefused, match=r"at most 1,000 operations") as refused:
+            client.apply_batch(organization_id, Batch(operations))
+        assert refused.value.code == "validation_failed"
+        with pytest.raises(RequestRefused) as refused:
+            client.apply_batch(organization_id, Batch(large))
+        assert refused.value.code == "payload_too_large"
+        assert client.list_fields(organization_id).fields == ()
+
+
+def test_a_response_with_too_few_results_raises_storage_unavailable(organization_id):
+    response = StubResponse.json({"results": []})
+    with (
+        stub_server(lambda _: response) as server,
+        client_at(server.url, {organization_id: KEY}) as client,
+        pytest.raises(StorageUnavailable, match="number of results"),
+    ):
+        client.apply_batch(organization_id, Batch((DeleteField(CITY),)))

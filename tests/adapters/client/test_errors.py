@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,7 +15,13 @@ from recipient_fields.adapters.client.connections import Response
 from recipient_fields.adapters.client.errors import NotFound, error_of
 from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import (
+    Batch,
+    BatchRejected,
     BeforeHistory,
+    CatalogChanged,
+    CreateField,
+    DeleteField,
+    FieldDraft,
     FieldId,
     FieldKey,
     FieldLimitReached,
@@ -22,6 +29,7 @@ from recipient_fields.domain import (
     InsufficientAccess,
     InvalidField,
     KeyRefused,
+    KeyRepeated,
     KeyTaken,
     KeyValidationUnavailable,
     OperationForbidden,
@@ -90,16 +98,78 @@ def not_found_of(error: RecipientFieldsError) -> NotFound:
     return OrganizationNotFound if isinstance(error, OrganizationNotFound) else FieldNotFound
 
 
+BATCH = Batch((CreateField(FieldDraft(name="City", data_type="text")), DeleteField(FieldId(7))))
+BATCH_EXAMPLES: list[RecipientFieldsError] = [
+    OrganizationNotFound(),
+    InsufficientAccess(),
+    CatalogChanged("1-19c8a1f5b7b"),
+    BatchRejected({0: KeyRepeated(FieldKey("city")), 1: FieldNotFound()}),
+    BatchRejected({0: KeyTaken(FieldKey("city"), FieldId(7)), 1: VersionConflict(None)}),
+    BatchRejected({1: OperationForbidden("Manual fields are changed by administrators.")}),
+    BatchRejected(
+        {
+            0: InvalidField(
+                [
+                    Violation(Rule.TYPE, "No.", ("allowed_values", 12)),
+                    Violation(Rule.FORMAT, "So.", ("key",), "first_name"),
+                ]
+            ),
+            1: FieldLimitReached(1_000_000),
+        }
+    ),
+    StorageUnavailable("The service is temporarily unavailable. Retry shortly."),
+]
+
+
 def test_the_examples_contain_every_error_with_a_response():
-    assert {type(error) for error in EXAMPLES} == CODES.keys() - {InvalidDocument}
+    only_of_batches = {CatalogChanged, KeyRepeated, InvalidDocument}
+    assert {type(error) for error in EXAMPLES} == CODES.keys() - only_of_batches
+
+
+@pytest.mark.parametrize("error", BATCH_EXAMPLES, ids=repr)
+def test_the_client_raises_the_same_error_of_a_batch_as_the_service(error):
+    rebuilt = error_of(response_with(problem_of(error)), OrganizationNotFound, BATCH)
+    assert contents(rebuilt) == contents(error)
+
+
+def contents(error: RecipientFieldsError) -> object:
+    """Return the class, the attributes and the message of an error and of the errors in it."""
+    if isinstance(error, BatchRejected):
+        return {index: contents(each) for index, each in error.failures.items()}
+    attributes = {name: each for name, each in vars(error).items() if name != "__notes__"}
+    return type(error), attributes, str(error)
+
+
+@pytest.mark.parametrize("pointer", ["/operations", "/if_revision", ""])
+def test_an_invalid_batch_raises_request_refused(pointer):
+    detail = {"pointer": pointer, "code": "empty", "message": "Send at least one operation."}
+    error = {"code": "validation_failed", "message": "No.", "details": [detail]}
+    refused = error_of(error_response(422, error), OrganizationNotFound, BATCH)
+    assert type(refused) is RequestRefused
+    assert str(refused) == "Send at least one operation."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "precondition_failed", "message": "No."},
+        {
+            "code": "not_found",
+            "message": "No.",
+            "details": [{"pointer": "/operations/2", "code": "not_found", "message": "No."}],
+        },
+    ],
+    ids=["no entity tag", "an operation that the batch does not have"],
+)
+def test_an_invalid_error_of_a_batch_raises_storage_unavailable(error):
+    converted = error_of(error_response(412, error), OrganizationNotFound, BATCH)
+    assert type(converted) is StorageUnavailable
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=repr)
 def test_the_client_raises_the_same_error_as_the_service(error):
     rebuilt = error_of(response_with(problem_of(error)), not_found_of(error))
-    assert type(rebuilt) is type(error)
-    assert {k: v for k, v in vars(rebuilt).items() if k != "__notes__"} == vars(error)
-    assert str(rebuilt) == str(error)
+    assert contents(rebuilt) == contents(error)
 
 
 @pytest.mark.parametrize("code", sorted(STATUSES.keys() - set(CODES.values())))
@@ -201,6 +271,6 @@ JSON = st.recursive(
 )
 def test_any_error_response_is_converted_to_an_error_of_the_library(status, code, rest, details):
     error = {"message": "No.", "details": details, "reason": rest, "code": code}
-    for document in (error, rest):
-        converted = error_of(error_response(status, document), FieldNotFound)
+    for document, batch in product((error, rest), (None, BATCH)):
+        converted = error_of(error_response(status, document), FieldNotFound, batch)
         assert isinstance(converted, RecipientFieldsError)

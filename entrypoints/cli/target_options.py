@@ -1,0 +1,116 @@
+"""The options of commands for the fields in a storage, or in a service with `--url`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from recipient_fields.application import OPERATOR, MissingCredentials, RecipientFields
+from recipient_fields.application.environment import VARIABLE_PREFIX, read_variables
+from recipient_fields.domain import (
+    API,
+    Author,
+    KeyRefused,
+    OrganizationId,
+    OrganizationNotFound,
+    StorageUnavailable,
+)
+
+from ..selection import open_service
+from ..settings import variable_of
+from .options import F, option
+from .organization_option import open_for_organization, organization_or_url_option
+from .output import one_line
+
+API_KEY_VARIABLE = f"{VARIABLE_PREFIX}API_KEY"
+"""There is no option for the API key, because all users of a machine can read command lines."""
+
+_AUTHOR = Author(API, name=OPERATOR)
+"""The author of changes to a storage: only the API's channel may change API-managed fields."""
+
+_url_option = option(
+    "--url",
+    metavar="URL",
+    help="Use the service at this URL instead of a storage, with the API key in the environment"
+    f" variable {API_KEY_VARIABLE}.",
+)
+
+
+def target_options(command: F) -> F:
+    """Add the options `--organization` and `--url`. The command passes them to `open_fields`."""
+    return organization_or_url_option(_url_option(command))
+
+
+def open_fields(
+    ctx: click.Context, organization: str | None, url: str | None, **settings: Any
+) -> AbstractContextManager[tuple[RecipientFields, OrganizationId]]:
+    """Return a context manager that opens the storage or the service that the options select.
+
+    It yields the fields, and the id of the organization. `settings` are those of `open_core`.
+    Raises: click.UsageError if the options contradict each other.
+    """
+    if _selects_service(ctx) and url is not None:
+        return _open_service(url)
+    if organization is None:
+        raise click.UsageError("Missing option '--organization' or '--url'.")
+    return _open_storage(ctx.obj, organization, **settings)
+
+
+def _selects_service(ctx: click.Context) -> bool:
+    """Return whether `--url` applies. The command line takes precedence over variables."""
+    for source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT):
+        has_url = _is_set(ctx, "url", source)
+        others = [name for name in ("storage", "organization") if _is_set(ctx, name, source)]
+        if has_url and others:
+            raise click.UsageError(
+                f"--url ({variable_of('url')}) can't be combined with --{others[0]}"
+                f" ({variable_of(others[0])})."
+            )
+        if has_url or others:
+            return has_url
+    return False
+
+
+def _is_set(ctx: click.Context | None, name: str, source: ParameterSource) -> bool:
+    """Return whether the option of the command, or of a group before it, is from this source."""
+    if ctx is None:
+        return False
+    return ctx.get_parameter_source(name) is source or _is_set(ctx.parent, name, source)
+
+
+@contextmanager
+def _open_storage(
+    storage: str, organization: str, **settings: Any
+) -> Iterator[tuple[RecipientFields, OrganizationId]]:
+    with open_for_organization(storage, organization, **settings) as (core, tenant):
+        yield core.fields.by(_AUTHOR), tenant.id
+
+
+@contextmanager
+def _open_service(url: str) -> Iterator[tuple[RecipientFields, OrganizationId]]:
+    values = read_variables([API_KEY_VARIABLE], os.environ)
+    if not values:
+        raise MissingCredentials("use --url", [API_KEY_VARIABLE])
+    with ExitStack() as stack:
+        try:
+            opened = stack.enter_context(open_service(url, values[API_KEY_VARIABLE]))
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="'--url'") from None
+        except OrganizationNotFound:
+            raise click.ClickException(
+                "There is no API of recipient fields at --url. Check its host and its path: they"
+                " come before /api/v1."
+            ) from None
+        except KeyRefused:
+            raise click.ClickException(
+                f"The service rejected the API key in {API_KEY_VARIABLE}. Use a valid key of this"
+                " service."
+            ) from None
+        except StorageUnavailable as error:
+            raise click.ClickException(one_line(f"{url}: {error}")) from error
+        yield opened
