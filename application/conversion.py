@@ -43,6 +43,7 @@ from recipient_fields.domain import (
     require_boolean,
     require_string,
 )
+from recipient_fields.domain.conditions import Operator
 
 MAX_VIOLATIONS = 1_000
 """Violations that one InvalidDocument lists: a small document must not cause a large response."""
@@ -178,6 +179,7 @@ _HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
     FieldName: _constructed,
     InsertionCode: _constructed,
     IntegrationId: lambda value, _: _id(value),
+    Operator: _enum_member,
     RecordedOperation: _enum_member,
     Source: _enum_member,
     ValueExpression: _constructed,

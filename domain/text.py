@@ -42,11 +42,16 @@ def to_line(text: str, *, max_length: int) -> str:
     return _FORBIDDEN_IN_LINES.sub("", text)[:max_length]
 
 
+def control_character_violation(text: str) -> Violation | None:
+    """Return a violation if the text has line breaks or control characters."""
+    if _FORBIDDEN_IN_LINES.search(text) is None:
+        return None
+    return Violation(Rule.INVALID_CHARACTERS, "Remove line breaks and control characters.")
+
+
 def line_violation(text: str, *, max_length: int) -> Violation | None:
     """Return a violation unless the text is one line of 1 to `max_length` code points."""
-    if _FORBIDDEN_IN_LINES.search(text) is not None:
-        return Violation(Rule.INVALID_CHARACTERS, "Remove line breaks and control characters.")
-    return length_violation(text, max_length=max_length)
+    return control_character_violation(text) or length_violation(text, max_length=max_length)
 
 
 def parse_name(text: str, *, max_length: int, error: type[InvalidInput]) -> str:

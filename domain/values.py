@@ -193,6 +193,21 @@ def item_count_violation(values: Sequence[object]) -> Violation | None:
     return None
 
 
+def canonical_number(value: object) -> int | float | Violation:
+    """Return the number, as an int if it is whole, or the rule that the value breaks."""
+    if type(value) is float:
+        if not math.isfinite(value):
+            return Violation(Rule.OUT_OF_RANGE, "A number must be finite.")
+        if not value.is_integer():
+            return value
+        value = int(value)
+    if type(value) is int:
+        if abs(value) <= MAX_SAFE_INTEGER:
+            return value
+        return Violation(Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991.")
+    return Violation(Rule.TYPE, "A number field allows numbers here.")
+
+
 def _require(violation: Violation | None) -> None:
     if violation is not None:
         raise InvalidField([violation])
@@ -247,7 +262,7 @@ def canonical_value(data_type: DataType, value: object) -> Scalar | Violation:
     are unchanged.
     """
     if data_type is DataType.NUMBER:
-        return _canonical_number(value)
+        return canonical_number(value)
     if data_type is DataType.BOOLEAN:
         if isinstance(value, bool):
             return value
@@ -265,20 +280,6 @@ def canonical_value(data_type: DataType, value: object) -> Scalar | Violation:
         return Violation(Rule.FORMAT, f"Write a {data_type.value} like {example}.")
     except OverflowError:
         return Violation(Rule.OUT_OF_RANGE, "In UTC, the year must be between 1 and 9999.")
-
-
-def _canonical_number(value: object) -> Scalar | Violation:
-    if type(value) is float:
-        if not math.isfinite(value):
-            return Violation(Rule.OUT_OF_RANGE, "A number must be finite.")
-        if not value.is_integer():
-            return value
-        value = int(value)
-    if type(value) is int:
-        if abs(value) <= MAX_SAFE_INTEGER:
-            return value
-        return Violation(Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991.")
-    return Violation(Rule.TYPE, "A number field allows numbers here.")
 
 
 def _canonical_text(value: object) -> Scalar | Violation:

@@ -6,7 +6,9 @@ from datetime import date, datetime
 from enum import Enum
 from typing import TypeAlias
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
+
+from ..errors import Violation
 
 
 class Operator(Enum):
@@ -30,11 +32,16 @@ Value: TypeAlias = str | bool | int | float | date | datetime
 
 
 @frozen
-class Position:
+class TextPosition:
     """A place in the text of a condition. Lines and columns begin at 1."""
 
     line: int
     column: int
+
+    def locate(self, violation: Violation) -> Violation:
+        """Return the violation with this position in its message, instead of a path."""
+        message = f"Line {self.line}, column {self.column}: {violation.message}"
+        return evolve(violation, message=message, path=())
 
 
 @frozen
@@ -42,13 +49,22 @@ class Comparison:
     """The comparison of a field's value, by the field's key.
 
     `value` is a tuple for `IN`, None for `IS_SET`, `IS_NOT_SET` and `IS_TRUE`, and one value for
-    the other operators. `position` is None if the condition was not parsed from text.
+    the other operators. `position` and `value_positions` are the places of the key and of each
+    value in the text. If the condition was not parsed from text, they are None and empty.
     """
 
     key: str
     operator: Operator
     value: Value | tuple[Value, ...] | None = None
-    position: Position | None = field(default=None, eq=False)
+    position: TextPosition | None = field(default=None, eq=False)
+    value_positions: tuple[TextPosition, ...] = field(default=(), eq=False)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values with which the field is compared: none, one or several."""
+        if isinstance(self.value, tuple):
+            return self.value
+        return () if self.value is None else (self.value,)
 
 
 @frozen
@@ -73,3 +89,4 @@ class AnyOf:
 
 
 Condition: TypeAlias = Comparison | Not | AllOf | AnyOf
+"""A comparison, or a combination of other conditions."""

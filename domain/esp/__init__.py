@@ -5,6 +5,10 @@ from .checks import (
     field_warnings,
     snippet_warnings,
 )
+from .conditions import (
+    ConditionCode,
+    compile_condition,
+)
 from .dialects import (
     DIALECTS,
     Dialect,
@@ -21,6 +25,7 @@ from .errors import (
     InvalidIntegration,
     NoFieldSource,
     NoSafeForm,
+    NotExpressible,
     Obstacle,
     Placeholder,
     RefusedPlaceholder,
@@ -55,6 +60,7 @@ from .sync import (
 
 __all__ = [
     "DIALECTS",
+    "ConditionCode",
     "ContentNotExportable",
     "Dialect",
     "Esp",
@@ -69,6 +75,7 @@ __all__ = [
     "InvalidIntegration",
     "NoFieldSource",
     "NoSafeForm",
+    "NotExpressible",
     "Obstacle",
     "Placeholder",
     "Quoting",
@@ -81,6 +88,7 @@ __all__ = [
     "SyncPlan",
     "SyncRun",
     "VariableClash",
+    "compile_condition",
     "derive_snippet",
     "export_content",
     "exportable_fields",

@@ -14,6 +14,10 @@ class NoSafeForm(InvalidInput):
     """The dialect has no safe form for a name or a default. `violations` contains the reasons."""
 
 
+class NotExpressible(RecipientFieldsError):
+    """The language of the ESP can't express a condition. The message is the reason."""
+
+
 class InvalidIntegration(InvalidInput):
     """The values for an integration break its rules."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from ..errors import Rule, Violation, Violations
-from ..text import MAX_LINE_LENGTH, line_violation
+from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from ..values import DataType, InsertionCode, ValueExpression
 from .dialects import DIALECTS, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
@@ -91,6 +91,31 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
     )
 
 
+def is_reference(esp: Esp, expression: str) -> bool:
+    """Return whether the expression is the value expression of a field in this dialect."""
+    dialect = DIALECTS[esp]
+    if dialect.prelude is not None:
+        return re.fullmatch(r"@\w+", expression, re.ASCII) is not None
+    return any(
+        _is_reference_of(esp, form, expression, standard=standard)
+        for forms, standard in ((dialect.forms, False), (dialect.standard, True))
+        for form in forms
+    )
+
+
+def string_literal(esp: Esp, text: str, quote: str) -> str:
+    """Return the text as a string literal of the dialect, in `quote` or the other quotes.
+
+    Raises: NoSafeForm if it contains control characters, or if the dialect has no safe form for it.
+    """
+    dialect = DIALECTS[esp]
+    _require(_delimiter_violation(dialect, text, quote, quote) or control_character_violation(text))
+    if "\\" in text and dialect.quoting is not Quoting.DOUBLED:  # it could escape the quote
+        message = f"{dialect.title} has no safe way to write \\ here."
+        raise NoSafeForm([Violation(Rule.INVALID_CHARACTERS, message)])
+    return _string_literal(dialect, text, quote)
+
+
 def _variable(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]+", "_", name)
 
@@ -108,6 +133,17 @@ def _form(dialect: Dialect, name: str, *, standard: bool) -> Form:
             return form
     message = dialect.standard_name_rule if use_standard else dialect.name_rule
     raise NoSafeForm([Violation(Rule.FORMAT, message)])
+
+
+def _is_reference_of(esp: Esp, form: Form, expression: str, *, standard: bool) -> bool:
+    pattern = re.sub("(['\"]?)NAME(?:['\"]?)", r"\1(?P<name>.+)\1", re.escape(form.expression))
+    match = re.fullmatch(re.sub("['\"]", "['\"]", pattern), expression)
+    if match is None:
+        return False
+    try:
+        return derive_snippet(esp, match["name"], standard=standard).value_expression == expression
+    except NoSafeForm:
+        return False
 
 
 def _require_safe_default(dialect: Dialect, default: str, data_type: DataType) -> None:
@@ -128,9 +164,15 @@ def _text_violation(
 ) -> Violation | None:
     """Return a violation if the text is not one line without delimiters.
 
-    `before` and `after` are the characters next to the text. Together with it, they must not form
-    a delimiter.
+    `before` and `after` are the characters next to the text.
     """
+    return _delimiter_violation(dialect, text, before, after) or line_violation(
+        text, max_length=MAX_LINE_LENGTH
+    )
+
+
+def _delimiter_violation(dialect: Dialect, text: str, before: str, after: str) -> Violation | None:
+    """Return a violation if the text, with the characters next to it, contains a delimiter."""
     if any(
         (before + text + after).count(d) > (before + after).count(d) for d in dialect.delimiters
     ):
@@ -138,7 +180,7 @@ def _text_violation(
         return Violation(
             Rule.INVALID_CHARACTERS, f"{dialect.title} has no safe way to write {delimiters} here."
         )
-    return line_violation(text, max_length=MAX_LINE_LENGTH)
+    return None
 
 
 def _neighbours(dialect: Dialect) -> tuple[str, str]:

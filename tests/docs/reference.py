@@ -1,5 +1,7 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
+And the conditions that each ESP supports, in `docs/conditions.md`.
+
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`.
 """
@@ -9,17 +11,36 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
 import click
 
-from recipient_fields.domain.esp import DIALECTS
+from recipient_fields.domain import (
+    DataType,
+    FieldDraft,
+    FieldId,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    sync_channel,
+)
+from recipient_fields.domain.conditions import parse_condition
+from recipient_fields.domain.esp import (
+    DIALECTS,
+    Esp,
+    NotExpressible,
+    compile_condition,
+    derive_snippet,
+)
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.selection import esp_variables
 
-PAGES = tuple(Path(__file__).parents[2] / "docs" / name for name in ("cli.md", "settings.md"))
+PAGES = tuple(
+    Path(__file__).parents[2] / "docs" / name for name in ("cli.md", "conditions.md", "settings.md")
+)
 
 _PART = re.compile(r"(<!-- written: ([a-zA-Z ]+) -->\n)(?:.*?)(<!-- end -->\n)", re.DOTALL)
 
@@ -82,6 +103,72 @@ def _credentials() -> str:
     return _table(("ESP", "Variable", ""), rows)
 
 
+_CONDITIONS = {
+    'tier = "gold"': "text `=`, `!=`, `in`",
+    'tier contains "ol"': "text `contains`",
+    "tier is set": "text `is set`",
+    "visits = 3": "number `=`, `!=`, `in`",
+    "visits > 3": "number `<`, `<=`, `>`, `>=`",
+    "visits is set": "number `is set`",
+    "member": "boolean, `= true`",
+    "member = false": "boolean `= false`",
+    "member is set": "boolean `is set`",
+    'born < date "2026-11-20"': "date `=`, `<`, `in`, …",
+    "born is set": "date `is set`",
+}
+"""Conditions, and the names of the rows for them."""
+_FIELDS = {
+    "tier": DataType.TEXT,
+    "visits": DataType.NUMBER,
+    "member": DataType.BOOLEAN,
+    "born": DataType.DATE,
+}
+
+
+def _condition_support() -> str:
+    rows = [
+        (name, *(_compiled(text, esp)[0] for esp in DIALECTS)) for text, name in _CONDITIONS.items()
+    ]
+    return _table(("", *(dialect.title for dialect in DIALECTS.values())), rows)
+
+
+def _condition_notes() -> str:
+    notes: dict[tuple[str, str, str], list[str]] = {}
+    for esp, dialect in DIALECTS.items():
+        for text, name in _CONDITIONS.items():
+            result, messages = _compiled(text, esp)
+            for message in messages:
+                notes.setdefault((dialect.title, result, message), []).append(name)
+    rows = [
+        (title, "; ".join(names), result, message)
+        for (title, result, message), names in notes.items()
+    ]
+    return _table(("ESP", "Comparison", "", "Reason"), rows)
+
+
+def _compiled(text: str, esp: Esp) -> tuple[str, tuple[str, ...]]:
+    """Return yes, caveat or refused, and the messages."""
+    fields = [_field(esp, key, data_type) for key, data_type in _FIELDS.items()]
+    try:
+        caveats = compile_condition(parse_condition(text), fields, esp, then="").caveats
+    except NotExpressible as refusal:
+        return "refused", (str(refusal).partition(": ")[2],)
+    return ("caveat", caveats) if caveats else ("yes", ())
+
+
+def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
+    name = key.upper() if esp in {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN} else key
+    draft = FieldDraft(
+        name=name,
+        data_type=data_type,
+        key=key,
+        custom_value_expression=derive_snippet(esp, name).value_expression,
+        esp_field_name=name,
+    )
+    definition = draft.define(by=sync_channel(IntegrationId(1)), at=datetime.now(UTC))
+    return definition.with_id(FieldId(1), OrganizationId(1))
+
+
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(_row(cells) for cells in (titles, ("---",) * len(titles), *rows))
 
@@ -125,6 +212,8 @@ _PARTS = {
     "options of serve": lambda: _settings("serve"),
     "options of keys": lambda: _settings("keys"),
     "credentials of ESPs": _credentials,
+    "support of conditions": _condition_support,
+    "notes on conditions": _condition_notes,
 }
 
 if __name__ == "__main__":

@@ -12,14 +12,16 @@ from types import ModuleType
 import pytest
 
 from recipient_fields import application, domain
-from recipient_fields.domain import esp
+from recipient_fields.domain import conditions, esp
 
 MAY_IMPORT = {
     domain: {"attrs"},
+    conditions: {"attrs"},
     esp: {"attrs"},
     application: {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
-        *("recipient_fields.domain", "recipient_fields.domain.esp"),
+        *("recipient_fields.domain", "recipient_fields.domain.conditions"),
+        "recipient_fields.domain.esp",
     },
 }
 CORE = pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.__name__)

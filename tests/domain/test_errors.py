@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import recipient_fields.application
+import recipient_fields.domain.conditions
 import recipient_fields.domain.esp
 from recipient_fields.domain import (
     API,
@@ -86,7 +87,12 @@ def test_the_rules_are_the_contract_s_member_codes():
 
 def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
     core = {e for e in leaves(RecipientFieldsError) if e.__module__.startswith(CORE)}
-    packages = (recipient_fields.domain, recipient_fields.domain.esp, recipient_fields.application)
+    packages = (
+        recipient_fields.domain,
+        recipient_fields.domain.conditions,
+        recipient_fields.domain.esp,
+        recipient_fields.application,
+    )
     exported = {name: value for package in packages for name, value in vars(package).items()}
     assert core
     assert all(exported.get(error.__name__) is error for error in core)

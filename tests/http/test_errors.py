@@ -46,6 +46,7 @@ from recipient_fields.domain import (
     StorageNotFound,
     StorageUnavailable,
 )
+from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient
 from recipient_fields.domain.esp import (
     ContentNotExportable,
     EspRefused,
@@ -106,9 +107,11 @@ NOT_OVER_HTTP = {
     ApiKeyNotFound,
     InvalidAdministrator,
     InvalidApiKey,
+    InvalidCondition,
     InvalidFile,
     InvalidOrganization,
     InvalidQuery,
+    InvalidRecipient,
     InvalidStorageUrl,
     ContentNotExportable,
     DigestTaken,

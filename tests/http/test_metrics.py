@@ -160,7 +160,7 @@ class Frozen(Exception):
 def test_storage_errors_are_counted_by_their_cause(harness: Harness, client: Api, metrics: Metrics):
     for error in (caused(StorageUnavailable("x"), Frozen()), StorageUnavailable("y")):
         service = harness.service_with(failing(error))
-        measured_client(harness, metrics, service=service).with_key(client.key).list()
+        measured_client(harness, metrics, fields=service).with_key(client.key).list()
 
     shown = samples(metrics)
     assert shown["storage_errors_total", "Frozen"] == 1
@@ -186,7 +186,7 @@ def test_input_that_only_the_storage_rejects_is_counted(
     violation = Violation(Rule.TOO_LONG, "PostgreSQL can't store this value.")
     error = caused(InvalidField([violation]), Frozen())
     client = measured_client(
-        harness, metrics, service=harness.service_with(failing(error))
+        harness, metrics, fields=harness.service_with(failing(error))
     ).with_key(client.key)
 
     assert client.post({"name": "City", "data_type": "text"}).status == 422

@@ -16,7 +16,10 @@ from .environments import TIMEOUT, Environment
 
 pytestmark = pytest.mark.slow
 
-CORE = ("domain", "domain.esp", "application", "adapters.memory", "adapters.sqlite")
+CORE = (
+    *("domain", "domain.conditions", "domain.esp", "application"),
+    *("adapters.memory", "adapters.sqlite"),
+)
 NEEDS = {
     "adapters.client": "client",
     "adapters.esp": "esp",

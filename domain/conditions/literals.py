@@ -1,0 +1,60 @@
+"""The values in conditions. Both forms of conditions, text and JSON, have the same rules."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from ..errors import Rule, Violation
+from ..instants import format_instant, parse_date, parse_instant
+from ..text import MAX_LINE_LENGTH, control_character_violation, normalize_nfc
+from ..values import Scalar, canonical_number
+from .errors import InvalidCondition
+from .tree import Value
+
+
+def text_literal(text: str) -> str:
+    """Return the text in NFC, like the allowed values of a field.
+
+    Raises: InvalidCondition if it has line breaks, control characters, or over 255 characters.
+    """
+    text = normalize_nfc(text)
+    violation = control_character_violation(text)
+    if violation is None and len(text) > MAX_LINE_LENGTH:
+        message = f"A text in a condition has at most {MAX_LINE_LENGTH} characters."
+        violation = Violation(Rule.TOO_LONG, message)
+    if violation is not None:
+        raise InvalidCondition([violation])
+    return text
+
+
+def number_literal(number: float) -> int | float:
+    """Return the number, as an int if it is whole.
+
+    Raises: InvalidCondition if it is not finite, or an integer beyond ±(2^53-1).
+    """
+    canonical = canonical_number(number)
+    if isinstance(canonical, Violation):
+        raise InvalidCondition([canonical])
+    return canonical
+
+
+def date_literal(text: str) -> date | datetime:
+    """Return the date, or the date-time in UTC.
+
+    Raises: InvalidCondition if the text is neither `YYYY-MM-DD` nor an RFC 3339 date-time.
+    """
+    try:
+        return parse_instant(text) if "T" in text.upper() else parse_date(text)
+    except (ValueError, OverflowError):
+        message = "Write a date like 2026-11-20, or a date-time like 2026-11-20T09:15:00Z."
+        raise InvalidCondition([Violation(Rule.FORMAT, message)]) from None
+
+
+def to_scalar(value: Value) -> Scalar:
+    """Return the value in the form of allowed values: dates and date-times are texts."""
+    match value:
+        case datetime():
+            return format_instant(value)
+        case date():
+            return value.isoformat()
+    return value

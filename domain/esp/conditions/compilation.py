@@ -1,0 +1,81 @@
+"""The compiler of conditions: code for one ESP, or the reason why there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from ...conditions import Condition
+from ...fields import RecipientField
+from ..dialects import DIALECTS, Esp
+from ..errors import NotExpressible
+from ..snippets import derive_snippet
+from .formulas import count_atoms
+from .languages import LANGUAGES
+from .translation import Translation
+
+MAX_ATOMS = 100
+"""The number of tests in one condition. Engines evaluate long chains recursively."""
+
+
+@frozen
+class ConditionCode:
+    """A condition in the language of an ESP, with the texts that it selects.
+
+    `prelude` is code that must precede the first use of `code`. `caveats` are the known cases in
+    which the ESP can read the code differently.
+    """
+
+    code: str
+    prelude: str | None
+    caveats: tuple[str, ...]
+
+
+def compile_condition(
+    condition: Condition,
+    fields: Iterable[RecipientField],
+    esp: Esp,
+    *,
+    then: str,
+    otherwise: str = "",
+) -> ConditionCode:
+    """Return the code that renders `then` if the condition holds, and `otherwise` if not.
+
+    The condition must have passed `check_condition` with these fields. Both texts are copied
+    verbatim, several times if the language has neither `and` nor variables.
+
+    Raises: NotExpressible if the ESP can't express the condition, or if no source establishes how.
+    """
+    language = LANGUAGES[esp]
+    for name, text in (("then", then), ("else", otherwise)):
+        if re.search(language.inseparable, text) is not None:
+            raise NotExpressible(
+                f"{DIALECTS[esp].title} would read a part of the text for {name} as code. Add a"
+                " space at its ends, or complete its tags."
+            )
+    translation = Translation(esp, language, {str(field.key): field for field in fields})
+    formula = translation.formula(condition)
+    if count_atoms(formula) > MAX_ATOMS:
+        raise NotExpressible(
+            f"The code would contain more than {MAX_ATOMS} tests. Compare with fewer values."
+        )
+    code = language.write(language, formula, then, otherwise)
+    prelude = None
+    if DIALECTS[esp].prelude is not None:
+        prelude = _prelude(esp, translation) or None
+    return ConditionCode(code, prelude, tuple(translation.caveats))
+
+
+def _prelude(esp: Esp, translation: Translation) -> str:
+    """Return the code that sets the variables of the fields in use, once each."""
+    preludes: dict[str, str] = {}
+    for expression, field in translation.operands.items():
+        name = field.origin.esp_field_name
+        snippet = derive_snippet(esp, name) if name is not None else None
+        if snippet is None or snippet.prelude is None or snippet.value_expression != expression:
+            translation.warn(f"The content must set {expression} before this code.")
+        elif preludes.setdefault(expression.lower(), snippet.prelude) != snippet.prelude:
+            raise NotExpressible(f"{field.key}: another field of the condition sets {expression}.")
+    return "".join(preludes.values())

@@ -1,0 +1,43 @@
+"""Literals in the languages of ESPs."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from ..dialects import DIALECTS, Esp
+from ..errors import NoSafeForm, NotExpressible
+from ..snippets import string_literal
+from .language import Language
+
+_BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
+"""Texts that can't be confused with an operator, and that have no white space at the ends."""
+
+
+def write_literal(esp: Esp, language: Language, value: object) -> str:
+    """Return the literal. Raises: NotExpressible if there is no safe one, or for a date."""
+    title = DIALECTS[esp].title
+    match value:
+        case bool():
+            return language.booleans[value]
+        case int() | float():
+            return f"'{_number(value)}'" if language.quotes_numbers else _number(value)
+        case str() if language.quote is not None:
+            return _quoted(esp, value, language.quote)
+        case str() if _BARE_TEXT.fullmatch(value):
+            return value
+        case str():
+            raise NotExpressible(f"{title} has no safe way to write this text.")
+    raise NotExpressible(f"No source establishes how {title} compares dates.")
+
+
+def _quoted(esp: Esp, text: str, quote: str) -> str:
+    try:
+        return string_literal(esp, text, quote)
+    except NoSafeForm as error:
+        raise NotExpressible(str(error)) from None
+
+
+def _number(value: float) -> str:
+    """Return the number without an exponent."""
+    return format(Decimal(repr(value)), "f")

@@ -1,0 +1,193 @@
+"""The translation of comparisons into tests.
+
+Guards ensure that a missing value, 0 and false have the meaning that `evaluate` defines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
+from typing import assert_never
+
+from attrs import Factory, evolve, frozen
+
+from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator
+from ...fields import RecipientField
+from ...values import DataType
+from ..dialects import DIALECTS, Esp
+from ..errors import NotExpressible
+from ..snippets import is_reference
+from .formulas import Atom, Formula, conjunction, disjunction, negation
+from .language import Feature, Language
+from .literals import write_literal
+
+_SET = {
+    DataType.TEXT: Feature.TEXT_SET,
+    DataType.NUMBER: Feature.NUMBER_SET,
+    DataType.BOOLEAN: Feature.BOOLEAN_SET,
+    DataType.DATE: Feature.DATE_SET,
+    DataType.DATETIME: Feature.DATE_SET,
+}
+_COMPARE: Mapping[Operator, Callable[[float, float], bool]] = {
+    Operator.LESS: lt,
+    Operator.AT_MOST: le,
+    Operator.GREATER: gt,
+    Operator.AT_LEAST: ge,
+}
+_OPPOSITE = {
+    Operator.AT_MOST: Operator.GREATER,
+    Operator.AT_LEAST: Operator.LESS,
+}
+_ZERO = {DataType.NUMBER: 0, DataType.BOOLEAN: False}
+"""The values that are set, but that many languages treat like a missing value."""
+
+
+@frozen
+class Translation:
+    """The translation of one condition. It collects the caveats, and the operands with fields."""
+
+    esp: Esp
+    language: Language
+    fields: Mapping[str, RecipientField]
+    caveats: dict[str, None] = Factory(dict)
+    operands: dict[str, RecipientField] = Factory(dict)
+
+    def formula(self, condition: Condition) -> Formula:
+        """Return the tests for the condition. Raises: NotExpressible if there are none."""
+        match condition:
+            case Not():
+                return negation(self.formula(condition.condition))
+            case AllOf():
+                return conjunction(map(self.formula, condition.conditions))
+            case AnyOf():
+                return disjunction(map(self.formula, condition.conditions))
+            case Comparison():
+                return self._comparison(condition)
+            case _:
+                assert_never(condition)
+
+    def warn(self, caveat: str | None) -> None:
+        """Add the caveat, if there is one."""
+        if caveat is not None:
+            self.caveats[caveat.format(title=self._title)] = None
+
+    @property
+    def _title(self) -> str:
+        return DIALECTS[self.esp].title
+
+    def _comparison(self, comparison: Comparison) -> Formula:
+        field = self.fields[comparison.key]
+        try:
+            return self._tests(field, comparison.operator, comparison.value)
+        except NotExpressible as refusal:
+            raise NotExpressible(f"{field.key}: {refusal}") from None
+
+    def _tests(self, field: RecipientField, operator: Operator, value: object) -> Formula:
+        match operator:
+            case Operator.IS_SET:
+                return self._set(field)
+            case Operator.IS_NOT_SET:
+                return negation(self._set(field))
+            case Operator.IS_TRUE:
+                return self._equal(field, value=True)
+            case Operator.EQUAL:
+                return self._equal(field, value=value)
+            case Operator.NOT_EQUAL:
+                return negation(self._equal(field, value=value))
+            case Operator.IN:
+                values = value if isinstance(value, tuple) else ()
+                return disjunction(self._equal(field, value=each) for each in values)
+            case Operator.CONTAINS:
+                return self._contains(field, value)
+            case _:
+                return self._ordered(field, operator, value)
+
+    def _set(self, field: RecipientField) -> Formula:
+        self._require(_SET[field.data_type])
+        present = self._test(field, self.language.present)
+        if field.data_type in _ZERO:
+            if self.language.zero_is_present:
+                return present
+            return disjunction([present, self._zero(field)])
+        if self.language.empty is None:
+            return present
+        return conjunction([present, negation(self._test(field, self.language.empty))])
+
+    def _equal(self, field: RecipientField, *, value: object) -> Formula:
+        literal = write_literal(self.esp, self.language, value)
+        if isinstance(value, str):
+            self._require(Feature.TEXT_EQUALITY)
+            if _is_number(value):
+                self.warn(self.language.numeric_text_caveat)
+            return self._test(field, self.language.equal, literal)
+        if value is True:
+            self._require(Feature.TRUE)
+            return self._test(field, self.language.true)
+        self._require(Feature.FALSE if value is False else Feature.NUMBER_EQUALITY)
+        equal = self._test(field, self.language.equal, literal)
+        if value == 0:
+            equal = self._zero(field)
+        return self._guarded(field, equal) if self.language.guards_equality else equal
+
+    def _contains(self, field: RecipientField, value: object) -> Formula:
+        self._require(Feature.CONTAINS)
+        literal = write_literal(self.esp, self.language, value)
+        contains = self._test(field, Atom(self.language.contains), literal)
+        return self._guarded(field, contains) if self.language.guards_contains else contains
+
+    def _ordered(self, field: RecipientField, operator: Operator, value: object) -> Formula:
+        literal = write_literal(self.esp, self.language, value)
+        self._require(Feature.ORDER)
+        order = self._order(field, operator, literal)
+        if not self.language.guards_order:
+            return order
+        guarded = self._guarded(field, order)
+        if not (isinstance(value, int | float) and _COMPARE[operator](0, value)):
+            return guarded
+        zero = self._zero(field)
+        return guarded if self.language.zero_is_present else disjunction([zero, guarded])
+
+    def _order(self, field: RecipientField, operator: Operator, literal: str) -> Formula:
+        if operator in self.language.order:
+            return self._test(field, Atom(self.language.order[operator]), literal)
+        return negation(self._order(field, _OPPOSITE[operator], literal))
+
+    def _zero(self, field: RecipientField) -> Atom:
+        """Return the test for 0 or false."""
+        self.warn(self.language.zero_caveat)
+        literal = write_literal(self.esp, self.language, _ZERO[field.data_type])
+        return self._test(field, self.language.equal, literal)
+
+    def _guarded(self, field: RecipientField, formula: Formula) -> Formula:
+        return conjunction([self._test(field, self.language.present), formula])
+
+    def _require(self, feature: Feature) -> None:
+        """Add the caveat of the feature. Raises: NotExpressible if the language lacks it."""
+        reason = self.language.refused.get(feature)
+        if reason is not None:
+            raise NotExpressible(reason.format(title=self._title))
+        self.warn(self.language.caveats.get(feature))
+
+    def _test(self, field: RecipientField, template: Atom, literal: str = "") -> Atom:
+        slots = {"operand": self._operand(field), "value": literal}
+        opposite = template.opposite and template.opposite.format_map(slots)
+        return evolve(template, code=template.code.format_map(slots), opposite=opposite)
+
+    def _operand(self, field: RecipientField) -> str:
+        expression = field.custom_value_expression
+        if expression is None:
+            raise NotExpressible("this field has no value expression.")
+        if not is_reference(self.esp, expression):
+            raise NotExpressible(
+                f"the value expression is not a reference to a field of {self._title}."
+            )
+        self.operands[expression] = field
+        return expression
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,267 @@
+"""Compiled conditions: the code for each ESP, its caveats, and the reasons for refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Channel,
+    DataType,
+    FieldDraft,
+    FieldId,
+    IntegrationId,
+    OrganizationId,
+    RecipientField,
+    sync_channel,
+)
+from recipient_fields.domain.conditions import check_condition, parse_condition
+from recipient_fields.domain.esp import (
+    ConditionCode,
+    Esp,
+    NotExpressible,
+    compile_condition,
+    derive_snippet,
+)
+
+TYPES = {
+    "tier": DataType.TEXT,
+    "visits": DataType.NUMBER,
+    "member": DataType.BOOLEAN,
+    "born": DataType.DATE,
+}
+NOW = datetime(2026, 11, 20, 9, 15, tzinfo=UTC)
+CAPITALS = {Esp.MAILCHIMP, Esp.BREVO, Esp.ACTIVECAMPAIGN}
+
+
+def defined(draft: FieldDraft, channel: Channel, number: int = 1) -> RecipientField:
+    return draft.define(by=channel, at=NOW).with_id(FieldId(number), OrganizationId(1))
+
+
+def synced_field(esp: Esp, name: str, data_type: DataType, *, key: str = "") -> RecipientField:
+    snippet = derive_snippet(esp, name, data_type=data_type)
+    draft = FieldDraft(
+        name=name,
+        key=key or name.lower(),
+        data_type=data_type,
+        custom_insertion_code=snippet.insertion_code,
+        custom_value_expression=snippet.value_expression,
+        esp_field_name=name,
+    )
+    return defined(draft, sync_channel(IntegrationId(7)))
+
+
+def manual_field(key: str, expression: str | None) -> RecipientField:
+    draft = FieldDraft(name=key, data_type="text", custom_value_expression=expression)
+    return defined(draft, ADMINISTRATOR)
+
+
+def synced_fields(esp: Esp) -> list[RecipientField]:
+    return [
+        synced_field(esp, key.upper() if esp in CAPITALS else key, data_type)
+        for key, data_type in TYPES.items()
+    ]
+
+
+def compiled(
+    esp: Esp,
+    text: str,
+    *fields: RecipientField,
+    then: str = "A",
+    otherwise: str = "B",
+) -> ConditionCode:
+    condition, known = parse_condition(text), fields or synced_fields(esp)
+    check_condition(condition, known)
+    return compile_condition(condition, known, esp, then=then, otherwise=otherwise)
+
+
+def written(esp: Esp, text: str) -> list[str]:
+    """Return the code, the caveats or the refusal, as `condition_codes.txt` contains them."""
+    try:
+        result = compiled(esp, text)
+    except NotExpressible as refusal:
+        return [f"refused: {refusal}"]
+    return [result.code, *(f"caveat: {caveat}" for caveat in result.caveats)]
+
+
+def vectors() -> Mapping[tuple[Esp, str], list[str]]:
+    """Return the lines of each condition in `condition_codes.txt`."""
+    results: dict[tuple[Esp, str], list[str]] = {}
+    text = Path(__file__).with_name("condition_codes.txt").read_text("utf-8")
+    for section in text.removeprefix("[").split("\n["):
+        name, _, conditions = section.partition("]")
+        for lines in conditions.strip().split("\n\n"):
+            condition, *written = lines.split("\n")
+            results[Esp(name), condition] = [line.strip() for line in written]
+    return results
+
+
+VECTORS = vectors()
+
+
+@pytest.mark.parametrize(("esp", "condition"), VECTORS, ids=str)
+def test_a_condition_has_this_code_with_these_caveats_or_is_refused(esp, condition):
+    assert written(esp, condition) == VECTORS[esp, condition]
+
+
+def test_every_condition_is_listed_for_every_esp():
+    conditions = {condition for _, condition in VECTORS}
+    assert set(VECTORS) == {(esp, condition) for esp in Esp for condition in conditions}
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+def test_the_texts_are_copied_verbatim(esp):
+    text = "  <b>\u00e9 'quoted' \"quoted\"</b>\n"
+    code = compiled(esp, "born is set", then=text, otherwise=f"not {text}").code
+    assert code.count(text) == 2
+    assert f"not {text}" in code
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+def test_there_is_no_else_part_without_a_text_for_it(esp):
+    assert "else" not in compiled(esp, "born is set", otherwise="").code.lower()
+
+
+JOINING_TEXTS = {
+    Esp.SALESFORCE: ("50%", "%off", "%%%=v(@x)=%%"),
+    Esp.MAILCHIMP: ("|x",),
+    Esp.KLAVIYO: ("a{", "}a"),
+    Esp.BRAZE: ("a{", "}a"),
+    Esp.CUSTOMER_IO: ("a{", "}a"),
+    Esp.HUBSPOT: ("a{", "}a"),
+    Esp.SENDGRID: ("a{", "}a"),
+    Esp.ITERABLE: ("a{", "}a"),
+    Esp.BREVO: ("a{", "}a"),
+    Esp.ACTIVECAMPAIGN: ("50%", "50% off", "%A% 50%"),
+}
+
+
+@pytest.mark.parametrize(
+    ("esp", "text"), [(esp, text) for esp, texts in JOINING_TEXTS.items() for text in texts]
+)
+def test_a_text_that_would_join_with_a_tag_is_refused(esp, text):
+    with pytest.raises(NotExpressible, match="the text for then as code"):
+        compiled(esp, "born is set", then=text)
+    with pytest.raises(NotExpressible, match="the text for else as code"):
+        compiled(esp, "born is set", otherwise=text)
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+def test_the_texts_can_be_insertion_codes(esp):
+    text = derive_snippet(esp, "TIER" if esp in CAPITALS else "tier").insertion_code
+    assert text in compiled(esp, "born is set", then=text, otherwise=text).code
+
+
+def test_the_prelude_sets_each_variable_once():
+    result = compiled(Esp.SALESFORCE, 'tier = "a" or tier = "b" or visits > 1')
+    assert result.prelude == (
+        '%%[ SET @tier = AttributeValue("tier") ]%%%%[ SET @visits = AttributeValue("visits") ]%%'
+    )
+    assert "SET" not in result.code
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+def test_only_salesforce_has_a_prelude(esp):
+    assert (compiled(esp, "born is set").prelude is not None) is (esp is Esp.SALESFORCE)
+
+
+def test_a_variable_of_two_attributes_is_refused():
+    fields = [
+        synced_field(Esp.SALESFORCE, "My tier", DataType.TEXT, key="first"),
+        synced_field(Esp.SALESFORCE, "My-Tier", DataType.TEXT, key="second"),
+    ]
+    with pytest.raises(NotExpressible, match="second: another field of the condition sets @My_T"):
+        compiled(Esp.SALESFORCE, "first is set and second is set", *fields)
+
+
+def test_a_variable_without_a_known_attribute_is_a_caveat():
+    result = compiled(Esp.SALESFORCE, "tier is set", manual_field("tier", "@tier"))
+    assert result.prelude is None
+    assert result.caveats == ("The content must set @tier before this code.",)
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+def test_a_field_without_a_value_expression_is_refused(esp):
+    with pytest.raises(NotExpressible, match="tier: this field has no value expression"):
+        compiled(esp, "tier is set", manual_field("tier", None))
+
+
+FOREIGN_EXPRESSIONS = {
+    Esp.SALESFORCE: ("[First Name]", "@a b", "contact.tier"),
+    Esp.MAILCHIMP: ("*|TIER|*", "TIER=x", "tier"),
+    Esp.KLAVIYO: ("person|lookup:'a'|lower", "tier", "person|lookup:'a' or True"),
+    Esp.BRAZE: ("custom_attribute.${a} == 1", "custom_attribute.${a}}", "customer.tier"),
+    Esp.CUSTOMER_IO: ("customer.tier | upcase", "customer.a.b", "contact.tier"),
+    Esp.HUBSPOT: ("contact.tier or true", "contact.TIER", "customer.tier"),
+    Esp.SENDGRID: ("{{tier}}", "my tier", "a.b"),
+    Esp.ITERABLE: ("[a] [b]", "(eq a b)", "my tier"),
+    Esp.BREVO: ("contact.tier", "contact.TIER|lower", "TIER"),
+    Esp.ACTIVECAMPAIGN: ("%TIER%", "TIER", "$TIER != 'x' && $B"),
+}
+
+
+@pytest.mark.parametrize(
+    ("esp", "expression"),
+    [(esp, each) for esp, expressions in FOREIGN_EXPRESSIONS.items() for each in expressions],
+)
+def test_an_expression_that_is_not_a_reference_is_refused(esp, expression):
+    with pytest.raises(NotExpressible, match="tier: the value expression is not a reference"):
+        compiled(esp, "tier is set", manual_field("tier", expression))
+
+
+def test_references_of_standard_fields_are_accepted():
+    field = manual_field("first", "${first_name}")
+    code = compiled(Esp.BRAZE, 'first = "A"', field).code
+    assert code == '{% if ${first_name} == "A" %}A{% else %}B{% endif %}'
+
+
+PAIRS = [f'(tier = "{number}" or visits = {number})' for number in range(12)]
+
+
+def test_a_normal_form_can_be_that_of_the_negation():
+    code = compiled(Esp.BREVO, " and ".join(PAIRS)).code
+    assert code.startswith('{% if contact.TIER != "0" and contact.VISITS != 0 or contact.TIER')
+    assert code.endswith("%}B{% else %}A{% endif %}")
+    assert code.count("contact") == 24
+
+
+@pytest.mark.parametrize(
+    ("esp", "reason"),
+    [
+        (Esp.KLAVIYO, "Without parentheses, this condition has more than 60 alternatives"),
+        (Esp.SENDGRID, "Nested blocks would contain more than 32 copies of the texts"),
+        (Esp.MAILCHIMP, "Nested blocks would contain more than 32 copies of the texts"),
+    ],
+)
+def test_conditions_that_become_too_large_are_refused(esp, reason):
+    conjunctions, disjunctions = " and ".join(PAIRS), " or ".join(PAIRS).replace(" or v", " and v")
+    with pytest.raises(NotExpressible, match=reason):
+        compiled(esp, f"({conjunctions}) and ({disjunctions})")
+
+
+@pytest.mark.parametrize("esp", [Esp.SALESFORCE, Esp.HUBSPOT, Esp.BRAZE], ids=lambda esp: esp.value)
+def test_parentheses_and_variables_need_no_more_tests_than_the_condition(esp):
+    code = compiled(esp, " and ".join(PAIRS)).code
+    assert code.count("==") == 24
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+def test_lists_of_many_values_are_refused(esp):
+    values = ", ".join(f'"{number}"' for number in range(101))
+    with pytest.raises(NotExpressible, match="more than 100 tests"):
+        compiled(esp, f"tier in ({values})")
+
+
+def test_copies_of_an_empty_text_do_not_count():
+    values = ", ".join(f'"a{number}"' for number in range(20))
+    text = f"not (visits > 1 and tier in ({values}))"
+    compiled(Esp.ITERABLE, text, then="", otherwise="B")
+
+
+def test_small_and_large_numbers_have_no_exponent():
+    assert "> 0.0000001 %" in compiled(Esp.BREVO, "visits > 0.0000001").code
+    assert "> 9007199254740991 %" in compiled(Esp.BREVO, "visits > 9007199254740991").code

@@ -1,0 +1,257 @@
+"""AMPscript of Salesforce Marketing Cloud, as documented.
+
+https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript describes `SET`, `IF`, the
+operators, `AttributeValue`, `Empty`, `v`, `IIf`, `IndexOf` and `Length`. Its page "AMPscript
+Language Elements" states that comparisons ignore case. No page describes the precedence of `and`
+and `or`, comparisons of texts that look like numbers, or whether `IndexOf` ignores case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
+from typing import TypeAlias
+
+from .errors import NotRendered
+from .tags import Branch, Part, Renderer, Text, copied, render_parts
+from .truth import NUMBER, ORDER, UNKNOWN, Truth, both, either, in_order, is_number, known, negate
+
+Value: TypeAlias = str | float | bool | None
+
+_PIECES = re.compile(r"%%\[(.*?)\]%%|%%=(.*?)=%%", re.DOTALL)
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<variable>@[A-Za-z0-9_]+)|"(?P<double>(?:[^"]|"")*)"|'(?P<single>(?:[^']|'')*)'"""
+    rf"|(?P<number>{NUMBER})|(?P<word>[A-Za-z]+)|(?P<symbol>==|!=|<=|>=|[<>(),=]))\s*"
+)
+
+
+def compile_template(template: str) -> Renderer:
+    """Return a function that renders the template with the attributes of a subscriber."""
+    pieces = _PIECES.split(template)
+    if any("%%" in text for text in pieces[::3]):
+        raise NotRendered("Unbalanced delimiters.")
+
+    def render(values: Mapping[str, object]) -> str:
+        script = _Script(values)
+        parts: list[Part] = []
+        for text, statements, output in zip_longest(pieces[::3], pieces[1::3], pieces[2::3]):
+            parts.append(copied(text))
+            parts += script.parse_statements(statements or "")
+            if output is not None:
+                parts.append(script.parse_output(output))
+        return render_parts(parts)
+
+    return render
+
+
+_Token: TypeAlias = tuple[str, str]
+_Expression: TypeAlias = Callable[[], Value | Truth]
+
+
+def _tokenize(code: str) -> list[_Token]:
+    tokens, position = [], 0
+    while position < len(code.rstrip()):
+        match = _TOKEN.match(code, position)
+        if match is None or match.lastgroup is None:
+            raise NotRendered(f"Not documented: {code[position:]}")
+        kind, text = match.lastgroup, match[match.lastgroup]
+        if kind in {"double", "single"}:
+            quote = '"' if kind == "double" else "'"
+            kind, text = "text", text.replace(quote * 2, quote)
+        tokens.append((kind, text.lower() if kind in {"word", "variable"} else text))
+        position = match.end()
+    return tokens
+
+
+class _Script:
+    """A parser of statements and expressions, and their variables for one subscriber."""
+
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self._values = values
+        self._variables: dict[str, Value] = {}
+        self._tokens: list[_Token] = []
+
+    def parse_statements(self, code: str) -> list[Part]:
+        self._tokens = _tokenize(code)
+        parts: list[Part] = []
+        while self._tokens:
+            parts.append(self._statement())
+        return parts
+
+    def parse_output(self, code: str) -> Part:
+        self._tokens = _tokenize(code)
+        value = self._primary()
+        if self._tokens:
+            raise NotRendered(f"Not documented: {self._tokens}")
+        return Text(lambda: _as_text(value()))
+
+    def _statement(self) -> Part:
+        word = self._take_word()
+        if word == "set":
+            return self._set()
+        if word in {"if", "elseif"}:
+            condition = self._condition()
+            if self._take_word() != "then":
+                raise NotRendered("THEN is missing.")
+            return Branch(word, lambda: _as_truth(condition()))
+        if word in {"else", "endif"}:
+            return Branch("else" if word == "else" else "end")
+        raise NotRendered(f"Not documented: {word}")
+
+    def _set(self) -> Part:
+        kind, variable = self._next()
+        self._tokens.pop(0)
+        if kind != "variable" or not self._take("="):
+            raise NotRendered("SET requires a variable and a value.")
+        value = self._primary()
+
+        def assign() -> str:
+            self._variables[variable] = _as_value(value())
+            return ""
+
+        return Text(assign)
+
+    def _next(self) -> _Token:
+        return self._tokens[0] if self._tokens else ("end", "")
+
+    def _take(self, text: str) -> bool:
+        if self._next() not in {("symbol", text), ("word", text)}:
+            return False
+        self._tokens.pop(0)
+        return True
+
+    def _take_word(self) -> str:
+        kind, text = self._tokens.pop(0) if self._tokens else ("end", "")
+        if kind != "word":
+            raise NotRendered(f"A keyword is missing before {text}.")
+        return text
+
+    def _condition(self) -> _Expression:
+        """Parse operands with one kind of junction. Mixed ones require parentheses."""
+        condition = self._operand()
+        for word, combine in (("and", both), ("or", either)):
+            if self._next() == ("word", word):
+                while self._take(word):
+                    condition = _joined(combine, condition, self._operand())
+                break
+        if self._next() in {("word", "and"), ("word", "or")}:
+            raise NotRendered("The precedence of `and` and `or` is not documented.")
+        return condition
+
+    def _operand(self) -> _Expression:
+        if self._take("not"):
+            if self._next() != ("symbol", "(") and self._tokens[1:2] != [("symbol", "(")]:
+                raise NotRendered("The precedence of `not` is not documented.")
+            operand = self._primary()
+            if self._next()[1] in {"==", "!=", *ORDER}:
+                raise NotRendered("The precedence of `not` is not documented.")
+            return lambda: negate(_as_truth(operand()))
+        left = self._primary()
+        kind, symbol = self._next()
+        if kind != "symbol" or symbol not in {"==", "!=", *ORDER}:
+            return left
+        self._tokens.pop(0)
+        right = self._primary()
+        return lambda: _compare(symbol, _as_value(left()), _as_value(right()))
+
+    def _primary(self) -> _Expression:
+        if self._take("("):
+            condition = self._condition()
+            if not self._take(")"):
+                raise NotRendered(") is missing.")
+            return condition
+        kind, text = self._tokens.pop(0) if self._tokens else ("end", "")
+        if kind == "variable":
+            return lambda: self._variables.get(text)
+        if kind == "text":
+            return lambda: text
+        if kind == "number":
+            return lambda: float(text)
+        if (kind, text) in {("word", "true"), ("word", "false")}:
+            return lambda: text == "true"
+        if kind == "word" and text in _FUNCTIONS:
+            return self._call(text)
+        raise NotRendered(f"Not documented: {text}")
+
+    def _call(self, name: str) -> _Expression:
+        if not self._take("("):
+            raise NotRendered("( is missing.")
+        arguments = [self._condition()]
+        while self._take(","):
+            arguments.append(self._condition())
+        if not self._take(")"):
+            raise NotRendered(") is missing.")
+        arity, function = _FUNCTIONS[name]
+        if len(arguments) != arity:
+            raise NotRendered(f"{name} requires {arity} arguments.")
+        return lambda: function(self._values, *(argument() for argument in arguments))
+
+
+def _joined(
+    combine: Callable[[Truth, Truth], Truth], left: _Expression, right: _Expression
+) -> _Expression:
+    return lambda: combine(_as_truth(left()), _as_truth(right()))
+
+
+def _attribute(values: Mapping[str, object], name: object) -> Value:
+    return _as_value(values.get(str(name)))
+
+
+def _index_of(_: object, text: object, part: object) -> Value:
+    """Return the position, from 1, or 0. The page does not state whether case matters."""
+    if not isinstance(text, str) or not isinstance(part, str) or not part:
+        return UNKNOWN
+    if part not in text and part.casefold() in text.casefold():
+        return UNKNOWN
+    return float(text.find(part) + 1)
+
+
+def _iif(_: object, condition: object, then: Value, otherwise: Value) -> Value:
+    return then if known(_as_truth(condition)) else otherwise
+
+
+_FUNCTIONS: Mapping[str, tuple[int, Callable[..., Value | Truth]]] = {
+    "attributevalue": (1, _attribute),
+    "empty": (1, lambda _, value: value is None or value == ""),
+    "v": (1, lambda _, value: value),
+    "iif": (3, _iif),
+    "indexof": (2, _index_of),
+    "length": (1, lambda _, value: float(len(value)) if isinstance(value, str) else UNKNOWN),
+}
+
+
+def _as_truth(value: object) -> Truth:
+    if value is None or isinstance(value, bool):
+        return value
+    raise NotRendered(f"Not a condition: {value}")
+
+
+def _as_value(value: object) -> Value:
+    if value is None or isinstance(value, str | float | int):
+        return value
+    raise NotRendered(f"Not a value: {value}")
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)
+
+
+def _compare(symbol: str, left: Value, right: Value) -> Truth:
+    if symbol in ORDER:
+        return in_order(symbol, _as_text(left), _as_text(right))
+    equal = _equal(left, right)
+    return equal if symbol == "==" else negate(equal)
+
+
+def _equal(left: Value, right: Value) -> Truth:
+    """Compare values. A missing value can equal 0 and false, and texts can be equal as numbers."""
+    one, other = _as_text(left), _as_text(right)
+    if not one or not other:
+        return UNKNOWN if not left and not right else False
+    if is_number(one) and is_number(other) and float(one) == float(other):
+        both_texts = isinstance(left, str) and isinstance(right, str)
+        return UNKNOWN if both_texts and left != right else True
+    return one.lower() == other.lower()

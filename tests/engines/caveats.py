@@ -1,0 +1,98 @@
+"""The caveats of compiled conditions, and the recipients that they exclude from the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from recipient_fields.domain.conditions import Comparison, Condition, Operator
+
+from .generation import comparisons, literals
+
+
+def excluded(caveats: Iterable[str], condition: Condition, recipient: Mapping[str, object]) -> bool:
+    """Return whether a caveat names one of the values that the condition compares."""
+    return any(
+        rule_of(caveat)(comparison, recipient.get(comparison.key))
+        for comparison in comparisons(condition)
+        for caveat in caveats
+    )
+
+
+def rule_of(caveat: str) -> Callable[[Comparison, object], bool]:
+    rule = next((rule for phrase, rule in CAVEATS.items() if phrase in caveat), None)
+    assert rule is not None, f"The tests don't know this caveat: {caveat}"
+    return rule
+
+
+def differs_in_case(comparison: Comparison, value: object) -> bool:
+    """Return whether the texts are equal, or contained, only if case does not matter."""
+    if not isinstance(value, str):
+        return False
+    texts = [literal for literal in literals(comparison) if isinstance(literal, str)]
+    if comparison.operator is Operator.CONTAINS:
+        return any(x not in value and x.casefold() in value.casefold() for x in texts)
+    return any(x != value and x.casefold() == value.casefold() for x in texts)
+
+
+def differs_in_white_space(comparison: Comparison, value: object) -> bool:
+    """Return whether the value or a literal is a text with white space at an end."""
+    texts = [each for each in (value, *literals(comparison)) if isinstance(each, str)]
+    return any(text != text.strip() for text in texts)
+
+
+def are_numbers(comparison: Comparison, value: object) -> bool:
+    """Return whether the value and a literal are numbers, perhaps as texts."""
+    return number(value) is not None and any(
+        number(literal) is not None for literal in literals(comparison)
+    )
+
+
+def differs(comparison: Comparison, value: object) -> bool:
+    """Return whether the values are equal only without regard to case, white space and zeros."""
+    rules = (differs_in_case, differs_in_white_space, differs_in_form)
+    return any(rule(comparison, value) for rule in rules)
+
+
+def differs_in_case_or_white_space(comparison: Comparison, value: object) -> bool:
+    rules = (differs_in_case, differs_in_white_space)
+    return any(rule(comparison, value) for rule in rules)
+
+
+def differs_in_form(comparison: Comparison, value: object) -> bool:
+    """Return whether the values are the same number in different forms, such as 3 and 3.0."""
+    return any(
+        str(literal) != str(value) and number(literal) == number(value) is not None
+        for literal in literals(comparison)
+    )
+
+
+def number(value: object) -> float | None:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def is_zero(comparison: Comparison, value: object) -> bool:
+    return value == 0 and not isinstance(value, bool)
+
+
+def never(comparison: Comparison, value: object) -> bool:
+    """Exclude no recipient: the caveat is about the source, or about values of other types."""
+    return False
+
+
+CAVEATS: Mapping[str, Callable[[Comparison, object], bool]] = {
+    "compares texts without regard to case": differs_in_case,
+    "none whether it regards case": differs_in_case,
+    "with regard to case, and to white space": differs_in_case_or_white_space,
+    "None states whether case, white space at the ends, and zeros": differs,
+    "whether 3 equals 3.0": differs_in_form,
+    "compares texts that are numbers by value": are_numbers,
+    "how it reads the number 0": is_zero,
+    "a text never equals a number": never,
+    "Only secondary sources establish": never,
+    "If it reads an empty text, that equals 0 and false": never,
+    "an empty text equals 0 and false": never,
+}
+"""The comparisons and values that each caveat excludes."""

@@ -1,0 +1,85 @@
+"""The templates of Klaviyo and Brevo: Django's template engine.
+
+Klaviyo: https://developers.klaviyo.com/en/docs/use-conditionals-in-messages and
+https://help.klaviyo.com/hc/en-us/articles/4408802648731 (the filter `lookup`).
+Brevo: https://help.brevo.com/hc/en-us/articles/360001030599. Both document `if`, `elif` and `else`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from django.template import Context, Engine, Library
+from django.template.base import Lexer, TokenType
+from django.template.exceptions import TemplateSyntaxError
+
+from .errors import NotRendered
+from .tags import Renderer, require_plain_strings
+
+_TAGS = {"if", "elif", "else", "endif"}
+
+
+class _Recipient(dict[str, object]):
+    """The values of a recipient. A missing value and null are `missing`."""
+
+    def __init__(self, values: Mapping[str, object], missing: str | None) -> None:
+        super().__init__({name: missing if v is None else v for name, v in values.items()})
+        self._missing = missing
+
+    def __missing__(self, name: str) -> str | None:
+        return self._missing
+
+
+def _lookup(values: _Recipient, name: str) -> object:
+    """Return the property with this name, which can contain spaces and symbols."""
+    return values[name]
+
+
+_ENGINE = Engine()
+_LIBRARY = Library()
+_LIBRARY.filter("lookup", _lookup)
+_ENGINE.template_builtins.append(_LIBRARY)
+
+
+def compile_klaviyo(template: str) -> Renderer:
+    """Return a function that renders the template with the properties of a profile."""
+    return _compile(template, lambda recipient: {**recipient, "person": recipient})
+
+
+def compile_brevo(template: str) -> Renderer:
+    """Return a function that renders the template with the attributes of a contact."""
+    return _compile(template, lambda recipient: {"contact": recipient})
+
+
+def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) -> Renderer:
+    """Compile the template. No page states whether a missing value is None or an empty text.
+
+    In templates without output, both must lead to the same text.
+    """
+    try:
+        compiled = _ENGINE.from_string(template)
+    except TemplateSyntaxError as error:
+        raise NotRendered(str(error)) from None
+    _require_documented_tags(template)
+
+    def render(values: Mapping[str, object]) -> str:
+        text = compiled.render(Context(context(_Recipient(values, ""))))
+        if "{{" not in template:
+            other = compiled.render(Context(context(_Recipient(values, None))))
+            if text != other:
+                raise NotRendered(f"A missing value can be None or empty: {text} / {other}")
+        return text
+
+    return render
+
+
+def _require_documented_tags(template: str) -> None:
+    """Reject other tags, and strings that other implementations read differently."""
+    for token in Lexer(template).tokenize():
+        if token.token_type is TokenType.BLOCK and token.split_contents()[0] not in _TAGS:
+            raise NotRendered(f"Not documented: {token.contents}")
+        if token.token_type is not TokenType.TEXT:
+            require_plain_strings(token.contents)
+        elif re.search(r"\{[{%]|[%}]\}", token.contents):
+            raise NotRendered("Unbalanced delimiters.")

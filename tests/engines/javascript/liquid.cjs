@@ -1,0 +1,86 @@
+// The Liquid of Braze and Customer.io: LiquidJS, restricted to what Ruby's Liquid reads in the same
+// way. https://shopify.github.io/liquid/ describes the language.
+
+"use strict";
+
+const { Liquid, defaultOperators } = require("liquidjs");
+
+// Ruby ends a tag at the first closing delimiter, even in a string, and its strings have no escapes.
+const STRING = String.raw`(?:"[^"\\{}]*"|'[^'\\{}]*')`;
+const PATH = String.raw`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[${STRING}\])*`;
+const OPERAND = String.raw`(?:${STRING}|-?\d+(?:\.\d+)?|${PATH})`;
+const OPERATION = String.raw`\s*(?:[=!]=|[<>]=?|\bcontains\b)\s*${OPERAND}`;
+const COMPARISON = String.raw`${OPERAND}(?:${OPERATION})?`;
+const CONDITION = String.raw`${COMPARISON}(?:\s+(?:and|or)\s+${COMPARISON})*`;
+const FILTERS = String.raw`(?:\s*\|\s*\w+(?::\s*${OPERAND}(?:\s*,\s*${OPERAND})*)?)*`;
+const TAG = new RegExp(
+  String.raw`^(?:(?:if|elsif|unless)\s+${CONDITION}|else|endif|endunless` +
+    String.raw`|assign\s+[A-Za-z_]\w*\s*=\s*${OPERAND}${FILTERS})$`,
+);
+const OUTPUT = new RegExp(`^${OPERAND}${FILTERS}$`);
+const TAGS = /\{%-?\s*(.*?)\s*-?%\}|\{\{-?\s*(.*?)\s*-?\}\}/gs;
+
+function checkSyntax(template) {
+  const text = template.replace(TAGS, (_, tag, output) => {
+    if (!(tag === undefined ? OUTPUT.test(output) : TAG.test(tag))) {
+      throw new Error(`Liquid implementations differ in how they read ${tag ?? output}`);
+    }
+    return "";
+  });
+  if (/\{[{%]|[%}]\}/.test(text)) throw new Error("unbalanced delimiters");
+  return template;
+}
+
+// LiquidJS orders null like 0. Ruby: a comparison with nil is false, and one of a string with a
+// number is an error (Liquid::Condition).
+function ordered(compare) {
+  return (left, right) => {
+    if (left == null || right == null) return false;
+    if (typeof left !== typeof right) throw new Error("a comparison of values of different types");
+    return compare(left, right);
+  };
+}
+
+const OPTIONS = { strictFilters: true, ownPropertyOnly: true };
+const javascript = new Liquid(OPTIONS);
+const ruby = new Liquid({
+  ...OPTIONS,
+  operators: {
+    ...defaultOperators,
+    "<": ordered((left, right) => left < right),
+    "<=": ordered((left, right) => left <= right),
+    ">": ordered((left, right) => left > right),
+    ">=": ordered((left, right) => left >= right),
+  },
+});
+
+// Both implementations must render the same text.
+function compile(template) {
+  const variants = [javascript, ruby].map((engine) => [engine, engine.parse(template)]);
+  return (context) => {
+    const texts = new Set(variants.map(([engine, parsed]) => engine.renderSync(parsed, context)));
+    if (texts.size > 1) throw new Error(`Liquid implementations differ: ${[...texts].join(" / ")}`);
+    return [...texts][0];
+  };
+}
+
+// Braze replaces ${name} in tags: a custom attribute after `custom_attribute.`, otherwise a standard
+// one. https://www.braze.com/docs/user_guide/personalization_and_dynamic_content/liquid/
+function brazeToLiquid(template) {
+  const tags = /\{\{(?:[^{}]|\$\{[^{}]*\})*\}\}|\{%(?:[^%{}]|%(?!\})|\$\{[^{}]*\})*%\}/g;
+  return template.replace(tags, (tag) =>
+    tag
+      .replace(/\bcustom_attribute\.\$\{([^{}"']*)\}/g, 'custom_attribute["$1"]')
+      .replace(/(?<![\w.])\$\{([^{}"']*)\}/g, 'standard_attribute["$1"]'),
+  );
+}
+
+exports.customerio = (template) => {
+  const render = compile(checkSyntax(template));
+  return (values) => render({ customer: values });
+};
+
+exports.braze = (template) => {
+  const render = compile(checkSyntax(brazeToLiquid(template)));
+  return (values) => render({ custom_attribute: values, standard_attribute: values });
+};

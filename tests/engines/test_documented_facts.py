@@ -1,0 +1,197 @@
+"""The engines do what the documentation of the ESPs and of the template languages states."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain.esp import Esp
+
+from .errors import NotRendered
+from .rendering import render, render_all
+
+
+def liquid(condition: str) -> str:
+    return f"{{% if {condition} %}}yes{{% else %}}no{{% endif %}}"
+
+
+def ampscript(condition: str) -> str:
+    return (
+        '%%[ SET @tier = AttributeValue("Tier") SET @n = AttributeValue("N") ]%%'
+        f"%%[ IF {condition} THEN ]%%yes%%[ ELSE ]%%no%%[ ENDIF ]%%"
+    )
+
+
+def mailchimp(condition: str) -> str:
+    return f"*|{condition}|*yes*|ELSE:|*no*|END:IF|*"
+
+
+def activecampaign(condition: str) -> str:
+    return f"%IF {condition}%yes%ELSE%no%/IF%"
+
+
+def handlebars(opening: str) -> str:
+    return f"{{{{#{opening}}}}}yes{{{{else}}}}no{{{{/{opening.split()[0]}}}}}"
+
+
+FACTS = [
+    # Shopify: "operators are checked from right to left. You cannot change the order".
+    (Esp.CUSTOMER_IO, liquid("false and false or true"), {}, "no"),
+    (Esp.CUSTOMER_IO, liquid("true or false and false"), {}, "yes"),
+    # Shopify: all values are truthy but nil and false, also empty text.
+    (Esp.CUSTOMER_IO, liquid("customer.tier"), {"tier": ""}, "yes"),
+    (Esp.CUSTOMER_IO, liquid("customer.n"), {"n": 0}, "yes"),
+    (Esp.CUSTOMER_IO, liquid("customer.tier"), {}, "no"),
+    (Esp.CUSTOMER_IO, liquid("customer.tier"), {"tier": None}, "no"),
+    (Esp.CUSTOMER_IO, liquid("customer.vip"), {"vip": False}, "no"),
+    # Shopify: "contains checks for the presence of a substring".
+    (Esp.CUSTOMER_IO, liquid("customer.tier contains 'ol'"), {"tier": "gold"}, "yes"),
+    (Esp.CUSTOMER_IO, liquid("customer.tier contains 'OL'"), {"tier": "gold"}, "no"),
+    (Esp.CUSTOMER_IO, liquid("customer['my tier'] == \"gold\""), {"my tier": "gold"}, "yes"),
+    # Braze: `blank` matches nil, empty text and white space.
+    (Esp.BRAZE, liquid("custom_attribute.${My tier} == blank"), {}, "yes"),
+    (Esp.BRAZE, liquid("custom_attribute.${My tier} == blank"), {"My tier": " "}, "yes"),
+    (Esp.BRAZE, liquid("custom_attribute.${My tier} == blank"), {"My tier": "x"}, "no"),
+    (Esp.BRAZE, "{{${first_name}}}, ${first_name}", {"first_name": "Ann"}, "Ann, ${first_name}"),
+    # Klaviyo: {% if person|lookup:'Loyalty Points' > 150 %}
+    (Esp.KLAVIYO, liquid("person|lookup:'Loyalty Points' > 150"), {"Loyalty Points": 151}, "yes"),
+    (Esp.KLAVIYO, liquid("first_name == 'Ann'"), {"first_name": "Ann"}, "yes"),
+    # Django: a comparison that fails is false.
+    (Esp.BREVO, liquid("contact.N < 5"), {}, "no"),
+    (Esp.BREVO, liquid("not contact.N < 5"), {}, "yes"),
+    (Esp.BREVO, liquid("contact.N"), {"N": 0}, "no"),
+    # Django: `and` has a higher precedence than `or`.
+    (Esp.BREVO, liquid("contact.A or contact.B and contact.C"), {"A": True}, "yes"),
+    (Esp.BREVO, liquid("'ol' in contact.TIER"), {"TIER": "gold"}, "yes"),
+    # HubL: `and`, `or`, parentheses and expression tests, as in Jinja2.
+    (Esp.HUBSPOT, liquid("contact.a == 'x' and (contact.b or contact.c)"), {"a": "x"}, "no"),
+    (Esp.HUBSPOT, liquid("contact.tier is string_containing 'ol'"), {"tier": "gold"}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.tier is defined"), {}, "no"),
+    (Esp.HUBSPOT, liquid("contact.tier is none"), {}, "yes"),
+    (Esp.HUBSPOT, liquid("'ol' in contact.tier"), {"tier": "gold"}, "yes"),
+    # Jinjava: the integer part decides whether a number is false, and the text "false" is false.
+    (Esp.HUBSPOT, liquid("contact.n"), {"n": 0.5}, "no"),
+    (Esp.HUBSPOT, liquid("contact.n"), {"n": -1}, "yes"),
+    (Esp.HUBSPOT, liquid("contact.tier"), {"tier": "False"}, "no"),
+    (Esp.HUBSPOT, "{{ contact.n }} {{ contact.tier }}", {"n": 2, "tier": "x"}, "2 x"),
+    # SendGrid: "empty strings, zero integers, and zero floating point numbers evaluate to false".
+    (Esp.SENDGRID, handlebars("if n"), {"n": 0}, "no"),
+    (Esp.SENDGRID, handlebars("if n"), {"n": -1}, "yes"),
+    (Esp.SENDGRID, handlebars("if tier"), {"tier": ""}, "no"),
+    (Esp.SENDGRID, handlebars("unless vip"), {"vip": False}, "yes"),
+    (Esp.SENDGRID, handlebars('equals 3 "3"'), {}, "yes"),
+    (Esp.SENDGRID, handlebars("and food drink"), {"food": "Pasta", "drink": ""}, "no"),
+    (Esp.SENDGRID, handlebars("or runner cyclist"), {"runner": True, "cyclist": False}, "yes"),
+    (Esp.SENDGRID, handlebars("greaterThan a b"), {"a": 100, "b": 78}, "yes"),
+    (Esp.SENDGRID, handlebars("lessThan a b"), {"a": 100, "b": 78}, "no"),
+    (Esp.SENDGRID, handlebars("greaterThan (length tier) 0"), {"tier": "gold"}, "yes"),
+    # Iterable: subexpressions, and `#ifEq` for "numbers represented as strings, longs, and doubles"
+    (Esp.ITERABLE, handlebars('and (eq tier "gold") vip'), {"tier": "gold", "vip": True}, "yes"),
+    (Esp.ITERABLE, handlebars("ifEq n 3"), {"n": "3"}, "yes"),
+    (Esp.ITERABLE, handlebars("ifEq n 3"), {}, "no"),
+    (Esp.ITERABLE, handlebars("ifGte [My n] 3"), {"My n": 3}, "yes"),
+    (Esp.ITERABLE, handlebars("if n"), {"n": 0}, "no"),
+    (Esp.ITERABLE, handlebars("if address.city"), {"address.city": "Bonn"}, "yes"),
+    (Esp.SENDGRID, handlebars("equals vip false"), {"vip": False}, "yes"),
+    (Esp.SENDGRID, handlebars("equals vip false"), {}, "no"),
+    (Esp.ITERABLE, handlebars('ifContainsStr tier "ol"'), {"tier": "gold"}, "yes"),
+    # Mailchimp: "no value for MERGE is provided, the condition will evaluate as false".
+    (Esp.MAILCHIMP, mailchimp("IF:TIER=gold"), {}, "no"),
+    (Esp.MAILCHIMP, mailchimp("IF:TIER=gold"), {"TIER": "gold"}, "yes"),
+    (Esp.MAILCHIMP, mailchimp("IF:TIER!=gold"), {"TIER": "blue"}, "yes"),
+    (Esp.MAILCHIMP, mailchimp("IFNOT:TIER"), {}, "yes"),
+    (Esp.MAILCHIMP, "*|IF:T=x|*1*|ELSEIF:T=y|*2*|ELSEIF:T=y|*3*|END:IF|*", {"T": "y"}, "2"),
+    (Esp.MAILCHIMP, "*|IF:A=x|**|IF:B=y|*both*|END:IF|**|END:IF|*", {"A": "x", "B": "y"}, "both"),
+    (Esp.ACTIVECAMPAIGN, activecampaign("$TIER == 'gold'"), {"TIER": "gold"}, "yes"),
+    (Esp.ACTIVECAMPAIGN, activecampaign("$TIER != ''"), {}, "no"),
+    (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'x' && $B == 'y'"), {"A": "x", "B": "y"}, "yes"),
+    (Esp.ACTIVECAMPAIGN, "%IF $A == 'x'%1%ELSEIF $A == 'y'%2%/IF%", {"A": "y"}, "2"),
+    # AMPscript: comparisons "are not case-sensitive"; quotes are doubled; IndexOf counts from 1.
+    (Esp.SALESFORCE, ampscript('@tier == "GOLD"'), {"Tier": "gold"}, "yes"),
+    (Esp.SALESFORCE, ampscript('@tier == "a ""b"""'), {"Tier": 'a "b"'}, "yes"),
+    (Esp.SALESFORCE, ampscript("Empty(@tier)"), {}, "yes"),
+    (Esp.SALESFORCE, ampscript("Empty(@n)"), {"N": 0}, "no"),
+    (Esp.SALESFORCE, ampscript("@n >= -0.5 and (@n < 1 or @n > 9)"), {"N": "0"}, "yes"),
+    (Esp.SALESFORCE, ampscript('IndexOf(@tier, "ol") == 2'), {"Tier": "gold"}, "yes"),
+    (Esp.SALESFORCE, ampscript('IndexOf(@tier, "x") > 0'), {"Tier": "gold"}, "no"),
+]
+
+NOT_ESTABLISHED: list[tuple[Esp, str, dict[str, object]]] = [
+    # LiquidJS orders null like 0, Ruby does not.
+    (Esp.CUSTOMER_IO, liquid("customer.n < 5"), {"n": None}),
+    (Esp.CUSTOMER_IO, liquid("not customer.n"), {}),
+    (Esp.CUSTOMER_IO, liquid("(customer.n == 1) or customer.m"), {}),
+    (Esp.CUSTOMER_IO, liquid("customer.n == 1 customer.m"), {}),
+    (Esp.CUSTOMER_IO, liquid('customer.tier == "a\\"b"'), {}),
+    (Esp.CUSTOMER_IO, liquid('customer.tier == "%}"'), {}),
+    (Esp.CUSTOMER_IO, liquid("customer.tier | size > 1"), {}),
+    (Esp.BRAZE, liquid("custom_attribute.${n} > 1"), {"n": "2"}),
+    (Esp.KLAVIYO, liquid("(first_name == 'Ann')"), {}),
+    (Esp.KLAVIYO, "{% now 'Y' %}", {}),
+    (Esp.BREVO, liquid("contact.TIER == 'a\\'b'"), {}),
+    (Esp.BREVO, liquid("contact.N == None"), {}),
+    # Jinja2 raises an error if it compares None. Jinjava does not, but this is not documented.
+    (Esp.HUBSPOT, liquid("contact.n > 3"), {}),
+    (Esp.HUBSPOT, liquid("contact.n > 3"), {"n": None}),
+    (Esp.HUBSPOT, liquid("not contact.n == 3"), {"n": 3}),
+    (Esp.HUBSPOT, liquid("contact.n is even"), {"n": 3}),
+    # Handlebars would read null and "" as 0.
+    (Esp.SENDGRID, handlebars("greaterThan n -1"), {"n": None}),
+    (Esp.SENDGRID, handlebars("greaterThan n -1"), {"n": ""}),
+    (Esp.SENDGRID, handlebars('notEquals n "3"'), {"n": 3}),
+    (Esp.SENDGRID, handlebars('and (equals tier "gold") vip'), {}),
+    (Esp.SENDGRID, '{{#equals a "x"}}1{{else equals a "y"}}2{{/equals}}', {}),
+    (Esp.SENDGRID, "{{^if n}}no{{/if}}", {}),
+    (Esp.SENDGRID, handlebars('equals tier "a\\"b"'), {}),
+    (Esp.SENDGRID, handlebars('ifEq tier "gold"'), {}),
+    # Iterable: "If an lt expression references a non-existent or null field", the template fails.
+    (Esp.ITERABLE, handlebars("ifLt n 5"), {}),
+    (Esp.ITERABLE, handlebars("if (gte n 5)"), {"n": None}),
+    (Esp.ITERABLE, handlebars('ifContainsStr tier "ol"'), {"tier": ""}),
+    # Iterable: "both arguments passed to eq must be of the same type: double or long".
+    (Esp.ITERABLE, handlebars("eq n 5"), {"n": 5}),
+    (Esp.MAILCHIMP, mailchimp("IF:TIER=gold"), {"TIER": "Gold"}),
+    (Esp.MAILCHIMP, mailchimp("IF:N>3"), {}),
+    (Esp.MAILCHIMP, mailchimp("IF:A=x and B=y"), {"A": "x", "B": "y"}),
+    (Esp.MAILCHIMP, "*|IF:A=x|*yes", {"A": "x"}),
+    (Esp.MAILCHIMP, "yes*|END:IF|*", {}),
+    (Esp.MAILCHIMP, "*|IF:A=x|*1*|ELSE:|*2*|ELSE:|*3*|END:IF|*", {"A": "y"}),
+    (Esp.ACTIVECAMPAIGN, activecampaign("$N == '1.0'"), {"N": "1"}),
+    (Esp.ACTIVECAMPAIGN, activecampaign("$N > 1"), {}),
+    (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'x' && $B == 'y' || $C == 'z'"), {"C": "z"}),
+    (Esp.ACTIVECAMPAIGN, activecampaign("$A == 'it\\'s'"), {}),
+    (Esp.SALESFORCE, ampscript("@n < 5"), {}),
+    (Esp.SALESFORCE, ampscript('@tier == ""'), {}),
+    (Esp.SALESFORCE, ampscript("@n == 0"), {}),
+    (Esp.SALESFORCE, ampscript("@n == false"), {}),
+    (Esp.SALESFORCE, ampscript('@tier == "07"'), {"Tier": "7"}),
+    (Esp.SALESFORCE, ampscript('IndexOf(@tier, "OL") > 0'), {"Tier": "gold"}),
+    (Esp.SALESFORCE, ampscript("@n == 1 or @n == 2 and Empty(@tier)"), {"N": 1}),
+    (Esp.SALESFORCE, ampscript("not @n == 1"), {"N": 1}),
+    (Esp.SALESFORCE, ampscript("@n = 1"), {"N": 1}),
+    (Esp.SALESFORCE, '%%[ IF "a]%%b" == "x" THEN ]%%yes%%[ ENDIF ]%%', {}),
+]
+
+
+@pytest.mark.parametrize(("esp", "template", "values", "text"), FACTS)
+def test_an_engine_renders_what_the_documentation_states(esp, template, values, text):
+    assert render(esp, template, values) == text
+
+
+@pytest.mark.parametrize(("esp", "template", "values"), NOT_ESTABLISHED)
+def test_an_engine_rejects_what_the_documentation_does_not_establish(esp, template, values):
+    with pytest.raises(NotRendered):
+        render(esp, template, values)
+
+
+@pytest.mark.parametrize("esp", Esp, ids=lambda esp: esp.value)
+def test_a_batch_has_one_result_per_case_in_order(esp):
+    rejected = next((text, values) for each, text, values in NOT_ESTABLISHED if each is esp)
+    texts = render_all(esp, [("a", {}), rejected, ("b", {})])
+    assert [texts[0], texts[2]] == ["a", "b"]
+    assert isinstance(texts[1], NotRendered)
+
+
+def test_the_result_of_a_part_that_decides_nothing_need_not_be_established():
+    template = ampscript("not Empty(@n) and @n < 5")
+    assert render(Esp.SALESFORCE, template, {}) == "no"
+    assert render(Esp.SALESFORCE, template, {"N": 4}) == "yes"
