@@ -10,6 +10,7 @@ from .core import Core
 from .documents import ActorDocument, FieldDocument, HistoryRecordDocument, render_field
 from .driving_ports import RecipientFields
 from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
+from .esp_code import EspCodeService, Target, TargetFields
 from .extras import MissingExtra
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
@@ -61,6 +62,7 @@ __all__ = [
     "CopyProgress",
     "Core",
     "CredentialsNotPermitted",
+    "EspCodeService",
     "EspFieldSource",
     "FieldChange",
     "FieldCheck",
@@ -96,6 +98,8 @@ __all__ = [
     "StorageRole",
     "StoredKeyValidator",
     "SyncPlanner",
+    "Target",
+    "TargetFields",
     "TooManyValues",
     "Transferable",
     "UnusableCredentials",

@@ -44,6 +44,7 @@ from recipient_fields.domain import (
     require_string,
 )
 from recipient_fields.domain.conditions import Operator
+from recipient_fields.domain.esp import Esp
 
 MAX_VIOLATIONS = 1_000
 """Violations that one InvalidDocument lists: a small document must not cause a large response."""
@@ -174,6 +175,7 @@ _HOOKS: Mapping[Any, Callable[[object, Any], object]] = {
     str: lambda value, _: require_string(value),
     datetime: lambda value, _: _instant(value),
     DataType: lambda value, _: DataType.parse(value),
+    Esp: _enum_member,
     FieldId: lambda value, _: _id(value),
     FieldKey: _constructed,
     FieldName: _constructed,

@@ -7,6 +7,7 @@ from attrs import frozen
 from .administration import AdministrationService
 from .administrators import AdministratorService
 from .clock import system_clock
+from .esp_code import EspCodeService
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import Clock, KeyValidator, PasswordHasher, Storage
@@ -22,6 +23,7 @@ class Core:
     integrations: IntegrationService
     administration: AdministrationService
     administrators: AdministratorService
+    esp_code: EspCodeService
     validator: KeyValidator
 
     @classmethod
@@ -57,5 +59,6 @@ class Core:
                 hasher=hasher,
                 clock=clock,
             ),
+            EspCodeService(fields=storage.fields, integrations=storage.integrations),
             StoredKeyValidator(storage.api_keys, clock) if validator is None else validator,
         )

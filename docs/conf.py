@@ -23,6 +23,7 @@ from sphinx.util.nodes import make_refnode
 PACKAGES = (
     "recipient_fields.domain",
     "recipient_fields.domain.conditions",
+    "recipient_fields.domain.content",
     "recipient_fields.domain.esp",
     "recipient_fields.application",
 )

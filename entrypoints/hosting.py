@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from recipient_fields.domain import RecipientFieldsError
 
 from .composition import Service
-from .http.bodies import MAX_BODY_SIZE
+from .http.resource import MAX_BODY_SIZE
 from .server.admin import AdminListener
 from .server.server import Server
 from .settings import Address, Settings

@@ -3,10 +3,20 @@
 from .checks import MAX_COMPARISONS, SUPPORTED_OPERATORS, check_condition
 from .english import describe
 from .errors import InvalidCondition, InvalidRecipient
-from .evaluation import evaluate
+from .evaluation import evaluate, read_value
 from .literals import date_literal, number_literal, text_literal, to_scalar
 from .syntax import MAX_DEPTH, format_condition, parse_condition
-from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition, Value
+from .tree import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    LocatedViolation,
+    Not,
+    Operator,
+    TextPosition,
+    Value,
+)
 
 __all__ = [
     "MAX_COMPARISONS",
@@ -18,6 +28,7 @@ __all__ = [
     "Condition",
     "InvalidCondition",
     "InvalidRecipient",
+    "LocatedViolation",
     "Not",
     "Operator",
     "TextPosition",
@@ -29,6 +40,7 @@ __all__ = [
     "format_condition",
     "number_literal",
     "parse_condition",
+    "read_value",
     "text_literal",
     "to_scalar",
 ]

@@ -57,7 +57,7 @@ def evaluate(
             case Not(negated):
                 return not holds(negated)
         key = condition.key
-        return _compare(condition, _read(key, data_types[key], values.get(key)))
+        return _compare(condition, read_value(key, data_types[key], values.get(key)))
 
     return holds(condition)
 
@@ -81,8 +81,11 @@ def _compare(comparison: Comparison, value: Value | None) -> bool:
     return _RELATIONS[comparison.operator](value, comparison.value)
 
 
-def _read(key: str, data_type: DataType, value: object) -> Value | None:
-    """Return the recipient's value, or None if it is not set."""
+def read_value(key: str, data_type: DataType, value: object) -> Value | None:
+    """Return the recipient's value for the field with this key, or None if it is not set.
+
+    Raises: InvalidRecipient if the value has another type than the field.
+    """
     if value is None or (value == "" and data_type is DataType.TEXT):
         return None
     read = _READERS[data_type].get(type(value))

@@ -32,13 +32,16 @@ SYMBOLS: Mapping[Operator, str] = {
 """The operators as text. `IS_TRUE` has none: its field is a condition by itself."""
 
 
-def parse_condition(text: str) -> Condition:
-    """Return the condition that the text means.
+_START = TextPosition(1, 1)
+
+
+def parse_condition(text: str, *, start: TextPosition = _START) -> Condition:
+    """Return the condition that the text means. `start` is the position of its first character.
 
     Raises: InvalidCondition if the text is not a condition. The message contains the line, the
     column, and what was expected there.
     """
-    parser = _Parser(text)
+    parser = _Parser(text, start)
     condition = parser.disjunction(0)
     if parser.token.kind != "end":
         raise parser.error("Expected `and`, `or` or the end of the condition.")
@@ -121,8 +124,8 @@ _KEYWORDS = {"and", "or", "not", "in", "is", *_BOOLEANS}
 """The words that can't be keys. `contains`, `set` and `date` can: their places differ."""
 
 
-def _tokenize(text: str) -> Iterator[_Token]:
-    line, line_start = 1, 0
+def _tokenize(text: str, start: TextPosition) -> Iterator[_Token]:
+    line, line_start = start.line, 1 - start.column
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
         if kind != "space":
@@ -161,8 +164,8 @@ class _Parser:
     The depth is the number of parentheses and `not` around the current token.
     """
 
-    def __init__(self, text: str) -> None:
-        self._tokens = _tokenize(text)
+    def __init__(self, text: str, start: TextPosition) -> None:
+        self._tokens = _tokenize(text, start)
         self.token = next(self._tokens)
 
     def disjunction(self, depth: int) -> Condition:

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from enum import Enum
 from typing import TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from ..errors import Violation
 
@@ -33,15 +33,34 @@ Value: TypeAlias = str | bool | int | float | date | datetime
 
 @frozen
 class TextPosition:
-    """A place in the text of a condition. Lines and columns begin at 1."""
+    """A place in a text. Lines and columns begin at 1."""
 
     line: int
     column: int
 
-    def locate(self, violation: Violation) -> Violation:
+    def __str__(self) -> str:
+        return f"Line {self.line}, column {self.column}"
+
+    def locate(self, violation: Violation) -> LocatedViolation:
         """Return the violation with this position in its message, instead of a path."""
-        message = f"Line {self.line}, column {self.column}: {violation.message}"
-        return evolve(violation, message=message, path=())
+        return LocatedViolation(
+            violation.rule,
+            f"{self}: {violation.message}",
+            suggestion=violation.suggestion,
+            position=self,
+        )
+
+
+@frozen
+class LocatedViolation(Violation):
+    """A violation at a position of a text. The message begins with the position."""
+
+    position: TextPosition = field(kw_only=True)
+
+    @property
+    def reason(self) -> str:
+        """The message without the position."""
+        return self.message.removeprefix(f"{self.position}: ")
 
 
 @frozen

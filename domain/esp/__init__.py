@@ -9,6 +9,11 @@ from .conditions import (
     ConditionCode,
     compile_condition,
 )
+from .content import (
+    ExportedContent,
+    export_content,
+    exportable_fields,
+)
 from .dialects import (
     DIALECTS,
     Dialect,
@@ -17,25 +22,17 @@ from .dialects import (
     Quoting,
 )
 from .errors import (
-    ContentNotExportable,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
     IntegrationNotFound,
+    IntegrationRequired,
     InvalidIntegration,
     NoFieldSource,
     NoSafeForm,
     NotExpressible,
-    Obstacle,
-    Placeholder,
-    RefusedPlaceholder,
+    NotInsertable,
     SyncOvertaken,
-)
-from .export import (
-    export_content,
-    exportable_fields,
-    find_malformed_placeholders,
-    find_placeholders,
 )
 from .integrations import (
     Integration,
@@ -61,26 +58,25 @@ from .sync import (
 __all__ = [
     "DIALECTS",
     "ConditionCode",
-    "ContentNotExportable",
     "Dialect",
     "Esp",
     "EspField",
     "EspRefused",
     "EspUnavailable",
+    "ExportedContent",
     "Form",
     "Integration",
     "IntegrationChanged",
     "IntegrationDraft",
     "IntegrationNotFound",
+    "IntegrationRequired",
     "InvalidIntegration",
     "NoFieldSource",
     "NoSafeForm",
     "NotExpressible",
-    "Obstacle",
-    "Placeholder",
+    "NotInsertable",
     "Quoting",
     "RefusedField",
-    "RefusedPlaceholder",
     "ReportedField",
     "Snippet",
     "SnippetWarning",
@@ -93,8 +89,6 @@ __all__ = [
     "export_content",
     "exportable_fields",
     "field_warnings",
-    "find_malformed_placeholders",
-    "find_placeholders",
     "recognize_dialects",
     "snippet_warnings",
     "variable_clashes",

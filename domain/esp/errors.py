@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from enum import Enum
-
-from attrs import frozen
-
 from ..errors import InvalidInput, RecipientFieldsError
 
 
@@ -16,6 +11,10 @@ class NoSafeForm(InvalidInput):
 
 class NotExpressible(RecipientFieldsError):
     """The language of the ESP can't express a condition. The message is the reason."""
+
+
+class NotInsertable(RecipientFieldsError):
+    """There is no code that inserts a field into content. The message is the reason."""
 
 
 class InvalidIntegration(InvalidInput):
@@ -43,6 +42,15 @@ class IntegrationChanged(RecipientFieldsError):
         super().__init__("The integration's fields have changed. Read them again and retry.")
 
 
+class IntegrationRequired(RecipientFieldsError):
+    """The organization has several integrations with this ESP, so the caller must choose one."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(
+            f"The organization has several integrations with {title}. Choose one by its id."
+        )
+
+
 class NoFieldSource(RecipientFieldsError):
     """The API of the ESP does not list its fields."""
 
@@ -59,47 +67,3 @@ class EspRefused(RecipientFieldsError):
 
     The message states the reason. It never contains a credential.
     """
-
-
-class Obstacle(Enum):
-    """The reason why a placeholder can't be replaced. The values are messages."""
-
-    UNKNOWN_FIELD = "There is no field with this key."
-    NOT_INSERTABLE = "This field is not insertable."
-    NO_INSERTION_CODE = "This field has no insertion code."
-    VARIABLE_TAKEN = "Another field of this content sets the same variable."
-
-
-@frozen
-class Placeholder:
-    """The key and the position of a placeholder.
-
-    `offset` counts characters from 0. `line` and `column` count from 1. Lines end with a line feed.
-    """
-
-    key: str
-    offset: int
-    line: int
-    column: int
-
-
-@frozen
-class RefusedPlaceholder:
-    """A placeholder that can't be replaced, the reason, and a similar key, if there is one."""
-
-    placeholder: Placeholder
-    obstacle: Obstacle
-    suggestion: str | None = None
-
-
-class ContentNotExportable(RecipientFieldsError):
-    """Placeholders of the content can't be replaced. `refused` contains all of them, in order."""
-
-    def __init__(self, refused: Iterable[RefusedPlaceholder]) -> None:
-        self.refused: tuple[RefusedPlaceholder, ...] = tuple(refused)
-        super().__init__(" ".join(_sentence(each) for each in self.refused))
-
-
-def _sentence(refused: RefusedPlaceholder) -> str:
-    placeholder, reason = refused.placeholder, refused.obstacle.value
-    return f"Line {placeholder.line}, column {placeholder.column}, {placeholder.key}: {reason}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from attrs import frozen
 
@@ -93,14 +94,27 @@ def variable_clashes(esp: Esp, names: Iterable[str]) -> tuple[VariableClash, ...
 
 def is_reference(esp: Esp, expression: str) -> bool:
     """Return whether the expression is the value expression of a field in this dialect."""
-    dialect = DIALECTS[esp]
-    if dialect.prelude is not None:
+    if DIALECTS[esp].prelude is not None:
         return re.fullmatch(r"@\w+", expression, re.ASCII) is not None
-    return any(
-        _is_reference_of(esp, form, expression, standard=standard)
-        for forms, standard in ((dialect.forms, False), (dialect.standard, True))
-        for form in forms
-    )
+    return find_reference(esp, expression) is not None
+
+
+def find_reference(esp: Esp, expression: str) -> tuple[str, bool] | None:
+    """Return the name in a value expression, and whether the field is a standard field.
+
+    The result is None if the expression is not a reference of the dialect. The name in a Salesforce
+    variable is that of the variable.
+    """
+    dialect = DIALECTS[esp]
+    for forms, standard in ((dialect.forms, False), (dialect.standard, True)):
+        for form in forms:
+            name = _name_in(form, expression)
+            if name is not None:
+                with suppress(NoSafeForm):
+                    snippet = derive_snippet(esp, name, standard=standard)
+                    if snippet.value_expression == expression:
+                        return name, standard
+    return None
 
 
 def string_literal(esp: Esp, text: str, quote: str) -> str:
@@ -135,15 +149,11 @@ def _form(dialect: Dialect, name: str, *, standard: bool) -> Form:
     raise NoSafeForm([Violation(Rule.FORMAT, message)])
 
 
-def _is_reference_of(esp: Esp, form: Form, expression: str, *, standard: bool) -> bool:
-    pattern = re.sub("(['\"]?)NAME(?:['\"]?)", r"\1(?P<name>.+)\1", re.escape(form.expression))
+def _name_in(form: Form, expression: str) -> str | None:
+    pattern = re.escape(form.expression).replace("VARIABLE", r"(?P<name>\w+)")
+    pattern = re.sub("(['\"]?)NAME(?:['\"]?)", r"\1(?P<name>.+)\1", pattern)
     match = re.fullmatch(re.sub("['\"]", "['\"]", pattern), expression)
-    if match is None:
-        return False
-    try:
-        return derive_snippet(esp, match["name"], standard=standard).value_expression == expression
-    except NoSafeForm:
-        return False
+    return None if match is None else match["name"]
 
 
 def _require_safe_default(dialect: Dialect, default: str, data_type: DataType) -> None:

@@ -16,9 +16,10 @@ from ..settings import variable_of
 from .administrators import administrators
 from .backup import backup
 from .command_group import STORAGE, CommandGroup
+from .conditions import conditions
+from .content import content
 from .copy import copy
 from .esp import esp
-from .export import export
 from .field_export import export_fields, print_schema
 from .fields import fields
 from .history import history
@@ -94,7 +95,8 @@ main.add_command(plan)
 main.add_command(apply)
 main.add_command(integrations)
 main.add_command(esp)
-main.add_command(export)
+main.add_command(conditions)
+main.add_command(content)
 main.add_command(openapi)
 main.add_command(copy)
 main.add_command(backup)

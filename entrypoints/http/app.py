@@ -12,6 +12,7 @@ from falcon.routing import CompiledRouter
 from recipient_fields.application import Core, KeyValidator
 from recipient_fields.domain import BatchRejected, RecipientFieldsError, StorageUnavailable
 
+from .esp_code_resources import ConditionCompilations, ContentExports
 from .media_types import JSON, PROBLEM, prefers_problem_document
 from .openapi.reference_page import (
     REFERENCE_PATH,
@@ -81,6 +82,8 @@ def create_app(
     app.add_route("/api/v1/recipient_field_changes", History(service))
     app.add_route("/api/v1/recipient_schema", RecipientSchemaItem(service, cache))
     app.add_route("/api/v1/recipient_checks", RecipientChecks(service))
+    app.add_route("/api/v1/condition_compilations", ConditionCompilations(core.esp_code))
+    app.add_route("/api/v1/content_exports", ContentExports(core.esp_code))
     app.add_route("/openapi.json", OpenApiDocument())
     app.add_route("/docs", ReferencePage())
     app.add_route("/docs/{file}", ReferenceFile())

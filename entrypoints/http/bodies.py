@@ -8,27 +8,24 @@ from recipient_fields.application.strict_json import NotJson, TooManyValues, par
 from recipient_fields.domain import MAX_ALLOWED_VALUES, Rule, Violation
 
 from .problems import RequestRejected
-
-MAX_BODY_SIZE = 1024 * 1024
-
-MAX_VALUES = 10_000
-"""Member names and values of one field, ten times as many as a valid one can have."""
-
-MAX_BATCH_VALUES = 100_000
-"""Member names and values of a batch: 100 for each of 1,000 operations."""
-
-MAX_RECIPIENT_VALUES = 250_000
-"""Member names and values of recipients to check. More would hardly fit into a body."""
+from .resource import KIBIBYTE, Resource
 
 
-def read_json(req: falcon.Request, *, max_values: int = MAX_VALUES) -> object:
+def require_size(req: falcon.Request, max_size: int) -> None:
+    """Raise RequestRejected if the request announces a body of more than `max_size` bytes."""
+    if (req.content_length or 0) > max_size:
+        raise _too_large(max_size)
+
+
+def read_json(req: falcon.Request, resource: Resource) -> object:
     """Return the value of the request's JSON document.
 
-    Raises: RequestRejected if the body exceeds 1 MiB or `max_values`, or is not JSON.
+    Raises: RequestRejected if the body exceeds a limit of the resource, or is not JSON.
     """
-    body = req.bounded_stream.read(MAX_BODY_SIZE + 1)
-    if len(body) > MAX_BODY_SIZE:
-        raise RequestRejected("payload_too_large")
+    max_size, max_values = resource.max_body_size, resource.max_body_values
+    body = req.bounded_stream.read(max_size + 1)
+    if len(body) > max_size:
+        raise _too_large(max_size)
     try:
         return parse_json(body, max_values=max_values)
     except TooManyValues:
@@ -40,3 +37,10 @@ def read_json(req: falcon.Request, *, max_values: int = MAX_VALUES) -> object:
         raise RequestRejected("validation_failed", violations=[violation]) from None
     except NotJson as malformed:
         raise RequestRejected("invalid_json", str(malformed)) from None
+
+
+def _too_large(max_size: int) -> RequestRejected:
+    kibibytes = max_size // KIBIBYTE
+    size = f"{kibibytes // 1024} MiB" if kibibytes >= 1024 else f"{kibibytes} KiB"
+    message = f"The request body is larger than {size}. Send less."
+    return RequestRejected("payload_too_large", message)

@@ -11,6 +11,7 @@ from attrs import frozen
 from recipient_fields.application import InvalidDocument
 from recipient_fields.application.conversion import MAX_VIOLATIONS
 from recipient_fields.application.strict_json import render_json
+from recipient_fields.application.violation_documents import render_violation
 from recipient_fields.domain import (
     BatchRejected,
     BeforeHistory,
@@ -25,10 +26,14 @@ from recipient_fields.domain import (
     OperationForbidden,
     OrganizationNotFound,
     RecipientFieldsError,
+    Rule,
     StorageUnavailable,
     VersionConflict,
     Violation,
 )
+from recipient_fields.domain.conditions import InvalidCondition
+from recipient_fields.domain.content import InvalidContent
+from recipient_fields.domain.esp import IntegrationNotFound, IntegrationRequired, NotExpressible
 
 STATUSES: Mapping[str, HTTPStatus] = {
     "invalid_json": HTTPStatus.BAD_REQUEST,
@@ -47,6 +52,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "uri_too_long": HTTPStatus.REQUEST_URI_TOO_LONG,
     "unsupported_media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "validation_failed": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "not_expressible": HTTPStatus.UNPROCESSABLE_ENTITY,
     "headers_too_large": HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
     "internal_error": HTTPStatus.INTERNAL_SERVER_ERROR,
     "not_implemented": HTTPStatus.NOT_IMPLEMENTED,
@@ -58,6 +64,11 @@ STATUSES: Mapping[str, HTTPStatus] = {
 CODES: Mapping[type[RecipientFieldsError], str] = {
     InvalidDocument: "validation_failed",
     InvalidField: "validation_failed",
+    InvalidCondition: "validation_failed",
+    InvalidContent: "validation_failed",
+    IntegrationNotFound: "validation_failed",
+    IntegrationRequired: "validation_failed",
+    NotExpressible: "not_expressible",
     FieldNotFound: "not_found",
     OrganizationNotFound: "not_found",
     BeforeHistory: "not_found",
@@ -86,7 +97,7 @@ _MESSAGES = {
     "unauthorized": "A valid API key is required. Send it as `Authorization: Bearer <API_KEY>`.",
     "method_not_allowed": "This resource does not support this method. Use one of `Allow`.",
     "not_acceptable": "The service sends application/json. Accept that media type.",
-    "payload_too_large": "The request body is larger than 1 MiB. Send less.",
+    "payload_too_large": "The request body is too large. Send less.",
     "malformed_request": "The request is not well-formed HTTP.",
     "request_timeout": "The request did not arrive in time. Send it again.",
     "uri_too_long": "The URL is too long. Send a shorter one.",
@@ -238,6 +249,14 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
             return _details(error.violations)
         case InvalidField():
             return _details([v.prefixed("recipient_field") for v in error.violations])
+        case InvalidCondition():
+            return _details([v.prefixed("condition") for v in error.violations])
+        case InvalidContent():
+            return _details([v.prefixed("content") for v in error.violations])
+        case IntegrationNotFound():
+            return _integration_details(Rule.UNKNOWN_VALUE, error)
+        case IntegrationRequired():
+            return _integration_details(Rule.REQUIRED, error)
         case KeyTaken():
             existing = {"existing_id": error.existing_id, "existing_key": error.key}
             return ({**_taken_key(error), **existing},)
@@ -245,6 +264,12 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
             return (_taken_key(error),)
         case _:
             return ()
+
+
+def _integration_details(
+    rule: Rule, error: RecipientFieldsError
+) -> tuple[Mapping[str, object], ...]:
+    return _details([Violation(rule, str(error), ("integration_id",))])
 
 
 def _taken_key(error: KeyTaken | KeyRepeated) -> Mapping[str, object]:
@@ -262,21 +287,4 @@ def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:
 
 
 def _details(violations: Sequence[Violation]) -> tuple[Mapping[str, object], ...]:
-    return tuple(violation_detail(violation) for violation in violations[:MAX_VIOLATIONS])
-
-
-def violation_detail(violation: Violation) -> Mapping[str, object]:
-    """Return the violation as a member of `details`."""
-    detail: dict[str, object] = {
-        "pointer": "".join(f"/{_escaped(step)}" for step in violation.path),
-        "code": violation.rule.value,
-        "message": violation.message,
-    }
-    if violation.suggestion is not None:
-        detail["suggestion"] = violation.suggestion
-    return detail
-
-
-def _escaped(step: str | int) -> str:
-    """Return one step of a JSON pointer (RFC 6901, section 3)."""
-    return str(step).replace("~", "~0").replace("/", "~1")
+    return tuple(render_violation(violation) for violation in violations[:MAX_VIOLATIONS])

@@ -12,12 +12,12 @@ from recipient_fields.application import RecipientFieldService
 from recipient_fields.application.recipient_documents import parse_recipients
 from recipient_fields.application.recipient_schemas import render_json_schema
 from recipient_fields.application.strict_json import render_json
+from recipient_fields.application.violation_documents import render_violation
 from recipient_fields.domain import RecipientSchema
 
-from .bodies import MAX_RECIPIENT_VALUES, read_json
+from .bodies import read_json
 from .media_types import JSON, JSON_SCHEMA, PROBLEM
 from .parameters import Parameter, parse_members
-from .problems import violation_detail
 from .request_guard import credential, parameters
 from .resource import Resource
 from .response_cache import ResponseCache
@@ -57,13 +57,14 @@ class RecipientSchemaItem(Resource):
 class RecipientChecks(Resource):
     """`/api/v1/recipient_checks`."""
 
+    max_body_values: ClassVar[int] = 250_000
     requires_write: ClassVar[bool] = False
 
     service: RecipientFieldService
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Check recipients, and send the result of each one in the same order."""
-        recipients = parse_recipients(read_json(req, max_values=MAX_RECIPIENT_VALUES))
+        recipients = parse_recipients(read_json(req, self))
         catalog = self.service.list_fields(credential(req).organization_id)
         results = _check(RecipientSchema.of(catalog.fields), recipients)
         resp.data = render_json({"results": list(results)})
@@ -77,7 +78,7 @@ def _check(
         checked = schema.check(recipient, suggest=suggestions < _MAX_SUGGESTIONS)
         suggestions += len(checked.violations)
         if checked.violations:
-            yield {"valid": False, "violations": [*map(violation_detail, checked.violations)]}
+            yield {"valid": False, "violations": [*map(render_violation, checked.violations)]}
         else:
             yield {"valid": True, "recipient": checked.values}
 

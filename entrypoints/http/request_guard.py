@@ -23,13 +23,13 @@ from recipient_fields.domain import (
     RejectionReason,
 )
 
-from .bodies import MAX_BODY_SIZE
+from .bodies import require_size
 from .media_types import require_acceptable, require_json
 from .parameters import parse_parameters
 from .preconditions import parse_precondition
 from .problems import RequestRejected
 from .request_id import logged_request_id, request_id
-from .resource import READS, WRITES, Resource
+from .resource import MAX_BODY_SIZE, READS, WRITES, Resource
 
 PROTECTED_PREFIX = "/api/"
 
@@ -51,9 +51,11 @@ class RequestGuard:
     """Finds the route that the log shows for a request without a valid key."""
 
     def process_request(self, req: falcon.Request, _resp: falcon.Response) -> None:
-        """Check the size and the API key, and reject ambiguous paths."""
-        if (req.content_length or 0) > MAX_BODY_SIZE:
-            raise RequestRejected("payload_too_large")
+        """Check the size and the API key, and reject ambiguous paths.
+
+        A client without a key must not learn which route has a smaller limit.
+        """
+        require_size(req, MAX_BODY_SIZE)
         if self.validator is not None and req.path.startswith(PROTECTED_PREFIX):
             self._authenticate(req, self.validator)
         if not _is_unambiguous_path(req):
@@ -80,6 +82,7 @@ class RequestGuard:
         req.context.parameters = parse_parameters(req.query_string, known, resource.repeatable)
         if resource.has_body:
             require_json(req)
+            require_size(req, resource.max_body_size)
         req.context.precondition = parse_precondition(req)
 
     def _authenticate(self, req: falcon.Request, validator: KeyValidator) -> None:

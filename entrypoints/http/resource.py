@@ -10,6 +10,10 @@ import falcon
 from .media_types import JSON, PROBLEM
 
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+KIBIBYTE = 1024
+MEBIBYTE = 1024 * KIBIBYTE
+MAX_BODY_SIZE = 4 * MEBIBYTE
+"""The greatest `max_body_size` of all resources, in bytes."""
 READS = frozenset({"GET", "HEAD"})
 WRITES = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
@@ -25,6 +29,12 @@ class Resource:
 
     has_body: ClassVar[bool] = True
     """Whether POST, PUT and PATCH require a body. Otherwise, the service ignores it."""
+
+    max_body_size: ClassVar[int] = MEBIBYTE
+    """The maximum size of a body, in bytes."""
+
+    max_body_values: ClassVar[int] = 10_000
+    """The maximum number of member names and values in a body: ten times those of a field."""
 
     requires_write: ClassVar[bool] = True
     """Whether POST, PUT, PATCH and DELETE require an API key with write access."""

@@ -16,7 +16,7 @@ from recipient_fields.application.references import is_key, parse_id, parse_refe
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import FieldKey
 
-from .bodies import MAX_BATCH_VALUES, read_json
+from .bodies import read_json
 from .history_parameters import HISTORY_NAMES, HISTORY_REPEATABLE, parse_history_query
 from .list_parameters import NAMES, REPEATABLE, parse_as_of, parse_query
 from .request_guard import author, credential, parameters, precondition
@@ -70,7 +70,7 @@ class FieldCollection(Resource):
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create a field."""
-        draft = parse_draft(read_json(req))
+        draft = parse_draft(read_json(req, self))
         field = self.service.by(author(req)).create_field(credential(req).organization_id, draft)
         send_created(req, resp, field)
 
@@ -97,7 +97,7 @@ class FieldItem(Resource):
 
     def on_patch(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Change the members that the body contains."""
-        changes = parse_changes(read_json(req))
+        changes = parse_changes(read_json(req, self))
         field = self.service.by(author(req)).update_field(
             credential(req).organization_id,
             parse_reference(id_or_key),
@@ -110,7 +110,7 @@ class FieldItem(Resource):
         """Replace all writable members. With a key, create the field if it does not exist."""
         organization_id = credential(req).organization_id
         if not is_key(id_or_key):
-            replacement = parse_replacement(read_json(req), None)
+            replacement = parse_replacement(read_json(req, self), None)
             field = self.service.by(author(req)).update_field(
                 organization_id,
                 parse_reference(id_or_key),
@@ -119,7 +119,7 @@ class FieldItem(Resource):
             )
             send(req, resp, field_response(field))
             return
-        replacement = parse_replacement(read_json(req), id_or_key)
+        replacement = parse_replacement(read_json(req, self), id_or_key)
         field, created = self.service.by(author(req)).replace_or_create_field(
             organization_id, FieldKey(id_or_key), replacement, precondition(req)
         )
@@ -157,11 +157,13 @@ class FieldRestoration(Resource):
 class BatchCollection(Resource):
     """`/api/v1/recipient_field_batches`."""
 
+    max_body_values: ClassVar[int] = 100_000
+
     service: RecipientFieldService
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Perform several operations, all or none."""
-        batch = parse_batch(read_json(req, max_values=MAX_BATCH_VALUES))
+        batch = parse_batch(read_json(req, self))
         results = self.service.by(author(req)).apply_batch(credential(req).organization_id, batch)
         resp.data = render_json(render_batch_results(results))
 

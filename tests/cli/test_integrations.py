@@ -1,4 +1,4 @@
-"""The commands `integrations`, `esp`, `fields check` and `export`."""
+"""The commands `integrations`, `esp` and `fields check`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import ADMINISTRATOR, Author, DataType, FieldDraft, IntegrationId
-from recipient_fields.domain.esp import DIALECTS, Esp, EspField, Integration
+from recipient_fields.domain.esp import DIALECTS, Esp, Integration
 
-from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
+from ..support.command_line import NOT_CONFIRMED, CommandLine
 
 FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
 ACME = ("--organization", 1)
@@ -316,90 +315,3 @@ class TestRejectedCredentials:
             " The credentials are in RECIPIENT_FIELDS_MAILCHIMP_API_KEY,"
             f" RECIPIENT_FIELDS_MAILCHIMP_LIST_ID{also_named}."
         )
-
-
-class TestExport:
-    @pytest.fixture(autouse=True)
-    def _fields(self, core: Core, acme, audience):
-        core.integrations.sync_fields(
-            acme, audience.id, [EspField(name="FNAME", data_type=DataType.TEXT)]
-        )
-        other = core.integrations.create_integration(acme, esp=Esp.BRAZE, name="Other")
-        core.integrations.sync_fields(
-            acme, other.id, [EspField(name="LNAME", data_type=DataType.TEXT)]
-        )
-        shop = FieldDraft(name="Shop", data_type=DataType.TEXT, custom_insertion_code="*|SHOP|*")
-        core.fields.by(Author(ADMINISTRATOR)).create_field(acme, shop)
-
-    def test_export_replaces_placeholders_and_changes_nothing_else(
-        self, script: Script, acme, tmp_path
-    ):
-        content = "Größe {{x}}\r\n{{recipient.fname}} {{recipient.shop}}\r\n\r"
-        file = tmp_path / "in.html"
-        file.write_bytes(content.encode())
-        with (
-            file.open("rb") as stdin,
-            script.start(
-                *("export", "--organization", acme, "--integration", 1), stdin=stdin
-            ) as process,
-        ):
-            out, _ = process.communicate(timeout=60)
-        assert out.decode() == "Größe {{x}}\r\n*|FNAME|* *|SHOP|*\r\n\r"
-
-    def test_every_placeholder_that_can_not_be_replaced_is_reported(self, cli: CommandLine, acme):
-        content = "{{recipient.fnam}}\n {{recipient.lname}} {{recipient.fname}} {{recipient.zip}}"
-        run = cli("export", "--organization", acme, "--integration", 1, stdin=content)
-        assert (run.status, run.out) == (1, "")
-        assert run.err.splitlines() == [
-            "line 1, column 1: fnam: There is no field with this key. Did you mean fname?",
-            "line 2, column 2: lname: This field is of integration 2.",
-            "line 2, column 42: zip: There is no field with this key.",
-            "Error: Nothing was exported: 3 placeholders can't be replaced.",
-        ]
-
-    def test_the_error_names_the_option_that_a_field_of_an_integration_requires(
-        self, cli: CommandLine, acme
-    ):
-        run = cli("export", "--organization", acme, stdin="{{recipient.lname}}")
-        assert run.err.splitlines()[0] == (
-            "line 1, column 1: lname: This field is of integration 2. Add --integration 2."
-        )
-
-    def test_text_that_resembles_a_placeholder_causes_a_warning(self, cli: CommandLine, acme):
-        content = "{{ recipient.shop }} {{recipient.a-b}} {{{recipient.shop}}} {{recipient.shop}}"
-        run = cli("export", "--organization", acme, stdin=content)
-        assert run.out == "{{ recipient.shop }} {{recipient.a-b}} {{{recipient.shop}}} *|SHOP|*"
-        assert [line.partition(": this")[0] for line in run.err.splitlines()] == [
-            "Warning: line 1, column 1",
-            "Warning: line 1, column 22",
-        ]
-
-    def test_at_most_100_placeholders_are_reported(self, cli: CommandLine, core: Core, acme):
-        core.integrations.sync_fields(
-            acme,
-            IntegrationId(2),
-            [EspField(name=f"field {n}", data_type=DataType.TEXT) for n in range(3_000)],
-        )
-        content = "".join(f"{{{{recipient.feild_{n}x}}}}\n" for n in range(20_000))
-        run = cli("export", "--organization", acme, "--integration", 2, stdin=content)
-        assert len(run.err.splitlines()) == 102
-        assert "… and 19,900 more." in run.err
-
-    def test_export_keeps_a_byte_order_mark(self, cli: CommandLine, acme):
-        run = cli("export", "--organization", acme, stdin="\ufeff{{recipient.shop}}")
-        assert run.out == "\ufeff*|SHOP|*"
-
-    def test_export_without_an_integration_inserts_only_manual_fields(self, cli: CommandLine, acme):
-        export = ("export", "--organization", acme)
-        assert cli(*export, stdin="{{recipient.shop}}").table() == ["*|SHOP|*"]
-        assert cli(*export, stdin="{{recipient.fname}}").status == 1
-
-    def test_an_integration_of_another_organization_is_rejected(self, cli: CommandLine, core: Core):
-        other = core.administration.create_organization("Other").id
-        run = cli("export", "--organization", other, "--integration", IntegrationId(1), stdin="")
-        assert "no such integration" in run.failure()
-
-    def test_the_error_locates_bytes_that_are_not_utf_8(self, script: Script, acme, tmp_path):
-        file = tmp_path / "in.html"
-        file.write_bytes(b"abc\xff")
-        assert "byte 4" in script("export", "--organization", acme, file).failure()

@@ -66,7 +66,9 @@ def test_the_first_command_creates_the_file(
         ("fields", "show", 1, *ACME),
         ("integrations", "list", *ACME),
         ("integrations", "sync", 1, *ACME),
-        ("export", *ACME),
+        ("conditions", "check", *ACME, "size = 1"),
+        ("content", "check", *ACME),
+        ("content", "export", *ACME, "--esp", "braze"),
     ],
     ids=str,
 )

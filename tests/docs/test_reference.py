@@ -24,6 +24,7 @@ from .reference import commands, options, written
 PACKAGES = (
     "recipient_fields.domain",
     "recipient_fields.domain.conditions",
+    "recipient_fields.domain.content",
     "recipient_fields.domain.esp",
     "recipient_fields.application",
     "recipient_fields.adapters.client",

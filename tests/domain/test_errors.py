@@ -9,6 +9,7 @@ import pytest
 
 import recipient_fields.application
 import recipient_fields.domain.conditions
+import recipient_fields.domain.content
 import recipient_fields.domain.esp
 from recipient_fields.domain import (
     API,
@@ -44,13 +45,7 @@ from recipient_fields.domain import (
     parse_organization_name,
     sync_channel,
 )
-from recipient_fields.domain.esp import (
-    ContentNotExportable,
-    NoFieldSource,
-    Obstacle,
-    Placeholder,
-    RefusedPlaceholder,
-)
+from recipient_fields.domain.esp import NoFieldSource
 
 from ..support.messages import are_sentences
 
@@ -90,6 +85,7 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
     packages = (
         recipient_fields.domain,
         recipient_fields.domain.conditions,
+        recipient_fields.domain.content,
         recipient_fields.domain.esp,
         recipient_fields.application,
     )
@@ -109,9 +105,6 @@ def test_the_messages_of_errors_are_sentences(error):
         NoFieldSource: ("Attentive",),
         SignInThrottled: (600,),
         PasswordHashingBusy: (2,),
-        ContentNotExportable: (
-            [RefusedPlaceholder(Placeholder("a", 0, 1, 1), o) for o in Obstacle],
-        ),
     }
     assert are_sentences(str(error(*arguments.get(error, ()))))
 

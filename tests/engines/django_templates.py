@@ -64,9 +64,9 @@ def _compile(template: str, context: Callable[[_Recipient], dict[str, object]]) 
     _require_documented_tags(template)
 
     def render(values: Mapping[str, object]) -> str:
-        text = compiled.render(Context(context(_Recipient(values, ""))))
+        text = compiled.render(Context(context(_Recipient(values, "")), use_l10n=False))
         if "{{" not in template:
-            other = compiled.render(Context(context(_Recipient(values, None))))
+            other = compiled.render(Context(context(_Recipient(values, None)), use_l10n=False))
             if text != other:
                 raise NotRendered(f"A missing value can be None or empty: {text} / {other}")
         return text

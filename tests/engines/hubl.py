@@ -32,7 +32,9 @@ def _string_containing(text: object, part: str) -> bool:
 
 
 _ENVIRONMENT = jinja2.Environment(
-    autoescape=True, finalize=lambda value: "" if value is None else value
+    autoescape=True,
+    keep_trailing_newline=True,
+    finalize=lambda value: "" if value is None else value,
 )
 _ENVIRONMENT.tests["string_containing"] = _string_containing
 _ENVIRONMENT.tests["defined"] = lambda value: value is not None

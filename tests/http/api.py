@@ -20,6 +20,8 @@ BATCHES = "/api/v1/recipient_field_batches"
 HISTORY = "/api/v1/recipient_field_changes"
 RECIPIENT_SCHEMA = "/api/v1/recipient_schema"
 RECIPIENT_CHECKS = "/api/v1/recipient_checks"
+CONDITION_COMPILATIONS = "/api/v1/condition_compilations"
+CONTENT_EXPORTS = "/api/v1/content_exports"
 MEGABYTE = 1024 * 1024
 
 Headers: TypeAlias = Iterable[tuple[str, str]]
@@ -27,9 +29,12 @@ Transport: TypeAlias = Callable[[str, str, Headers, bytes], tuple[int, Headers, 
 """Method, target, headers and body of a request; status, headers and body of the response."""
 
 _MEMBERS = {"code", "message", "request_id", "reason", "details"}
-_DETAIL = {"pointer", "code", "message", "suggestion", "existing_id", "existing_key"}
+_DETAIL = {
+    *("pointer", "code", "message", "line", "column"),
+    *("suggestion", "existing_id", "existing_key"),
+}
 _INTERNAL = re.compile(
-    r"Traceback|\w+Error\b|\w+Exception\b|\.py\b|sqlite|memory|SELECT|INSERT\b|psycopg|falcon"
+    r"Traceback|\w+Error\b|\w+Exception\b|\.py\b|sqlite|memory|SELECT|INSERT INTO\b|psycopg|falcon"
     r"|waitress|attrs|recipient_fields|/home|/tmp|<class|rfk_",
     re.IGNORECASE,
 )

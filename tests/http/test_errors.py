@@ -46,16 +46,15 @@ from recipient_fields.domain import (
     StorageNotFound,
     StorageUnavailable,
 )
-from recipient_fields.domain.conditions import InvalidCondition, InvalidRecipient
+from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.esp import (
-    ContentNotExportable,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
-    IntegrationNotFound,
     InvalidIntegration,
     NoFieldSource,
     NoSafeForm,
+    NotInsertable,
     SyncOvertaken,
 )
 from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
@@ -85,6 +84,7 @@ DOCUMENTED = {
     "payload_too_large": 413,
     "uri_too_long": 414,
     "unsupported_media_type": 415,
+    "not_expressible": 422,
     "validation_failed": 422,
     "headers_too_large": 431,
     "internal_error": 500,
@@ -107,19 +107,18 @@ NOT_OVER_HTTP = {
     ApiKeyNotFound,
     InvalidAdministrator,
     InvalidApiKey,
-    InvalidCondition,
     InvalidFile,
     InvalidOrganization,
     InvalidQuery,
     InvalidRecipient,
     InvalidStorageUrl,
-    ContentNotExportable,
+    NotInsertable,
     DigestTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
-    IntegrationNotFound,
     InvalidIntegration,
+    InvalidRecipient,
     InvalidSettings,
     KeyRefused,
     LastAdministrator,

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .api import BATCHES, FIELDS, HISTORY, Api
+from .api import (
+    BATCHES,
+    CONDITION_COMPILATIONS,
+    CONTENT_EXPORTS,
+    FIELDS,
+    HISTORY,
+    Api,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +86,47 @@ OPERATIONS = VALUES | st.builds(
         max_size=1,
     ),
 )
+TOKENS = st.sampled_from(
+    [
+        "city",
+        "size",
+        '"Rome"',
+        "3",
+        "date",
+        "and",
+        "or",
+        "not",
+        "(",
+        ")",
+        "=",
+        "<=",
+        "in",
+        "is",
+        "set",
+    ]
+)
+TREES = st.recursive(
+    st.builds(
+        lambda op, value: {"field": "city", "op": op, "value": value},
+        st.sampled_from(["eq", "in", "contains", "is_set", "lt"]),
+        SCALARS | st.lists(SCALARS, max_size=3),
+    ),
+    lambda inner: (
+        st.builds(lambda negated: {"not": negated}, inner)
+        | st.builds(lambda parts: {"all": parts}, st.lists(inner, max_size=3))
+    ),
+    max_leaves=5,
+)
+CONDITIONS = st.lists(TOKENS | ANY_TEXT, max_size=9).map(" ".join) | TREES
+CONTENT_PARTS = st.sampled_from(
+    [
+        *("{{recipient.city}}", "{{recipient.city | ", "default:", '"x"', "}}", "{{", "{% "),
+        *("{{#if recipient.city is set}}", "{{#if ", "{{else}}", "{{else if ", "{{/if}}"),
+        *('<a b="', "\n"),
+    ]
+)
+CONTENT = st.lists(CONTENT_PARTS | ANY_TEXT, max_size=9).map("".join)
+CODE_MEMBERS = st.sampled_from(["esp", "integration_id", "then", "else", "strict"]) | ANY_TEXT
 LATIN = st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=40)
 NAMES = st.sampled_from(
     ["Accept", "Authorization", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match",
@@ -142,6 +190,28 @@ def test_any_batch_takes_effect_or_not(
 def test_any_document_is_a_batch_or_rejected(api: Api, city, document: object):
     response = api.send("POST", BATCHES, json.dumps(document))
     assert response.status in {400, 422}
+
+
+@thoroughly
+@given(condition=CONDITIONS | VALUES, members=st.dictionaries(CODE_MEMBERS, VALUES, max_size=2))
+def test_any_condition_is_compiled_or_rejected(
+    api: Api, city, condition: object, members: dict[str, object]
+):
+    before = api.state()
+    document = {"condition": condition, "esp": "braze", "then": "A", **members}
+    assert api.send("POST", CONDITION_COMPILATIONS, json.dumps(document)).status in {200, 400, 422}
+    assert api.state() == before
+
+
+@thoroughly
+@given(content=CONTENT | VALUES, members=st.dictionaries(CODE_MEMBERS, VALUES, max_size=2))
+def test_any_content_is_exported_or_rejected(
+    api: Api, city, content: object, members: dict[str, object]
+):
+    before = api.state()
+    document = {"content": content, "esp": "sendgrid", **members}
+    assert api.send("POST", CONTENT_EXPORTS, json.dumps(document)).status in {200, 400, 422}
+    assert api.state() == before
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])

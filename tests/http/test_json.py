@@ -7,7 +7,8 @@ import json
 import pytest
 
 from recipient_fields.application.strict_json import parse_json
-from recipient_fields.entrypoints.http.bodies import MAX_BATCH_VALUES, MAX_VALUES
+from recipient_fields.entrypoints.http.resource import Resource
+from recipient_fields.entrypoints.http.resources import BatchCollection
 
 from .api import BATCHES, FIELDS, MEGABYTE, Api, enveloped
 from .hostile_bodies import HOSTILE, HOSTILE_BATCHES, lines_of_python
@@ -177,9 +178,9 @@ def test_no_batch_takes_more_steps_than_the_largest_valid_one(api: Api, city, na
 
 
 def test_a_batch_has_at_most_100_000_names_and_values(api: Api):
-    most = api.apply(*[0] * (MAX_BATCH_VALUES - 3))
+    most = api.apply(*[0] * (BatchCollection.max_body_values - 3))
     assert most.error["details"][0]["pointer"] == "/operations"
-    more = api.apply(*[0] * (MAX_BATCH_VALUES - 2))
+    more = api.apply(*[0] * (BatchCollection.max_body_values - 2))
     assert more.violations == [": too_many_items"]
     assert "more than 100,000 names and values" in more.messages[1]
 
@@ -206,10 +207,10 @@ def of_size(unit: bytes, count: int, size: int) -> bytes:
     ],
 )
 def test_a_body_has_at_most_10_000_names_and_values(api: Api, unit: bytes, count: int):
-    most = api.send("POST", FIELDS, of_size(unit, count, MAX_VALUES))
+    most = api.send("POST", FIELDS, of_size(unit, count, Resource.max_body_values))
     assert most.violations == ["/recipient_field/other: unknown_field"]
 
-    more = api.send("POST", FIELDS, of_size(unit, count, MAX_VALUES + 1))
+    more = api.send("POST", FIELDS, of_size(unit, count, Resource.max_body_values + 1))
     assert more.violations == [": too_many_items"]
     assert more.error["details"][0]["message"] == (
         "The body has more than 10,000 names and values."

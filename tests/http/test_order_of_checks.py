@@ -17,6 +17,7 @@ from recipient_fields.domain import (
     OrganizationId,
     Rejection,
 )
+from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 
 from .api import FIELDS, MEGABYTE, Api, ApiResponse
 from .conftest import Harness
@@ -59,6 +60,10 @@ class Fault:
 
 
 def too_large(draft: RequestDraft) -> None:
+    draft.padding = MAX_BODY_SIZE + 1
+
+
+def too_large_for_the_route(draft: RequestDraft) -> None:
     draft.padding = MEGABYTE + 1
 
 
@@ -133,6 +138,7 @@ FAULTS = {
     "scope": Fault((403, "forbidden"), reading_only),
     "parameters": Fault((400, "invalid_parameter"), with_parameter),
     "content type": Fault((415, "unsupported_media_type"), as_text, WITH_BODY),
+    "size for the route": Fault((413, "payload_too_large"), too_large_for_the_route),
     "entity tags": Fault((400, "invalid_parameter"), without_quotes),
     "json": Fault((400, "invalid_json"), broken, WITH_BODY),
     "shape": Fault((422, "validation_failed"), nameless, WITH_BODY),
@@ -239,7 +245,7 @@ def unvalidated(harness: Harness, api: Api) -> Api:
 
 
 def test_the_size_is_checked_before_the_api_key(unvalidated: Api):
-    response = unvalidated.send("POST", FIELDS, " " * (MEGABYTE + 1))
+    response = unvalidated.send("POST", FIELDS, " " * (MAX_BODY_SIZE + 1))
     assert response.status_and_code == (413, "payload_too_large")
 
 

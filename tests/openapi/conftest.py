@@ -32,6 +32,7 @@ from .live import bearer
 FIELDS = "/api/v1/recipient_fields"
 BATCHES = "/api/v1/recipient_field_batches"
 HISTORY = "/api/v1/recipient_field_changes"
+CONDITIONS = "/api/v1/condition_compilations"
 
 
 @frozen

@@ -232,6 +232,47 @@ def test_a_generated_python_client_filters_pages_and_handles_errors(
         assert keys == ["loyalty_tier", "preferred_shop", "shoe_size"]
 
 
+def test_a_generated_python_client_compiles_conditions_exports_content_and_checks_recipients(
+    generated: str, live: Live
+) -> None:
+    models = import_module(f"{generated}.models")
+    authenticated = import_module(f"{generated}.client").AuthenticatedClient
+
+    def operation(name: str) -> Any:
+        return import_module(f"{generated}.api.{name}")
+
+    def compilation(condition: object) -> Any:
+        return models.ConditionCompilation(
+            condition=condition, esp=models.Esp.BRAZE, then="A", else_="B"
+        )
+
+    with authenticated(base_url=live.url, token=live.acme_read_only) as client:
+        compilations = operation("esp_code.compile_condition")
+        field = models.Comparison(field="loyalty_tier", op=models.ComparisonOp.IS_SET)
+        for condition in ("not loyalty_tier is set", models.NegatedCondition(not_=field)):
+            refused = compilations.sync(client=client, body=compilation(condition))
+            assert refused.error.code is models.ErrorCode.NOT_EXPRESSIBLE
+        invalid = compilations.sync(client=client, body=compilation("loyalty_teir is set"))
+        (detail,) = invalid.error.details
+        assert (detail.line, detail.column, detail.suggestion) == (1, 1, "loyalty_tier")
+
+        content = models.ContentExport(content="{{recipients.x}}", esp=models.Esp.BRAZE)
+        exported = operation("esp_code.export_content").sync(client=client, body=content)
+        assert (exported.content, exported.fields) == ("{{recipients.x}}", [])
+        assert [(each.line, each.column) for each in exported.warnings] == [(1, 1)]
+
+        recipients = [models.Recipient.from_dict({"loyalty_tier": tier}) for tier in ("gold", "x")]
+        checked = operation("recipients.check_recipients").sync(
+            client=client, body=models.RecipientList(recipients=recipients)
+        )
+        assert [result.valid for result in checked.results] == [True, False]
+        assert checked.results[0].recipient == recipients[0]
+        assert [each.code.value for each in checked.results[1].violations] == ["unknown_value"]
+
+        schema = operation("recipients.get_recipient_schema").sync(client=client)
+        assert "loyalty_tier" in schema["properties"]
+
+
 def test_a_typescript_client_filters_creates_pages_and_handles_errors(
     typescript: Path, new_live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +295,9 @@ def test_a_typescript_client_filters_creates_pages_and_handles_errors(
         "pages": ["shoe_size", "preferred_shop", "loyalty_tier"],
         "applied": ["hat_size", "Feet", None],
         "failed": [404, [["/operations/0", "not_found"]]],
+        "compiled": [422, "not_expressible"],
+        "exported": ["Hello", []],
+        "checked": [True, False],
     }
 
 

@@ -20,18 +20,27 @@ from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.entrypoints.http.openapi.responses import EXAMPLES, REQUEST_ID
 from recipient_fields.entrypoints.http.problems import render_problem
 
-from .conftest import BATCHES, FIELDS, HISTORY, ApiClient, Service
+from .conftest import BATCHES, CONDITIONS, FIELDS, HISTORY, ApiClient, Service
 
 PROBLEM = "application/problem+json"
 
 RENAMED = {"name": "Loyalty level", "allowed_values": ["platinum", "gold", "silver"]}
+BRAZE = {
+    "custom_insertion_code": "{{custom_attribute.${loyalty_tier}}}",
+    "custom_value_expression": "custom_attribute.${loyalty_tier}",
+}
 EARLIER_REQUESTS: dict[str, tuple[str, str, object]] = {
     "restore_recipient_field": ("DELETE", f"{FIELDS}/1", None),
     "list_recipient_field_changes": ("PATCH", f"{FIELDS}/1", {"recipient_field": RENAMED}),
+    "compile_condition": ("PATCH", f"{FIELDS}/1", {"recipient_field": BRAZE}),
+    "export_content": ("PATCH", f"{FIELDS}/1", {"recipient_field": BRAZE}),
 }
 """Requests that the examples of these operations require."""
 
 REQUESTS = {
+    "check_recipients": ("POST", "/api/v1/recipient_checks"),
+    "compile_condition": ("POST", CONDITIONS),
+    "export_content": ("POST", "/api/v1/content_exports"),
     "apply_recipient_field_batch": ("POST", BATCHES),
     "restore_recipient_field": ("POST", f"{FIELDS}/1/restore"),
     "list_recipient_field_changes": ("GET", f"{HISTORY}?operation=updated"),
@@ -219,6 +228,9 @@ ERRORS: dict[str, Callable[[Service, dict[str, str]], Result]] = {
         "POST", FIELDS, None, body=b"{}", headers={"Content-Type": "text/plain"}
     ),
     "validation_failed": _sending("POST", FIELDS, {"recipient_field": _MISTAKES}),
+    "not_expressible": _sending(
+        "POST", CONDITIONS, {"condition": "loyalty_tier is set", "esp": "braze", "then": "A"}
+    ),
     "internal_error": _with_a_defect,
     "api_key_validation_unavailable": _without_key_validator,
     "service_unavailable": _without_storage,

@@ -87,6 +87,7 @@ from recipient_fields.domain import (
     Violation,
     decide,
 )
+from recipient_fields.domain.content import Content, parse_content, preview_content
 from recipient_fields.domain.esp import (
     Esp,
     EspField,
@@ -362,7 +363,10 @@ def sync(organization_id: OrganizationId, storage: Storage) -> None:
     plan: SyncPlan = integrations.sync_fields(organization_id, integration.id, source.fields())
     assert [definition.key for definition in plan.created] == ["fname", "lname"]
     fields = storage.fields.all(organization_id).fields
-    assert export_content("Hello {{recipient.fname}}", fields) == "Hello *|FNAME|*"
+    content: Content = parse_content("Hello {{recipient.fname}}")
+    exported = export_content(content, fields, Esp.MAILCHIMP, integration_id=integration.id)
+    assert exported.content == "Hello *|FNAME|*"
+    assert preview_content(content, fields, {"fname": "Ada"}) == "Hello Ada"
 
 
 def authenticate(organization_id: OrganizationId, storage: Storage) -> None:

@@ -17,7 +17,7 @@ from .environments import TIMEOUT, Environment
 pytestmark = pytest.mark.slow
 
 CORE = (
-    *("domain", "domain.conditions", "domain.esp", "application"),
+    *("domain", "domain.conditions", "domain.content", "domain.esp", "application"),
     *("adapters.memory", "adapters.sqlite"),
 )
 NEEDS = {

@@ -10,8 +10,8 @@ import h11
 from attrs import frozen
 from waitress.adjustments import Adjustments
 
-from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
 from recipient_fields.entrypoints.http.problems import STATUSES
+from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.framing import FramedRequest
 
 T = TypeVar("T")

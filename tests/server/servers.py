@@ -14,8 +14,8 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 from attrs import frozen
 
-from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
 from recipient_fields.entrypoints.http.host_rejections import HostRejections
+from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
 

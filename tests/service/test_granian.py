@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from recipient_fields.entrypoints.http.bodies import MAX_BODY_SIZE
+from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 
 from ..support.command_line import Script
 from ..support.service import FIELDS, Client, Response, Service

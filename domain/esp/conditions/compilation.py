@@ -68,6 +68,11 @@ def compile_condition(
     return ConditionCode(code, prelude, tuple(translation.caveats))
 
 
+def variable_caveat(expression: str) -> str:
+    """Return the caveat of a variable that no prelude sets."""
+    return f"The content must set {expression} before this code."
+
+
 def _prelude(esp: Esp, translation: Translation) -> str:
     """Return the code that sets the variables of the fields in use, once each."""
     preludes: dict[str, str] = {}
@@ -75,7 +80,7 @@ def _prelude(esp: Esp, translation: Translation) -> str:
         name = field.origin.esp_field_name
         snippet = derive_snippet(esp, name) if name is not None else None
         if snippet is None or snippet.prelude is None or snippet.value_expression != expression:
-            translation.warn(f"The content must set {expression} before this code.")
+            translation.warn(variable_caveat(expression))
         elif preludes.setdefault(expression.lower(), snippet.prelude) != snippet.prelude:
             raise NotExpressible(f"{field.key}: another field of the condition sets {expression}.")
     return "".join(preludes.values())

@@ -12,9 +12,10 @@ from recipient_fields.domain import (
     SortKey,
     Source,
 )
+from recipient_fields.domain.esp import Esp
 
 from ..list_parameters import MAX_TEXT_LENGTH
-from ..media_types import JSON, MERGE_PATCH
+from ..media_types import JSON, JSON_SCHEMA, MERGE_PATCH
 from ..parameters import MAX_PAGE_SIZE
 from .responses import (
     HEADERS,
@@ -31,6 +32,10 @@ FIELDS = "/api/v1/recipient_fields"
 FIELD = f"{FIELDS}/{{id_or_key}}"
 BATCHES = "/api/v1/recipient_field_batches"
 HISTORY = "/api/v1/recipient_field_changes"
+RECIPIENT_SCHEMA = "/api/v1/recipient_schema"
+RECIPIENT_CHECKS = "/api/v1/recipient_checks"
+CONDITIONS = "/api/v1/condition_compilations"
+CONTENT = "/api/v1/content_exports"
 
 _DESCRIPTION = """\
 Recipient fields are named attributes that email teams personalize content with. This API lists
@@ -88,6 +93,10 @@ def document(mount_path: str = "") -> dict[str, Any]:
             },
             BATCHES: {"parameters": [_parameter("RequestId")], "post": _APPLY},
             HISTORY: {"parameters": [_parameter("RequestId")], "get": _HISTORY},
+            RECIPIENT_SCHEMA: {"parameters": [_parameter("RequestId")], "get": _RECIPIENT_SCHEMA},
+            RECIPIENT_CHECKS: {"parameters": [_parameter("RequestId")], "post": _RECIPIENT_CHECKS},
+            CONDITIONS: {"parameters": [_parameter("RequestId")], "post": _COMPILE},
+            CONTENT: {"parameters": [_parameter("RequestId")], "post": _EXPORT},
             "/openapi.json": _open_path(_DOCUMENT),
             "/docs": _open_path(_PAGE),
             "/healthz": _open_path(_LIVENESS),
@@ -112,10 +121,14 @@ def document(mount_path: str = "") -> dict[str, Any]:
 
 _FIELDS_TAG = "Recipient fields"
 _HISTORY_TAG = "History"
+_RECIPIENTS_TAG = "Recipients"
+_CODE_TAG = "ESP code"
 _SERVICE_TAG = "Service"
 _TAGS = {
     _FIELDS_TAG: "The fields of the organization that the API key belongs to.",
     _HISTORY_TAG: "The changes of these fields.",
+    _RECIPIENTS_TAG: "The data of recipients, which the service checks and does not store.",
+    _CODE_TAG: "Conditions and content as code for an ESP. The service stores nothing.",
     _SERVICE_TAG: "Health and documentation. No API key.",
 }
 
@@ -586,6 +599,133 @@ _FIELD_HISTORY = _history_operation(
     operationId="list_changes_of_recipient_field",
     description="The changes of the field with this id, or of all fields that have had this key.",
     parameters=_FIELD_HISTORY_PARAMETERS,
+)
+
+
+_RECIPIENT_SCHEMA = _field_operation(
+    "The JSON Schema of recipients",
+    {
+        "200": response(
+            "A JSON Schema (2020-12).",
+            "ETag",
+            "Vary",
+            content={JSON_SCHEMA: {"schema": {"type": "object", "additionalProperties": True}}},
+        ),
+        "304": _NOT_MODIFIED,
+    },
+    tag=_RECIPIENTS_TAG,
+    operationId="get_recipient_schema",
+    description="The values that a recipient of the organization may have, by the keys of fields.",
+    parameters=[
+        _query(
+            "additional",
+            "Whether recipients may have members that are no fields. The default is `false`.",
+            {"type": "boolean"},
+        ),
+        _parameter("IfNoneMatch"),
+    ],
+)
+
+
+def _computation(
+    summary: str, tag: str, result: str, *, sent: Schema, received: Schema, **more: Any
+) -> dict[str, Any]:
+    """Return an operation with these bodies that stores nothing."""
+    return _field_operation(
+        summary,
+        {"200": response(result, "Vary", content=received)},
+        *(415, 422),
+        tag=tag,
+        requestBody={"required": True, "content": sent},
+        **more,
+    )
+
+
+_RECIPIENT_CHECKS = _computation(
+    "Check recipients",
+    _RECIPIENTS_TAG,
+    "The result of each recipient, in order.",
+    operationId="check_recipients",
+    description=(
+        "Checks the values of up to 1,000 recipients against the fields. Read-only API keys can "
+        "send this request."
+    ),
+    sent=json_content(
+        "RecipientList",
+        tiers={"recipients": [{"loyalty_tier": "gold"}, {"loyalty_tier": "gould"}]},
+    ),
+    received=json_content(
+        "RecipientCheckList",
+        tiers={
+            "results": [
+                {"valid": True, "recipient": {"loyalty_tier": "gold"}},
+                {
+                    "valid": False,
+                    "violations": [
+                        {
+                            "pointer": "/loyalty_tier",
+                            "code": "unknown_value",
+                            "message": "Use one of gold, silver, bronze.",
+                            "suggestion": "gold",
+                        }
+                    ],
+                },
+            ]
+        },
+    ),
+)
+_COMPILE = _computation(
+    "Compile a condition",
+    _CODE_TAG,
+    "The code of the ESP.",
+    operationId="compile_condition",
+    description=(
+        "The body has at most 64 KiB. If the ESP can't express the condition, the response is 422 "
+        "`not_expressible`. Read-only API keys can send this request."
+    ),
+    sent=json_content(
+        "ConditionCompilation",
+        gold={
+            "condition": 'loyalty_tier = "gold"',
+            "esp": Esp.BRAZE.value,
+            "then": "Thank you!",
+            "else": "Hello.",
+        },
+    ),
+    received=json_content(
+        "CompiledCondition",
+        gold={
+            "esp": Esp.BRAZE.value,
+            "code": (
+                '{% if custom_attribute.${loyalty_tier} == "gold" %}Thank you!'
+                "{% else %}Hello.{% endif %}"
+            ),
+            "prelude": None,
+            "caveats": [],
+        },
+    ),
+)
+_EXPORT = _computation(
+    "Export content",
+    _CODE_TAG,
+    "The content with the code of the ESP.",
+    operationId="export_content",
+    description=(
+        "The body has at most 4 MiB. Each violation of the content has a `line` and a `column`. "
+        "Read-only API keys can send this request."
+    ),
+    sent=json_content(
+        "ContentExport",
+        tier={"content": "Your tier: {{recipient.loyalty_tier}}.", "esp": Esp.BRAZE.value},
+    ),
+    received=json_content(
+        "ExportedContent",
+        tier={
+            "content": "Your tier: {{custom_attribute.${loyalty_tier}}}.",
+            "warnings": [],
+            "fields": ["loyalty_tier"],
+        },
+    ),
 )
 
 

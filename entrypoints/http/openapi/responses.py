@@ -37,10 +37,13 @@ MEANINGS: Mapping[str, str] = {
     "key_already_exists": "a field of the organization, of any origin, has this key",
     "field_limit_reached": "the organization has reached its limit of API-managed fields",
     "precondition_failed": "the field, or the list, is not in the expected version",
-    "payload_too_large": "the body is larger than 1 MiB",
+    "payload_too_large": (
+        "the body is larger than 1 MiB; for conditions, 64 KiB, and for content, 4 MiB"
+    ),
     "uri_too_long": "the URL is too long",
     "unsupported_media_type": "the body is not sent as JSON in UTF-8 without a Content-Encoding",
     "validation_failed": "the body breaks rules; `details` lists all of them",
+    "not_expressible": "the ESP can't express the condition; `message` states the reason",
     "headers_too_large": "the headers are too large",
     "internal_error": "the service failed",
     "not_implemented": "the service does not support the transfer coding of the request",
@@ -221,12 +224,17 @@ EXAMPLES: Mapping[str, Problem] = {
     "precondition_failed": problem(
         "precondition_failed", "The field is not in the expected version. Read it again and retry."
     ),
-    "payload_too_large": problem("payload_too_large"),
+    "payload_too_large": problem(
+        "payload_too_large", "The request body is larger than 1 MiB. Send less."
+    ),
     "uri_too_long": problem("uri_too_long"),
     "unsupported_media_type": problem(
         "unsupported_media_type", "Send the body as application/json in UTF-8."
     ),
     "validation_failed": problem("validation_failed", details=_INVALID),
+    "not_expressible": problem(
+        "not_expressible", "loyalty_tier: this field has no value expression."
+    ),
     "headers_too_large": problem("headers_too_large"),
     "internal_error": problem("internal_error"),
     "not_implemented": problem("not_implemented"),

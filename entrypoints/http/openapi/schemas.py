@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from recipient_fields.application.conversion import MAX_VIOLATIONS
+from recipient_fields.application.esp_code_documents import MAX_CONTENT_LENGTH
+from recipient_fields.application.recipient_documents import MAX_CHECKED_RECIPIENTS
 from recipient_fields.domain import (
     MAX_ALLOWED_VALUES,
     MAX_BATCH_OPERATIONS,
@@ -22,6 +24,8 @@ from recipient_fields.domain import (
     Rule,
     Source,
 )
+from recipient_fields.domain.conditions import Operator
+from recipient_fields.domain.esp import Esp
 
 from ..problems import STATUSES
 
@@ -355,6 +359,8 @@ _DETAIL: Schema = {
             "enum": [*(rule.value for rule in Rule), "key_already_exists", *_FAILURES],
         },
         "message": {"type": "string", "minLength": 1},
+        "line": {**_ID, "description": "The line, if the violation is in a text. From 1."},
+        "column": {**_ID, "description": "The column, in characters. From 1."},
         "suggestion": {"type": "string", "description": "A value that is probably meant."},
         "existing_id": {**_ID, "description": "The id of the field that has this key."},
         "existing_key": ref("Key", "This key."),
@@ -420,6 +426,154 @@ _PROBLEM: Schema = {
         **_ERROR_MEMBERS,
     },
     "required": ["type", "title", "status", "detail", "code", "request_id"],
+}
+
+_NO_MORE: Schema = {"additionalProperties": False}
+_TREES: Schema = {"type": "array", "minItems": 2, "items": ref("ConditionTree")}
+_CONDITIONS: Schema = {
+    "ConditionTree": {
+        "oneOf": [
+            ref("AllConditions"),
+            ref("AnyCondition"),
+            ref("NegatedCondition"),
+            ref("Comparison"),
+        ],
+        "description": "A condition as JSON. docs/conditions.md describes it.",
+    },
+    "AllConditions": _envelope("all", _TREES, **_NO_MORE),
+    "AnyCondition": _envelope("any", _TREES, **_NO_MORE),
+    "NegatedCondition": _envelope("not", ref("ConditionTree"), **_NO_MORE),
+    "Comparison": {
+        "type": "object",
+        "properties": {
+            "field": ref("Key"),
+            "op": {"type": "string", "enum": [operator.value for operator in Operator]},
+            "value": {
+                "description": (
+                    'A text, a number, a boolean or `{"date": "2026-11-20"}`; for `in`, an array '
+                    "of these. `is_set`, `is_not_set` and `is_true` have no value."
+                )
+            },
+        },
+        "required": ["field", "op"],
+        **_NO_MORE,
+    },
+}
+_TARGET: Schema = {
+    "esp": ref("Esp", "The ESP that the code is for. Send this member or `integration_id`."),
+    "integration_id": {
+        **_ID,
+        "description": (
+            "The integration that the code is for. Required if the organization has several with "
+            "the ESP."
+        ),
+    },
+}
+_ESP_CODE: Schema = {
+    "Esp": {"type": "string", "enum": [esp.value for esp in Esp]},
+    **_CONDITIONS,
+    "ConditionCompilation": {
+        "type": "object",
+        "properties": {
+            "condition": {
+                "oneOf": [{"type": "string", "minLength": 1}, ref("ConditionTree")],
+                "description": "The condition, as text or as JSON.",
+            },
+            **_TARGET,
+            "then": {
+                "type": "string",
+                "description": "The text for recipients who satisfy the condition.",
+            },
+            "else": {
+                "type": "string",
+                "description": "The text for all others. By default, it is empty.",
+            },
+        },
+        "required": ["condition", "then"],
+        **_NO_MORE,
+    },
+    "CompiledCondition": {
+        "type": "object",
+        "properties": {
+            "esp": ref("Esp"),
+            "code": {"type": "string", "description": "The code that selects one of both texts."},
+            "prelude": {
+                "type": ["string", "null"],
+                "description": "Code that the content needs before the first use of `code`.",
+            },
+            "caveats": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Known cases in which the ESP can read the code differently.",
+            },
+        },
+        "required": ["esp", "code", "prelude", "caveats"],
+    },
+    "ContentExport": {
+        "type": "object",
+        "properties": {
+            "content": {
+                "type": "string",
+                "maxLength": MAX_CONTENT_LENGTH,
+                "description": "Content with references and conditions: docs/content.md.",
+            },
+            **_TARGET,
+            "strict": {
+                "type": "boolean",
+                "description": "Whether warnings are violations. The default is `false`.",
+            },
+        },
+        "required": ["content"],
+        **_NO_MORE,
+    },
+    "ContentWarning": {
+        "type": "object",
+        "description": "A place in the content that its writer should check.",
+        "properties": {"line": _ID, "column": _ID, "message": {"type": "string"}},
+        "required": ["line", "column", "message"],
+    },
+    "ExportedContent": {
+        "type": "object",
+        "properties": {
+            "content": {"type": "string", "description": "The content with the code of the ESP."},
+            "warnings": {"type": "array", "items": ref("ContentWarning")},
+            "fields": {
+                "type": "array",
+                "items": ref("Key"),
+                "description": "The keys of the fields in it, in the order of their first use.",
+            },
+        },
+        "required": ["content", "warnings", "fields"],
+    },
+}
+_RECIPIENT: Schema = {
+    "type": "object",
+    "additionalProperties": True,
+    "description": "The values of a recipient, by the keys of the fields.",
+}
+_RECIPIENTS: Schema = {
+    "Recipient": _RECIPIENT,
+    "RecipientList": _envelope(
+        "recipients",
+        {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_CHECKED_RECIPIENTS,
+            "items": ref("Recipient"),
+        },
+        **_NO_MORE,
+    ),
+    "RecipientCheck": {
+        "type": "object",
+        "description": "The recipient with converted values if it is valid. Otherwise, violations.",
+        "properties": {
+            "valid": {"type": "boolean"},
+            "recipient": ref("Recipient"),
+            "violations": {"type": "array", "minItems": 1, "items": ref("ErrorDetail")},
+        },
+        "required": ["valid"],
+    },
+    "RecipientCheckList": _envelope("results", {"type": "array", "items": ref("RecipientCheck")}),
 }
 
 SCHEMAS: Schema = {
@@ -522,6 +676,8 @@ SCHEMAS: Schema = {
     "RecipientFieldBatch": _BATCH,
     "BatchResult": _BATCH_RESULT,
     "BatchResultList": _envelope("results", {"type": "array", "items": ref("BatchResult")}),
+    **_ESP_CODE,
+    **_RECIPIENTS,
     "Health": {
         "type": "object",
         "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}},

@@ -25,7 +25,7 @@ function checkSyntax(template) {
     if (!(tag === undefined ? OUTPUT.test(output) : TAG.test(tag))) {
       throw new Error(`Liquid implementations differ in how they read ${tag ?? output}`);
     }
-    return "";
+    return "\0";
   });
   if (/\{[{%]|[%}]\}/.test(text)) throw new Error("unbalanced delimiters");
   return template;

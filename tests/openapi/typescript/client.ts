@@ -66,6 +66,20 @@ const applied = await client.POST(BATCHES, {
 const failed = await client.POST(BATCHES, {
   body: { operations: [{ operation: "delete", reference: 1 }] },
 });
+const compiled = await client.POST("/api/v1/condition_compilations", {
+  body: {
+    condition: { not: { field: "shoe_size", op: "ge", value: 3 } },
+    esp: "braze",
+    then: "A",
+    else: "B",
+  },
+});
+const exported = await client.POST("/api/v1/content_exports", {
+  body: { content: "Hello", esp: "braze" },
+});
+const checked = await client.POST("/api/v1/recipient_checks", {
+  body: { recipients: [{ shoe_size: 39 }, { shoe_size: "39" }] },
+});
 
 console.log(
   JSON.stringify({
@@ -87,5 +101,8 @@ console.log(
       failed.response.status,
       failed.error?.error.details?.map(({ pointer, code }) => [pointer, code]),
     ],
+    compiled: [compiled.response.status, compiled.error?.error.code],
+    exported: [exported.data?.content, exported.data?.fields],
+    checked: checked.data?.results.map(({ valid }) => valid),
   }),
 );

@@ -1,0 +1,168 @@
+"""The documents of the use cases that return code for ESPs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from attrs import asdict, frozen
+
+from recipient_fields.domain import (
+    IntegrationId,
+    InvalidInput,
+    Rule,
+    Violation,
+    Violations,
+    require_string,
+)
+from recipient_fields.domain.conditions import Condition, TextPosition, parse_condition
+from recipient_fields.domain.content import (
+    Content,
+    ContentWarning,
+    InvalidContent,
+    parse_content,
+)
+from recipient_fields.domain.esp import ConditionCode, Esp, ExportedContent
+
+from .condition_documents import parse_condition_document
+from .conversion import MAX_VIOLATIONS, InvalidDocument, parse_document
+from .documents import bad_characters
+from .esp_code import Target
+
+MAX_CONTENT_LENGTH = 1_000_000
+"""The maximum number of characters of content in a document."""
+
+
+@frozen
+class ConditionCompilation:
+    """A condition, the target of its code, and the texts that it selects."""
+
+    condition: Condition
+    target: Target
+    then: str
+    otherwise: str
+
+
+@frozen(kw_only=True)
+class _Members:
+    condition: object
+    esp: Esp | None = None
+    integration_id: IntegrationId | None = None
+    then: str
+
+
+@frozen
+class ContentExport:
+    """Content, and the target of its code."""
+
+    content: Content
+    target: Target
+    strict: bool
+
+
+@frozen(kw_only=True)
+class _ExportMembers:
+    content: str
+    esp: Esp | None = None
+    integration_id: IntegrationId | None = None
+    strict: bool = False
+
+
+def parse_condition_compilation(document: object) -> ConditionCompilation:
+    """Return the input of `{"condition", "esp" or "integration_id", "then", "else"}`.
+
+    The condition is text or a tree. Without `else`, that text is empty.
+
+    Raises: InvalidDocument with all violations.
+    """
+    violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
+    if violations:
+        raise InvalidDocument(violations)
+    document, otherwise = _split_else(document, violations)
+    with violations.collect():
+        members = parse_document(document, _Members)
+        with violations.collect("condition"):
+            condition = _parse_condition(members.condition)
+        with violations.collect():
+            target = parse_target(members.esp, members.integration_id)
+    if violations:
+        raise InvalidDocument(violations)
+    return ConditionCompilation(condition, target, members.then, otherwise)
+
+
+def render_condition_code(esp: Esp, code: ConditionCode) -> dict[str, object]:
+    """Return the document of a compiled condition."""
+    return {
+        "esp": esp.value,
+        "code": code.code,
+        "prelude": code.prelude,
+        "caveats": list(code.caveats),
+    }
+
+
+def parse_content_export(document: object) -> ContentExport:
+    """Return the input of `{"content", "esp" or "integration_id", "strict"}`.
+
+    Raises: InvalidDocument with all violations.
+    """
+    violations = Violations(islice(bad_characters(document), MAX_VIOLATIONS))
+    if violations:
+        raise InvalidDocument(violations)
+    with violations.collect():
+        members = parse_document(document, _ExportMembers)
+        with violations.collect("content"):
+            content = _parse_content(members.content)
+        with violations.collect():
+            target = parse_target(members.esp, members.integration_id)
+    if violations:
+        raise InvalidDocument(violations)
+    return ContentExport(content, target, members.strict)
+
+
+def render_exported_content(exported: ExportedContent) -> dict[str, object]:
+    """Return the document of exported content."""
+    return {
+        "content": exported.content,
+        "warnings": render_warnings(exported.warnings),
+        "fields": list(exported.keys),
+    }
+
+
+def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object]]:
+    """Return the documents of warnings."""
+    return [asdict(warning) for warning in warnings]
+
+
+def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Target:
+    """Return the one of both that is not None. Raises: InvalidInput if that is not exactly one."""
+    if esp is None and integration_id is None:
+        raise InvalidInput(
+            [Violation(Rule.REQUIRED, "Send this member or `integration_id`.", ("esp",))]
+        )
+    if esp is not None and integration_id is not None:
+        message = "Send either `esp` or `integration_id`."
+        raise InvalidInput([Violation(Rule.NOT_APPLICABLE, message, ("integration_id",))])
+    return integration_id if esp is None else esp  # type: ignore[return-value]
+
+
+def _split_else(document: object, violations: Violations) -> tuple[object, str]:
+    """Return the document without the member `else`, which can't be an attribute, and its text."""
+    otherwise = ""
+    if isinstance(document, dict) and "else" in document:
+        with violations.collect("else"):
+            otherwise = require_string(document["else"])
+        document = {name: value for name, value in document.items() if name != "else"}
+    return document, otherwise
+
+
+def _parse_condition(condition: object) -> Condition:
+    if isinstance(condition, str):
+        return parse_condition(condition)
+    return parse_condition_document(condition)
+
+
+def _parse_content(content: str) -> Content:
+    if len(content) > MAX_CONTENT_LENGTH:
+        message = f"Send at most {MAX_CONTENT_LENGTH:,} characters."
+        raise InvalidContent([TextPosition(1, 1).locate(Violation(Rule.TOO_LONG, message))])
+    return parse_content(content)

@@ -1,0 +1,77 @@
+"""Checks of content against the fields of an organization."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from ..conditions import InvalidCondition, LocatedViolation, check_condition
+from ..errors import Rule
+from ..fields import RecipientField
+from .errors import MAX_VIOLATIONS, InvalidContent
+from .resolution import FieldResolver
+from .syntax import located_violations
+from .tree import Branch, Content, comparisons
+
+_MAX_CONDITION_VIOLATIONS = 200
+"""After this number, conditions are not checked. Each check can search for similar words."""
+
+
+def check_content(content: Content, fields: Iterable[RecipientField]) -> None:
+    """Check that the content can be shown to recipients who have these fields.
+
+    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, or if a condition
+    does not fit the fields. Only the first 200 violations of conditions are reported.
+    """
+    require_fields(content, FieldResolver(fields))
+
+
+def require_fields(content: Content, resolver: FieldResolver) -> None:
+    """Check the content. Raises: InvalidContent, as `check_content` does."""
+    violations = list(islice(_violations(content, resolver), MAX_VIOLATIONS))
+    if violations:
+        raise InvalidContent(violations)
+
+
+def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedViolation]:
+    """Yield the unknown keys, and the violations of conditions."""
+    for reference in content.references():
+        if resolver.find(reference.key) is None:
+            yield _unknown_field(content, reference.start, reference.key, resolver)
+    reported = 0
+    for branch in content.branches():
+        for violation in _condition_violations(content, branch, resolver):
+            reported += 1
+            yield violation
+        if reported >= _MAX_CONDITION_VIOLATIONS:
+            return
+
+
+def _unknown_field(
+    content: Content, offset: int, key: str, resolver: FieldResolver
+) -> LocatedViolation:
+    """Return the violation that there is no such field, or that it is of another integration."""
+    other = resolver.others.get(key)
+    if other is not None:
+        message = f"The field {key} is of integration {other.origin.integration_id}."
+        return content.lines.violation(offset, Rule.NOT_APPLICABLE, message)
+    suggestion = resolver.suggest(key)
+    message = f"There is no field with the key {key}."
+    return content.lines.violation(offset, Rule.UNKNOWN_FIELD, message, suggestion)
+
+
+def _condition_violations(
+    content: Content, branch: Branch, resolver: FieldResolver
+) -> Iterator[LocatedViolation]:
+    condition = branch.condition
+    if condition is None:
+        return
+    unknown = [each for each in comparisons(condition) if resolver.find(each.key) is None]
+    for comparison in unknown:
+        offset = content.lines.offset(comparison)
+        yield _unknown_field(content, offset, comparison.key, resolver)
+    if not unknown:
+        try:
+            check_condition(resolver.resolve(condition), resolver.fields_of(condition))
+        except InvalidCondition as invalid:
+            yield from located_violations(invalid)

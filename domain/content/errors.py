@@ -1,0 +1,38 @@
+"""The errors and warnings of content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from ..conditions import LocatedViolation
+from ..errors import InvalidInput
+
+MAX_VIOLATIONS = 1_000
+"""The number of violations after which content is not checked any further."""
+
+
+class InvalidContent(InvalidInput):
+    """Content can't be parsed, does not fit the fields, or can't be exported for an ESP.
+
+    `violations` contains the reasons, up to 1,000, each with its position in the content.
+    """
+
+    def __init__(self, violations: Iterable[LocatedViolation]) -> None:
+        ordered = sorted(violations, key=_place)
+        super().__init__(ordered)
+        self.violations: tuple[LocatedViolation, ...] = tuple(ordered)
+
+
+@frozen
+class ContentWarning:
+    """A place in the content that its writer should check, and the reason."""
+
+    line: int
+    column: int
+    message: str
+
+
+def _place(violation: LocatedViolation) -> tuple[int, int]:
+    return violation.position.line, violation.position.column

@@ -1,0 +1,55 @@
+"""Look-alikes: text that looks like a reference or a block, but is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_BRACE = r"(?:[{\uff5b]|%7B|&\#0*123;|&\#x0*7B;|&lbrace;|&lcub;)"
+_CLOSING_BRACE = r"(?:[}\uff5d]|%7D|&\#0*125;|&\#x0*7D;|&rbrace;|&rcub;)"
+_NOISE = r"(?:[\s~\#\u200b-\u200d\u2060\ufeff]|%20|&nbsp;|&\#160;|</?[A-Z][^<>]{0,200}>)"
+"""What editors insert between the characters of a reference."""
+
+_WORD = re.compile("recipient", re.IGNORECASE)
+_REFERENCE = re.compile(
+    rf"""
+      (?:{_BRACE}{_NOISE}{{0,20}}+){{2,4}}+ recipients?+ (?!\w)
+    | {_BRACE}{_NOISE}{{0,20}}+ recipients?+ {_NOISE}{{0,20}}+ (?:\.|%2E)
+    | \{{[{{%#] [^{{}}]{{0,200}}? (?<![\w.])recipients?+\.\w
+    | (?<![\w.])recipients?+\.\w{{1,63}}+ {_NOISE}{{0,20}}+ {_CLOSING_BRACE}{{2}}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""All quantifiers have limits, so that the search takes linear time."""
+_BEFORE, _AFTER = 500, 200
+"""The number of characters around the word `recipient` in which a look-alike is searched."""
+_BLOCK = re.compile(r"\{\{#if\s[^{}()]{0,200}?(?:[=<>]|\bis\s|\scontains\s)")
+
+_REFERENCE_MESSAGE = (
+    "This looks like a reference, but it stays in the email as text. Write it as"
+    " `{{recipient.KEY}}`."
+)
+_BLOCK_MESSAGE = (
+    "This looks like a condition, but it stays in the email as text. Write `recipient.` before"
+    " each key."
+)
+
+
+def find_lookalikes(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the offset of each look-alike in a text without references, and a message."""
+    for start, end in _places(text):
+        for match in _REFERENCE.finditer(text, start, end):
+            yield match.start(), _REFERENCE_MESSAGE
+    for match in _BLOCK.finditer(text):
+        yield match.start(), _BLOCK_MESSAGE
+
+
+def _places(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the parts of the text that contain the word `recipient`. They don't overlap."""
+    start = end = 0
+    for word in _WORD.finditer(text):
+        if word.start() - _BEFORE > end:
+            yield start, end
+            start = word.start() - _BEFORE
+        end = word.end() + _AFTER
+    yield start, end

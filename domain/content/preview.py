@@ -1,0 +1,77 @@
+"""The preview of content: what a recipient reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+
+from ..conditions import Value, evaluate, read_value
+from ..fields import RecipientField
+from ..instants import format_instant
+from .checks import require_fields
+from .resolution import FieldResolver
+from .tree import Block, Content, Node, Reference, Text
+
+
+def preview_content(
+    content: Content, fields: Iterable[RecipientField], values: Mapping[str, object]
+) -> str:
+    """Return the content for a recipient with these values, by the keys of the fields.
+
+    `values` has the form that `evaluate` accepts. Expressions stay as they are, because only the
+    ESP can evaluate them.
+
+    Raises: InvalidContent if `check_content` raises it; InvalidRecipient if a value has another
+    type than its field.
+    """
+    resolver = FieldResolver(fields)
+    require_fields(content, resolver)
+    return "".join(_render(content.nodes, resolver, values))
+
+
+def _render(
+    nodes: Iterable[Node], resolver: FieldResolver, values: Mapping[str, object]
+) -> Iterator[str]:
+    for node in nodes:
+        match node:
+            case Text():
+                yield node.text
+            case Reference():
+                yield _value(node, resolver, values)
+            case Block():
+                yield from _render(_shown(node, resolver, values), resolver, values)
+
+
+def _shown(block: Block, resolver: FieldResolver, values: Mapping[str, object]) -> tuple[Node, ...]:
+    """Return the nodes of the first branch whose condition is true."""
+    for branch in block.branches:
+        condition = branch.condition
+        if condition is None or evaluate(
+            resolver.resolve(condition), resolver.fields_of(condition), values
+        ):
+            return branch.nodes
+    return ()
+
+
+def _value(reference: Reference, resolver: FieldResolver, values: Mapping[str, object]) -> str:
+    if reference.is_expression:
+        return f"{{{{recipient.{reference.key} | expression}}}}"
+    field = resolver.get(reference.key)
+    value = read_value(str(field.key), field.data_type, values.get(str(field.key)))
+    return reference.default or "" if value is None else format_value(value)
+
+
+def format_value(value: Value) -> str:
+    """Return the value as a reader sees it: `true`, `3`, `0.5`, `2026-11-20`."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case datetime():
+            return format_instant(value)
+        case date():
+            return value.isoformat()
+    decimal = Decimal(str(value))
+    return format(decimal.to_integral() if decimal == decimal.to_integral() else decimal, "f")

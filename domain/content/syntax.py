@@ -1,0 +1,277 @@
+"""The syntax of content: find references and blocks. `docs/content.md` has the grammar."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import Factory, define
+
+from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
+from ..errors import Rule, Violation
+from ..suggestions import closest_match
+from ..text import character_violation
+from .errors import MAX_VIOLATIONS, InvalidContent
+from .lookalikes import find_lookalikes
+from .tree import Block, Branch, Content, Lines, Node, Reference, Text, comparisons
+
+MAX_CONTENT_LENGTH = 1_048_576
+"""The number of characters in content."""
+MAX_BLOCK_DEPTH = 10
+"""The number of blocks inside each other."""
+MAX_CONDITIONS = 1_000
+"""The number of conditions in content."""
+_MAX_CONDITION_LENGTH = 65_536
+"""The number of characters in a condition. One of 1 MiB would take 2 s."""
+
+
+def parse_content(source: str) -> Content:
+    """Return the references, blocks and texts of the content.
+
+    Raises: InvalidContent, with up to 1,000 violations, if a filter, a condition or the structure
+    of the blocks is invalid, if there are too many conditions, if the content is too long, or if
+    it contains U+0000 or a lone surrogate.
+    """
+    lines = Lines(source)
+    violation = character_violation(source)
+    if len(source) > MAX_CONTENT_LENGTH:
+        message = f"Content has at most {MAX_CONTENT_LENGTH:,} characters."
+        violation = Violation(Rule.TOO_LONG, message)
+    if violation is not None:
+        raise InvalidContent([lines.position(0).locate(violation)])
+    parser = _Parser(source, lines)
+    nodes = parser.parse()
+    if parser.violations:
+        raise InvalidContent(parser.violations)
+    masked = "".join(parser.masked)
+    lookalikes = [*parser.lookalikes, *find_lookalikes(masked)]
+    return Content(
+        source=source,
+        nodes=nodes,
+        masked=masked,
+        lines=lines,
+        warnings=tuple(lines.warning(*each) for each in sorted(lookalikes)),
+    )
+
+
+_TAG = re.compile(
+    r"""
+      \{\{recipient\.(?P<key>\w++)(?P<after>\}\}|\s*+\|)
+    | \{\{~?\s*+[#^](?P<open>\w++)
+    | \{\{(?P<else>else)(?=[\s}])
+    | \{\{~?\s*+/(?P<close>\w++)\s*+~?\}\}
+    """,
+    re.VERBOSE,
+)
+_TEXT = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')"""
+_FILTER = re.compile(rf"\s*+(?P<name>\w++)\s*+(?::\s*+(?P<text>{_TEXT})\s*+)?+\}}\}}", re.DOTALL)
+_REST_OF_TAG = re.compile(r"[^{}]*+\}\}")
+_CONDITION = re.compile(
+    rf"""(?P<condition>(?:[^"'{{}}\\]++|{_TEXT}|\{{(?!\{{)|\}}(?!\}}))*+)\}}\}}""", re.DOTALL
+)
+"""A condition up to the end of its tag.
+
+It ends at `{{` and at a backslash outside of texts. So at most three matches that begin at
+different tags can read the same character, and all matches together take linear time.
+"""
+_ELSE_IF = re.compile(r"\s++if(?=\s)")
+_END = re.compile(r"\s*+\}\}")
+_PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=\w)", re.DOTALL)
+_PREFIX_TEXT = "recipient."
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_UNKNOWN_ESCAPE = re.compile(r"""(?:[^\\]++|\\[\\"'])*+\\""")
+
+_FILTERS = ("default", "expression")
+_EXPECTED_FILTER = 'Write the filter as `| default: "text"` or `| expression`.'
+
+
+@define
+class _OpenBlock:
+    """A block without its end so far. The content itself is the outermost one.
+
+    `nodes` are those of the current branch, and `other_tags` are the names and offsets of open tags
+    of another language in it.
+    """
+
+    start: int = 0
+    branch_start: int = 0
+    condition: Condition | None = None
+    has_else: bool = False
+    branches: list[Branch] = Factory(list)
+    nodes: list[Node] = Factory(list)
+    other_tags: list[tuple[str, int]] = Factory(list)
+
+    def end_branch(self) -> None:
+        self.branches.append(Branch(self.condition, tuple(self.nodes), self.branch_start))
+        self.nodes = []
+
+
+class _Parser:
+    def __init__(self, source: str, lines: Lines) -> None:
+        self.source, self.lines = source, lines
+        self.violations: list[LocatedViolation] = []
+        self.lookalikes: list[tuple[int, str]] = []
+        self.masked: list[str] = []
+        self.blocks = [_OpenBlock()]
+        self._end = self._conditions = 0
+
+    def parse(self) -> tuple[Node, ...]:
+        offset = 0
+        while (tag := _TAG.search(self.source, offset)) is not None:
+            if tag["key"]:
+                offset = self._reference(tag)
+            elif tag["open"]:
+                offset = self._open(tag)
+            elif tag["else"]:
+                offset = self._else(tag)
+            else:
+                offset = self._close(tag)
+        for block in self.blocks[1:]:
+            self._refuse(block.start, Rule.FORMAT, "This block has no {{/if}}.")
+        self._add_text(len(self.source))
+        return tuple(self.blocks[0].nodes)
+
+    def _reference(self, tag: re.Match[str]) -> int:
+        start, end = tag.span()
+        default, is_expression = None, False
+        if tag["after"] != "}}":
+            found = _FILTER.match(self.source, end)
+            rest = found or _REST_OF_TAG.match(self.source, end)
+            if rest is None:  # It is unclosed, so it is not a reference.
+                return end
+            end = rest.end()
+            default = self._default(start, found)
+            is_expression = found is not None and found["name"] == "expression"
+        elif self.source[start - 1 : start] == "{" and self.source[end : end + 1] == "}":
+            message = "The outer braces of `{{{…}}}` stay in the email. Write two braces."
+            self.lookalikes.append((start, message))
+        reference = Reference(
+            key=tag["key"], default=default, is_expression=is_expression, start=start
+        )
+        self._add_text(start)
+        self.blocks[-1].nodes.append(reference)
+        return self._end_tag(end)
+
+    def _default(self, start: int, found: re.Match[str] | None) -> str | None:
+        """Return the default that a filter sets. Refuse an invalid filter."""
+        if found is None:
+            self._refuse(start, Rule.FORMAT, _EXPECTED_FILTER)
+            return None
+        name, text = found["name"], found["text"]
+        if name not in _FILTERS or (name == "default") is (text is None):
+            suggestion = None if name in _FILTERS else closest_match(name, _FILTERS)
+            self._refuse(found.start("name"), Rule.FORMAT, _EXPECTED_FILTER, suggestion)
+            return None
+        if text is None:
+            return None
+        if _UNKNOWN_ESCAPE.match(text) is not None:
+            message = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
+            self._refuse(found.start("text"), Rule.FORMAT, message)
+        return _ESCAPE.sub(r"\1", text[1:-1])
+
+    def _open(self, tag: re.Match[str]) -> int:
+        found = _CONDITION.match(self.source, tag.end()) if tag[0] == "{{#if" else None
+        if found is None or not _has_prefix(found["condition"]):
+            self.blocks[-1].other_tags.append((tag["open"], tag.start()))
+            return tag.end()
+        self._add_text(tag.start())
+        block = _OpenBlock(tag.start(), tag.start())
+        self.blocks.append(block)
+        block.condition = self._condition(tag.start(), found)
+        return self._end_tag(found.end())
+
+    def _else(self, tag: re.Match[str]) -> int:
+        block = self.blocks[-1]
+        if len(self.blocks) == 1 or block.other_tags:
+            return tag.end()
+        else_if = _ELSE_IF.match(self.source, tag.end())
+        found = (_CONDITION if else_if else _END).match(self.source, (else_if or tag).end())
+        if found is None:
+            message = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
+            self._refuse(tag.start(), Rule.FORMAT, message)
+            return tag.end()
+        if block.has_else:
+            self._refuse(tag.start(), Rule.FORMAT, "`{{else}}` must be the last part of a block.")
+        self._add_text(tag.start())
+        block.end_branch()
+        block.branch_start, block.has_else = tag.start(), else_if is None
+        block.condition = self._condition(tag.start(), found) if else_if else None
+        return self._end_tag(found.end())
+
+    def _close(self, tag: re.Match[str]) -> int:
+        block, is_outermost = self.blocks[-1], len(self.blocks) == 1
+        if block.other_tags and block.other_tags[-1][0] == tag["close"]:
+            block.other_tags.pop()
+        elif not is_outermost and not block.other_tags and tag[0] == "{{/if}}":
+            self._add_text(tag.start())
+            block.end_branch()
+            self.blocks.pop()
+            self.blocks[-1].nodes.append(Block(tuple(block.branches), tag.start()))
+            return self._end_tag(tag.end())
+        elif not is_outermost:
+            name, start = block.other_tags[-1] if block.other_tags else ("if", block.start)
+            place = self.lines.position(start)
+            message = f"Close `{{{{#{name}` of line {place.line}, column {place.column} first."
+            self._refuse(tag.start(), Rule.FORMAT, message)
+        elif not block.other_tags and tag[0] == "{{/if}}":
+            message = "This tag belongs to no block, so it stays in the email."
+            self.lookalikes.append((tag.start(), message))
+        return tag.end()
+
+    def _condition(self, start: int, found: re.Match[str]) -> Condition | None:
+        self._conditions += 1
+        if self._conditions > MAX_CONDITIONS:
+            if self._conditions == MAX_CONDITIONS + 1:
+                message = f"Content has at most {MAX_CONDITIONS:,} conditions."
+                self._refuse(start, Rule.TOO_MANY_ITEMS, message)
+            return None
+        if len(self.blocks) - 1 > MAX_BLOCK_DEPTH:
+            message = f"Nest blocks at most {MAX_BLOCK_DEPTH} levels deep."
+            self._refuse(start, Rule.OUT_OF_RANGE, message)
+            return None
+        if len(found["condition"]) > _MAX_CONDITION_LENGTH:
+            message = f"A condition has at most {_MAX_CONDITION_LENGTH:,} characters."
+            self._refuse(start, Rule.TOO_LONG, message)
+            return None
+        position = self.lines.position(found.start())
+        try:
+            condition = parse_condition(_PREFIX.sub(_blank, found["condition"]), start=position)
+        except InvalidCondition as invalid:
+            self.violations += located_violations(invalid)
+            return None
+        for comparison in comparisons(condition):
+            offset = self.lines.offset(comparison)
+            if not self.source.endswith(_PREFIX_TEXT, 0, offset):
+                self._refuse(offset, Rule.FORMAT, f"Write `recipient.{comparison.key}`.")
+        return condition
+
+    def _add_text(self, end: int) -> None:
+        """Add the text between the last tag and this offset."""
+        text = self.source[self._end : end]
+        if text:
+            self.blocks[-1].nodes.append(Text(text, self._end))
+            self.masked.append(text)
+        self._end = end
+
+    def _end_tag(self, end: int) -> int:
+        self.masked.append(" " * (end - self._end))
+        self._end = end
+        return end
+
+    def _refuse(self, offset: int, rule: Rule, message: str, suggestion: str | None = None) -> None:
+        self.violations.append(self.lines.violation(offset, rule, message, suggestion))
+        if len(self.violations) >= MAX_VIOLATIONS:
+            raise InvalidContent(self.violations)
+
+
+def located_violations(invalid: InvalidCondition) -> list[LocatedViolation]:
+    """Return the violations of a condition that was parsed from text."""
+    return [each for each in invalid.violations if isinstance(each, LocatedViolation)]
+
+
+def _has_prefix(condition: str) -> bool:
+    return any(match[0] == _PREFIX_TEXT for match in _PREFIX.finditer(condition))
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Return spaces instead of the prefix, so that the rest keeps its position."""
+    return " " * len(_PREFIX_TEXT) if match[0] == _PREFIX_TEXT else match[0]

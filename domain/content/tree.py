@@ -1,0 +1,159 @@
+"""The tree of content: text, references to fields, and blocks with conditions."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from attrs import field, frozen
+
+from ..conditions import AllOf, AnyOf, Comparison, Condition, LocatedViolation, Not, TextPosition
+from ..errors import Rule, Violation
+from .errors import ContentWarning
+
+
+@frozen
+class Text:
+    """Text that stays as it is. `start` is the offset of its first character."""
+
+    text: str
+    start: int
+
+
+@frozen(kw_only=True)
+class Reference:
+    """A reference to a field, by its key: `{{recipient.KEY}}`.
+
+    `default` is the text for recipients without a value. If `is_expression` is true, the field's
+    value expression is inserted instead of its insertion code. `start` is the offset of the
+    reference.
+    """
+
+    key: str
+    default: str | None = None
+    is_expression: bool = False
+    start: int
+
+
+@frozen
+class Branch:
+    """A part of a block, and its condition: None for `{{else}}`. `start` is the tag's offset."""
+
+    condition: Condition | None
+    nodes: tuple[Node, ...]
+    start: int
+
+
+@frozen
+class Block:
+    """Alternatives: the first one with a true condition is shown. `{{#if …}}…{{/if}}`.
+
+    `end` is the offset of the tag `{{/if}}`.
+    """
+
+    branches: tuple[Branch, ...]
+    end: int
+
+    @property
+    def start(self) -> int:
+        """The offset of the block."""
+        return self.branches[0].start
+
+
+Node: TypeAlias = Text | Reference | Block
+"""A part of content."""
+
+
+class Lines:
+    """The lines of a text. They end with a line feed."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0]
+        offset = text.find("\n")
+        while offset >= 0:
+            self._starts.append(offset + 1)
+            offset = text.find("\n", offset + 1)
+
+    def position(self, offset: int) -> TextPosition:
+        """Return the position of the character at this offset."""
+        line = bisect_right(self._starts, offset)
+        return TextPosition(line, offset - self._starts[line - 1] + 1)
+
+    def warning(self, offset: int, message: str) -> ContentWarning:
+        """Return a warning about the place at this offset."""
+        position = self.position(offset)
+        return ContentWarning(position.line, position.column, message)
+
+    def violation(
+        self, offset: int, rule: Rule, message: str, suggestion: str | None = None
+    ) -> LocatedViolation:
+        """Return a violation at this offset."""
+        return self.position(offset).locate(Violation(rule, message, suggestion=suggestion))
+
+    def offset(self, comparison: Comparison) -> int:
+        """Return the offset of the comparison, or 0 if it was not parsed from text."""
+        if comparison.position is None:
+            return 0
+        return self._starts[comparison.position.line - 1] + comparison.position.column - 1
+
+
+@frozen(kw_only=True)
+class Content:
+    """Parsed content.
+
+    `masked` is the source with spaces instead of references and of the tags of blocks. `warnings`
+    are the places that look like a reference or a block, but are not.
+    """
+
+    source: str
+    nodes: tuple[Node, ...]
+    masked: str = field(repr=False)
+    lines: Lines = field(repr=False, eq=False)
+    warnings: tuple[ContentWarning, ...] = ()
+
+    def references(self) -> Iterator[Reference]:
+        """Yield the references, in order."""
+        return (part for part in _parts(self.nodes) if isinstance(part, Reference))
+
+    def branches(self) -> Iterator[Branch]:
+        """Yield the branches of the blocks, in order."""
+        return (part for part in _parts(self.nodes) if isinstance(part, Branch))
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the keys in references and conditions, in the order of their first use."""
+        return tuple(dict.fromkeys(key for part in _parts(self.nodes) for key in _keys(part)))
+
+
+def condition_keys(condition: Condition) -> Iterator[str]:
+    """Yield the keys in the condition, in order."""
+    return (comparison.key for comparison in comparisons(condition))
+
+
+def comparisons(condition: Condition) -> Iterator[Comparison]:
+    """Yield the comparisons of the condition, in order."""
+    match condition:
+        case Comparison():
+            yield condition
+        case Not(negated):
+            yield from comparisons(negated)
+        case AllOf(conditions) | AnyOf(conditions):
+            for each in conditions:
+                yield from comparisons(each)
+
+
+def _parts(nodes: Iterable[Node]) -> Iterator[Reference | Branch]:
+    for node in nodes:
+        if isinstance(node, Reference):
+            yield node
+        elif isinstance(node, Block):
+            for branch in node.branches:
+                yield branch
+                yield from _parts(branch.nodes)
+
+
+def _keys(part: Reference | Branch) -> Iterator[str]:
+    if isinstance(part, Reference):
+        yield part.key
+    elif part.condition is not None:
+        yield from condition_keys(part.condition)

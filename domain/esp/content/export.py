@@ -1,0 +1,320 @@
+"""Export of content: references and blocks are replaced with the code of one ESP."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from ...conditions import Condition, LocatedViolation, TextPosition
+from ...content import Block, Branch, Content, ContentWarning, InvalidContent, Node, Reference, Text
+from ...content.checks import require_fields
+from ...content.errors import MAX_VIOLATIONS
+from ...content.resolution import FieldResolver
+from ...content.tree import condition_keys
+from ...errors import Rule, Violation
+from ...fields import RecipientField
+from ...identity import IntegrationId
+from ..conditions import ConditionCode, compile_condition
+from ..conditions.compilation import variable_caveat
+from ..dialects import DIALECTS, Esp
+from ..errors import NotExpressible, NotInsertable
+from .adjacent_text import find_refused_end, separate_end_of_block, separate_start
+from .field_codes import insertion_code, value_expression, with_other_quotes
+from .markup import Markup
+from .preludes import Preludes
+from .tags import Tag, find_foreign_tags, find_tags, is_foreign, titles
+
+MAX_EXPORTED_LENGTH = 4_194_304
+"""The number of characters in exported content. Some languages require copies of a block's text."""
+
+_THEN, _OTHERWISE = "\0then\0", "\0otherwise\0"
+"""Marks for the texts in the code of a condition. Neither content nor codes contain U+0000."""
+
+
+@frozen(kw_only=True)
+class ExportedContent:
+    """Content for one ESP.
+
+    `keys` are the keys of the fields in it, in the order of their first use. `resolved` has the
+    keys of references that mean a field with another key, and that key.
+    """
+
+    content: str
+    warnings: tuple[ContentWarning, ...]
+    keys: tuple[str, ...]
+    resolved: Mapping[str, str]
+
+
+def export_content(
+    content: Content,
+    fields: Iterable[RecipientField],
+    esp: Esp,
+    *,
+    integration_id: IntegrationId | None = None,
+    strict: bool = False,
+) -> ExportedContent:
+    """Return the content with the codes of the ESP instead of references and blocks.
+
+    `fields` are those of one organization. The content can use API fields, manual fields, and the
+    fields of the integration. A reference means the field with its key. If the content can't use
+    that field, the reference means the integration's field with the same name at the ESP, or with
+    a name from which the same key is derived. The other text does not change. The preludes of the
+    fields are inserted before it, once each.
+
+    Raises: InvalidContent, with all reasons, if a field is unknown or can't be inserted, if a
+    reference or a block is at a place at which its code would not work, or if the ESP can't express
+    a condition; if `strict` is true, also if there are warnings.
+    """
+    fields = tuple(fields)
+    resolver = FieldResolver(exportable_fields(fields, integration_id), fields)
+    require_fields(content, resolver)
+    export = _Export(content, resolver, esp)
+    exported = export.run()
+    warnings = sorted(export.warnings, key=lambda each: (each.line, each.column))
+    if strict:
+        export.violations += map(_as_violation, warnings)
+    if export.violations:
+        raise InvalidContent(export.violations)
+    resolved = {key: str(field.key) for key, field in export.used.items()}
+    return ExportedContent(
+        content=exported,
+        warnings=tuple(warnings),
+        keys=tuple(dict.fromkeys(resolved.values())),
+        resolved={key: actual for key, actual in resolved.items() if key != actual},
+    )
+
+
+def exportable_fields(
+    fields: Iterable[RecipientField], integration_id: IntegrationId | None
+) -> tuple[RecipientField, ...]:
+    """Return the fields that can be used in one email: all but those of other integrations.
+
+    The insertion codes of other integrations can be in the dialect of another ESP.
+    """
+    return tuple(
+        field
+        for field in fields
+        if field.origin.integration_id is None or field.origin.integration_id == integration_id
+    )
+
+
+class _Export:
+    """One export. It collects all violations and warnings."""
+
+    def __init__(self, content: Content, resolver: FieldResolver, esp: Esp) -> None:
+        self.violations: list[LocatedViolation] = []
+        self.warnings: dict[ContentWarning, None] = dict.fromkeys(content.warnings)
+        self.used: dict[str, RecipientField] = {}
+        self._content, self._resolver, self._esp = content, resolver, esp
+        self._tags = tuple(find_tags(esp, content.masked))
+        self._tag_ends = {tag.end for tag in self._tags}
+        self._markup = Markup(content.masked)
+        self._preludes = Preludes(resolver.fields.values(), content.source)
+        self._variables: dict[str, str] = {}
+        self._insertion_codes: dict[tuple[str, str | None], str | NotInsertable] = {}
+        self._condition_codes: dict[tuple[Condition, bool], ConditionCode | NotExpressible] = {}
+
+    def run(self) -> str:
+        """Return the exported content, preludes first."""
+        self._warn_of_foreign_tags()
+        exported = self._render(self._content.nodes, in_block=False)
+        return "".join(dict.fromkeys(self._variables.values())) + exported
+
+    def _warn_of_foreign_tags(self) -> None:
+        places = {(warning.line, warning.column) for warning in self.warnings}
+        for tag, dialects in find_foreign_tags(self._esp, self._content.masked):
+            place = self._content.lines.position(tag.start)
+            if (place.line, place.column) not in places:
+                message = f"{self._title} does not read this code of {titles(dialects)}."
+                self._warn(tag.start, message)
+
+    @property
+    def _title(self) -> str:
+        return DIALECTS[self._esp].title
+
+    def _render(self, nodes: Sequence[Node], *, in_block: bool) -> str:
+        """Return the code of the nodes. In a block, tags are directly before and after them."""
+        parts: list[str] = []
+        length = 0
+        for index, node in enumerate(nodes):
+            match node:
+                case Text():
+                    before = nodes[index - 1] if index else None
+                    after = nodes[index + 1] if index + 1 < len(nodes) else None
+                    part = self._text(node, before, after, in_block=in_block)
+                case Reference():
+                    part = self._reference(node)
+                case Block():
+                    part = self._block(node)
+            length += len(part)
+            self._require_length(length, node.start)
+            parts.append(part)
+        return "".join(parts)
+
+    def _text(self, node: Text, before: Node | None, after: Node | None, *, in_block: bool) -> str:
+        text = node.text
+        if _is_code(after, in_block=in_block):
+            refused = find_refused_end(self._esp, text)
+            if refused is not None and node.start + len(text) not in self._tag_ends:
+                message = (
+                    f"{self._title} would read this character as part of the code after it."
+                    " Write a space after it."
+                )
+                self._refuse(node.start + refused, message)
+        if _is_code(before, in_block=in_block):
+            text = separate_start(self._esp, text, is_start_of_block=before is None)
+        return separate_end_of_block(self._esp, text) if in_block and after is None else text
+
+    def _reference(self, reference: Reference) -> str:
+        field = self._use(reference.key, reference.start)
+        tag = self._tag_at(reference.start)
+        try:
+            if reference.is_expression:
+                if tag is None:
+                    self._warn(reference.start, "Outside of a tag, this shows the expression.")
+                return value_expression(field)
+            code = self._insertion_code(field, reference.default)
+        except NotInsertable as error:
+            self._refuse(reference.start, str(error))
+            return ""
+        if tag is not None:
+            self._refuse_in_tag(reference.start, tag, reference.key)
+        elif field.origin.integration_id is None and is_foreign(self._esp, code):
+            self._warn(reference.start, f"This field's code may not be code of {self._title}.")
+        return self._quoted(code, reference.start)
+
+    def _insertion_code(self, field: RecipientField, default: str | None) -> str:
+        key = (str(field.key), default)
+        if key not in self._insertion_codes:
+            try:
+                self._insertion_codes[key] = insertion_code(self._esp, field, default)
+            except NotInsertable as error:
+                self._insertion_codes[key] = error
+        code = self._insertion_codes[key]
+        if isinstance(code, NotInsertable):
+            raise code
+        return code
+
+    def _block(self, block: Block) -> str:
+        """Return the code of a block: each `{{else if}}` is a block in the else part of another."""
+        for offset in (*(branch.start for branch in block.branches), block.end):
+            tag = self._tag_at(offset)
+            if tag is not None:
+                self._refuse_in_tag(offset, tag, "KEY")
+        bodies = [self._render(branch.nodes, in_block=True) for branch in block.branches]
+        code = ""
+        for branch, body in zip(reversed(block.branches), reversed(bodies), strict=True):
+            if branch.condition is None:
+                code = body
+            else:
+                code = self._condition(branch, branch.condition, body, code)
+        return code
+
+    def _condition(self, branch: Branch, condition: Condition, then: str, otherwise: str) -> str:
+        for key in condition_keys(condition):
+            self._use(key, branch.start)
+        try:
+            compiled = self._compile(condition, has_otherwise=bool(otherwise))
+        except NotExpressible as error:
+            self._refuse(branch.start, str(error))
+            return ""
+        for caveat in self._caveats(condition, compiled):
+            self._warn(branch.start, caveat)
+        code = self._quoted(compiled.code, branch.start)
+        length = code.count(_THEN) * len(then) + code.count(_OTHERWISE) * len(otherwise)
+        self._require_length(length, branch.start)
+        return code.replace(_THEN, then).replace(_OTHERWISE, otherwise)
+
+    def _caveats(self, condition: Condition, compiled: ConditionCode) -> Iterator[str]:
+        """Yield the caveats except those of variables, because the preludes set them."""
+        fields = self._resolver.fields_of(condition)
+        of_variables = {variable_caveat(field.custom_value_expression or "") for field in fields}
+        return (caveat for caveat in compiled.caveats if caveat not in of_variables)
+
+    def _compile(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
+        """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
+        key = (condition, has_otherwise)
+        if key not in self._condition_codes:
+            try:
+                self._condition_codes[key] = compile_condition(
+                    self._resolver.resolve(condition),
+                    self._resolver.fields_of(condition),
+                    self._esp,
+                    then=_THEN,
+                    otherwise=_OTHERWISE if has_otherwise else "",
+                )
+            except NotExpressible as error:
+                self._condition_codes[key] = error
+        code = self._condition_codes[key]
+        if isinstance(code, NotExpressible):
+            raise code
+        return code
+
+    def _use(self, key: str, offset: int) -> RecipientField:
+        """Return the field that the key means, and add its preludes."""
+        field = self._resolver.get(key)
+        if key not in self.used:
+            self.used[key] = field
+            preludes = self._preludes.of(field) if self._esp is Esp.SALESFORCE else {}
+            for variable, prelude in preludes.items():
+                if self._variables.setdefault(variable, prelude) != prelude:
+                    message = f"Another field of this content sets the variable {variable}."
+                    self._refuse(offset, message)
+        return field
+
+    def _quoted(self, code: str, offset: int) -> str:
+        """Return the code in the quotes that are possible at this place."""
+        quote = self._markup.quote_at(offset)
+        quoted = with_other_quotes(self._esp, code, quote) if quote else code
+        if quoted is None:
+            name = {'"': "double", "'": "single"}[quote]
+            message = (
+                f"This is inside {name} quotes or CSS, and its code in {self._title} contains"
+                f" {name} quotes. Check that your editor does not change them."
+            )
+            self._warn(offset, message)
+        return code if quoted is None else quoted
+
+    def _tag_at(self, offset: int) -> Tag | None:
+        """Return the tag of the ESP in which the offset is, or None."""
+        index = bisect_right(self._tags, offset, key=lambda tag: tag.start) - 1
+        return self._tags[index] if index >= 0 and offset < self._tags[index].end else None
+
+    def _refuse_in_tag(self, offset: int, tag: Tag, key: str) -> None:
+        place = self._content.lines.position(tag.start)
+        message = (
+            f"This is inside a tag of {self._title}: `{tag.opening.strip()}` in line {place.line},"
+            f' column {place.column}. Write conditions as `{{{{#if recipient.{key} = "gold"}}}}…'
+            "{{/if}}`, or insert the value expression with"
+            f" `{{{{recipient.{key} | expression}}}}`."
+        )
+        self._refuse(offset, message)
+
+    def _require_length(self, length: int, offset: int) -> None:
+        if length > MAX_EXPORTED_LENGTH:
+            message = f"The result would have more than {MAX_EXPORTED_LENGTH:,} characters."
+            self._refuse(offset, message)
+            raise InvalidContent(self.violations)
+
+    def _warn(self, offset: int, message: str) -> None:
+        self.warnings[self._content.lines.warning(offset, message)] = None
+
+    def _refuse(self, offset: int, message: str) -> None:
+        violation = self._content.lines.violation(offset, Rule.NOT_APPLICABLE, message)
+        self.violations.append(violation)
+        if len(self.violations) >= MAX_VIOLATIONS:
+            raise InvalidContent(self.violations)
+
+
+def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:
+    """Return whether the neighbour of a text is a tag. At the ends of a block, there is one."""
+    if neighbour is None:
+        return in_block
+    return not (isinstance(neighbour, Reference) and neighbour.is_expression)
+
+
+def _as_violation(warning: ContentWarning) -> LocatedViolation:
+    position = TextPosition(warning.line, warning.column)
+    return position.locate(Violation(Rule.NOT_APPLICABLE, warning.message))

@@ -1,0 +1,94 @@
+"""The code that inserts a field into content."""
+
+from __future__ import annotations
+
+import re
+
+from ...fields import RecipientField
+from ..dialects import DIALECTS, Esp, Quoting
+from ..errors import NoSafeForm, NotInsertable
+from ..snippets import Snippet, derive_snippet, find_reference
+from .tags import is_certainly_foreign
+
+_LITERALS = re.compile(r"""(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*+""")
+"""Code in which string literals don't contain doubled quotes."""
+_LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)""", re.DOTALL)
+
+
+def insertion_code(esp: Esp, field: RecipientField, default: str | None = None) -> str:
+    """Return the code that inserts the field, or the default for recipients without a value.
+
+    Raises: NotInsertable, with the reason, if there is no such code.
+    """
+    if not field.insertable:
+        raise NotInsertable("This field is not insertable.")
+    code = field.custom_insertion_code
+    if code is None:
+        raise NotInsertable("This field has no insertion code.")
+    if field.origin.integration_id is None and is_certainly_foreign(esp, code):
+        title = DIALECTS[esp].title
+        raise NotInsertable(f"The insertion code of this field is not in the language of {title}.")
+    return code if default is None else _code_with_default(esp, field, code, default)
+
+
+def value_expression(field: RecipientField) -> str:
+    """Return the value expression of the field. Raises: NotInsertable if there is none."""
+    if field.custom_value_expression is None:
+        raise NotInsertable("This field has no value expression.")
+    return field.custom_value_expression
+
+
+def with_other_quotes(esp: Esp, code: str, quote: str) -> str | None:
+    """Return the code without this type of quotes, or None if the dialect has no such form."""
+    if quote not in code:
+        return code
+    if DIALECTS[esp].quoting is Quoting.NONE or _LITERALS.fullmatch(code) is None:
+        return None
+    other_quote = {'"': "'", "'": '"'}[quote]
+
+    def in_other_quotes(literal: re.Match[str]) -> str:
+        text = literal["text"]
+        has_quotes = quote in text or other_quote in text
+        return literal[0] if has_quotes else f"{other_quote}{text}{other_quote}"
+
+    changed = _LITERAL.sub(in_other_quotes, code)
+    return None if quote in changed else changed
+
+
+def _code_with_default(esp: Esp, field: RecipientField, code: str, default: str) -> str:
+    for name, standard in _names(esp, field):
+        try:
+            plain = derive_snippet(esp, name, standard=standard)
+        except NoSafeForm:
+            continue
+        if _is_plain(field, code, plain):
+            return _derive(esp, field, name, standard, default)
+    raise NotInsertable(
+        f"This field can't have a default: its insertion code is not the usual one of"
+        f" {DIALECTS[esp].title}. Write the default into the insertion code."
+    )
+
+
+def _names(esp: Esp, field: RecipientField) -> list[tuple[str, bool]]:
+    """Return the possible names of the field at the ESP, and whether it is a standard field."""
+    name = field.origin.esp_field_name
+    if name is not None:
+        return [(name, False), (name, True)]
+    reference = find_reference(esp, field.custom_value_expression or "")
+    return [] if reference is None else [reference]
+
+
+def _is_plain(field: RecipientField, code: str, plain: Snippet) -> bool:
+    same_code = "".join(code.split()) == "".join(plain.insertion_code.split())
+    return same_code and field.custom_value_expression == plain.value_expression
+
+
+def _derive(esp: Esp, field: RecipientField, name: str, standard: bool, default: str) -> str:  # noqa: FBT001
+    try:
+        snippet = derive_snippet(
+            esp, name, data_type=field.data_type, standard=standard, default=default
+        )
+    except NoSafeForm as error:
+        reasons = " ".join(violation.message for violation in error.violations)
+        raise NotInsertable(f"This default is not possible. {reasons}") from None
+    return snippet.insertion_code

@@ -1,0 +1,55 @@
+"""The quotes around places in HTML: those of attributes, and the double quotes of CSS."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+_MARKUP = re.compile(r"<!--|<style\b|<(?=[a-z])", re.IGNORECASE)
+_QUOTE_OR_END = re.compile(r"""=\s*(?P<quote>["'])|>""")
+_STYLE_END = re.compile(r"</style", re.IGNORECASE)
+
+
+class Markup:
+    """The places in an HTML text in which one type of quotes has a meaning."""
+
+    def __init__(self, text: str) -> None:
+        self._starts: list[int] = [0]
+        self._quotes: list[str] = [""]
+        self._text = text
+        offset = 0
+        while 0 <= offset < len(text) and (match := _MARKUP.search(text, offset)) is not None:
+            if match[0] == "<!--":
+                offset = text.find("-->", match.end())
+                continue
+            offset = self._add_tag(match.end())
+            if match[0] != "<" and offset >= 0:
+                end = _STYLE_END.search(text, offset)
+                self._add(offset, '"')
+                offset = -1 if end is None else end.start()
+                self._add(offset, "")
+
+    def quote_at(self, offset: int) -> str:
+        """Return the quote that ends the attribute or the CSS string here, or an empty text."""
+        return self._quotes[bisect_right(self._starts, offset) - 1]
+
+    def _add_tag(self, offset: int) -> int:
+        """Add the attributes of a tag. Return the offset after it, or -1 if it is not closed."""
+        self._add(offset, '"')
+        while (match := _QUOTE_OR_END.search(self._text, offset)) is not None:
+            offset = match.end()
+            quote = match["quote"]
+            if quote is None:
+                self._add(offset, "")
+                return offset
+            self._add(offset, quote)
+            offset = self._text.find(quote, offset) + 1
+            if offset == 0:
+                return -1
+            self._add(offset, '"')
+        return -1
+
+    def _add(self, offset: int, quote: str) -> None:
+        if offset >= 0:
+            self._starts.append(offset)
+            self._quotes.append(quote)

@@ -1,0 +1,63 @@
+"""Preludes: the code that sets the Salesforce variables of fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...fields import RecipientField
+from ..dialects import Esp
+from ..errors import NoSafeForm
+from ..snippets import Snippet, derive_snippet
+
+_VARIABLE = re.compile(r"(?<![\w@])@[A-Za-z]\w*", re.ASCII)
+_ASSIGNMENT = re.compile(r"\bset\s+(@\w+)\s*=", re.ASCII | re.IGNORECASE)
+
+
+class Preludes:
+    """The preludes of fields for one content, by variable.
+
+    A variable of a synced field is set from the attribute of this field. A variable in the code of
+    another field is set as that of a synced field; if there is none, from the attribute with the
+    name of the variable. Variables that the code or the content sets have no prelude.
+    """
+
+    def __init__(self, fields: Iterable[RecipientField], content: str) -> None:
+        self._synced: Mapping[str, str] = dict(_synced_preludes(fields))
+        self._set_by_content = _assigned(content)
+
+    def of(self, field: RecipientField) -> Mapping[str, str]:
+        """Return the preludes that the codes of the field require."""
+        snippet = derive_salesforce_snippet(field)
+        if snippet is not None:
+            return {snippet.value_expression.lower(): snippet.prelude or ""}
+        code = f"{field.custom_insertion_code or ''} {field.custom_value_expression or ''}"
+        set_already = self._set_by_content | _assigned(code)
+        variables = {each.lower(): each for each in _VARIABLE.findall(code)}
+        return {
+            key: self._synced.get(key) or derive_snippet(Esp.SALESFORCE, variable[1:]).prelude or ""
+            for key, variable in variables.items()
+            if key not in set_already
+        }
+
+
+def derive_salesforce_snippet(field: RecipientField) -> Snippet | None:
+    """Return the snippet of a field that was synced from Salesforce, or None for other fields."""
+    if field.origin.esp_field_name is None:
+        return None
+    try:
+        snippet = derive_snippet(Esp.SALESFORCE, field.origin.esp_field_name)
+    except NoSafeForm:
+        return None
+    return snippet if snippet.value_expression == field.custom_value_expression else None
+
+
+def _synced_preludes(fields: Iterable[RecipientField]) -> Iterator[tuple[str, str]]:
+    for field in fields:
+        snippet = derive_salesforce_snippet(field)
+        if snippet is not None:
+            yield snippet.value_expression.lower(), snippet.prelude or ""
+
+
+def _assigned(code: str) -> set[str]:
+    return {variable.lower() for variable in _ASSIGNMENT.findall(code)}

@@ -1,0 +1,216 @@
+"""`recipient-fields conditions`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from recipient_fields.application import Core, NotJson, Target
+from recipient_fields.application.condition_documents import (
+    parse_condition_document,
+    render_condition_document,
+)
+from recipient_fields.application.esp_code_documents import render_condition_code
+from recipient_fields.application.strict_json import parse_json
+from recipient_fields.domain import OrganizationId, Rule, Violation
+from recipient_fields.domain.conditions import (
+    Condition,
+    InvalidCondition,
+    describe,
+    format_condition,
+    parse_condition,
+)
+from recipient_fields.domain.esp import DIALECTS, Esp, IntegrationRequired, NotExpressible
+
+from .command_group import CommandGroup
+from .esp_target import chosen_target, esp_target_options, required_target
+from .options import json_option, option
+from .organization_option import open_for_organization, organization_option
+from .output import note, print_json, print_line, print_table
+from .violations import reporting_violations
+
+REFUSED = 3
+"""The exit status if the ESP can't express a condition."""
+
+_INVALID = "The condition is invalid."
+
+
+@click.group(cls=CommandGroup)
+def conditions() -> None:
+    """Check conditions on fields, compile them for ESPs, and explain them.
+
+    A condition is text such as `loyalty_tier in ("gold", "silver") and visits >= 3`, or its JSON
+    form.
+    """
+
+
+@conditions.command()
+@organization_option
+@esp_target_options
+@json_option
+@click.argument("condition")
+@click.pass_obj
+def check(
+    storage: str,
+    organization: str,
+    esp: Esp | None,
+    integration: int | None,
+    condition: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Check a condition against the fields of an organization.
+
+    Without --esp and --integration, the condition can use all fields of the organization.
+    """
+    target = chosen_target(esp, integration)
+    with (
+        reporting_violations(_INVALID, as_json=as_json),
+        open_for_organization(storage, organization) as (core, tenant),
+    ):
+        parsed = _parse(condition)
+        core.esp_code.check_condition(tenant.id, parsed, target)
+    if as_json:
+        print_json(
+            {"condition": format_condition(parsed), "tree": render_condition_document(parsed)}
+        )
+    else:
+        note("The condition is valid.")
+
+
+@conditions.command("compile")
+@organization_option
+@esp_target_options
+@option("--then", required=True, help="The text for recipients who satisfy the condition.")
+@option("--else", "otherwise", default="", help="The text for all others. By default, none.")
+@option("--strict", is_flag=True, help="Refuse code that the ESP can read differently.")
+@json_option
+@click.argument("condition")
+@click.pass_obj
+def compile_(
+    storage: str,
+    organization: str,
+    esp: Esp | None,
+    integration: int | None,
+    then: str,
+    otherwise: str,
+    condition: str,
+    *,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Compile a condition for an ESP: print code that selects one of two texts.
+
+    If the ESP can't express the condition, the reason is printed and the exit status is 3.
+    """
+    target = required_target(esp, integration)
+    with (
+        reporting_violations(_INVALID, as_json=as_json),
+        open_for_organization(storage, organization) as (core, tenant),
+    ):
+        parsed = _parse(condition)
+        result = _compile(core, tenant.id, parsed, target, then, otherwise, strict=strict)
+    if as_json:
+        print_json(result)
+    elif "refused" in result:
+        note(f"{DIALECTS[Esp(result['esp'])].title}: {result['refused']}")
+    else:
+        for caveat in result["caveats"]:
+            note(f"Caveat: {caveat}")
+        print_line(f"{result['prelude'] or ''}{result['code']}")
+    if "refused" in result:
+        click.get_current_context().exit(REFUSED)
+
+
+@conditions.command()
+@organization_option
+@esp_target_options
+@json_option
+@click.argument("condition")
+@click.pass_obj
+def explain(
+    storage: str,
+    organization: str,
+    esp: Esp | None,
+    integration: int | None,
+    condition: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Explain a condition: state it in English, and how each ESP supports it.
+
+    With --esp or --integration, only that ESP is shown.
+    """
+    target = chosen_target(esp, integration)
+    with (
+        reporting_violations(_INVALID, as_json=as_json),
+        open_for_organization(storage, organization) as (core, tenant),
+    ):
+        parsed = _parse(condition)
+        core.esp_code.check_condition(tenant.id, parsed, target)
+        if target is None:
+            results = [_result(core, tenant.id, parsed, each) for each in Esp]
+        else:
+            results = [_compile(core, tenant.id, parsed, target, "A", "B")]
+    if as_json:
+        print_json({"sentence": describe(parsed), "esps": results})
+        return
+    print_line(describe(parsed))
+    print_line("")
+    rows = [(DIALECTS[Esp(each["esp"])].title, _support(each)) for each in results]
+    print_table(("ESP", "RESULT"), rows)
+
+
+def _parse(condition: str) -> Condition:
+    """Return the condition of its text or of its JSON form, which begins with a brace."""
+    if not condition.lstrip().startswith("{"):
+        return parse_condition(condition)
+    try:
+        return parse_condition_document(parse_json(condition.encode()))
+    except NotJson as error:
+        raise InvalidCondition([Violation(Rule.FORMAT, str(error))]) from None
+
+
+def _compile(
+    core: Core,
+    organization_id: OrganizationId,
+    condition: Condition,
+    target: Target,
+    then: str,
+    otherwise: str,
+    *,
+    strict: bool = False,
+) -> dict[str, Any]:
+    """Return the code for the target as a document, or the reason of a refusal."""
+    esp = (
+        target
+        if isinstance(target, Esp)
+        else core.esp_code.find_fields(organization_id, target).esp
+    )
+    try:
+        return render_condition_code(
+            *core.esp_code.compile_condition(
+                organization_id, condition, target, then=then, otherwise=otherwise, strict=strict
+            )
+        )
+    except NotExpressible as refusal:
+        return {"esp": esp.value, "refused": str(refusal)}
+
+
+def _result(
+    core: Core, organization_id: OrganizationId, condition: Condition, esp: Esp
+) -> dict[str, Any]:
+    """Return the code for an ESP. If it can't use the fields, that is the reason of a refusal."""
+    try:
+        return _compile(core, organization_id, condition, esp, "A", "B")
+    except (InvalidCondition, IntegrationRequired) as error:
+        return {"esp": esp.value, "refused": str(error)}
+
+
+def _support(result: dict[str, Any]) -> str:
+    if "refused" in result:
+        return f"refused: {result['refused']}"
+    if result["caveats"]:
+        return f"with caveats: {' '.join(result['caveats'])}"
+    return "supported"

@@ -1,0 +1,141 @@
+"""`recipient-fields content`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import BinaryIO
+
+import click
+
+from recipient_fields.application.esp_code_documents import render_warnings
+from recipient_fields.application.strict_json import parse_json
+from recipient_fields.domain import Rule, Violation
+from recipient_fields.domain.conditions import InvalidRecipient
+from recipient_fields.domain.content import ContentWarning, parse_content
+from recipient_fields.domain.esp import Esp
+
+from .command_group import CommandGroup
+from .esp_target import esp_target_options, required_target
+from .options import json_option, option
+from .organization_option import open_for_organization, organization_option
+from .output import note, print_bytes, print_json, print_line
+from .violations import note_warning, reporting_violations
+
+_MARK = "\ufeff"
+_INVALID = "The content is invalid."
+_content_argument = click.argument("content", type=click.File("rb"), default="-")
+
+
+@click.group(cls=CommandGroup)
+def content() -> None:
+    """Check content with references to fields, export it for ESPs, and preview it.
+
+    CONTENT is a UTF-8 file, by default standard input. Its references are
+    `{{recipient.KEY}}`, and its conditions `{{#if recipient.KEY is set}}...{{/if}}`.
+    """
+
+
+@content.command()
+@organization_option
+@option("--strict", is_flag=True, help="Fail if there are warnings.")
+@json_option
+@_content_argument
+@click.pass_obj
+def check(
+    storage: str, organization: str, content: BinaryIO, *, strict: bool, as_json: bool
+) -> None:
+    """Check CONTENT without an ESP, and print the keys of the fields that it uses."""
+    _, text = _decoded(content.read())
+    with (
+        reporting_violations(_INVALID, source=text, as_json=as_json),
+        open_for_organization(storage, organization) as (core, tenant),
+    ):
+        parsed = parse_content(text)
+        core.esp_code.check_content(tenant.id, parsed)
+    keys = parsed.keys()
+    if as_json:
+        print_json({"fields": list(keys), "warnings": render_warnings(parsed.warnings)})
+    else:
+        _note_warnings(parsed.warnings)
+        for key in keys:
+            print_line(key)
+    if strict and parsed.warnings:
+        click.get_current_context().exit(1)
+
+
+@content.command()
+@organization_option
+@esp_target_options
+@option("--strict", is_flag=True, help="Export nothing if there are warnings.")
+@_content_argument
+@click.pass_obj
+def export(
+    storage: str,
+    organization: str,
+    esp: Esp | None,
+    integration: int | None,
+    content: BinaryIO,
+    *,
+    strict: bool,
+) -> None:
+    """Replace references and conditions in CONTENT with code for one ESP.
+
+    The command writes the result to standard output. If the content can't be exported, it writes
+    nothing and reports all reasons.
+    """
+    target = required_target(esp, integration)
+    mark, text = _decoded(content.read())
+    with (
+        reporting_violations("Nothing was exported.", source=text),
+        open_for_organization(storage, organization) as (core, tenant),
+    ):
+        exported = core.esp_code.export_content(
+            tenant.id, parse_content(text), target, strict=strict
+        )
+    _note_warnings(exported.warnings)
+    for key, actual in exported.resolved.items():
+        note(f"recipient.{key} is {actual}, the integration's field with the same name.")
+    print_bytes(f"{mark}{exported.content}".encode())
+
+
+@content.command()
+@organization_option
+@option(
+    "--recipient",
+    required=True,
+    type=click.File("rb"),
+    metavar="FILE",
+    help="A JSON object with the values of a recipient, by the keys of the fields.",
+)
+@_content_argument
+@click.pass_obj
+def preview(storage: str, organization: str, recipient: BinaryIO, content: BinaryIO) -> None:
+    """Show CONTENT as one recipient would read it.
+
+    Only the ESP can evaluate expressions: `{{recipient.KEY | expression}}` stays as it is.
+    """
+    mark, text = _decoded(content.read())
+    values = parse_json(recipient.read())
+    with (
+        reporting_violations("There is no preview.", source=text),
+        open_for_organization(storage, organization) as (core, tenant),
+    ):
+        if not isinstance(values, dict):
+            message = 'A recipient must be an object, such as {"fname": "Ada"}.'
+            raise InvalidRecipient([Violation(Rule.TYPE, message)])
+        shown = core.esp_code.preview_content(tenant.id, parse_content(text), values)
+    print_bytes(f"{mark}{shown}".encode())
+
+
+def _decoded(content: bytes) -> tuple[str, str]:
+    """Return the byte order mark, if there is one, and the text."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"The content is not UTF-8: byte {error.start + 1:,}.") from None
+    return (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
+
+
+def _note_warnings(warnings: Iterable[ContentWarning]) -> None:
+    for warning in warnings:
+        note_warning(warning.line, warning.column, warning.message)

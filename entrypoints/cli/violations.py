@@ -1,0 +1,64 @@
+"""Reports of violations in conditions and in content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from recipient_fields.application.violation_documents import render_violation
+from recipient_fields.domain import InvalidInput, Violation
+from recipient_fields.domain.conditions import LocatedViolation
+
+from .output import note, one_line, print_json
+
+_MAX_REPORTED = 100
+_SHOWN_BEFORE, _SHOWN_AFTER = 40, 60
+"""Characters of a long line that are shown before and after the column of a violation."""
+
+
+@contextmanager
+def reporting_violations(
+    summary: str, *, source: str | None = None, as_json: bool = False
+) -> Iterator[None]:
+    """Report invalid input in the block: one line per violation, and exit status 1.
+
+    With `source`, the text that the violations are in, each one is followed by its line. As JSON,
+    all violations are one document on standard output.
+    """
+    try:
+        yield
+    except InvalidInput as invalid:
+        if as_json:
+            print_json({"violations": [render_violation(each) for each in invalid.violations]})
+            click.get_current_context().exit(1)
+        lines = [] if source is None else source.split("\n")
+        for violation in invalid.violations[:_MAX_REPORTED]:
+            _report(violation, lines)
+        if len(invalid.violations) > _MAX_REPORTED:
+            note(f"… and {len(invalid.violations) - _MAX_REPORTED:,} more.")
+        raise click.ClickException(summary) from None
+
+
+def note_warning(line: int, column: int, message: str) -> None:
+    """Print a warning about a place in the content."""
+    note(f"Warning: Line {line}, column {column}: {message}")
+
+
+def _report(violation: Violation, lines: list[str]) -> None:
+    """Print the violation, and the line that it is in if there are lines."""
+    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
+    pointer = str(render_violation(violation)["pointer"])
+    place = f"{pointer}: " if pointer else ""
+    note(one_line(f"{place}{violation.message}{hint}"))
+    if lines and isinstance(violation, LocatedViolation):
+        line, column = lines[violation.position.line - 1], violation.position.column
+        note(f"    {one_line(_excerpt(line.removesuffix(chr(13)), column))}")
+
+
+def _excerpt(line: str, column: int) -> str:
+    """Return the line, or the part around the column if the line is long."""
+    start, end = max(0, column - 1 - _SHOWN_BEFORE), column - 1 + _SHOWN_AFTER
+    before, after = "…" if start else "", "…" if end < len(line) else ""
+    return f"{before}{line[start:end]}{after}"

@@ -1,0 +1,223 @@
+"""The commands `content`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.application import Core
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    Author,
+    DataType,
+    FieldDraft,
+    InsertionCode,
+    IntegrationId,
+    OrganizationId,
+)
+from recipient_fields.domain.esp import Esp, EspField
+
+from ..support.command_line import CommandLine, Run, Script
+
+MAILCHIMP, BRAZE = 1, 2
+INVALID = 1
+
+
+@pytest.fixture(autouse=True)
+def _fields(core: Core, acme: OrganizationId) -> None:
+    for esp, names in ((Esp.MAILCHIMP, ["FNAME", "TIER"]), (Esp.BRAZE, ["LNAME", "TIER"])):
+        integration = core.integrations.create_integration(acme, esp=esp, name=esp.value)
+        fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
+        core.integrations.sync_fields(acme, integration.id, fields)
+    shop = FieldDraft(
+        name="Shop",
+        data_type=DataType.TEXT,
+        custom_insertion_code=InsertionCode("*|SHOP|*"),
+    )
+    core.fields.by(Author(ADMINISTRATOR)).create_field(acme, shop)
+
+
+@pytest.fixture
+def content(cli: CommandLine, acme: OrganizationId) -> Callable[..., Run]:
+    def run(text: str, command: str, *arguments: str | int | Path) -> Run:
+        return cli("content", command, "--organization", acme, *arguments, stdin=text)
+
+    return run
+
+
+@pytest.fixture
+def exported(content: Callable[..., Run]) -> Callable[..., Run]:
+    def run(text: str, *arguments: str | int, integration: int = MAILCHIMP) -> Run:
+        return content(text, "export", "--integration", integration, *arguments)
+
+    return run
+
+
+@pytest.fixture
+def previewed(content: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
+    def run(text: str, recipient: object) -> Run:
+        file = tmp_path / "recipient.json"
+        file.write_text(json.dumps(recipient))
+        return content(text, "preview", "--recipient", file)
+
+    return run
+
+
+def test_a_check_prints_the_keys_of_the_fields(content):
+    run = content(
+        '{{recipient.shop}}{{#if recipient.fname = "A"}}{{/if}}{{recipient.shop}}', "check"
+    )
+    assert (run.status, run.table(), run.err) == (0, ["shop", "fname"], "")
+
+
+def test_a_check_as_json_has_fields_and_warnings(content):
+    run = content("{{recipient.shop}}\n{{recipients.shop}}", "check", "--json")
+    document = run.document()
+    assert document["fields"] == ["shop"]
+    assert [(each["line"], each["column"]) for each in document["warnings"]] == [(2, 1)]
+
+
+def test_a_strict_check_fails_if_there_are_warnings(content):
+    assert content("{{recipients.shop}}", "check").status == 0
+    run = content("{{recipients.shop}}", "check", "--strict")
+    assert run.status == INVALID
+    assert run.err.startswith("Warning: Line 1, column 1: ")
+
+
+def test_each_violation_has_its_place_its_line_and_a_suggestion(content):
+    run = content("Dear {{recipient.shop}},\r\n  {{recipient.fnam}}\r\n", "check")
+    assert (run.status, run.out) == (INVALID, "")
+    assert run.err.splitlines() == [
+        "Line 2, column 3: There is no field with the key fnam. Did you mean fname?",
+        "      {{recipient.fnam}}",
+        "Error: The content is invalid.",
+    ]
+
+
+def test_violations_as_json_have_a_place(content):
+    run = content("\n{{recipient.fnam}}", "check", "--json")
+    assert (run.status, run.err) == (INVALID, "")
+    (violation,) = json.loads(run.out)["violations"]
+    assert (violation["line"], violation["column"]) == (2, 1)
+    assert violation["suggestion"] == "fname"
+
+
+def test_only_a_part_of_a_long_line_is_shown(content):
+    run = content(f"{'a' * 500}{{{{recipient.fnam}}}}{'b' * 500}", "check")
+    assert run.err.splitlines()[1] == f"    …{'a' * 40}{{{{recipient.fnam}}}}{'b' * 42}…"
+
+
+def test_control_characters_of_a_line_are_escaped(content):
+    run = content("\x1b[31m{{recipient.fnam}}", "check")
+    assert run.err.splitlines()[1] == r"    \x1b[31m{{recipient.fnam}}"
+
+
+def test_an_export_replaces_references_and_nothing_else(
+    script: Script, acme: OrganizationId, tmp_path: Path
+):
+    text = "Größe {{x}}\r\n{{recipient.fname}} {{recipient.shop}}\r\n\r"
+    file = tmp_path / "in.html"
+    file.write_bytes(text.encode())
+    with (
+        file.open("rb") as stdin,
+        script.start(
+            *("content", "export", "--organization", acme, "--integration", MAILCHIMP), stdin=stdin
+        ) as process,
+    ):
+        out, _ = process.communicate(timeout=60)
+    assert out.decode() == "Größe {{x}}\r\n*|FNAME|* *|SHOP|*\r\n\r"
+
+
+def test_an_export_reads_a_file(content, tmp_path):
+    file = tmp_path / "in.html"
+    file.write_text("{{recipient.fname}}")
+    assert content("", "export", "--esp", "mailchimp", file).out == "*|FNAME|*"
+
+
+def test_a_condition_is_exported(exported):
+    run = exported('{{#if recipient.fname = "Ada"}}A{{else}}B{{/if}}')
+    assert run.out == "*|IF:FNAME=Ada|*A*|ELSE:|*B*|END:IF|*"
+
+
+def test_nothing_is_exported_if_there_are_violations(exported):
+    run = exported("{{recipient.fnam}}\n {{recipient.lname}} {{recipient.fname}}")
+    assert (run.status, run.out) == (INVALID, "")
+    assert run.err.splitlines() == [
+        "Line 1, column 1: There is no field with the key fnam. Did you mean fname?",
+        "    {{recipient.fnam}}",
+        "Line 2, column 2: The field lname is of integration 2.",
+        "     {{recipient.lname}} {{recipient.fname}}",
+        "Error: Nothing was exported.",
+    ]
+
+
+def test_a_key_means_the_field_of_the_integration_with_the_same_name(exported):
+    run = exported("{{recipient.tier}}", integration=BRAZE)
+    assert run.out == "{{custom_attribute.${TIER}}}"
+    assert run.err == "recipient.tier is tier_2, the integration's field with the same name.\n"
+
+
+def test_a_strict_export_writes_nothing_if_there_are_warnings(exported):
+    text = "{{recipients.shop}} {{recipient.shop}}"
+    run = exported(text)
+    assert run.out == "{{recipients.shop}} *|SHOP|*"
+    assert run.err.startswith("Warning: Line 1, column 1: ")
+    strict = exported(text, "--strict")
+    assert (strict.status, strict.out) == (INVALID, "")
+    assert strict.err.startswith("Line 1, column 1: ")
+
+
+def test_at_most_100_violations_are_reported(exported):
+    run = exported("{{recipient.feild}}\n" * 2_000)
+    lines = run.err.splitlines()
+    assert len([line for line in lines if line.startswith("Line ")]) == 100
+    assert lines[-2:] == ["… and 900 more.", "Error: Nothing was exported."]
+
+
+def test_a_byte_order_mark_stays(exported, previewed):
+    assert exported("\ufeff{{recipient.shop}}").out == "\ufeff*|SHOP|*"
+    assert previewed("\ufeff{{recipient.shop}}", {"shop": "A"}).out == "\ufeffA"
+
+
+def test_an_export_needs_one_esp_or_one_integration(content):
+    assert content("", "export").usage_error() == "Add --esp or --integration."
+    both = content("", "export", "--esp", "braze", "--integration", 1)
+    assert both.usage_error() == "Use either --esp or --integration."
+
+
+def test_an_integration_of_another_organization_is_rejected(cli: CommandLine, core: Core):
+    other = core.administration.create_organization("Other").id
+    integration = IntegrationId(MAILCHIMP)
+    run = cli(
+        *("content", "export", "--organization", other, "--integration", integration), stdin=""
+    )
+    assert "no such integration" in run.failure()
+
+
+def test_the_error_locates_bytes_that_are_not_utf_8(script: Script, acme, tmp_path):
+    file = tmp_path / "in.html"
+    file.write_bytes(b"abc\xff")
+    assert "byte 4" in script("content", "check", "--organization", acme, file).failure()
+
+
+def test_a_preview_shows_the_values_of_a_recipient(previewed):
+    text = '{{recipient.fname | default: "you"}}: {{#if recipient.shop is set}}A{{else}}B{{/if}}\n'
+    assert previewed(text, {"fname": "Ada", "shop": "Rome"}).out == "Ada: A\n"
+    assert previewed(text, {}).out == "you: B\n"
+
+
+@pytest.mark.parametrize(
+    ("recipient", "message"),
+    [
+        ({"fname": 3}, "/fname: "),
+        ([], 'A recipient must be an object, such as {"fname": "Ada"}.'),
+    ],
+)
+def test_an_invalid_recipient_is_reported(previewed, recipient: object, message: str):
+    run = previewed("{{recipient.fname}}", recipient)
+    assert (run.status, run.out) == (INVALID, "")
+    assert run.err.startswith(message)
+    assert run.err.endswith("Error: There is no preview.\n")

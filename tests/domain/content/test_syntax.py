@@ -1,0 +1,205 @@
+"""Content is parsed into texts, references and blocks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.domain.conditions import Comparison, Operator
+from recipient_fields.domain.content import (
+    MAX_BLOCK_DEPTH,
+    MAX_CONDITIONS,
+    MAX_CONTENT_LENGTH,
+    Block,
+    InvalidContent,
+    Text,
+    parse_content,
+)
+
+
+def violations(source: str) -> list[str]:
+    with pytest.raises(InvalidContent) as invalid:
+        parse_content(source)
+    return [violation.message for violation in invalid.value.violations]
+
+
+def warnings(source: str) -> list[tuple[int, int]]:
+    return [(each.line, each.column) for each in parse_content(source).warnings]
+
+
+def test_a_reference_has_a_key_and_at_most_one_filter():
+    source = (
+        'Hi {{recipient.a}}{{recipient.b | default: "x\\"y\\\\"}}'
+        "{{recipient.c|default:'{{'}}{{recipient.d | expression}}"
+    )
+    content = parse_content(source)
+    assert content.nodes[0] == Text("Hi ", 0)
+    assert [(r.key, r.default, r.is_expression) for r in content.references()] == [
+        ("a", None, False),
+        ("b", 'x"y\\', False),
+        ("c", "{{", False),
+        ("d", None, True),
+    ]
+
+
+def test_a_block_has_branches_with_conditions():
+    source = "{{#if recipient.a = '}}'}}x{{else if recipient.b > 1}}{{else}}y{{/if}}z"
+    block, text = parse_content(source).nodes
+    assert isinstance(block, Block)
+    assert [branch.condition for branch in block.branches] == [
+        Comparison("a", Operator.EQUAL, "}}"),
+        Comparison("b", Operator.GREATER, 1),
+        None,
+    ]
+    assert [branch.nodes for branch in block.branches] == [
+        (Text("x", source.index("x")),),
+        (),
+        (Text("y", source.index("y")),),
+    ]
+    assert text == Text("z", len(source) - 1)
+
+
+def test_blocks_can_contain_references_and_blocks():
+    source = "{{#if recipient.a}}{{#if recipient.b}}{{recipient.c}}{{/if}}{{/if}}"
+    content = parse_content(source)
+    (reference,) = content.references()
+    assert [branch.condition for branch in content.branches()] == [
+        Comparison("a", Operator.IS_TRUE),
+        Comparison("b", Operator.IS_TRUE),
+    ]
+    assert reference.key == "c"
+    assert content.keys() == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{#if tier}}a{{else}}b{{/if}}",
+        "{{#each items}}{{else}}{{/each}}",
+        "{{#if recipient.a}}{{#if tier}}x{{else}}y{{/if}}{{#each x}}{{else}}{{/each}}{{/if}}",
+        "{{#if tier}}{{#if recipient.a}}x{{/if}}{{else}}y{{/if}}",
+    ],
+)
+def test_blocks_of_handlebars_are_text(source):
+    content = parse_content(source)
+    blocks = [node for node in content.nodes if isinstance(node, Block)]
+    assert len(blocks) == source.count("recipient.")
+    assert all(len(block.branches) == 1 for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("\n{{recipient.a | upper}}", "Line 2, column 17: Write the filter as"),
+        ("{{recipient.a | default}}", "Line 1, column 17: Write the filter as"),
+        ('{{recipient.a | expression: "x"}}', "Line 1, column 17: Write the filter as"),
+        ("{{recipient.a | default: x}}", "Line 1, column 1: Write the filter as"),
+        ('{{recipient.a | default: "\\n"}}', "Line 1, column 26: Write a backslash as"),
+        ("{{#if recipient.a}}", "Line 1, column 1: This block has no {{/if}}."),
+        ("é\n {{#if recipient.a =}}{{/if}}", "Line 2, column 21: Expected a value"),
+        ("{{#if recipient.a and b = 1}}{{/if}}", "Line 1, column 23: Write `recipient.b`."),
+        ("{{#if recipient.a}}{{else if b}}{{/if}}", "Line 1, column 30: Write `recipient.b`."),
+        ("{{#if recipient.a}}{{else}}{{else}}{{/if}}", "Line 1, column 28: `{{else}}` must be"),
+        ("{{#if recipient.a}}{{else x}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
+        ("{{#if recipient.a}}{{/each}}{{/if}}", "Line 1, column 20: Close `{{#if` of line 1"),
+        (
+            "{{#if recipient.a}}\n{{#each x}}{{/if}}{{/each}}{{/if}}",
+            "Line 2, column 12: Close `{{#each` of line 2, column 1 first.",
+        ),
+        ("a\0b", "Line 1, column 1: Remove the null character"),
+        ("a\ud800b", "Line 1, column 1: Remove the null character"),
+    ],
+)
+def test_invalid_content_is_refused_with_the_position(source, message):
+    (found,) = violations(source)
+    assert found.startswith(message)
+
+
+def test_all_violations_are_reported_in_order():
+    source = "{{recipient.a | x}}{{#if recipient.b =}}{{/if}}{{#if recipient.c}}"
+    assert len(violations(source)) == 3
+    assert violations(source) == sorted(violations(source))
+
+
+def test_blocks_have_a_maximum_depth():
+    opening, end = "{{#if recipient.a}}", "{{/if}}"
+    parse_content(opening * MAX_BLOCK_DEPTH + end * MAX_BLOCK_DEPTH)
+    (message,) = violations(opening * (MAX_BLOCK_DEPTH + 1) + end * (MAX_BLOCK_DEPTH + 1))
+    assert message.endswith("Nest blocks at most 10 levels deep.")
+
+
+def test_content_has_a_maximum_number_of_conditions():
+    block = "{{#if recipient.a}}{{/if}}"
+    parse_content(block * MAX_CONDITIONS)
+    (message,) = violations(block * (MAX_CONDITIONS + 1))
+    assert message.endswith("Content has at most 1,000 conditions.")
+
+
+def test_content_has_a_maximum_length():
+    parse_content("a" * MAX_CONTENT_LENGTH)
+    (message,) = violations("a" * (MAX_CONTENT_LENGTH + 1))
+    assert message == "Line 1, column 1: Content has at most 1,048,576 characters."
+
+
+PIECES = (
+    *("{", "}", "{{", "}}", "{{{", "recipient", "recipient.", "a", ".", " ", "|", "default", ":"),
+    *("'", '"', "\\", "#if", "{{#if ", "{{else", "{{else}}", "{{/if}}", "{{#each x}}", "{{/each}}"),
+    *("{{recipient.a}}", "{{#if recipient.a}}", "\r\n", "%7B", "&#123;", "<b>", "é", "=", "("),
+)
+ANY_CONTENT = st.lists(st.sampled_from(PIECES) | st.text(max_size=3)).map("".join)
+
+
+@given(source=ANY_CONTENT)
+def test_the_texts_of_any_content_are_at_their_offsets_in_the_source(source):
+    try:
+        content = parse_content(source)
+    except InvalidContent:
+        return
+    assert len(content.masked) == len(source)
+    nodes = list(content.nodes)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, Text):
+            assert source.startswith(node.text, node.start)
+            assert content.masked.startswith(node.text, node.start)
+        elif isinstance(node, Block):
+            nodes += [each for branch in node.branches for each in branch.nodes]
+
+
+LOOKALIKES = (
+    *("{{ recipient.tier }}", "{{recipient.tier }}", "{{Recipient.tier}}", "{{recipient.lo-tier}}"),
+    *("{{recipients.tier}}", "{{recipient}}", "{{recipient.}}", "{{recipient tier}}"),
+    *("{{recipient.tier}", "{{recipient.tier", "{recipient.tier}", "{ {recipient.tier}}"),
+    *("recipient.tier}}", "{{recipient.tier | default: 'x'", "{{recipient.<b>tier</b>}}"),
+    *("{{<b>recipient.tier</b>}}", "{<i>{</i>recipient.tier}}", "{{recipient<br>.tier}}"),
+    *("%7B%7Brecipient.tier%7D%7D", "%7b%7brecipient.tier%7d%7d", "{{recipient%2Etier}}"),
+    *("&#123;&#123;recipient.tier&#125;&#125;", "&lbrace;&lcub;recipient.tier&rbrace;&rbrace;"),
+    *("&#x7B;&#x7b;recipient.tier}}", "{{\u00a0recipient.tier}}", "{{\u200brecipient.tier}}"),
+    *("{{&nbsp;recipient.tier}}", "{% if recipient.tier %}", "{{#if recipient.tier"),
+    *('{{#if tier = "gold"}}', "{{/if}}", "{{~recipient.tier~}}"),
+)
+
+
+@pytest.mark.parametrize("lookalike", LOOKALIKES)
+def test_text_that_looks_like_a_reference_is_a_warning_and_stays(lookalike):
+    source = f"{{{{recipient.a}}}}\n é {lookalike} b"
+    assert warnings(source) == [(2, 4)]
+    assert parse_content(source).nodes[-1] == Text(f"\n é {lookalike} b", 15)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("Dear recipient,", "{the recipient.}", "recipient.tier", "{{ contact.tier }}", "{}"),
+        *("{{recipient_id}}", '{"recipient": 1}', "{{recipientName}}", "a{color:red}", "{{#if x}}"),
+        *("https://example.com/?recipient=%7Bx%7D", "the recipient. {{ x }}"),
+    ],
+)
+def test_other_text_is_no_warning(source):
+    assert warnings(source) == []
+
+
+def test_three_braces_are_a_warning():
+    assert warnings("{{{recipient.a}}}") == [(1, 2)]
+    assert warnings("{color:{{recipient.a}}}") == []

@@ -1,0 +1,158 @@
+"""Exported content renders what the preview shows, for generated content and recipients."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+
+from attrs import frozen
+
+from recipient_fields.domain import DataType
+from recipient_fields.domain.conditions import AllOf, Condition, format_condition
+from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
+from recipient_fields.domain.esp import Esp, export_content
+
+from .caveats import CAVEATS, excluded
+from .errors import NotRendered
+from .generation import (
+    DATA_TYPES,
+    esp_name,
+    generate_condition,
+    generate_recipients,
+    synced_fields,
+)
+from .rendering import render_all
+from .test_conditions import EVERY_ESP
+
+CONTENTS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000")) // 5
+RECIPIENTS_PER_CONTENT = 4
+
+TEXTS = (
+    *("Hello ", "a", " ", "\n", " \n ", "\n\n", "<p>", "</p>", '<i class="', '">', "<i id='", "'>"),
+    *("{", "}", " { ", " }", "{}", ".a{color:red}", "%", "50% ", "100%", "*", "|", "\\", "'", '"'),
+    *("Zürich", "日本", "\U0001f680", "$", "@", "#", "&amp;", "=", "<style>p{x:", "}</style>"),
+)
+VALUES: Mapping[str, Sequence[str | int]] = {
+    "tier": ["gold", "Zürich 1"],
+    "home_city": ["silver", "x"],
+    "visits": [1, 3, -1, 10],
+}
+"""The fields that content shows, and values that every engine writes in the same way."""
+UNESTABLISHED = {
+    **dict.fromkeys(Esp, re.compile(r"\{[{%#]|[}%#]\}")),
+    Esp.ACTIVECAMPAIGN: re.compile("%"),
+    Esp.SALESFORCE: re.compile("%%"),
+    Esp.MAILCHIMP: re.compile(r"[*|]{2}"),
+}
+"""Texts whose meaning outside of tags no source establishes."""
+KEY = re.compile(r"""\"(?:[^"\\]|\\.)*"|\b(?P<key>{})\b""".format("|".join(DATA_TYPES)))
+
+
+@frozen
+class Case:
+    """Content, a recipient, what the ESP renders, and what the preview shows."""
+
+    source: str
+    recipient: Mapping[str, object]
+    template: str
+    expected: str
+
+
+@frozen
+class Generator:
+    """Generated content for one ESP, and the numbers of contents."""
+
+    esp: Esp
+    random: Random
+    counts: dict[str, int]
+
+    def cases(self) -> Iterator[Case]:
+        """Yield cases without end."""
+        fields = synced_fields(self.esp)
+        while True:
+            conditions: list[Condition] = []
+            source = self._content(conditions, depth=2)
+            self.counts["generated"] += 1
+            content = parse_content(source)
+            if UNESTABLISHED[self.esp].search(content.masked):
+                continue
+            try:
+                exported = export_content(
+                    content, fields, self.esp, integration_id=fields[0].origin.integration_id
+                )
+            except InvalidContent:
+                continue
+            self.counts["exported"] += 1
+            messages = [warning.message for warning in exported.warnings]
+            caveats = tuple(each for each in messages if any(map(each.__contains__, CAVEATS)))
+            for recipient in self._recipients(conditions):
+                if not any(excluded(caveats, each, recipient) for each in conditions):
+                    expected = preview_content(content, fields, recipient)
+                    yield Case(source, recipient, exported.content, expected)
+
+    def _content(self, conditions: list[Condition], depth: int) -> str:
+        pieces = [self._piece(conditions, depth) for _ in range(self.random.randint(0, 4))]
+        return "".join(pieces)
+
+    def _piece(self, conditions: list[Condition], depth: int) -> str:
+        kind = self.random.random()
+        if kind < 0.5:
+            return self.random.choice(TEXTS)
+        if kind < 0.8 or depth == 0:
+            key = self.random.choice(tuple(VALUES))
+            default = ' | default: "there"' if self.random.random() < 0.3 else ""
+            return f"{{{{recipient.{key}{default}}}}}"
+        parts = [f"{{{{#if {self._condition(conditions)}}}}}{self._content(conditions, depth - 1)}"]
+        for _ in range(self.random.choice((0, 0, 1))):
+            body = self._content(conditions, depth - 1)
+            parts.append(f"{{{{else if {self._condition(conditions)}}}}}{body}")
+        if self.random.random() < 0.5:
+            parts.append(f"{{{{else}}}}{self._content(conditions, depth - 1)}")
+        return "".join([*parts, "{{/if}}"])
+
+    def _condition(self, conditions: list[Condition]) -> str:
+        condition = generate_condition(self.random, depth=2)
+        conditions.append(condition)
+        return with_prefixes(format_condition(condition))
+
+    def _recipients(self, conditions: list[Condition]) -> Iterator[Mapping[str, object]]:
+        together = AllOf(tuple(conditions))
+        for values in generate_recipients(self.random, together, RECIPIENTS_PER_CONTENT):
+            shown: dict[str, object] = {
+                key: self.random.choice(each) for key, each in VALUES.items()
+            }
+            for key in VALUES:
+                if self.random.random() < 0.2:
+                    # No source establishes how Klaviyo writes a missing value.
+                    shown[key] = "" if DATA_TYPES[key] is DataType.TEXT else shown[key]
+                    if self.esp is not Esp.KLAVIYO:
+                        del shown[key]
+            others = {key: value for key, value in values.items() if key not in VALUES}
+            yield {**others, **shown}
+
+
+def with_prefixes(condition: str) -> str:
+    """Return the condition with `recipient.` before each key."""
+    return KEY.sub(lambda match: f"recipient.{match[0]}" if match["key"] else match[0], condition)
+
+
+@EVERY_ESP
+def test_the_engine_of_an_esp_renders_what_the_preview_shows(esp):
+    generator = Generator(esp, Random(esp.value), {"generated": 0, "exported": 0})
+    generated = generator.cases()
+    cases = [next(generated) for _ in range(CONTENTS)]
+    values = [
+        {esp_name(esp, key): value for key, value in case.recipient.items()} for case in cases
+    ]
+    templates = [case.template for case in cases]
+    rendered = render_all(esp, list(zip(templates, values, strict=True)))
+    wrong = [
+        f"{case.source!r}\n  recipient  {dict(case.recipient)}\n  template   {case.template!r}"
+        f"\n  expected   {case.expected!r}\n  rendered   {text!r}"
+        for case, text in zip(cases, rendered, strict=True)
+        if isinstance(text, NotRendered) or text != case.expected
+    ]
+    assert not wrong, f"{len(wrong)} of {CONTENTS} are wrong, for example:\n{min(wrong, key=len)}"
+    assert generator.counts["exported"] >= 0.25 * generator.counts["generated"]
