@@ -170,6 +170,7 @@ from .queries import (
     SortValue,
     fold_case,
 )
+from .recipient_texts import DecimalMark, RecipientTexts
 from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
@@ -251,6 +252,7 @@ __all__ = [
     "CreateField",
     "Credential",
     "DataType",
+    "DecimalMark",
     "Decision",
     "DeleteField",
     "Denied",
@@ -313,6 +315,7 @@ __all__ = [
     "RecipientField",
     "RecipientFieldsError",
     "RecipientSchema",
+    "RecipientTexts",
     "RecordedChange",
     "RecordedOperation",
     "RefusedDraft",

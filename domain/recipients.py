@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from attrs import evolve, field, frozen
 
@@ -10,7 +10,7 @@ from .errors import Rule, Violation
 from .fields import RecipientField
 from .suggestions import closest_match
 from .text import character_violation
-from .values import canonical_value
+from .values import Scalar, canonical_function
 
 _MAX_LISTED_VALUES = 10
 _UNKNOWN_FIELD = Violation(Rule.UNKNOWN_FIELD, "There is no recipient field with this key.")
@@ -42,6 +42,9 @@ class RecipientSchema:
     fields: Mapping[str, RecipientField]
     additional: bool = False
     _allowed: Mapping[str, frozenset[object]] = field(init=False, eq=False, repr=False)
+    _canonical: Mapping[str, Callable[[object], Scalar | Violation]] = field(
+        init=False, eq=False, repr=False
+    )
 
     @classmethod
     def of(cls, fields: Iterable[RecipientField], *, additional: bool = False) -> RecipientSchema:
@@ -56,6 +59,10 @@ class RecipientSchema:
             if each.allowed_values is not None
         }
 
+    @_canonical.default
+    def _canonical_by_key(self) -> Mapping[str, Callable[[object], Scalar | Violation]]:
+        return {key: canonical_function(each.data_type) for key, each in self.fields.items()}
+
     def check(self, values: Mapping[str, object], *, suggest: bool = True) -> CheckedRecipient:
         """Check the values of a recipient, by the keys of their fields.
 
@@ -66,9 +73,8 @@ class RecipientSchema:
         permitted: dict[str, object] = {}
         violations: list[Violation] = []
         for key, value in values.items():
-            recipient_field = self.fields.get(key)
-            if recipient_field is not None:
-                checked = self._check_value(recipient_field, value)
+            if key in self._canonical:
+                checked = None if value is None else self._check_value(key, value)
             else:
                 checked = value if self.additional else _UNKNOWN_FIELD
             if not isinstance(checked, Violation):
@@ -80,16 +86,14 @@ class RecipientSchema:
                 violations.append(evolve(checked, path=(key,), suggestion=suggestion))
         return CheckedRecipient(permitted, tuple(violations))
 
-    def _check_value(self, recipient_field: RecipientField, value: object) -> object:
+    def _check_value(self, key: str, value: object) -> object:
         """Return the canonical form of a value, or the rule that it breaks."""
-        if value is None:
-            return None
-        canonical = canonical_value(recipient_field.data_type, value)
+        canonical = self._canonical[key](value)
         if isinstance(canonical, Violation):
             return canonical
-        allowed = self._allowed.get(recipient_field.key)
+        allowed = self._allowed.get(key)
         if allowed is not None:
-            return canonical if canonical in allowed else _not_allowed(recipient_field)
+            return canonical if canonical in allowed else _not_allowed(self.fields[key])
         if isinstance(canonical, str):
             return character_violation(canonical) or canonical
         return canonical

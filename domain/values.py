@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Self, TypeAlias
 
@@ -261,25 +261,55 @@ def canonical_value(data_type: DataType, value: object) -> Scalar | Violation:
     Whole numbers are `int`, date-times are like `2026-11-20T09:15:00.123Z`, and texts and booleans
     are unchanged.
     """
-    if data_type is DataType.NUMBER:
-        return canonical_number(value)
-    if data_type is DataType.BOOLEAN:
-        if isinstance(value, bool):
-            return value
-        return Violation(Rule.TYPE, "A boolean field allows true and false here.")
-    if not isinstance(value, str):
-        return Violation(Rule.TYPE, f"A {data_type.value} field allows strings here.")
-    if data_type is DataType.TEXT:
+    return canonical_function(data_type)(value)
+
+
+def canonical_function(data_type: DataType) -> Callable[[object], Scalar | Violation]:
+    """Return `canonical_value` for one type, which is faster for many values."""
+    return _CANONICAL_FUNCTIONS[data_type]
+
+
+def _canonical_boolean(value: object) -> Scalar | Violation:
+    if isinstance(value, bool):
         return value
+    return Violation(Rule.TYPE, "A boolean field allows true and false here.")
+
+
+def _canonical_string(value: object) -> Scalar | Violation:
+    return value if isinstance(value, str) else _not_string(DataType.TEXT)
+
+
+def _canonical_date(value: object) -> Scalar | Violation:
+    if not isinstance(value, str):
+        return _not_string(DataType.DATE)
     try:
-        if data_type is DataType.DATE:
-            return parse_date(value).isoformat()
+        return parse_date(value).isoformat()
+    except ValueError:
+        return Violation(Rule.FORMAT, "Write a date like 2026-11-20.")
+
+
+def _canonical_datetime(value: object) -> Scalar | Violation:
+    if not isinstance(value, str):
+        return _not_string(DataType.DATETIME)
+    try:
         return format_instant(parse_instant(value))
     except ValueError:
-        example = "2026-11-20" if data_type is DataType.DATE else "2026-11-20T09:15:00.123Z"
-        return Violation(Rule.FORMAT, f"Write a {data_type.value} like {example}.")
+        return Violation(Rule.FORMAT, "Write a datetime like 2026-11-20T09:15:00.123Z.")
     except OverflowError:
         return Violation(Rule.OUT_OF_RANGE, "In UTC, the year must be between 1 and 9999.")
+
+
+def _not_string(data_type: DataType) -> Violation:
+    return Violation(Rule.TYPE, f"A {data_type.value} field allows strings here.")
+
+
+_CANONICAL_FUNCTIONS: Mapping[DataType, Callable[[object], Scalar | Violation]] = {
+    DataType.TEXT: _canonical_string,
+    DataType.NUMBER: canonical_number,
+    DataType.BOOLEAN: _canonical_boolean,
+    DataType.DATE: _canonical_date,
+    DataType.DATETIME: _canonical_datetime,
+}
 
 
 def _canonical_text(value: object) -> Scalar | Violation:

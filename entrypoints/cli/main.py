@@ -30,6 +30,7 @@ from .options import option_variables
 from .organizations import organizations
 from .output import note, printable
 from .plans import apply, plan
+from .recipients import recipients
 from .serve import serve
 from .target_options import API_KEY_VARIABLE
 
@@ -93,6 +94,7 @@ main.add_command(fields)
 main.add_command(history)
 main.add_command(plan)
 main.add_command(apply)
+main.add_command(recipients)
 main.add_command(integrations)
 main.add_command(esp)
 main.add_command(conditions)

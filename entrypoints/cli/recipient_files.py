@@ -1,0 +1,257 @@
+"""Files with one recipient per row: CSV, and JSON Lines.
+
+The readers stream: they hold one row at a time, of at most 1 MiB of characters.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import BinaryIO, Protocol, TextIO
+
+from attrs import field, frozen, mutable
+
+from recipient_fields.application.strict_json import NotJson, parse_json
+from recipient_fields.domain import RecipientFieldsError, Rule, Violation
+
+MAX_ROW_LENGTH = 1024 * 1024
+"""Characters of a row, as in the body of a request."""
+REASONS = "violations"
+"""The column, or the member, with the violations of a rejected row."""
+
+_DELIMITERS = ",;\t|"
+_ENCODINGS_BY_MARK = {
+    b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+_OTHER_FORMATS = {
+    b"\x1f\x8b": "is compressed with gzip. Decompress it first.",
+    b"PK\x03\x04": "is a ZIP archive or a spreadsheet. Export it as CSV first.",
+    b"PAR1": "is a Parquet file. Export it as CSV first.",
+}
+
+
+class UnreadableFile(RecipientFieldsError):
+    """The file can't be read as rows of recipients."""
+
+
+@frozen
+class Row:
+    """One row of a file: its first line, from 1, and its cells or its text.
+
+    `values` are None if the row has no values to check, for the reason in `violation`.
+    """
+
+    line: int
+    source: Sequence[str]
+    values: Mapping[str, object] | None
+    violation: Violation | None = None
+
+
+class RecipientReader(Protocol):
+    """Reads the recipients of a file. The values of a CSV file are texts."""
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows. Raises: UnreadableFile if the rest of the file can't be read."""
+
+    def render_header(self, *, rejects: bool) -> str:
+        """Return the beginning of a file of rows like this one's."""
+
+    def render_row(self, row: Row) -> str:
+        """Return a valid row as it was read."""
+
+    def render_reject(self, row: Row, reasons: Sequence[str]) -> str:
+        """Return an invalid row, with its reasons."""
+
+
+def open_text(binary: BinaryIO, name: str, encoding: str | None) -> TextIO:
+    """Return the text of a file. Without an encoding, its byte order mark or UTF-8 applies.
+
+    Raises: UnreadableFile if the file has another format, such as gzip.
+    """
+    start = binary.read(4)
+    binary.seek(0)
+    for mark, message in _OTHER_FORMATS.items():
+        if start.startswith(mark):
+            raise UnreadableFile(f"{name} {message}")
+    detected = next((e for m, e in _ENCODINGS_BY_MARK.items() if start.startswith(m)), "utf-8")
+    return io.TextIOWrapper(binary, encoding or detected, newline="")
+
+
+@mutable
+class _Lines:
+    """The lines of a file, and the length of the current row."""
+
+    file: TextIO
+    name: str
+    number: int = 0
+    row_start: int = 1
+    row_length: int = 0
+
+    def begin_row(self) -> None:
+        self.row_start = self.number + 1
+        self.row_length = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._read():
+            self.number += 1
+            self.row_length += len(line)
+            if self.row_length > MAX_ROW_LENGTH:
+                raise UnreadableFile(
+                    f"{self.name}:{self.row_start}: The row is longer than {MAX_ROW_LENGTH:,}"
+                    " characters. Check that each quote is closed."
+                )
+            yield line
+
+    def _read(self) -> str:
+        try:
+            line = self.file.readline(MAX_ROW_LENGTH + 1)
+        except UnicodeError:
+            raise UnreadableFile(
+                f"{self.name}: The text after line {self.number} is not {self.file.encoding}."
+                " Use --encoding, for example --encoding latin-1."
+            ) from None
+        if "\0" in line:
+            raise UnreadableFile(
+                f"{self.name}:{self.number + 1}: The line has a null character."
+                " Use --encoding, for example --encoding utf-16-le."
+            )
+        return line
+
+
+@frozen
+class CsvRecipients:
+    """The recipients of a CSV file, with the cells as texts by the names in the header."""
+
+    name: str
+    header: Sequence[str]
+    delimiter: str
+    _lines: _Lines
+    _rows: Iterator[list[str]]
+    keys: Sequence[str] = field(default=())
+    """The key of each column, or its name in the header."""
+
+    @classmethod
+    def open(cls, text: TextIO, name: str, delimiter: str | None) -> CsvRecipients:
+        """Read the header. Without a delimiter, the one that is in the header most often applies.
+
+        Raises: UnreadableFile if the header is missing or repeats a name.
+        """
+        lines = _Lines(text, name)
+        iterator = iter(lines)
+        first = next(iterator, "")
+        delimiter = delimiter or max(_DELIMITERS, key=first.count)
+        rows = csv.reader(_chained(first, iterator), delimiter=delimiter, strict=True)
+        header = _next_row(rows, lines) or []
+        _check_header(header, name)
+        return cls(name, header, delimiter, lines, rows, header)
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows that are not blank. Raises: UnreadableFile if a quote is not closed."""
+        lines, rows, keys = self._lines, self._rows, self.keys
+        lines.begin_row()
+        while (cells := _next_row(rows, lines)) is not None:
+            if len(cells) == len(keys):
+                yield Row(lines.row_start, cells, dict(zip(keys, cells, strict=True)))
+            elif cells:
+                message = f"The row has {len(cells):,} cells, and the header has {len(keys):,}."
+                yield Row(lines.row_start, cells, None, Violation(Rule.FORMAT, message))
+            lines.begin_row()
+
+    def render_header(self, *, rejects: bool) -> str:
+        """Return the header, and for rejects a column for the reasons."""
+        return self._render([*self.header, *([REASONS] if rejects else [])])
+
+    def render_row(self, row: Row) -> str:
+        """Return the cells of the row."""
+        return self._render(row.source)
+
+    def render_reject(self, row: Row, reasons: Sequence[str]) -> str:
+        """Return the cells of the row, and the reasons in the column after the header's."""
+        missing = [""] * (len(self.header) - len(row.source))
+        return self._render([*row.source, *missing, " ".join(reasons)])
+
+    def _render(self, cells: Sequence[str]) -> str:
+        line = io.StringIO()
+        csv.writer(line, delimiter=self.delimiter, lineterminator="\n").writerow(cells)
+        return line.getvalue()
+
+
+@frozen
+class JsonLinesRecipients:
+    """The recipients of a file with one JSON object per line."""
+
+    _lines: _Lines
+
+    @classmethod
+    def open(cls, text: TextIO, name: str) -> JsonLinesRecipients:
+        """Return the recipients. No line is read yet."""
+        return cls(_Lines(text, name))
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the lines that are not blank. Raises: UnreadableFile if a line is too long."""
+        for line in self._lines:
+            if not line.isspace():
+                yield self._row(line.rstrip("\r\n"))
+            self._lines.begin_row()
+
+    def _row(self, line: str) -> Row:
+        number = self._lines.number
+        try:
+            values = parse_json(line.encode())
+        except NotJson as error:
+            return Row(number, (line,), None, Violation(Rule.FORMAT, str(error)))
+        if not isinstance(values, dict):
+            violation = Violation(Rule.TYPE, "The line must be a JSON object.")
+            return Row(number, (line,), None, violation)
+        return Row(number, (line,), values)
+
+    def render_header(self, *, rejects: bool) -> str:  # noqa: ARG002 (a method of the protocol)
+        """Return an empty text: JSON Lines has no header."""
+        return ""
+
+    def render_row(self, row: Row) -> str:
+        """Return the line."""
+        return f"{row.source[0]}\n"
+
+    def render_reject(self, row: Row, reasons: Sequence[str]) -> str:
+        """Return an object with the recipient, or the line if it is no recipient, and reasons."""
+        recipient = row.source[0] if row.values is None else row.values
+        document = {"recipient": recipient, REASONS: reasons}
+        return json.dumps(document, ensure_ascii=False) + "\n"
+
+
+def _chained(first: str, others: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from others
+
+
+def _next_row(rows: Iterator[list[str]], lines: _Lines) -> list[str] | None:
+    try:
+        return next(rows, None)
+    except csv.Error as error:
+        place = f"{lines.name}:{lines.row_start}"
+        if "unexpected end" in str(error) or "field limit" in str(error):
+            message = (
+                f"{place}: In the row that begins here, a quote is not closed or a value is longer"
+                f" than {csv.field_size_limit():,} characters."
+            )
+        else:
+            message = f"{place}: The row is not CSV: {error}."
+        raise UnreadableFile(message) from None
+
+
+def _check_header(header: Sequence[str], name: str) -> None:
+    if not any(header):
+        raise UnreadableFile(f"{name}: The first line must be a header with the keys of fields.")
+    for column, title in enumerate(header, start=1):
+        if not title:
+            raise UnreadableFile(f"{name}:1: Column {column} has no name in the header.")
+        if title in header[: column - 1]:
+            first = header.index(title) + 1
+            raise UnreadableFile(
+                f"{name}:1: Columns {first} and {column} have the same name, {title}."
+            )

@@ -1,0 +1,251 @@
+"""The command `recipients check` for files of several kinds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recipient_fields.application import Core
+from recipient_fields.domain import (
+    Author,
+    DataType,
+    FieldDraft,
+    IntegrationId,
+    OrganizationId,
+    sync_channel,
+)
+
+from ..support.command_line import CommandLine, Run, Script
+from ..support.waiting import eventually
+
+INVALID = 3
+HEADER = "tier,shoe_size,born\n"
+
+
+@pytest.fixture(autouse=True)
+def _fields(core: Core, acme: OrganizationId) -> None:
+    for name, data_type, allowed in (
+        ("Tier", DataType.TEXT, ["gold", "silver"]),
+        ("Shoe size", DataType.NUMBER, None),
+        ("Born", DataType.DATE, None),
+        ("Comment", DataType.TEXT, None),
+    ):
+        draft = FieldDraft(name=name, data_type=data_type, allowed_values=allowed)
+        core.fields.create_field(acme, draft)
+
+
+@pytest.fixture
+def check(cli: CommandLine, acme: OrganizationId, tmp_path: Path) -> Callable[..., Run]:
+    """Return a function that checks a file with this content."""
+
+    def check(content: str | bytes, *arguments: str | Path, name: str = "list.csv") -> Run:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        run = cli("recipients", "check", path, "--organization", acme, *arguments)
+        hidden = f"{tmp_path}/"
+        return Run(run.status, run.out.replace(hidden, ""), run.err.replace(hidden, ""))
+
+    return check
+
+
+def summary(valid: int, invalid: int = 0) -> str:
+    checked = valid + invalid
+    return f"Checked {checked} recipients: {valid} valid, {invalid} invalid.\n"
+
+
+def test_invalid_rows_are_reported_by_line_field_and_rule(
+    run: Callable[..., Run], acme: OrganizationId, tmp_path: Path
+) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(HEADER + "gold,42,1990-01-31\ngolf,,\n,big,31.01.1990\n")
+    checked = run(acme, "recipients", "check", path)
+    assert checked.status == INVALID
+    assert checked.out.replace(f"{path}:", "") == (
+        "3: tier: Use one of gold, silver. Did you mean gold?\n"
+        "4: shoe_size: Write a number like 1234.5.\n"
+        "4: born: Write a date like 2026-11-20.\n"
+        "\n"
+        "FIELD      RULE           VIOLATIONS\n"
+        "born       format         1\n"
+        "shoe_size  type           1\n"
+        "tier       unknown_value  1\n"
+    )
+    assert checked.err == summary(1, 2)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbftier,comment\ngold,x\n",
+        b"tier,comment\r\ngold,x\r\n",
+        b'tier,comment\ngold,"two\r\nlines, and a ""quote"""\n',
+        "tier,comment\ngold,Zoë\n".encode("utf-16"),
+        b"tier;comment\ngold;a,b\n",
+        b"tier\tcomment\ngold\tx\n",
+        b"tier,comment\ngold,x",
+        b"tier,comment\n\ngold,x\n\n",
+    ],
+    ids=["bom", "crlf", "line-break", "utf-16", "semicolons", "tabs", "no-last-break", "blank"],
+)
+def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
+    checked = check(content)
+    assert (checked.status, checked.err) == (0, summary(1))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "list.csv: The first line must be a header with the keys of fields."),
+        (b"tier,comment,tier\n", "list.csv:1: Columns 1 and 3 have the same name, tier."),
+        (b"tier,\n", "list.csv:1: Column 2 has no name in the header."),
+        (
+            b"teir\n",
+            (
+                "list.csv:1: These columns are not recipient fields: teir. Did you mean tier?"
+                " To accept them, add --additional."
+            ),
+        ),
+        (
+            b'tier,comment\ngold,x\ngold,"never\nclosed\n',
+            (
+                "list.csv:3: In the row that begins here, a quote is not closed or a value is"
+                " longer than 131,072 characters."
+            ),
+        ),
+        (
+            "comment\nZoë\n".encode("latin-1"),
+            (
+                "list.csv: The text after line 0 is not utf-8. Use --encoding, for example"
+                " --encoding latin-1."
+            ),
+        ),
+        (gzip.compress(b"tier\n"), "list.csv is compressed with gzip. Decompress it first."),
+        (
+            b"tier\n" + b"x" * 50_000_000,
+            (
+                "list.csv:2: The row is longer than 1,048,576 characters. Check that each quote is"
+                " closed."
+            ),
+        ),
+        (
+            "tier\n".encode("utf-16-le"),
+            (
+                "list.csv:1: The line has a null character. Use --encoding, for example"
+                " --encoding utf-16-le."
+            ),
+        ),
+    ],
+    ids=["empty", "repeated", "unnamed", "unknown", "quote", "latin-1", "gzip", "long", "utf-16"],
+)
+def test_a_file_is_rejected_with_one_line(
+    check: Callable[..., Run], content: bytes, message: str
+) -> None:
+    assert check(content).failure() == message
+
+
+def test_an_encoding_is_specified(check: Callable[..., Run]) -> None:
+    content = "comment\nZoë\n".encode("latin-1")
+    assert check(content, "--encoding", "latin-1").status == 0
+
+
+def test_a_row_with_another_number_of_cells_is_invalid(check: Callable[..., Run]) -> None:
+    checked = check(HEADER + "gold\ngold,1,,x\n")
+    assert checked.out.splitlines()[:2] == [
+        "list.csv:2: The row has 1 cells, and the header has 3.",
+        "list.csv:3: The row has 4 cells, and the header has 3.",
+    ]
+
+
+def test_decimal_commas_are_rejected_with_a_hint_or_accepted(check: Callable[..., Run]) -> None:
+    content = "tier;shoe_size\ngold;42,5\n"
+    assert check(content).err == (
+        summary(0, 1) + "If the numbers have decimal commas, add --decimal ','.\n"
+    )
+    assert check(content, "--decimal", ",").status == 0
+
+
+def test_json_lines_are_checked(check: Callable[..., Run]) -> None:
+    checked = check('{"tier": "gold", "born": null}\n{"shoe_size": "1"}\n[]\n{\n', name="a.jsonl")
+    assert checked.status == INVALID
+    assert checked.out.splitlines()[:3] == [
+        "a.jsonl:2: shoe_size: A number field allows numbers here.",
+        "a.jsonl:3: The line must be a JSON object.",
+        "a.jsonl:4: The document is not JSON: line 1, column 2.",
+    ]
+
+
+def test_the_header_can_have_the_names_of_an_esp(
+    check: Callable[..., Run], core: Core, acme: OrganizationId
+) -> None:
+    draft = FieldDraft(name="First name", data_type=DataType.NUMBER, esp_field_name="FNAME")
+    core.fields.by(Author(sync_channel(IntegrationId(7)))).create_field(acme, draft)
+    checked = check("FNAME\n1\nx\n", "--integration", "7")
+    assert checked.out.startswith("list.csv:3: first_name: ")
+
+
+def test_only_the_first_100_violations_are_shown(check: Callable[..., Run]) -> None:
+    lines = check("tier\n" + "x\n" * 102).out.splitlines()
+    assert lines[99:101] == [
+        "list.csv:101: tier: Use one of gold, silver.",
+        "… and 2 more violations.",
+    ]
+    assert lines[-1].split() == ["tier", "unknown_value", "102"]
+
+
+def test_the_valid_and_the_invalid_rows_are_written_to_two_files(
+    check: Callable[..., Run], tmp_path: Path
+) -> None:
+    out, rejects = tmp_path / "good.csv", tmp_path / "bad.csv"
+    arguments = ("--out", out, "--rejects", rejects)
+    check(HEADER + 'gold,1,\n"go,ld",1,\nsilver\n', *arguments)
+    assert out.read_text() == HEADER + "gold,1,\n"
+    assert rejects.read_text() == (
+        "tier,shoe_size,born,violations\n"
+        '"go,ld",1,,"tier: Use one of gold, silver. Did you mean gold?"\n'
+        'silver,,,"The row has 1 cells, and the header has 3."\n'
+    )
+    check('{"tier": "gold"}\n{"tier": 1}\n', *arguments, name="list.jsonl")
+    assert out.read_text() == '{"tier": "gold"}\n'
+    [reject] = map(json.loads, rejects.read_text().splitlines())
+    assert reject["recipient"] == {"tier": 1}
+
+
+def test_a_file_that_can_not_be_read_leaves_the_outputs_unchanged(
+    check: Callable[..., Run], tmp_path: Path
+) -> None:
+    out = tmp_path / "good.csv"
+    out.write_text("before")
+    assert check('tier\ngold\n"', "--out", out).status == 1
+    assert out.read_text() == "before"
+    assert {path.name for path in tmp_path.iterdir()} == {"good.csv", "list.csv"}
+
+
+def test_a_killed_check_leaves_no_partial_file_under_the_name(
+    script: Script, acme: OrganizationId, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "list.csv", tmp_path / "good.csv"
+    path.write_text("comment\n" + "x\n" * 2_000_000)
+    command = ("recipients", "check", str(path), "--organization", acme, "--out", str(out))
+    with script.start(*command) as process:
+        eventually(lambda: any(each.stat().st_size for each in tmp_path.glob(".good.csv.*")))
+        process.send_signal(signal.SIGKILL)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--delimiter", "ab"), "Invalid value for '--delimiter': use one character, or tab."),
+        (("--encoding", "x"), "use an encoding such as utf-8, utf-16 or latin-1."),
+        (("--out", "a", "--rejects", "a"), "FILE, --out and --rejects must be different files."),
+    ],
+)
+def test_wrong_options_are_usage_errors(
+    check: Callable[..., Run], arguments: tuple[str, ...], message: str
+) -> None:
+    assert check("tier\n", *arguments).usage_error().endswith(message)
