@@ -33,7 +33,7 @@ _TYPES: Types = {
 @frozen
 class _Option:
     id: str
-    value: str
+    value: str | None = None
 
 
 @frozen
@@ -85,13 +85,10 @@ class ActiveCampaignFieldSource:
             for page in counted_pages(run, api, "/api/3/fields", {"limit": 100}, _Page):
                 values = {option.id: option.value for option in page.fieldOptions or ()}
                 for each in page.fields:
-                    ids = each.options or []
-                    if not values.keys() >= set(ids):
-                        raise api.undocumented("an option of a field is not listed")
                     yield report(
                         each.perstag,
                         each.type or "",
                         _TYPES,
                         label=each.title,
-                        options=[values[option_id] for option_id in ids],
+                        options=[values.get(option_id) for option_id in each.options or ()],
                     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
 from urllib.parse import urlencode, urljoin
 
 from attrs import field, frozen
@@ -14,10 +13,21 @@ from recipient_fields.domain.esp import DIALECTS, Esp, EspRefused, EspUnavailabl
 
 from ..deadline_http import is_secure
 
-T = TypeVar("T")
-
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+
+
+@frozen
+class Fault:
+    """An error that an ESP describes in the body of a response with status 500."""
+
+    message: str
+    temporary: bool
+
+    @property
+    def sentence(self) -> str:
+        """The end of a sentence that begins with the name of the ESP."""
+        return f"rejects the request with a SOAP fault: {self.message}"
 
 
 @frozen(kw_only=True)
@@ -25,7 +35,9 @@ class Api:
     """The API at one origin, the only one that receives the headers.
 
     `scope` says which permission the credentials need. `empty_403_means_rate_limit` is true for an
-    ESP that sends 403 without a body if it receives too many requests.
+    ESP that sends 403 without a body if it receives too many requests. `host` is a pattern of the
+    ESP's own host names, which links can contain if `url` is that of a proxy. `read_fault` returns
+    the fault in a body, or None if it contains none.
 
     Raises: EspRefused if the URL or a header can't be used. The message repeats neither.
     """
@@ -34,7 +46,9 @@ class Api:
     url: str
     headers: Mapping[str, str] = field(repr=False)
     scope: str
+    host: str = ""
     empty_403_means_rate_limit: bool = False
+    read_fault: Callable[[bytes], Fault | None] = lambda _: None
 
     def __attrs_post_init__(self) -> None:
         # Other characters could end the header, or appear in an error of http.client.
@@ -60,25 +74,32 @@ class Api:
         """Return the error for a failure that can be temporary."""
         return EspUnavailable(f"{self.title} {what}.")
 
-    def present(self, value: T | None, member: str) -> T:
-        """Return the value of a member. Raises: EspRefused if it is missing or null."""
-        if value is None:
-            raise self.undocumented(f"{member} is missing")
-        return value
-
     def at(self, path: str, query: Mapping[str, object] | None = None) -> str:
         """Return the URL of a path."""
         return self.url.rstrip("/") + path + ("?" + urlencode(query) if query else "")
 
     def linked(self, page: str, link: str) -> str:
-        """Return the URL of a page's link. Raises: EspRefused if it has another origin."""
+        """Return the URL of a page's link, at the URL of this API.
+
+        Behind a proxy, links have the origin of the proxy or of the ESP, with or without the path
+        of the proxy. Raises: EspRefused if the link has another origin.
+        """
         try:
             target = parse_url(urljoin(page, link))
         except ValueError:
             target = Url()
-        if _origin(target) != _origin(parse_url(self.url)):
+        base = parse_url(self.url)
+        if _origin(target) != _origin(base) and not self._is_origin_of_esp(target):
             raise self.refused("continues its list on another host, which is not followed")
-        return target._replace(auth=None, fragment=None).url
+        prefix = (base.path or "").rstrip("/")
+        path = target.path or "/"
+        return base._replace(
+            path=path if path.startswith(f"{prefix}/") else prefix + path, query=target.query
+        ).url
+
+    def _is_origin_of_esp(self, url: Url) -> bool:
+        scheme, host, port = _origin(url)
+        return (scheme, port) == ("https", 443) and re.fullmatch(self.host, host or "") is not None
 
 
 def host_label(esp: Esp, text: str) -> str:

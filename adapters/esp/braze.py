@@ -62,6 +62,7 @@ class BrazeFieldSource:
             url=self.url,
             headers={"Authorization": f"Bearer {self.api_key}"},
             scope="they need the permission custom_attributes.get",
+            host=r"rest\.[a-z0-9-]+\.braze\.(?:com|eu)",
         )
         listed = ListedFields(api)
         with Run(self.limits) as run:
@@ -69,9 +70,13 @@ class BrazeFieldSource:
                 for each in page.attributes:
                     listed.add(each.name)
                     if each.status != _BLOCKLISTED:
-                        type_name = api.present(each.data_type, "data_type of an attribute")
-                        type_name = type_name.lower().removesuffix(_DETECTED)
-                        yield report(each.name, type_name.replace("_", " "), _TYPES)
+                        yield report(each.name, _type_name(each), _TYPES)
+
+
+def _type_name(attribute: _Attribute) -> str | None:
+    if attribute.data_type is None:
+        return None
+    return attribute.data_type.lower().removesuffix(_DETECTED).replace("_", " ")
 
 
 def _read(response: Response) -> tuple[_Page, str | None]:

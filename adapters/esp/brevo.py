@@ -11,7 +11,6 @@ from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
 
 from .api import Api
 from .listing import Types, Unsupported, report
-from .responses import WholeNumber
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _CATEGORY = "category"
@@ -34,7 +33,7 @@ _UNSUPPORTED_CATEGORIES: Mapping[str, str] = {
 
 @frozen
 class _Option:
-    value: WholeNumber
+    value: object = None
 
 
 @frozen
@@ -68,14 +67,14 @@ class BrevoFieldSource:
         with Run(self.limits) as run:
             response = run.get(api, "/v3/contacts/attributes")
         for each in response.read(_List).attributes:
-            yield _reported(api, each)
+            yield _reported(each)
 
 
-def _reported(api: Api, each: _Attribute) -> ReportedField:
+def _reported(each: _Attribute) -> ReportedField:
     if each.category in _UNSUPPORTED_CATEGORIES:
         return RefusedField(each.name, _UNSUPPORTED_CATEGORIES[each.category])
     if each.category != _CATEGORY:
-        return report(each.name, api.present(each.type, "type of an attribute"), _TYPES)
-    options = api.present(each.enumeration, "enumeration of a category")
-    values = [str(option.value) for option in options]
+        return report(each.name, each.type, _TYPES)
+    options = [_Option()] if each.enumeration is None else each.enumeration
+    values = [str(option.value) if type(option.value) is int else None for option in options]
     return report(each.name, _CATEGORY, _TYPES, options=values)

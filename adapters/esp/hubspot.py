@@ -32,14 +32,14 @@ _TYPES: Types = {
 
 @frozen
 class _Option:
-    value: str
+    value: str | None = None
 
 
 @frozen
 class _Property:
     name: str
     label: str
-    type: str
+    type: str | None = None
     fieldType: str | None = None  # noqa: N815 (the name in the API)
     options: list[_Option] | None = None
     archived: bool | None = None
@@ -73,14 +73,13 @@ class HubSpotFieldSource:
             response = run.get(api, "/crm/v3/properties/contacts", {"archived": "false"})
         for each in response.read(_List).results:
             if not (each.archived or each.hidden):
-                yield _reported(api, each)
+                yield _reported(each)
 
 
-def _reported(api: Api, each: _Property) -> ReportedField:
+def _reported(each: _Property) -> ReportedField:
     type_name = each.type
-    options: list[str] = []
+    options: list[str | None] = []
     if type_name == _ENUMERATION:
-        options = [o.value for o in api.present(each.options, "options of an enumeration")]
-        if api.present(each.fieldType, "fieldType of an enumeration") == "checkbox":
-            type_name = _CHECKBOXES
+        options = [None] if each.options is None else [option.value for option in each.options]
+        type_name = _CHECKBOXES if each.fieldType == "checkbox" else each.fieldType and type_name
     return report(each.name, type_name, _TYPES, label=each.label, options=options)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from attrs import field, frozen
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp, ReportedField
+from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
 
 from .api import Api
 from .listing import Types, Unsupported, report
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
+    "array": Unsupported.LIST,
     "boolean": DataType.BOOLEAN,
     "date": DataType.DATETIME,
     "double": DataType.NUMBER,
@@ -21,11 +22,21 @@ _TYPES: Types = {
     "object": Unsupported.OBJECT,
     "string": DataType.TEXT,
 }
+_LISTS = frozenset(
+    {
+        "devices",
+        "emailListIds",
+        "subscribedMessageTypeIds",
+        "unsubscribedChannelIds",
+        "unsubscribedMessageTypeIds",
+    }
+)
+"""Iterable's own arrays. Its API lists them with the types of their items."""
 
 
 @frozen
 class _List:
-    fields: Mapping[str, str]
+    fields: Mapping[str, object]
 
 
 @frozen(kw_only=True)
@@ -47,4 +58,7 @@ class IterableFieldSource:
         with Run(self.limits) as run:
             response = run.get(api, "/api/users/getFields")
         for name, type_name in response.read(_List).fields.items():
-            yield report(name, type_name, _TYPES)
+            if name.split(".")[0] in _LISTS:
+                yield RefusedField(name, Unsupported.LIST.value)
+            else:
+                yield report(name, type_name, _TYPES)

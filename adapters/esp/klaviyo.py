@@ -24,6 +24,8 @@ _STANDARD: Mapping[str, str] = {
     "last_name": "Last name",
     "full_name": "Full name",
     "email": "Email",
+    "phone_number": "Phone number",
+    "organization": "Organization",
 }
 
 _PAGE_COUNTS = {str(pages) for pages in range(1, 101)}
@@ -82,6 +84,7 @@ class KlaviyoFieldSource:
                 "revision": _REVISION,
             },
             scope="they need the scope profiles:read",
+            host=r"a\.klaviyo\.com",
         )
         query = {"fields[profile]": "properties", "page[size]": 100, "sort": "-updated"}
         found: dict[str, set[_Kind]] = {}

@@ -29,24 +29,30 @@ Types: TypeAlias = Mapping[str, DataType | Unsupported]
 
 def report(
     name: str,
-    type_name: str,
+    type_name: object,
     types: Types,
     *,
     label: str | None = None,
-    options: Sequence[str] = (),
+    options: Sequence[str | None] = (),
 ) -> ReportedField:
-    """Return the custom field of an ESP, or a RefusedField if its type has no data type.
+    """Return the custom field of an ESP, or a RefusedField if it has no data type.
 
-    Without options, the field allows any value.
+    Without options, the field allows any value. An option that is None is one that the ESP does not
+    describe as documented: the field is refused.
     """
+    if not isinstance(type_name, str):
+        return RefusedField(name, "The ESP does not state its type.")
     data_type = types.get(type_name)
-    if isinstance(data_type, DataType):
-        return EspField(
-            name=name, data_type=data_type, label=label, allowed_values=tuple(options) or None
-        )
     if data_type is None:
         return RefusedField(name, f"Its type {type_name[:_MAX_TYPE_NAME]!a} is unknown.")
-    return RefusedField(name, data_type.value)
+    if isinstance(data_type, Unsupported):
+        return RefusedField(name, data_type.value)
+    allowed_values = tuple(option for option in options if option is not None)
+    if len(allowed_values) < len(options):
+        return RefusedField(name, "Its list of options is incomplete.")
+    return EspField(
+        name=name, data_type=data_type, label=label, allowed_values=allowed_values or None
+    )
 
 
 class ListedFields:

@@ -30,7 +30,8 @@ from .responses import Response
 T = TypeVar("T")
 
 _READ_SIZE = 65_536
-_RETRIED_STATUSES = {408, 500, 502, 503, 504}
+_RETRIED_STATUSES = {408, 500, 502, 503, 504, *range(520, 530)}
+"""Content delivery networks send 520 to 529 if the ESP's own server fails."""
 _random = SystemRandom()
 _RETRY_AFTER = Retry(retry_after_max=2**31)
 
@@ -254,6 +255,12 @@ def _failure(api: Api, response: BaseHTTPResponse) -> _TemporaryFailure | None:
         status == 403 and api.empty_403_means_rate_limit and not response.read1(1)
     ):
         return _TemporaryFailure(f"limits the rate of requests ({status})", _retry_after(response))
+    if status == 500:
+        fault = api.read_fault(response.read(_READ_SIZE))
+        if fault is not None and fault.temporary:
+            return _TemporaryFailure(fault.sentence, _retry_after(response))
+        if fault is not None:
+            raise api.refused(fault.sentence)
     if status in _RETRIED_STATUSES:
         return _TemporaryFailure(f"failed ({status})", _retry_after(response))
     if 300 <= status < 400:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import count
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import DataType
@@ -14,7 +14,7 @@ from recipient_fields.domain.esp import Esp, ReportedField
 from .api import Api, host_label
 from .listing import ListedFields, Types, report
 from .run import DEFAULT_LIMITS, Limits, Run
-from .soap import RetrieveRequest, RetrieveResponse
+from .soap import RetrieveRequest, RetrieveResponse, read_fault
 
 _TYPES: Types = {
     "Boolean": DataType.BOOLEAN,
@@ -49,11 +49,14 @@ class SalesforceFieldSource:
     limits: Limits = DEFAULT_LIMITS
 
     def fields(self) -> Iterator[ReportedField]:
-        headers = {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": "Retrieve"}
-        soap = self._api("soap", headers)
-        listed = ListedFields(soap)
         with Run(self.limits) as run:
-            for page in self._pages(run, soap):
+            token = self._token(run)
+            headers = {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": "Retrieve"}
+            soap = evolve(
+                self._api("soap", headers), read_fault=lambda body: read_fault(body, token)
+            )
+            listed = ListedFields(soap)
+            for page in self._pages(run, soap, token):
                 for name, type_name in page.objects(*_MEMBERS):
                     listed.add(name)
                     yield report(name, type_name, _TYPES)
@@ -61,8 +64,7 @@ class SalesforceFieldSource:
             # Every data extension has fields. With an empty list, a sync would delete all fields.
             raise soap.refused("has no data extension with this external key")
 
-    def _pages(self, run: Run, soap: Api) -> Iterator[RetrieveResponse]:
-        token = self._token(run)
+    def _pages(self, run: Run, soap: Api, token: str) -> Iterator[RetrieveResponse]:
         retrieve = RetrieveRequest(
             object_type="DataExtensionField",
             members=_MEMBERS,

@@ -9,8 +9,9 @@ from xml.sax.saxutils import escape
 
 from attrs import frozen
 
-from .api import Api
+from .api import Api, Fault
 
+_SOAP = "{http://schemas.xmlsoap.org/soap/envelope/}"
 _PARTNER = "{http://exacttarget.com/wsdl/partnerAPI}"
 
 
@@ -48,14 +49,17 @@ class RetrieveResponse:
     @classmethod
     def parse(cls, api: Api, body: bytes) -> RetrieveResponse:
         """Return the response. Raises: EspRefused if the XML is invalid, or the request failed."""
-        parser = XMLParser(target=_WithoutDoctype())  # noqa: S314  # nosec B314
-        try:
-            parser.feed(body)
-            message = parser.close().find(f".//{_PARTNER}RetrieveResponseMsg")
-        except (LookupError, ParseError, ValueError):  # LookupError: an unknown encoding
-            raise api.refused("sent a response that is not XML without a DTD") from None
+        envelope = _parse(body)
+        if envelope is None:
+            raise api.refused("sent a response that is not XML without a DTD")
+        message = envelope.find(f".//{_PARTNER}RetrieveResponseMsg")
         if message is None:
-            raise api.undocumented("RetrieveResponseMsg is missing")
+            fault = api.read_fault(body)
+            raise (
+                api.refused(fault.sentence)
+                if fault
+                else api.undocumented("RetrieveResponseMsg is missing")
+            )
         retrieved = cls(api, message)
         if retrieved.status not in {_COMPLETE, _CONTINUES}:
             raise api.refused(f"refuses to list fields: {api.scope}")
@@ -71,10 +75,10 @@ class RetrieveResponse:
         """The id with which the next request continues, or empty if there are no more objects."""
         return self._text(self._message, "RequestID") if self.status == _CONTINUES else ""
 
-    def objects(self, *members: str) -> Iterator[tuple[str, ...]]:
-        """Yield the texts of these members of each object."""
+    def objects(self, name: str, member: str) -> Iterator[tuple[str, str | None]]:
+        """Yield two members of each object; the second is None if the object does not have it."""
         for result in self._message.iterfind(f"{_PARTNER}Results"):
-            yield tuple(self._text(result, member) for member in members)
+            yield self._text(result, name), result.findtext(_PARTNER + member)
 
     def _text(self, element: Element, name: str) -> str:
         text = element.findtext(_PARTNER + name)
@@ -83,6 +87,32 @@ class RetrieveResponse:
         return text
 
 
+def read_fault(body: bytes, secret: str) -> Fault | None:
+    """Return the SOAP fault in a body, without the secret, or None if there is none.
+
+    A retry can succeed only if the server caused the fault (SOAP 1.1, section 4.4.1).
+    """
+    envelope = _parse(body)
+    fault = None if envelope is None else envelope.find(f".//{_SOAP}Fault")
+    if fault is None:
+        return None
+    code = fault.findtext("faultcode", "").rpartition(":")[2]
+    text = " ".join(fault.findtext("faultstring", code).split()).replace(secret, "***")
+    return Fault(ascii(text)[1:-1][:_MAX_FAULT], temporary=code.startswith("Server"))
+
+
+def _parse(body: bytes) -> Element | None:
+    """Return the XML, or None if it is invalid or has a DTD."""
+    parser = XMLParser(target=_WithoutDoctype())  # noqa: S314  # nosec B314
+    try:
+        parser.feed(body)
+        root: Element = parser.close()
+    except (LookupError, ParseError, ValueError):  # LookupError: an unknown encoding
+        return None
+    return root
+
+
+_MAX_FAULT = 150
 _COMPLETE = "OK"
 _CONTINUES = "MoreDataAvailable"
 

@@ -1,8 +1,9 @@
 """The dialects of email service providers (ESPs): how each of them refers to a field.
 
-A template contains slots: NAME is the ESP field name, VARIABLE is that name as a Salesforce
-variable, EXPRESSION is the value expression, and DEFAULT is the text for a missing value. A slot
-in quotes becomes a string literal of the dialect. Any other slot is replaced verbatim.
+A template contains slots: NAME is the ESP field name, PATH is that name with square brackets
+around each part between periods that is not a word, VARIABLE is that name as a Salesforce variable,
+EXPRESSION is the value expression, and DEFAULT is the text for a missing value. A slot in quotes
+becomes a string literal of the dialect. Any other slot is replaced verbatim.
 """
 
 from __future__ import annotations
@@ -75,11 +76,14 @@ class Dialect:
 
 
 _ANYTHING = r".+"
-_WORD = r"[A-Za-z_][A-Za-z0-9_]*"
+WORD = r"[A-Za-z_][A-Za-z0-9_]*"
+"""A name that needs no quotes or brackets in any dialect."""
+_PART = r"""[^.\[\]'"\s](?:[^.\[\]'"]*[^.\[\]'"\s])?"""
+"""A part of a path in Iterable, without white space at the ends."""
 _BRACES = ("{", "}", "\\")
 """Template engines differ in whether one brace ends a tag, and in what a backslash escapes."""
 
-_LIQUID_WORDS = (
+_LIQUIDWORDS = (
     "and|as|blank|cols|contains|continue|else|empty|false|first|for|if|in|last|limit|nil|not|null"
     "|offset|or|required|reversed|size|true|with"
 )
@@ -119,9 +123,13 @@ DIALECTS: Mapping[Esp, Dialect] = {
         name_rule="A Klaviyo property is one line of text.",
         forms=(Form(_ANYTHING, "person|lookup:'NAME'"),),
         standard_name_rule=(
-            "Klaviyo's standard fields are first_name, last_name, full_name and email."
+            "Klaviyo's standard fields are first_name, last_name, full_name, email, phone_number"
+            " and organization."
         ),
-        standard=(Form(r"first_name|last_name|full_name|email", "NAME"),),
+        standard=(
+            Form(r"first_name|last_name|full_name|email", "NAME"),
+            Form(r"phone_number|organization", "person.NAME"),
+        ),
         insertion="{{ EXPRESSION }}",
         insertion_with_default="{{ EXPRESSION|default:'DEFAULT' }}",
         delimiters=_BRACES,
@@ -151,7 +159,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
         title="Customer.io",
         name_rule="Customer.io can't insert an attribute called size: Liquid reads it as a count.",
         forms=(
-            Form(rf"(?!(?:{_LIQUID_WORDS})\Z){_WORD}", "customer.NAME"),
+            Form(rf"(?!(?:{_LIQUIDWORDS})\Z){WORD}", "customer.NAME"),
             Form(r"(?!size\Z).+", 'customer["NAME"]'),
         ),
         insertion="{{EXPRESSION}}",
@@ -191,10 +199,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     Esp.ITERABLE: Dialect(
         title="Iterable",
         name_rule="Iterable reads periods, square brackets and quotes in such a name as code.",
-        forms=(
-            Form(rf"{_WORD}(?:\.{_WORD})*", "NAME"),
-            Form(r"""[^.\[\]'"]+""", "[NAME]"),
-        ),
+        forms=(Form(rf"{_PART}(?:\.{_PART})*", "PATH"),),
         insertion="{{EXPRESSION}}",
         insertion_with_default='{{defaultIfEmpty EXPRESSION "DEFAULT"}}',
         delimiters=_BRACES,

@@ -29,7 +29,15 @@ _STRING = re.compile(r"""'[^']*'|"[^"]*\"""")
 _BRACKETS = re.compile(r"\[[^\[\]{}]*\]")
 
 _IN_TAG = r"\{[{%][^{}]*?"
-_PATH = r"(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*|\[\])"
+_NAME = r"(?!else\b)[A-Za-z_]\w*"
+_PART = r"(?:[A-Za-z_]\w*|\[\])"
+_PATH = rf"(?!else\b){_PART}(?:\.{_PART})*"
+_ITERABLE_HELPERS = (
+    "abbreviate|and|capitalize|capitalizeFirst|center|cut|dateFormat|dateMath|defaultIfEmpty|eq|gt"
+    "|gte|hexEncode|hmacSHA1|hmacSHA256|join|ljust|lower|lt|lte|math|md5|neq|not|now|numberFormat|or"
+    "|replace|rjust|sha1|sha256|slugify|stringFormat|stripTags|substring|toJson|toUrlEncodedJson"
+    "|upper|urlEncode|yesno"
+)
 _BLOCKS = r"\{\{#(?:if|unless|each|and|or)\b"
 
 
@@ -41,7 +49,8 @@ _PATTERNS: Mapping[str, Mapping[Esp, re.Pattern[str]]] = {
     "%%": {Esp.SALESFORCE: _compile(r"%%=.+?=%%|%%\[.+?\]%%")},
     "*|": {Esp.MAILCHIMP: _compile(r"\*\|[^|*]+\|\*")},
     "%": {
-        Esp.SALESFORCE: _compile(r"\A%%[A-Za-z][\w ]*%%\Z"),
+        # The lookarounds exclude adjacent tags of ActiveCampaign: %A%%B%%C%.
+        Esp.SALESFORCE: _compile(r"(?<![A-Z0-9_])%%[A-Za-z]\w*(?: \w+)*%%(?![A-Z0-9_/])"),
         Esp.ACTIVECAMPAIGN: _compile(r"%[A-Z0-9_]+%|%IF [^%]*\$[A-Z0-9_]+[^%]*%"),
     },
     "{": {
@@ -54,14 +63,15 @@ _PATTERNS: Mapping[str, Mapping[Esp, re.Pattern[str]]] = {
         Esp.HUBSPOT: _compile(_IN_TAG + r"\b(?:contact\.[a-z]|personalization_token\()"),
         Esp.BREVO: _compile(_IN_TAG + r"\bcontact\.[A-Z]"),
         Esp.SENDGRID: _compile(
-            r"\{\{\{?\s*(?:[A-Za-z_]\w*|insert\s+[A-Za-z_]\w*\s+'')\s*\}\}|"
+            rf"\{{\{{\{{?\s*(?:{_NAME}|insert\s+{_NAME}\s+''"
+            rf"|formatDate\s+{_NAME}\s+(?:''|{_NAME}))\s*\}}\}}|"
             + _BLOCKS
             + r"|\{\{#(?:equals|notEquals|greaterThan|lessThan)\b"
         ),
         Esp.ITERABLE: _compile(
-            rf"\{{\{{\{{?\s*(?:{_PATH}|defaultIfEmpty\s+{_PATH}\s+'')\s*\}}\}}|"
+            rf"\{{\{{\{{?\s*(?:{_PATH}\s*\}}\}}|(?:{_ITERABLE_HELPERS})\s[^{{}}]*\}}\}})|"
             + _BLOCKS
-            + r"|\{\{#if[A-Z]\w*\b"
+            + r"|\{\{#(?:if[A-Z]\w*|eq|neq|gte?|lte?|not|sortBy|groupBy|minInList|maxInList)\b"
         ),
     },
 }

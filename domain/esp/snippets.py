@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from unicodedata import category
+from unicodedata import name as unicode_name
 
 from attrs import frozen
 
 from ..errors import Rule, Violation, Violations
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from ..values import DataType, InsertionCode, ValueExpression
-from .dialects import DIALECTS, Dialect, Esp, Form, Quoting
+from .dialects import DIALECTS, WORD, Dialect, Esp, Form, Quoting
 from .errors import NoSafeForm
 
 
@@ -52,7 +54,12 @@ def derive_snippet(
     for them.
     """
     dialect = DIALECTS[esp]
-    slots = {"NAME": name, "VARIABLE": _variable(name), "DEFAULT": default or ""}
+    slots = {
+        "NAME": name,
+        "PATH": _path(name),
+        "VARIABLE": _variable(name),
+        "DEFAULT": default or "",
+    }
     violations = Violations()
     with violations.collect("name"):
         form = _form(dialect, name, standard=standard)
@@ -131,7 +138,32 @@ def string_literal(esp: Esp, text: str, quote: str) -> str:
 
 
 def _variable(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_]+", "_", name)
+    """Return the name as a variable: each run of other characters becomes an underscore.
+
+    Letters of other scripts than Latin become their code points. Otherwise, all names in such a
+    script would have the same variable.
+    """
+    legible = "".join(f" u{ord(c):04X} " if _is_in_other_script(c) else c for c in name)
+    return re.sub(r"[^A-Za-z0-9_]+", "_", legible.strip())
+
+
+_FIRST_OTHER_SCRIPT = "\N{GREEK CAPITAL LETTER HETA}"
+"""The code points before this one are Latin, or marks on Latin letters."""
+
+
+def _is_in_other_script(character: str) -> bool:
+    """Return whether this is a letter, vowel sign or digit of another script than Latin."""
+    return (
+        character >= _FIRST_OTHER_SCRIPT
+        and (category(character) == "Nd" or category(character)[0] in "LM")
+        and not unicode_name(character, "").startswith("LATIN ")
+    )
+
+
+def _path(name: str) -> str:
+    """Return the name with square brackets around each part that is not a word."""
+    parts = name.split(".")
+    return ".".join(part if re.fullmatch(WORD, part) else f"[{part}]" for part in parts)
 
 
 def _form(dialect: Dialect, name: str, *, standard: bool) -> Form:
@@ -151,6 +183,8 @@ def _form(dialect: Dialect, name: str, *, standard: bool) -> Form:
 
 def _name_in(form: Form, expression: str) -> str | None:
     pattern = re.escape(form.expression).replace("VARIABLE", r"(?P<name>\w+)")
+    if form.expression == "PATH":
+        return re.sub(r"\[([^\[\]]*)\]", r"\1", expression)
     pattern = re.sub("(['\"]?)NAME(?:['\"]?)", r"\1(?P<name>.+)\1", pattern)
     match = re.fullmatch(re.sub("['\"]", "['\"]", pattern), expression)
     return None if match is None else match["name"]
@@ -201,7 +235,7 @@ def _neighbours(dialect: Dialect) -> tuple[str, str]:
 
 _SLOT = re.compile(
     r"""(?P<quote>["'])(?P<before>[^"']*?)(?P<quoted>NAME|EXPRESSION|DEFAULT)(?P=quote)"""
-    r"""|(?P<bare>NAME|VARIABLE|EXPRESSION|DEFAULT)"""
+    r"""|(?P<bare>NAME|PATH|VARIABLE|EXPRESSION|DEFAULT)"""
 )
 
 

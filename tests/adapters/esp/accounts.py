@@ -261,6 +261,8 @@ STANDARD = (
     field("last_name", label="Last name", standard=True),
     field("full_name", label="Full name", standard=True),
     field("email", label="Email", standard=True),
+    field("phone_number", label="Phone number", standard=True),
+    field("organization", label="Organization", standard=True),
 )
 KLAVIYO = Account(
     esp=Esp.KLAVIYO,
@@ -403,7 +405,12 @@ FIELDS = {
     "signupDate": "date",
     "address": "object",
     "address.city": "string",
+    "address.Zip Code": "string",
     "place": "geo_location",
+    "emailListIds": "long",
+    "devices": "object",
+    "devices.token": "string",
+    "tags": "array",
 }
 
 ITERABLE = Account(
@@ -421,7 +428,12 @@ ITERABLE = Account(
         field("signupDate", "datetime"),
         RefusedField("address", OBJECT),
         field("address.city"),
+        field("address.Zip Code"),
         unknown_type("place", "geo_location"),
+        RefusedField("emailListIds", LIST),
+        RefusedField("devices", LIST),
+        RefusedField("devices.token", LIST),
+        RefusedField("tags", LIST),
     ),
 )
 
@@ -506,6 +518,17 @@ def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1")
 <RetrieveResponseMsg xmlns="http://exacttarget.com/wsdl/partnerAPI"><OverallStatus>{status}\
 </OverallStatus><RequestID>{request_id}</RequestID>{results}</RetrieveResponseMsg>
 </soap:Body></soap:Envelope>""".encode(),
+        {"Content-Type": "text/xml; charset=utf-8"},
+    )
+
+
+def soap_fault(code: str, message: str) -> StubResponse:
+    return StubResponse(
+        500,
+        f"""<?xml version="1.0" encoding="utf-8"?>
+<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body><soap:Fault>
+<faultcode>{code}</faultcode><faultstring>{escape(message)}</faultstring></soap:Fault></soap:Body>
+</soap:Envelope>""".encode(),
         {"Content-Type": "text/xml; charset=utf-8"},
     )
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
+from attrs import evolve
 
 from recipient_fields.adapters.esp import MailchimpFieldSource, SalesforceFieldSource
-from recipient_fields.domain import DataType
+from recipient_fields.domain import DataType, IntegrationId, OrganizationId
 from recipient_fields.domain.esp import (
+    Esp,
     EspField,
     EspRefused,
     EspUnavailable,
+    Integration,
     RefusedField,
     ReportedField,
+    SyncRun,
 )
 
 from ...support.http_server import (
@@ -40,18 +45,26 @@ from .accounts import (
     SENDGRID,
     STANDARD,
     TEST_LIMITS,
+    TOKEN,
     Account,
     field,
     soap,
+    soap_fault,
 )
 
 Serve = Callable[[Handler], StubServer]
+NO_TYPE = "The ESP does not state its type."
 
 
 def only_field(account: Account, document: object, serve: Serve) -> ReportedField:
     """Return the only field that is reported for this response."""
     (reported,) = account.source(serve(lambda _: StubResponse.json(document)).url).fields()
     return reported
+
+
+def fields_of(account: Account, document: object, serve: Serve) -> list[ReportedField]:
+    """Return the fields that are reported for this response."""
+    return list(account.source(serve(lambda _: StubResponse.json(document)).url).fields())
 
 
 class TestMailchimp:
@@ -88,17 +101,114 @@ class TestMailchimp:
         assert key not in str(error.value)
 
 
-class TestActiveCampaign:
-    def test_a_missing_option_raises_esp_refused(self, serve: Serve):
+class TestUnexpectedItems:
+    """One item that is not as documented does not prevent the sync of the other fields."""
+
+    @pytest.mark.parametrize("options", [[], [{"id": "7", "value": None}], [{"id": "7"}], None])
+    def test_activecampaign_rejects_a_field_whose_option_is_not_listed(self, options, serve: Serve):
+        described = {"title": "A", "type": "radio", "options": ["7"]}
         document = {
             "fields": [
-                {"id": "1", "perstag": "A", "title": "A", "type": "radio", "options": ["7"]}
+                {"id": "1", "perstag": "A", **described},
+                {"id": "2", "perstag": "B", "title": "B", "type": "text"},
             ],
-            "fieldOptions": [],
-            "meta": {"total": "1"},
+            "fieldOptions": options,
+            "meta": {"total": "2"},
         }
-        with pytest.raises(EspRefused, match="an option of a field is not listed"):
-            only_field(ACTIVECAMPAIGN, document, serve)
+        assert fields_of(ACTIVECAMPAIGN, document, serve) == [
+            RefusedField("A", "Its list of options is incomplete."),
+            field("B", label="B"),
+        ]
+
+    @pytest.mark.parametrize("data_type", [{}, {"data_type": None}])
+    def test_braze_rejects_an_attribute_without_a_type(self, data_type, serve: Serve):
+        document = {"attributes": [{"name": "a", **data_type}, {"name": "b", "data_type": "Date"}]}
+        assert fields_of(BRAZE, document, serve) == [
+            RefusedField("a", NO_TYPE),
+            field("b", "datetime"),
+        ]
+
+    def test_brevo_rejects_an_attribute_without_a_type(self, serve: Serve):
+        attributes = [
+            {"name": "A", "category": "normal"},
+            {"name": "B", "category": "normal", "type": "text"},
+        ]
+        assert fields_of(BREVO, {"attributes": attributes}, serve) == [
+            RefusedField("A", NO_TYPE),
+            field("B"),
+        ]
+
+    @pytest.mark.parametrize(
+        "options", [{}, {"enumeration": None}, {"enumeration": [{"value": "gold"}]}]
+    )
+    def test_brevo_rejects_a_category_without_numbered_options(self, options, serve: Serve):
+        attributes = [
+            {"name": "A", "category": "category", **options},
+            {"name": "B", "category": "normal", "type": "text"},
+        ]
+        assert fields_of(BREVO, {"attributes": attributes}, serve) == [
+            RefusedField("A", "Its list of options is incomplete."),
+            field("B"),
+        ]
+
+    @pytest.mark.parametrize(
+        "described",
+        [{"options": []}, {"fieldType": None, "options": []}],
+    )
+    def test_hubspot_rejects_an_enumeration_without_a_field_type(self, described, serve: Serve):
+        enumeration = {"name": "a", "label": "A", "type": "enumeration", **described}
+        other = {"name": "b", "label": "B", "type": "string"}
+        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
+            RefusedField("a", NO_TYPE),
+            field("b", label="B"),
+        ]
+
+    def test_hubspot_rejects_an_enumeration_without_options(self, serve: Serve):
+        enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "radio"}
+        other = {"name": "b", "label": "B", "type": "string"}
+        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
+            RefusedField("a", "Its list of options is incomplete."),
+            field("b", label="B"),
+        ]
+
+    def test_a_sync_rejects_an_enumeration_with_too_many_options(self, serve: Serve):
+        options = [{"label": str(i), "value": str(i)} for i in range(1_001)]
+        enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "select"}
+        other = {"name": "b", "label": "B", "type": "string"}
+        results = [{**enumeration, "options": options}, other]
+        integration = Integration(
+            id=IntegrationId(1),
+            organization_id=OrganizationId(1),
+            esp=Esp.HUBSPOT,
+            name="Main",
+            created_at=datetime.now(UTC),
+        )
+        reported = fields_of(HUBSPOT, {"results": results}, serve)
+        plan = SyncRun.from_report(integration, reported, at=datetime.now(UTC)).plan(
+            integration, []
+        )
+        assert [each.key for each in plan.created] == ["b"]
+        assert plan.refused == (RefusedField("a", "allowed_values: List at most 1,000 values."),)
+
+    @pytest.mark.parametrize("type_name", [None, 5, ["string"], {"type": "string"}])
+    def test_iterable_rejects_a_field_whose_type_is_not_a_string(self, type_name, serve: Serve):
+        assert fields_of(ITERABLE, {"fields": {"a": type_name, "b": "string"}}, serve) == [
+            RefusedField("a", NO_TYPE),
+            field("b"),
+        ]
+
+    def test_salesforce_rejects_a_field_without_a_type(self, serve: Serve):
+        def handler(request: ReceivedRequest) -> Reply:
+            if request.path != SALESFORCE.listing:
+                return SALESFORCE.handler(request)
+            response = soap("OK", [("A", "Removed"), ("B", "Text")])
+            without_type = response.body.replace(b"<FieldType>Removed</FieldType>", b"")
+            return evolve(response, body=without_type)
+
+        assert list(SALESFORCE.source(serve(handler).url).fields()) == [
+            RefusedField("A", NO_TYPE),
+            field("B"),
+        ]
 
 
 class TestBraze:
@@ -139,23 +249,6 @@ class TestSendGrid:
     def test_reserved_fields_are_reported_if_there_are_no_custom_fields(self, serve: Serve):
         document = {"reserved_fields": [{"name": "email", "field_type": "Text"}]}
         assert only_field(SENDGRID, document, serve) == field("email")
-
-
-class TestIterable:
-    def test_a_name_in_a_message_is_escaped_and_truncated(self, serve: Serve):
-        name = "\x1b[31m\n\u202e" + "x" * 1_000
-        with pytest.raises(EspRefused, match="This must be a string") as error:
-            only_field(ITERABLE, {"fields": {name: 5}}, serve)
-        assert str(error.value).isprintable()
-        assert len(str(error.value)) < 200
-
-
-class TestBrevo:
-    def test_a_category_value_that_is_not_a_number_raises_esp_refused(self, serve: Serve):
-        options = [{"value": "gold", "label": "gold"}]
-        attribute = {"name": "TIER", "category": "category", "enumeration": options}
-        with pytest.raises(EspRefused, match=r"enumeration\.0\.value: This must be a whole number"):
-            only_field(BREVO, {"attributes": [attribute]}, serve)
 
 
 class TestKlaviyo:
@@ -213,6 +306,13 @@ class TestKlaviyo:
         assert tuple(KLAVIYO.source(server.url).fields()) == STANDARD
 
 
+def listing_reply(reply: Reply) -> Handler:
+    """Return the handler of Salesforce with another response to the request for the fields."""
+    return lambda request: (
+        reply if request.path == SALESFORCE.listing else SALESFORCE.handler(request)
+    )
+
+
 class TestSalesforce:
     def test_a_run_requests_one_token(self, serve: Serve):
         server = serve(SALESFORCE.handler)
@@ -242,6 +342,38 @@ class TestSalesforce:
 
         with pytest.raises(EspRefused, match="data_extensions_read"):
             list(SALESFORCE.source(serve(handler).url).fields())
+
+    def test_the_message_of_a_soap_fault_is_reported(self, serve: Serve):
+        reply = soap_fault("soap:Client", f"Login Failed for {TOKEN}\u202e")
+        server = serve(listing_reply(reply))
+        with pytest.raises(EspRefused) as error:
+            list(SALESFORCE.source(server.url).fields())
+        message = "rejects the request with a SOAP fault: Login Failed"
+        assert message in str(error.value)
+        assert str(error.value).isprintable()
+        assert TOKEN not in str(error.value)
+        assert [request.path for request in server.requests].count(SALESFORCE.listing) == 1
+
+    def test_a_soap_fault_with_status_200_is_reported(self, serve: Serve):
+        reply = evolve(soap_fault("soap:Client", "Login Failed"), status=200)
+        with pytest.raises(EspRefused, match="with a SOAP fault: Login Failed"):
+            list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
+
+    def test_a_long_soap_fault_is_truncated(self, serve: Serve):
+        reply = soap_fault("soap:Client", "x" * 5_000)
+        with pytest.raises(EspRefused, match="with a SOAP fault: xxx") as error:
+            list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
+        assert len(str(error.value)) < 300
+
+    def test_a_soap_fault_of_the_server_is_retried(self, serve: Serve):
+        fault = soap_fault("soap:Server", "Server was unable to process request")
+        faulty = in_turn([fault, fault], SALESFORCE.handler)
+        server = serve(
+            lambda request: (faulty if request.path == SALESFORCE.listing else SALESFORCE.handler)(
+                request
+            )
+        )
+        assert tuple(SALESFORCE.source(server.url).fields()) == SALESFORCE.reported
 
     def test_a_failed_token_request_is_retried(self, serve: Serve):
         server = serve(in_turn([StubResponse(429), StubResponse(500)], SALESFORCE.handler))

@@ -114,6 +114,10 @@ class TestLinks:
             "https://127.0.0.1:{port}{path}",
             "http://localhost:{port}{path}",
             "http://127.0.0.1.example.com{path}",
+            "http://a.klaviyo.com{path}",
+            "https://a.klaviyo.com.example.com{path}",
+            "https://braze.com.example.com{path}",
+            "https://me@example.com/rest.iad-01.braze.com{path}",
             "http://127.0.0.1:{port}@127.0.0.1:{other}{path}",
             "http://127.0.0.1:{other}\\@127.0.0.1:{port}{path}",
             "file:///etc/passwd",
@@ -161,6 +165,34 @@ class TestLinks:
             assert request.headers["authorization"].endswith(SECRET)
 
     @with_links
+    @pytest.mark.parametrize(
+        "link",
+        [
+            "?cursor=2",
+            "{path}?cursor=2",
+            "/proxy{path}?cursor=2",
+            "http://{host}{path}?cursor=2",
+            "http://{host}/proxy{path}?cursor=2",
+            "{esp}{path}?cursor=2",
+        ],
+    )
+    def test_a_link_behind_a_proxy_is_requested_from_the_proxy(self, account, link, serve: Serve):
+        last: object = {"attributes": []} if account is BRAZE else {"data": []}
+        esp = "https://rest.iad-01.braze.com" if account is BRAZE else "https://a.klaviyo.com"
+
+        def handler(request: ReceivedRequest) -> Reply:
+            if "cursor" in request.query:
+                return StubResponse.json(last)
+            host = request.headers["host"]
+            return page(account, link.format(path=account.listing, host=host, esp=esp))
+
+        server = serve(handler)
+        list(account.source(f"{server.url}/proxy/").fields())
+        first, second = server.requests
+        assert (first.path, second.path) == (f"/proxy{account.listing}",) * 2
+        assert second.query == {"cursor": "2"}
+
+    @with_links
     def test_a_loop_of_links_raises_esp_refused(self, account, serve: Serve):
         cursors = numbered(lambda i: page(account, f"?cursor={i % 3}", f"name {i}"))
         server = serve(cursors)
@@ -200,7 +232,7 @@ class TestLinks:
 
     def test_a_link_can_contain_the_default_port(self):
         api = Api(esp=Esp.BRAZE, url="https://EXAMPLE.com/", headers={}, scope="")
-        assert api.linked(api.at("/a"), "https://example.com:443/b") == "https://example.com:443/b"
+        assert api.linked(api.at("/a"), "https://example.com:443/b") == "https://example.com/b"
         with pytest.raises(EspRefused):
             api.linked(api.at("/a"), "https://example.com:444/b")
 

@@ -126,6 +126,8 @@ def parse_klaviyo(snippet: Snippet, standard: bool) -> ParsedSnippet:
         assert variable == "person"
         lookup, variable = filters.pop(0)
         assert lookup == "lookup"
+    elif variable.startswith("person."):
+        variable = variable.removeprefix("person.")
     assert [name for name, _ in filters] in ([], ["default"])
     return ParsedSnippet(variable, filters[0][1] if filters else None)
 

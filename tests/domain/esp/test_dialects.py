@@ -34,7 +34,7 @@ def test_every_template_inserts_the_field_and_one_default(dialect):
 def test_every_form_contains_the_name_of_the_field(dialect):
     assert dialect.forms
     for form in (*dialect.forms, *dialect.standard):
-        assert re.search("NAME|VARIABLE", form.expression)
+        assert re.search("NAME|PATH|VARIABLE", form.expression)
         assert re.compile(form.pattern)
 
 

@@ -135,7 +135,8 @@ REFUSED_NAMES = [
     (Esp.SENDGRID, "n" * 101, "format"),
     (Esp.SENDGRID, "length", "reserved"),
     (Esp.ITERABLE, "a[0]", "format"),
-    (Esp.ITERABLE, "User Signed Up.First Name", "format"),
+    (Esp.ITERABLE, "address..city", "format"),
+    (Esp.ITERABLE, "address. Zip Code", "format"),
     (Esp.ITERABLE, "it's", "format"),
     (Esp.ITERABLE, "now", "reserved"),
     (Esp.ITERABLE, "cart.size", "reserved"),
@@ -186,6 +187,12 @@ RESERVED = {
 
 WRITTEN_NAMES = [
     (Esp.SALESFORCE, 'the "A" list', 'AttributeValue("the ""A"" list")'),
+    (Esp.SALESFORCE, "名前", 'SET @u540D_u524D = AttributeValue("名前")'),
+    (Esp.SALESFORCE, "Имя 2", 'SET @u0418_u043C_u044F_2 = AttributeValue("Имя 2")'),
+    (Esp.SALESFORCE, "Plan 名", 'SET @Plan_u540D = AttributeValue("Plan 名")'),
+    (Esp.SALESFORCE, "की", 'SET @u0915_u0940 = AttributeValue("की")'),
+    (Esp.SALESFORCE, "m²", 'SET @m_ = AttributeValue("m²")'),
+    (Esp.SALESFORCE, "Ủy ban", 'SET @_y_ban = AttributeValue("Ủy ban")'),
     (Esp.SALESFORCE, "Größe (cm)", 'SET @Gr_e_cm_ = AttributeValue("Größe (cm)")'),
     (Esp.KLAVIYO, "it's", 'person|lookup:"it\'s"'),
     (Esp.KLAVIYO, "$source", "person|lookup:'$source'"),
@@ -197,6 +204,8 @@ WRITTEN_NAMES = [
     (Esp.CUSTOMER_IO, "if", 'customer["if"]'),
     (Esp.ITERABLE, "1st", "[1st]"),
     (Esp.ITERABLE, "address.city", "address.city"),
+    (Esp.ITERABLE, "address.Zip Code", "address.[Zip Code]"),
+    (Esp.ITERABLE, "User Signed Up.First Name", "[User Signed Up].[First Name]"),
     (Esp.SENDGRID, "first_name", "first_name"),
 ]
 WRITTEN_DEFAULTS = [
@@ -256,6 +265,13 @@ def test_braze_and_klaviyo_write_their_standard_fields_differently(
         == with_default
     )
     assert derive_snippet(esp, "first_name").value_expression != expression
+
+
+@pytest.mark.parametrize("name", ["phone_number", "organization"])
+def test_klaviyo_writes_some_standard_fields_as_attributes_of_the_person(name):
+    snippet = derive_snippet(Esp.KLAVIYO, name, standard=True)
+    assert snippet.insertion_code == f"{{{{ person.{name} }}}}"
+    assert snippet.value_expression == f"person.{name}"
 
 
 @pytest.mark.parametrize("esp", sorted(set(Esp) - {Esp.BRAZE, Esp.KLAVIYO}, key=str))
@@ -465,6 +481,10 @@ class TestVariableClashes:
             VariableClash("@First_Name", ("First Name", "first-name", "FIRST_NAME")),
             VariableClash("@Gr_e", ("Größe", "Gr@e")),
         )
+
+    def test_names_in_other_scripts_have_distinct_variables(self):
+        names = ["名前", "日付", "Имя", "Дата", "名前 2", "日付 2", "का", "की", "٣ نقاط", "نقاط"]
+        assert variable_clashes(Esp.SALESFORCE, names) == ()
 
     def test_a_name_does_not_clash_with_itself(self):
         assert variable_clashes(Esp.SALESFORCE, ["Tier", "Tier"]) == ()
