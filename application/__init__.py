@@ -11,6 +11,7 @@ from .documents import ActorDocument, FieldDocument, HistoryRecordDocument, rend
 from .driving_ports import RecipientFields
 from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCredentials
 from .esp_code import EspCodeService, Target, TargetFields
+from .esp_code_documents import ConditionCompilation, ContentExport
 from .extras import MissingExtra
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
@@ -57,6 +58,8 @@ __all__ = [
     "ApiKeyRepository",
     "CatalogPlanner",
     "Clock",
+    "ConditionCompilation",
+    "ContentExport",
     "CopiedRecords",
     "CopyFailed",
     "CopyProgress",

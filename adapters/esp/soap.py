@@ -97,8 +97,9 @@ def read_fault(body: bytes, secret: str) -> Fault | None:
     if fault is None:
         return None
     code = fault.findtext("faultcode", "").rpartition(":")[2]
-    text = " ".join(fault.findtext("faultstring", code).split()).replace(secret, "***")
-    return Fault(ascii(text)[1:-1][:_MAX_FAULT], temporary=code.startswith("Server"))
+    text = " ".join(fault.findtext("faultstring", "").split()).rstrip(".") or code
+    text = ascii(text.replace(secret, "***"))[1:-1][:_MAX_FAULT]
+    return Fault(text, temporary=code.startswith("Server"))
 
 
 def _parse(body: bytes) -> Element | None:

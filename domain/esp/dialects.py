@@ -83,7 +83,7 @@ _PART = r"""[^.\[\]'"\s](?:[^.\[\]'"]*[^.\[\]'"\s])?"""
 _BRACES = ("{", "}", "\\")
 """Template engines differ in whether one brace ends a tag, and in what a backslash escapes."""
 
-_LIQUIDWORDS = (
+_LIQUID_WORDS = (
     "and|as|blank|cols|contains|continue|else|empty|false|first|for|if|in|last|limit|nil|not|null"
     "|offset|or|required|reversed|size|true|with"
 )
@@ -159,7 +159,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
         title="Customer.io",
         name_rule="Customer.io can't insert an attribute called size: Liquid reads it as a count.",
         forms=(
-            Form(rf"(?!(?:{_LIQUIDWORDS})\Z){WORD}", "customer.NAME"),
+            Form(rf"(?!(?:{_LIQUID_WORDS})\Z){WORD}", "customer.NAME"),
             Form(r"(?!size\Z).+", 'customer["NAME"]'),
         ),
         insertion="{{EXPRESSION}}",

@@ -64,7 +64,7 @@ _PATTERNS: Mapping[str, Mapping[Esp, re.Pattern[str]]] = {
         Esp.BREVO: _compile(_IN_TAG + r"\bcontact\.[A-Z]"),
         Esp.SENDGRID: _compile(
             rf"\{{\{{\{{?\s*(?:{_NAME}|insert\s+{_NAME}\s+''"
-            rf"|formatDate\s+{_NAME}\s+(?:''|{_NAME}))\s*\}}\}}|"
+            rf"|formatDate(?:\s+(?:''|{_PATH})){{2,3}})\s*\}}\}}|"
             + _BLOCKS
             + r"|\{\{#(?:equals|notEquals|greaterThan|lessThan)\b"
         ),

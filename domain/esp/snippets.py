@@ -152,10 +152,10 @@ _FIRST_OTHER_SCRIPT = "\N{GREEK CAPITAL LETTER HETA}"
 
 
 def _is_in_other_script(character: str) -> bool:
-    """Return whether this is a letter, vowel sign or digit of another script than Latin."""
+    """Return whether this is a letter, vowel sign or number of another script than Latin."""
     return (
         character >= _FIRST_OTHER_SCRIPT
-        and (category(character) == "Nd" or category(character)[0] in "LM")
+        and category(character)[0] in "LMN"
         and not unicode_name(character, "").startswith("LATIN ")
     )
 

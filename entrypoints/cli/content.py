@@ -31,7 +31,7 @@ def content() -> None:
     """Check content with references to fields, export it for ESPs, and preview it.
 
     CONTENT is a UTF-8 file, by default standard input. Its references are
-    `{{recipient.KEY}}`, and its conditions `{{#if recipient.KEY is set}}...{{/if}}`.
+    `{{recipient.KEY}}`, and its conditions `{{#if recipient.KEY is set}}…{{/if}}`.
     """
 
 

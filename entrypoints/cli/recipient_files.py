@@ -9,12 +9,14 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import BinaryIO, Protocol, TextIO
+from typing import BinaryIO, Protocol, TextIO, cast
 
 from attrs import field, frozen, mutable
 
 from recipient_fields.application.strict_json import NotJson, parse_json
 from recipient_fields.domain import RecipientFieldsError, Rule, Violation
+
+from ..counts import counted
 
 MAX_ROW_LENGTH = 1024 * 1024
 """Characters of a row, as in the body of a request."""
@@ -72,13 +74,13 @@ def open_text(binary: BinaryIO, name: str, encoding: str | None) -> TextIO:
 
     Raises: UnreadableFile if the file has another format, such as gzip.
     """
-    start = binary.read(4)
-    binary.seek(0)
+    buffered = io.BufferedReader(cast("io.RawIOBase", binary))
+    start = buffered.peek(4)
     for mark, message in _OTHER_FORMATS.items():
         if start.startswith(mark):
             raise UnreadableFile(f"{name} {message}")
     detected = next((e for m, e in _ENCODINGS_BY_MARK.items() if start.startswith(m)), "utf-8")
-    return io.TextIOWrapper(binary, encoding or detected, newline="")
+    return io.TextIOWrapper(buffered, encoding or detected, newline="")
 
 
 @mutable
@@ -114,6 +116,8 @@ class _Lines:
                 f"{self.name}: The text after line {self.number} is not {self.file.encoding}."
                 " Use --encoding, for example --encoding latin-1."
             ) from None
+        except OSError as error:
+            raise UnreadableFile(f"{self.name}: Can't read it: {error.strerror}.") from error
         if "\0" in line:
             raise UnreadableFile(
                 f"{self.name}:{self.number + 1}: The line has a null character."
@@ -157,7 +161,8 @@ class CsvRecipients:
             if len(cells) == len(keys):
                 yield Row(lines.row_start, cells, dict(zip(keys, cells, strict=True)))
             elif cells:
-                message = f"The row has {len(cells):,} cells, and the header has {len(keys):,}."
+                found = counted(len(cells), "cell")
+                message = f"The row has {found}, and the header has {len(keys):,}."
                 yield Row(lines.row_start, cells, None, Violation(Rule.FORMAT, message))
             lines.begin_row()
 

@@ -156,7 +156,7 @@ def test_an_encoding_is_specified(check: Callable[..., Run]) -> None:
 def test_a_row_with_another_number_of_cells_is_invalid(check: Callable[..., Run]) -> None:
     checked = check(HEADER + "gold\ngold,1,,x\n")
     assert checked.out.splitlines()[:2] == [
-        "list.csv:2: The row has 1 cells, and the header has 3.",
+        "list.csv:2: The row has 1 cell, and the header has 3.",
         "list.csv:3: The row has 4 cells, and the header has 3.",
     ]
 
@@ -207,7 +207,7 @@ def test_the_valid_and_the_invalid_rows_are_written_to_two_files(
     assert rejects.read_text() == (
         "tier,shoe_size,born,violations\n"
         '"go,ld",1,,"tier: Use one of gold, silver. Did you mean gold?"\n'
-        'silver,,,"The row has 1 cells, and the header has 3."\n'
+        'silver,,,"The row has 1 cell, and the header has 3."\n'
     )
     check('{"tier": "gold"}\n{"tier": 1}\n', *arguments, name="list.jsonl")
     assert out.read_text() == '{"tier": "gold"}\n'

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     application: {
         *("attrs", "cattrs", "cattrs.cols", "cattrs.gen"),
         *("recipient_fields.domain", "recipient_fields.domain.conditions"),
-        "recipient_fields.domain.esp",
+        *("recipient_fields.domain.content", "recipient_fields.domain.esp"),
     },
 }
 CORE = pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.__name__)

@@ -45,7 +45,7 @@ from recipient_fields.domain import (
     parse_organization_name,
     sync_channel,
 )
-from recipient_fields.domain.esp import NoFieldSource
+from recipient_fields.domain.esp import IntegrationRequired, NoFieldSource
 
 from ..support.messages import are_sentences
 
@@ -97,6 +97,7 @@ def test_every_leaf_of_the_core_s_errors_is_importable_from_its_packages():
 @pytest.mark.parametrize("error", CORE_S_OWN_WORDS, ids=lambda error: error.__name__)
 def test_the_messages_of_errors_are_sentences(error):
     arguments = {
+        IntegrationRequired: ("Braze",),
         KeyTaken: (FieldKey("size"), FieldId(5)),
         CatalogChanged: ("1-1",),
         KeyRepeated: (FieldKey("size"),),

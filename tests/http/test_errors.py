@@ -59,6 +59,7 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.cli.field_files import InvalidFile
+from recipient_fields.entrypoints.cli.recipient_files import UnreadableFile
 from recipient_fields.entrypoints.hosting import AddressUnavailable
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
 from recipient_fields.entrypoints.selection import NoBackup, UnknownKeyValidator
@@ -108,6 +109,7 @@ NOT_OVER_HTTP = {
     InvalidAdministrator,
     InvalidApiKey,
     InvalidFile,
+    UnreadableFile,
     InvalidOrganization,
     InvalidQuery,
     InvalidRecipient,

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from recipient_fields.adapters.postgres import migrate
+from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.limits import MAX_HEAD_SIZE
 
 from ..support.postgres import new_database
@@ -266,9 +267,9 @@ def test_a_chunked_body_is_read(server: RunningService, api: Api, length: int, s
     assert response.status == 201
 
 
-@pytest.mark.parametrize("length", [MEGABYTE + 1, 2 * MEGABYTE, 3 * MEGABYTE])
+@pytest.mark.parametrize("length", [MEGABYTE + 1, MAX_BODY_SIZE + 1, 2 * MAX_BODY_SIZE])
 def test_a_larger_chunked_body_is_rejected(server: RunningService, api: Api, length: int):
-    sent = chunked(enveloped(CITY).encode().ljust(length), 65_536)[: 2 * MEGABYTE]
+    sent = chunked(enveloped(CITY).encode().ljust(length), 65_536)[: MAX_BODY_SIZE + MEGABYTE]
     response = server.exchange(CHUNKED, sent)
     assert_contract(response)
     assert response.status_and_code == (413, "payload_too_large")
@@ -276,11 +277,11 @@ def test_a_larger_chunked_body_is_rejected(server: RunningService, api: Api, len
 
 
 def test_a_huge_body_is_rejected_before_it_is_sent(server: RunningService):
-    for length in (MEGABYTE + 1, 2 * MEGABYTE, 10**12):
+    for length in (MAX_BODY_SIZE + 1, 2 * MAX_BODY_SIZE, 10**12):
         response = server.exchange(
             f"POST {FIELDS} HTTP/1.1\nHost: localhost\nX-Request-Id: mine\nConnection: close\n"
             f"Content-Length: {length}",
-            b" " * (length if length < MEGABYTE * 2 else 0),
+            b" " * (length if length < MAX_BODY_SIZE * 2 else 0),
         )
         assert_contract(response, "mine")
         assert response.status_and_code == (413, "payload_too_large")

@@ -43,7 +43,7 @@ def test_serve_installs_exactly_the_requirements_of_the_service() -> None:
 
 
 def test_make_test_skips_slow_tests_and_test_all_runs_them(clone: Path) -> None:
-    assert 'pytest --numprocesses auto --dist loadfile -m "not slow"' in commands(clone, "test")
+    assert '--dist loadfile -m "not slow"' in commands(clone, "test")
     assert "-m" not in commands(clone, "test-all").split("python -m pytest")[1]
 
 

@@ -126,7 +126,7 @@ class TestCredentials:
     def test_browsers_get_a_page_if_the_server_rejects_a_request(
         self, console: Service, service: Service
     ) -> None:
-        too_large = {"Content-Length": "2000000", "Accept": "text/html,*/*;q=0.8"}
+        too_large = {"Content-Length": "5000000", "Accept": "text/html,*/*;q=0.8"}
 
         page = console.anonymous("POST", SIGN_IN, **too_large)
 
@@ -134,7 +134,7 @@ class TestCredentials:
         assert page.headers["Content-Type"] == "text/html; charset=utf-8"
         assert "default-src 'none'" in page.headers["Content-Security-Policy"]
         text = page.body.decode()
-        assert "<p>The request body is larger than 1 MiB. Send less.</p>" in text
+        assert "<p>The request body is too large. Send less.</p>" in text
         assert page.headers["X-Request-Id"] in text
         others = [
             (console, FIELDS, "text/html"),

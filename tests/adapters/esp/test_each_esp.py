@@ -354,6 +354,16 @@ class TestSalesforce:
         assert TOKEN not in str(error.value)
         assert [request.path for request in server.requests].count(SALESFORCE.listing) == 1
 
+    @pytest.mark.parametrize(
+        ("text", "sentence"),
+        [("Login Failed.", "Login Failed."), ("", "Client."), ("...", "Client.")],
+    )
+    def test_the_message_of_a_soap_fault_is_one_sentence(self, text, sentence, serve: Serve):
+        reply = soap_fault("soap:Client", text)
+        with pytest.raises(EspRefused) as error:
+            list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
+        assert str(error.value).endswith(f"with a SOAP fault: {sentence}")
+
     def test_a_soap_fault_with_status_200_is_reported(self, serve: Serve):
         reply = evolve(soap_fault("soap:Client", "Login Failed"), status=200)
         with pytest.raises(EspRefused, match="with a SOAP fault: Login Failed"):

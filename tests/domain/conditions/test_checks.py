@@ -94,13 +94,10 @@ def test_without_a_text_violations_have_the_paths_of_the_json_form():
 
 
 def test_an_unknown_field_has_a_similar_key_as_suggestion():
-    assert violations("Visit > 3") == (
-        Violation(
-            Rule.UNKNOWN_VALUE,
-            "Line 1, column 1: There is no field with this key.",
-            suggestion="visits",
-        ),
-    )
+    (violation,) = violations("Visit > 3")
+    assert violation.rule is Rule.UNKNOWN_VALUE
+    assert violation.message == "Line 1, column 1: There is no field with this key."
+    assert violation.suggestion == "visits"
 
 
 @pytest.mark.parametrize("data_type", DataType)

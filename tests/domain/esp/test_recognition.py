@@ -65,6 +65,8 @@ WRITTEN = [
     ("{{address.[Zip Code]}}", "iterable"),
     ("{{formatDate since 'MM/DD/YYYY'}}", "sendgrid"),
     ("{{formatDate since dateFormat}}", "sendgrid"),
+    ("{{formatDate since dateFormat timezoneOffset}}", "sendgrid"),
+    ("{{formatDate user.since 'MM'}}", "sendgrid"),
     ("Hi %%FirstName%%!", "sfmc"),
     ("Hi %%First Name%%, 100% yours", "sfmc"),
     ("%%emailaddr%%", "sfmc"),

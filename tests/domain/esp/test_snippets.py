@@ -484,6 +484,7 @@ class TestVariableClashes:
 
     def test_names_in_other_scripts_have_distinct_variables(self):
         names = ["名前", "日付", "Имя", "Дата", "名前 2", "日付 2", "का", "की", "٣ نقاط", "نقاط"]
+        names += ["プランⅠ", "プランⅡ", "プラン①", "プラン②"]
         assert variable_clashes(Esp.SALESFORCE, names) == ()
 
     def test_a_name_does_not_clash_with_itself(self):
