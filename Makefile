@@ -13,6 +13,8 @@ PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
 # Many tests wait for timeouts and other processes, so three workers keep two cores busy.
 WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 3 // 2)")
 PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
+# The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE

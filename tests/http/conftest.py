@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -104,9 +105,14 @@ class Harness:
         )
         return create_app(core, **arguments)
 
+    @cached_property
+    def default_app(self) -> falcon.App[Any, Any]:
+        """The application with default arguments, which the clients share."""
+        return self.app()
+
     def client(self, **parts: Any) -> Api:
         """Return a client without a key. `parts` are arguments of `app`."""
-        return Api(falcon_transport(self.app(**parts)))
+        return Api(falcon_transport(self.app(**parts) if parts else self.default_app))
 
     def organization(self, name: str = "Bakery") -> OrganizationId:
         return self.administration.create_organization(name).id
@@ -147,7 +153,8 @@ def postgresql(shared_database: str) -> Iterator[Storage]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test with every storage, or with those in `STORAGES` of its module."""
     if "storage" in metafunc.fixturenames:
-        storages = getattr(metafunc.module, "STORAGES", STORAGES)
+        every = ("memory", "sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
+        storages = getattr(metafunc.module, "STORAGES", every)
         metafunc.parametrize("storage", storages, indirect=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,7 +25,7 @@ from recipient_fields.testing import (
 )
 
 from ...support.network import free_port
-from ...support.postgres import EMPTY, execute
+from ...support.postgres import EMPTY, execute, new_database
 
 
 class TestPostgresStorage(StorageContract):
@@ -65,30 +65,37 @@ class TestPostgresUrls(StorageUrlContract):
 
 
 class TestServerThatRejectsConnections(StorageOutageContract):
-    @pytest.fixture
-    def broken_storage(
-        self, server_url: str, empty_database: str, monkeypatch: pytest.MonkeyPatch
-    ) -> Iterator[PostgresStorage]:
-        migrate(empty_database)
-        monkeypatch.setattr(database, "_POOL_TIMEOUT", 0.05)  # Each refusal takes so long.
-        with closing(PostgresStorage(empty_database)) as storage:
-            close_to_everyone(server_url, empty_database.rpartition("/")[2])
+    @pytest.fixture(scope="class")
+    @classmethod
+    def broken_storage(cls, server_url: str) -> Iterator[PostgresStorage]:
+        with pytest.MonkeyPatch.context() as patch, opened_storage(server_url) as (url, storage):
+            patch.setattr(database, "_POOL_TIMEOUT", 0.05)  # Each refusal takes so long.
+            close_to_everyone(server_url, url.rpartition("/")[2])
             yield storage
 
 
 class TestMissingTables(StorageOutageContract):
-    @pytest.fixture
-    def broken_storage(self, empty_database: str) -> Iterator[PostgresStorage]:
-        migrate(empty_database)
-        with closing(PostgresStorage(empty_database)) as storage:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def broken_storage(cls, server_url: str) -> Iterator[PostgresStorage]:
+        with opened_storage(server_url) as (url, storage):
             execute(
-                empty_database,
+                url,
                 "DROP TABLE recipient_fields, recipient_field_changes, api_keys, integrations,"
                 " organizations, administrators, administrator_memberships, administrator_links,"
                 " administrator_sessions, administrator_forms, sign_in_attempts,"
                 " schema_migrations",
             )
             yield storage
+
+
+@contextmanager
+def opened_storage(server_url: str) -> Iterator[tuple[str, PostgresStorage]]:
+    """Open a storage on a new database for the block. The tests of a class share it."""
+    with new_database(server_url) as url:
+        migrate(url)
+        with closing(PostgresStorage(url)) as storage:
+            yield url, storage
 
 
 def close_to_everyone(server_url: str, name: str) -> None:
