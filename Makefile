@@ -16,7 +16,7 @@ PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-deploy test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-quick format lock sbom clean FORCE
 
 help:           ## show this list
@@ -51,6 +51,12 @@ screenshots: install ## take the pictures of the console in docs/_static again, 
 	$(BIN)/python -m pytest tests/browser/screenshots.py
 	pngquant --force --strip --speed 1 --ext .png docs/_static/console-*.png
 
+test-deploy: install ## check the files in docs/deploy with Debian's programs, installing them if absent
+	{ command -v nginx && command -v haproxy && command -v promtool && command -v buildah && command -v mmdebstrap; } \
+		>/dev/null || { apt-get update && apt-get install --yes --no-install-recommends \
+			nginx-light haproxy prometheus buildah crun mmdebstrap; }
+	$(BIN)/python -m pytest tests/deploy
+
 test-framing: install ## compare the request parsing with h11, for 1,000,000 streams
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py
 
@@ -66,11 +72,12 @@ test-load: install ## test the service with slow clients, ten times its load, re
 test-disk: install ## test a PostgreSQL whose disk is full; requires root, to mount a small disk
 	RECIPIENT_FIELDS_TEST_FULL_DISK=1 $(BIN)/python -m pytest tests/service/postgres/test_full_disk.py
 
-test-long: install ## test 100,000 generated requests per storage and recipients per ESP, and long outages of PostgreSQL
+test-long: install ## test 100,000 generated requests per storage, recipients per ESP and checks of recipients, and long outages of PostgreSQL
 	RECIPIENT_FIELDS_GENERATED_REQUESTS=100000 RECIPIENT_FIELDS_GENERATED_EXAMPLES=150 \
 		$(BIN)/python -m pytest tests/openapi/test_generated_requests.py --log-cli-level=INFO
 	RECIPIENT_FIELDS_CONDITION_PAIRS=100000 $(BIN)/python -m pytest tests/engines/test_conditions.py \
 		--log-cli-level=INFO
+	RECIPIENT_FIELDS_CHECKED_RECIPIENTS=100000 $(BIN)/python -m pytest tests/application/test_recipient_schemas.py
 	RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS=12 \
 		$(BIN)/python -m pytest tests/adapters/postgres/test_outages.py tests/service/postgres
 

@@ -31,11 +31,15 @@ Target: TypeAlias = Esp | IntegrationId
 
 @frozen
 class TargetFields:
-    """The ESP of a target, its integration if there is one, and the fields that code can use."""
+    """The ESP of a target, its integration if there is one, and the fields that code can use.
+
+    `others` are the fields of other integrations, which the code can't use.
+    """
 
     esp: Esp
     integration_id: IntegrationId | None
     fields: tuple[RecipientField, ...]
+    others: tuple[RecipientField, ...]
 
 
 @frozen(kw_only=True)
@@ -57,7 +61,11 @@ class EspCodeService:
         """
         fields = self._fields(organization_id)
         esp, integration_id = self._find_integration(organization_id, target)
-        return TargetFields(esp, integration_id, exportable_fields(fields, integration_id))
+        usable = exportable_fields(fields, integration_id)
+        others = tuple(
+            field for field in fields if field.origin.integration_id not in {None, integration_id}
+        )
+        return TargetFields(esp, integration_id, usable, others)
 
     def check_condition(
         self, organization_id: OrganizationId, condition: Condition, target: Target | None = None
@@ -70,7 +78,8 @@ class EspCodeService:
         if target is None:
             check_condition(condition, self._fields(organization_id))
         else:
-            check_condition(condition, self.find_fields(organization_id, target).fields)
+            available = self.find_fields(organization_id, target)
+            check_condition(condition, available.fields, available.others)
 
     def compile_condition(
         self,
@@ -88,7 +97,7 @@ class EspCodeService:
         can't express it, or if `strict` is true and the code has a caveat.
         """
         available = self.find_fields(organization_id, target)
-        check_condition(condition, available.fields)
+        check_condition(condition, available.fields, available.others)
         code = compile_condition(
             condition, available.fields, available.esp, then=then, otherwise=otherwise
         )

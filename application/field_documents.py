@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -24,7 +25,7 @@ from recipient_fields.domain import (
 )
 
 from .conversion import InvalidDocument, parse_document, unknown_members
-from .documents import parse_draft
+from .documents import parse_draft, render_input
 
 _DEFAULTS = {
     "name": None,
@@ -67,6 +68,17 @@ def render_field_document(fields: Iterable[RecipientField]) -> dict[str, object]
         "fields": {
             str(field.key): without_defaults(render_definition(field))
             for field in sorted(managed, key=lambda each: each.key)
+        }
+    }
+
+
+def render_draft_document(drafts: Iterable[FieldDraft]) -> dict[str, object]:
+    """Return the document of new fields, in their order, without members at their defaults."""
+    bodies: list[Any] = [render_input(draft)["recipient_field"] for draft in drafts]
+    return {
+        "fields": {
+            members["key"]: without_defaults({name: members[name] for name in _DEFAULTS})
+            for members in bodies
         }
     }
 

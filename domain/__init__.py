@@ -91,6 +91,12 @@ from .errors import (
     Violation,
     Violations,
 )
+from .field_inference import (
+    DEFAULT_MAX_PROPOSED_VALUES,
+    Doubt,
+    FieldInference,
+    ProposedField,
+)
 from .field_plans import FieldPlan, FieldSwap, RefusedDraft, plan_fields
 from .fields import (
     UNCHANGED,
@@ -170,6 +176,7 @@ from .queries import (
     SortValue,
     fold_case,
 )
+from .recipient_columns import column_name, match_columns, propose_keys
 from .recipient_texts import DecimalMark, RecipientTexts
 from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
@@ -206,6 +213,7 @@ __all__ = [
     "API",
     "DEFAULT_GRACE_PERIOD",
     "DEFAULT_LIFETIME",
+    "DEFAULT_MAX_PROPOSED_VALUES",
     "IDLE_TIMEOUT",
     "LINK_LIFETIME",
     "MAX_ALLOWED_VALUES",
@@ -257,11 +265,13 @@ __all__ = [
     "DeleteField",
     "Denied",
     "DigestTaken",
+    "Doubt",
     "EmailAddress",
     "FieldChanges",
     "FieldDefinition",
     "FieldDraft",
     "FieldId",
+    "FieldInference",
     "FieldKey",
     "FieldLimitReached",
     "FieldName",
@@ -312,6 +322,7 @@ __all__ = [
     "PlainKey",
     "Position",
     "Precondition",
+    "ProposedField",
     "RecipientField",
     "RecipientFieldsError",
     "RecipientSchema",
@@ -350,6 +361,7 @@ __all__ = [
     "character_violation",
     "clean_user_agent",
     "closest_match",
+    "column_name",
     "decide",
     "derive_key",
     "epoch_milliseconds",
@@ -358,11 +370,13 @@ __all__ = [
     "from_epoch_milliseconds",
     "grant_key",
     "item_count_violation",
+    "match_columns",
     "normalize_password",
     "parse_date",
     "parse_instant",
     "parse_organization_name",
     "plan_fields",
+    "propose_keys",
     "read_only_violations",
     "redact_keys",
     "require",

@@ -14,6 +14,7 @@ from recipient_fields.entrypoints.cli.serve import serve
 from recipient_fields.entrypoints.http.metrics import Metrics
 
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "operating.md").read_text("utf-8")
+UNIT = Path(__file__).parent.parent / "docs" / "deploy" / "recipient-fields@.service"
 SUFFIXES = {"counter": "_total", "info": "_info"}
 METRIC = re.compile(r"^\| `(recipient_fields_\w+)` \|([^|]*)\|", re.MULTILINE)
 
@@ -55,7 +56,7 @@ def test_the_rule_for_gitleaks_ignores_permitted_prefixes(rule: re.Pattern[str])
 
 
 def test_each_process_of_the_example_for_systemd_serves_metrics_at_its_own_address() -> None:
-    (command,) = re.findall(r"^ExecStart=\S+ serve (.*)$", DOCUMENT, re.MULTILINE)
+    (command,) = re.findall(r"^ExecStart=\S+ serve (.*)$", UNIT.read_text("utf-8"), re.MULTILINE)
 
     parsed = [serve.make_context("serve", command.replace("%i", n).split()).params for n in "01"]
     assert [settings["listen"] for settings in parsed] == [("127.0.0.1", 8080)] * 2

@@ -130,7 +130,8 @@ class RecipientFieldsClient(RecipientFields):
         """Return the id of the organization to which this API key belongs.
 
         Raises: OrganizationNotFound if there is no API at the URL, or if the organization does not
-        exist; KeyRefused; KeyValidationUnavailable; StorageUnavailable.
+        exist; KeyRefused if the service rejects the key; KeyValidationUnavailable if the service
+        can't validate keys; StorageUnavailable if the service does not respond as documented.
         """
         response = self._send(OrganizationNotFound, key, "GET", f"{_FIELDS}?limit=1")
         with _response_checks():
@@ -219,7 +220,7 @@ class RecipientFieldsClient(RecipientFields):
     def apply_batch(
         self, organization_id: OrganizationId, batch: Batch
     ) -> tuple[RecipientField | None, ...]:
-        """Perform the operations of a batch, all or none. Return the field of each one after it.
+        """Perform all operations of a batch, or none. Return the field of each, None if deleted.
 
         The `current` version of a VersionConflict is None, because responses do not contain it.
 
@@ -237,7 +238,8 @@ class RecipientFieldsClient(RecipientFields):
                 OrganizationNotFound, organization_id, "POST", _BATCHES, body, batch=batch
             )
         except OrganizationNotFound:
-            # Older services respond to the unknown path with the same error. This call then works.
+            # An older service also responds with 404, because it does not have the path. In that
+            # case, the organization exists, and the list can be read.
             self.list_fields(organization_id)
             message = "The service does not support batches of changes. Update the service."
             raise RequestRefused("not_found", message) from None

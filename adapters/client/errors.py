@@ -95,8 +95,8 @@ def error_of(
 ) -> RecipientFieldsError:
     """Return the error for the response, with the request id as a note.
 
-    `not_found` is what a 404 means: whether the field or the organization does not exist depends on
-    the request. `batch` is the batch of the request.
+    `not_found` is the error for a 404: depending on the request, the field or the organization does
+    not exist. `batch` is the batch of the request, if it has one.
     """
     try:
         error = read_document(response, _ErrorDocument).error

@@ -151,7 +151,10 @@ def _input(operation: BatchOperation) -> FieldDraft | FieldChanges | FieldReplac
 
 
 def _require_sendable(values: FieldDraft | FieldChanges | FieldReplacement | None) -> None:
-    """Check the rules that the JSON document would hide. Raises: InvalidField."""
+    """Check the rules that the service could not check in the JSON document.
+
+    Raises: InvalidField if the values break one of these rules.
+    """
     if values is None:
         return
     if isinstance(values, FieldDraft):

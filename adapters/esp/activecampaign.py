@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from attrs import field, frozen
 
@@ -10,8 +11,8 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
-from .listing import Types, Unsupported, counted_pages, report
-from .responses import WholeNumber
+from .listing import Types, Unsupported, counted_pages, report, report_items
+from .responses import Item, WholeNumber
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
@@ -31,14 +32,7 @@ _TYPES: Types = {
 
 
 @frozen
-class _Option:
-    id: str
-    value: str | None = None
-
-
-@frozen
 class _Field:
-    id: WholeNumber
     perstag: str
     title: str
     type: str | None = None
@@ -53,16 +47,16 @@ class _Meta:
 @frozen
 class _Page:
     meta: _Meta
-    fields: list[_Field]
-    fieldOptions: list[_Option] | None = None  # noqa: N815 (the name in the API)
+    fields: list[Item]
+    fieldOptions: list[object] | None = None  # noqa: N815 (the name in the API)
 
     @property
     def total(self) -> int:
         return self.meta.total
 
     @property
-    def identities(self) -> list[int]:
-        return [each.id for each in self.fields]
+    def identities(self) -> list[str]:
+        return [str(each.get("id") or each.get("perstag")) for each in self.fields]
 
 
 @frozen(kw_only=True)
@@ -83,12 +77,15 @@ class ActiveCampaignFieldSource:
         )
         with Run(self.limits) as run:
             for page in counted_pages(run, api, "/api/3/fields", {"limit": 100}, _Page):
-                values = {option.id: option.value for option in page.fieldOptions or ()}
-                for each in page.fields:
-                    yield report(
-                        each.perstag,
-                        each.type or "",
-                        _TYPES,
-                        label=each.title,
-                        options=[values.get(option_id) for option_id in each.options or ()],
-                    )
+                values = {
+                    str(option.get("id")): option.get("value")
+                    for option in page.fieldOptions or ()
+                    if isinstance(option, dict)
+                }
+                reported = partial(_reported, values=values)
+                yield from report_items(api, page.fields, _Field, reported, name="perstag")
+
+
+def _reported(each: _Field, values: Mapping[str, object]) -> ReportedField:
+    options = [values.get(option_id) for option_id in each.options or ()]
+    return report(each.perstag, each.type or "", _TYPES, label=each.title, options=options)

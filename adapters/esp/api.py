@@ -19,7 +19,7 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 @frozen
 class Fault:
-    """An error that an ESP describes in the body of a response with status 500."""
+    """An error that an ESP describes in the body of a response."""
 
     message: str
     temporary: bool
@@ -37,7 +37,7 @@ class Api:
     `scope` says which permission the credentials need. `empty_403_means_rate_limit` is true for an
     ESP that sends 403 without a body if it receives too many requests. `host` is a pattern of the
     ESP's own host names, which links can contain if `url` is that of a proxy. `read_fault` returns
-    the fault in a body, or None if it contains none.
+    the fault in a body, or None if it contains none; an API without it describes no faults.
 
     Raises: EspRefused if the URL or a header can't be used. The message repeats neither.
     """
@@ -48,7 +48,7 @@ class Api:
     scope: str
     host: str = ""
     empty_403_means_rate_limit: bool = False
-    read_fault: Callable[[bytes], Fault | None] = lambda _: None
+    read_fault: Callable[[bytes], Fault | None] | None = None
 
     def __attrs_post_init__(self) -> None:
         # Other characters could end the header, or appear in an error of http.client.
@@ -79,23 +79,19 @@ class Api:
         return self.url.rstrip("/") + path + ("?" + urlencode(query) if query else "")
 
     def linked(self, page: str, link: str) -> str:
-        """Return the URL of a page's link, at the URL of this API.
+        """Return the URL of the next page: that of this page with the query of its link.
 
         Behind a proxy, links have the origin of the proxy or of the ESP, with or without the path
         of the proxy. Raises: EspRefused if the link has another origin.
         """
+        url = parse_url(page)
         try:
             target = parse_url(urljoin(page, link))
         except ValueError:
             target = Url()
-        base = parse_url(self.url)
-        if _origin(target) != _origin(base) and not self._is_origin_of_esp(target):
+        if _origin(target) != _origin(url) and not self._is_origin_of_esp(target):
             raise self.refused("continues its list on another host, which is not followed")
-        prefix = (base.path or "").rstrip("/")
-        path = target.path or "/"
-        return base._replace(
-            path=path if path.startswith(f"{prefix}/") else prefix + path, query=target.query
-        ).url
+        return url._replace(query=target.query).url
 
     def _is_origin_of_esp(self, url: Url) -> bool:
         scheme, host, port = _origin(url)

@@ -11,8 +11,8 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
-from .listing import ListedFields, Types, Unsupported, report
-from .responses import Response
+from .listing import ListedFields, Types, Unsupported, report, report_items
+from .responses import Item, Response
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
@@ -40,7 +40,7 @@ class _Attribute:
 
 @frozen
 class _Page:
-    attributes: list[_Attribute]
+    attributes: list[Item]
 
 
 @frozen(kw_only=True)
@@ -68,15 +68,15 @@ class BrazeFieldSource:
         with Run(self.limits) as run:
             for page in run.pages(api, "/custom_attributes", None, _read):
                 for each in page.attributes:
-                    listed.add(each.name)
-                    if each.status != _BLOCKLISTED:
-                        yield report(each.name, _type_name(each), _TYPES)
+                    listed.add(str(each.get("name")))
+                yield from report_items(api, page.attributes, _Attribute, _reported)
 
 
-def _type_name(attribute: _Attribute) -> str | None:
-    if attribute.data_type is None:
+def _reported(each: _Attribute) -> ReportedField | None:
+    if each.status == _BLOCKLISTED:
         return None
-    return attribute.data_type.lower().removesuffix(_DETECTED).replace("_", " ")
+    type_name = each.data_type and each.data_type.lower().removesuffix(_DETECTED).replace("_", " ")
+    return report(each.name, type_name, _TYPES)
 
 
 def _read(response: Response) -> tuple[_Page, str | None]:

@@ -10,7 +10,8 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, RefusedField, ReportedField
 
 from .api import Api
-from .listing import Types, Unsupported, report
+from .listing import Types, Unsupported, report, report_items
+from .responses import Item
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _CATEGORY = "category"
@@ -46,7 +47,7 @@ class _Attribute:
 
 @frozen
 class _List:
-    attributes: list[_Attribute]
+    attributes: list[Item]
 
 
 @frozen(kw_only=True)
@@ -66,8 +67,7 @@ class BrevoFieldSource:
         )
         with Run(self.limits) as run:
             response = run.get(api, "/v3/contacts/attributes")
-        for each in response.read(_List).attributes:
-            yield _reported(each)
+        yield from report_items(api, response.read(_List).attributes, _Attribute, _reported)
 
 
 def _reported(each: _Attribute) -> ReportedField:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
@@ -10,7 +10,8 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
-from .listing import Types, Unsupported, report
+from .listing import Types, Unsupported, report, report_items
+from .responses import Item
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _ENUMERATION = "enumeration"
@@ -48,7 +49,7 @@ class _Property:
 
 @frozen
 class _List:
-    results: list[_Property]
+    results: list[Item]
 
 
 @frozen(kw_only=True)
@@ -71,14 +72,14 @@ class HubSpotFieldSource:
         )
         with Run(self.limits) as run:
             response = run.get(api, "/crm/v3/properties/contacts", {"archived": "false"})
-        for each in response.read(_List).results:
-            if not (each.archived or each.hidden):
-                yield _reported(each)
+        yield from report_items(api, response.read(_List).results, _Property, _reported)
 
 
-def _reported(each: _Property) -> ReportedField:
+def _reported(each: _Property) -> ReportedField | None:
+    if each.archived or each.hidden:
+        return None
     type_name = each.type
-    options: list[str | None] = []
+    options: Sequence[object] = ()
     if type_name == _ENUMERATION:
         options = [None] if each.options is None else [option.value for option in each.options]
         type_name = _CHECKBOXES if each.fieldType == "checkbox" else each.fieldType and type_name

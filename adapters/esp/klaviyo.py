@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from typing import TypeAlias
 
 from attrs import field, frozen
 
+from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, EspField, EspRefused, RefusedField, ReportedField
 
 from .api import Api
 from .listing import Unsupported
-from .responses import Response
+from .responses import Item, Response, read_item
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _REVISION = "2026-07-15"
@@ -57,7 +59,7 @@ class _Links:
 
 @frozen
 class _Page:
-    data: list[_Profile]
+    data: list[Item]
     links: _Links | None = None
 
 
@@ -90,7 +92,7 @@ class KlaviyoFieldSource:
         found: dict[str, set[_Kind]] = {}
         with Run(self.limits) as run:
             for page in islice(run.pages(api, "/api/profiles", query, _read), self.pages):
-                for profile in page.data:
+                for profile in _profiles(api, page.data):
                     for name, value in (profile.attributes.properties or {}).items():
                         kinds = found.setdefault(name, set())
                         if value not in _NO_VALUE:
@@ -110,6 +112,20 @@ _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}.*)?")
 def _read(response: Response) -> tuple[_Page, str | None]:
     page = response.read(_Page)
     return page, (page.links.next or None) if page.links else None
+
+
+def _profiles(api: Api, items: Sequence[Item]) -> list[_Profile]:
+    """Return the profiles among the items. Items that are not as documented are ignored.
+
+    Raises: EspRefused if there are items, but no profile.
+    """
+    profiles = []
+    for item in items:
+        with suppress(InvalidDocument):
+            profiles.append(read_item(item, _Profile))
+    if items and not profiles:
+        raise api.undocumented("no profile has attributes")
+    return profiles
 
 
 def _kind(value: object) -> _Kind:

@@ -1,17 +1,21 @@
-"""Shared parts of the field lists of ESPs: types, options, duplicates, pages by offset."""
+"""Shared parts of the field lists of ESPs: items, types, options, duplicates, pages by offset."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import count
 from typing import Protocol, TypeAlias, TypeVar
 
+from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import EspField, RefusedField, ReportedField
 
 from .api import Api
+from .responses import Item, describe, read_item
 from .run import Run
+
+T = TypeVar("T")
 
 _MAX_TYPE_NAME = 40
 
@@ -33,12 +37,12 @@ def report(
     types: Types,
     *,
     label: str | None = None,
-    options: Sequence[str | None] = (),
+    options: Sequence[object] = (),
 ) -> ReportedField:
     """Return the custom field of an ESP, or a RefusedField if it has no data type.
 
-    Without options, the field allows any value. An option that is None is one that the ESP does not
-    describe as documented: the field is refused.
+    Without options, the field allows any value. If an option is not a string, the ESP does not
+    describe it as documented, and the field is refused.
     """
     if not isinstance(type_name, str):
         return RefusedField(name, "The ESP does not state its type.")
@@ -47,7 +51,7 @@ def report(
         return RefusedField(name, f"Its type {type_name[:_MAX_TYPE_NAME]!a} is unknown.")
     if isinstance(data_type, Unsupported):
         return RefusedField(name, data_type.value)
-    allowed_values = tuple(option for option in options if option is not None)
+    allowed_values = tuple(option for option in options if isinstance(option, str))
     if len(allowed_values) < len(options):
         return RefusedField(name, "Its list of options is incomplete.")
     return EspField(
@@ -55,17 +59,47 @@ def report(
     )
 
 
+def report_items(
+    api: Api,
+    items: Iterable[Item],
+    kind: type[T],
+    report_item: Callable[[T], ReportedField | None],
+    *,
+    name: str = "name",
+) -> Iterator[ReportedField]:
+    """Yield the field of each item, or a RefusedField if the item does not match the class.
+
+    `name` is the member that contains the name of the field. `report_item` returns None for a field
+    that is not reported.
+
+    Raises: EspRefused if an item has no name. A sync would remove the stored field of this item.
+    """
+    for item in items:
+        field_name = item.get(name)
+        if not isinstance(field_name, str):
+            raise api.undocumented(f"a field has no {name}")
+        try:
+            value = read_item(item, kind)
+        except InvalidDocument as invalid:
+            reason = f"The ESP does not describe it as documented: {describe(invalid)}"
+            yield RefusedField(field_name, reason)
+            continue
+        reported = report_item(value)
+        if reported is not None:
+            yield reported
+
+
 class ListedFields:
-    """The identities of the fields that have been listed.
+    """The fields that have been listed, by their id or name.
 
     If one is listed twice, pages overlap because fields changed, and other fields are missing.
     """
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._seen: set[object] = set()
+        self._seen: set[str] = set()
 
-    def add(self, identity: object) -> None:
+    def add(self, identity: str) -> None:
         """Add the field. Raises: EspUnavailable if it was listed before."""
         if identity in self._seen:
             raise self._api.unavailable("listed a field twice: its fields changed during the run")
@@ -83,8 +117,8 @@ class CountedPage(Protocol):
         """The number of fields on all pages."""
 
     @property
-    def identities(self) -> Sequence[int]:
-        """The ids of the fields of this page."""
+    def identities(self) -> Sequence[str]:
+        """The id of each field of this page, or its name if it has no id."""
 
 
 P = TypeVar("P", bound=CountedPage)

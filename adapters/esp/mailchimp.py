@@ -11,8 +11,8 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api, host_label
-from .listing import Types, counted_pages, report
-from .responses import WholeNumber
+from .listing import Types, counted_pages, report, report_items
+from .responses import Item, WholeNumber
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {
@@ -37,16 +37,15 @@ class _Choices:
 
 @frozen
 class _MergeField:
-    merge_id: WholeNumber
     tag: str
     name: str
-    type: str
+    type: str | None = None
     options: _Choices | None = None
 
 
 @frozen
 class _Page:
-    merge_fields: list[_MergeField]
+    merge_fields: list[Item]
     total_items: WholeNumber
 
     @property
@@ -54,8 +53,8 @@ class _Page:
         return self.total_items
 
     @property
-    def identities(self) -> list[int]:
-        return [each.merge_id for each in self.merge_fields]
+    def identities(self) -> list[str]:
+        return [str(each.get("merge_id") or each.get("tag")) for each in self.merge_fields]
 
 
 @frozen(kw_only=True)
@@ -79,11 +78,14 @@ class MailchimpFieldSource:
         path = f"/3.0/lists/{quote(self.list_id, safe='')}/merge-fields"
         with Run(self.limits) as run:
             for page in counted_pages(run, api, path, {"count": 1_000}, _Page):
-                for each in page.merge_fields:
-                    options = (each.options.choices if each.options else None) or ()
-                    yield report(each.tag, each.type, _TYPES, label=each.name, options=options)
+                yield from report_items(api, page.merge_fields, _MergeField, _reported, name="tag")
 
     def _data_center(self) -> str:
         # A key without a hyphen has no data center, and must not become part of a host name.
         _, hyphen, center = self.api_key.rpartition("-")
         return host_label(Esp.MAILCHIMP, center if hyphen else "")
+
+
+def _reported(each: _MergeField) -> ReportedField:
+    options = (each.options.choices if each.options else None) or ()
+    return report(each.tag, each.type, _TYPES, label=each.name, options=options)

@@ -18,6 +18,9 @@ from .api import Api
 
 T = TypeVar("T")
 
+Item: TypeAlias = Mapping[str, object]
+"""An object in a list. Lists are read before their items, so that one item can be rejected."""
+
 _MAX_PATH = 100
 _NUMBER = re.compile("[0-9]{1,15}")
 
@@ -38,17 +41,27 @@ class Response:
         """
         # A chained error would repeat the body, which may contain the credentials.
         try:
-            return parse_document(parse_json(self.body), kind, ignore_unknown=True)
+            return read_item(parse_json(self.body), kind)
         except NotJson:
             raise self.api.refused("sent a response that is not JSON") from None
         except InvalidDocument as invalid:
-            raise self.api.undocumented(_first(invalid)) from None
+            raise self.api.undocumented(describe(invalid)) from None
 
 
-def _first(invalid: InvalidDocument) -> str:
+def read_item(item: object, kind: type[T]) -> T:
+    """Return the JSON value as a value of this class; other members are ignored.
+
+    Raises: InvalidDocument if it does not match the class.
+    """
+    return parse_document(item, kind, ignore_unknown=True)
+
+
+def describe(invalid: InvalidDocument) -> str:
+    """Return the path and the message of the first violation."""
     violation = invalid.violations[0]
     path = ascii(".".join(str(step) for step in violation.path))[1:-1]
-    return f"{path[:_MAX_PATH]}: {violation.message}" if path else violation.message
+    message = "It is missing." if violation.rule is Rule.REQUIRED else violation.message
+    return f"{path[:_MAX_PATH]}: {message}" if path else message
 
 
 def _whole_number(value: object, _kind: object) -> int:

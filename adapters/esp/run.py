@@ -255,12 +255,12 @@ def _failure(api: Api, response: BaseHTTPResponse) -> _TemporaryFailure | None:
         status == 403 and api.empty_403_means_rate_limit and not response.read1(1)
     ):
         return _TemporaryFailure(f"limits the rate of requests ({status})", _retry_after(response))
-    if status == 500:
-        fault = api.read_fault(response.read(_READ_SIZE))
-        if fault is not None and fault.temporary:
+    fault = api.read_fault and api.read_fault(response.read(_READ_SIZE))
+    if fault is not None:
+        # All faults of SOAP 1.1 have the status 500, so only their code shows who caused them.
+        if fault.temporary or status in _RETRIED_STATUSES - {500}:
             return _TemporaryFailure(fault.sentence, _retry_after(response))
-        if fault is not None:
-            raise api.refused(fault.sentence)
+        raise api.refused(fault.sentence)
     if status in _RETRIED_STATUSES:
         return _TemporaryFailure(f"failed ({status})", _retry_after(response))
     if 300 <= status < 400:

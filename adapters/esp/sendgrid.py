@@ -10,7 +10,8 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp, ReportedField
 
 from .api import Api
-from .listing import Types, report
+from .listing import Types, report, report_items
+from .responses import Item
 from .run import DEFAULT_LIMITS, Limits, Run
 
 _TYPES: Types = {"Date": DataType.DATETIME, "Number": DataType.NUMBER, "Text": DataType.TEXT}
@@ -19,13 +20,13 @@ _TYPES: Types = {"Date": DataType.DATETIME, "Number": DataType.NUMBER, "Text": D
 @frozen
 class _Field:
     name: str
-    field_type: str
+    field_type: str | None = None
 
 
 @frozen
 class _List:
-    reserved_fields: list[_Field]
-    custom_fields: list[_Field] | None = None
+    reserved_fields: list[Item]
+    custom_fields: list[Item] | None = None
 
 
 @frozen(kw_only=True)
@@ -45,5 +46,9 @@ class SendGridFieldSource:
         )
         with Run(self.limits) as run:
             listed = run.get(api, "/v3/marketing/field_definitions").read(_List)
-        for each in (*(listed.custom_fields or ()), *listed.reserved_fields):
-            yield report(each.name, each.field_type, _TYPES)
+        items = [*(listed.custom_fields or ()), *listed.reserved_fields]
+        yield from report_items(api, items, _Field, _reported)
+
+
+def _reported(each: _Field) -> ReportedField:
+    return report(each.name, each.field_type, _TYPES)

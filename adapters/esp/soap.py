@@ -11,7 +11,6 @@ from attrs import frozen
 
 from .api import Api, Fault
 
-_SOAP = "{http://schemas.xmlsoap.org/soap/envelope/}"
 _PARTNER = "{http://exacttarget.com/wsdl/partnerAPI}"
 
 
@@ -54,7 +53,7 @@ class RetrieveResponse:
             raise api.refused("sent a response that is not XML without a DTD")
         message = envelope.find(f".//{_PARTNER}RetrieveResponseMsg")
         if message is None:
-            fault = api.read_fault(body)
+            fault = api.read_fault and api.read_fault(body)
             raise (
                 api.refused(fault.sentence)
                 if fault
@@ -88,18 +87,24 @@ class RetrieveResponse:
 
 
 def read_fault(body: bytes, secret: str) -> Fault | None:
-    """Return the SOAP fault in a body, without the secret, or None if there is none.
+    """Return the fault of SOAP 1.1 or 1.2 in a body, without the secret, or None if there is none.
 
-    A retry can succeed only if the server caused the fault (SOAP 1.1, section 4.4.1).
+    A retry can succeed only if the server caused the fault (SOAP 1.1, section 4.4.1; SOAP 1.2,
+    part 1, section 5.4.6).
     """
     envelope = _parse(body)
-    fault = None if envelope is None else envelope.find(f".//{_SOAP}Fault")
+    fault = None if envelope is None else envelope.find("{*}Body/{*}Fault")
     if fault is None:
         return None
-    code = fault.findtext("faultcode", "").rpartition(":")[2]
-    text = " ".join(fault.findtext("faultstring", "").split()).rstrip(".") or code
+    code = (_text_at(fault, "faultcode") or _text_at(fault, "Code", "Value")).rpartition(":")[2]
+    text = (_text_at(fault, "faultstring") or _text_at(fault, "Reason", "Text")).rstrip(".") or code
     text = ascii(text.replace(secret, "***"))[1:-1][:_MAX_FAULT]
-    return Fault(text, temporary=code.startswith("Server"))
+    return Fault(text, temporary=code.startswith(_CAUSED_BY_SERVER))
+
+
+def _text_at(element: Element, *path: str) -> str:
+    """Return the text at the path, in any namespace and on one line, or empty if there is none."""
+    return " ".join(element.findtext("/".join(f"{{*}}{name}" for name in path), "").split())
 
 
 def _parse(body: bytes) -> Element | None:
@@ -114,6 +119,8 @@ def _parse(body: bytes) -> Element | None:
 
 
 _MAX_FAULT = 150
+_CAUSED_BY_SERVER = ("Server", "Receiver")
+"""The fault codes of SOAP 1.1 and 1.2. A code of SOAP 1.1 can have a suffix: `Server.Busy`."""
 _COMPLETE = "OK"
 _CONTINUES = "MoreDataAvailable"
 

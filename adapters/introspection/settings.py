@@ -22,7 +22,7 @@ _NUMBERS = {"timeout", "cache_seconds", "cache_tokens"}
 def introspection_at(
     url: str, authorization: str, *, clock: Clock = system_clock
 ) -> IntrospectionKeyValidator:
-    """Return the validator for an endpoint URL whose query holds settings of this validator.
+    """Return the validator for the URL of an endpoint. The query contains the validator's settings.
 
     `authorization` is the header for the endpoint: use `basic` or `bearer`. Raises: ValueError if a
     setting is unknown or invalid; the message does not repeat its value.

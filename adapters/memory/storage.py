@@ -121,7 +121,7 @@ class MemoryStorage:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Return the records of this moment."""
+        """Yield the records of this moment."""
         with self._lock:
             snapshot = Snapshot(
                 organizations=self._organizations.records(self._fields.organization_record),

@@ -61,7 +61,7 @@ _TYPES_OF_CHANGE = {**_TYPES, "id": "bigint", "before": "text", "after": "text"}
 """The type of each member of a row in a batch. Those that an operation does not need are absent."""
 
 _AT = "to_timestamp({} / 1000.0)"
-# At least the time: a failover or restore can lose revisions, and none may occur twice.
+# At least the current time: a failover or restore can lose revisions, which must not be reused.
 _NEXT_REVISION = "greatest(revision + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
 _ADVANCE = f"""
     UPDATE organizations SET

@@ -1,4 +1,4 @@
-"""Reject requests at once while the server is known not to respond."""
+"""A circuit breaker: it rejects requests immediately while PostgreSQL does not respond."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from time import monotonic
 from psycopg import OperationalError
 
 RESPONSE_TIMEOUT = 0.7
-"""Seconds that a check may stay without any response. With the time to start a check and to wake
+"""Maximum seconds without any response during a check. With the time to start a check and to wake
 waiting requests, every rejection takes at most 1.2 s."""
 CHECK_INTERVAL = 0.05
 """Seconds after which a waiting request checks the breaker again. Most responses take less."""

@@ -52,7 +52,7 @@ class DeadlineConnection(Connection[TupleRow]):
     deadline: float | None = None
     """A `monotonic()` time; None allows half a second per round trip."""
     breaker: CircuitBreaker | None = None
-    """Ends each wait once it opens. None on connections that check whether PostgreSQL responds."""
+    """Ends each wait when it opens. None on connections that check whether PostgreSQL responds."""
 
     def __init__(self, pgconn: pq.abc.PGconn, row_factory: RowFactory[Any] = tuple_row) -> None:
         super().__init__(pgconn, row_factory)
@@ -98,7 +98,7 @@ class DeadlineConnection(Connection[TupleRow]):
         try:
             breaker.require()
         except CircuitOpen:
-            self.close()  # To cancel the statement would take another wait.
+            self.close()  # Cancelling the statement would require another wait.
             raise
         breaker.request_check()
 

@@ -158,28 +158,28 @@ class _ApplicationDatabase:
 
 
 @contextmanager
-def _transaction_on(host: Connection[Any]) -> Iterator[Connection[Any]]:
-    """Run the block in a savepoint of the application's transaction, or in a transaction.
+def _transaction_on(connection: Connection[Any]) -> Iterator[Connection[Any]]:
+    """Run the block in a savepoint of the application's transaction, or in a new transaction.
 
-    If the block raises, its own changes are undone, and no others.
+    If the block raises, only its own changes are undone.
     """
-    idle = host.pgconn.transaction_status == TransactionStatus.IDLE
-    if idle and not host.autocommit:
+    idle = connection.pgconn.transaction_status == TransactionStatus.IDLE
+    if idle and not connection.autocommit:
         # This begins the application's transaction, as any of its own statements would.
-        Cursor(host).execute("SELECT", prepare=False)
+        Cursor(connection).execute("SELECT", prepare=False)
         idle = False
-    connection = _SessionView(host)
+    view = _SessionView(connection)
     if idle:
-        connection.isolation_level = IsolationLevel.READ_COMMITTED
-    with connection.transaction():
-        yield connection
+        view.isolation_level = IsolationLevel.READ_COMMITTED
+    with view.transaction():
+        yield view
 
 
 class _SessionView(Connection[TupleRow]):
     """The application's session with psycopg's default rows, cursors and adapters."""
 
-    def __init__(self, host: Connection[Any]) -> None:
-        pgconn = host.pgconn
+    def __init__(self, connection: Connection[Any]) -> None:
+        pgconn = connection.pgconn
         handlers = pgconn.notice_handler, pgconn.notify_handler
         super().__init__(pgconn)
         pgconn.notice_handler, pgconn.notify_handler = handlers  # Those of the application.

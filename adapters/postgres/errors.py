@@ -95,7 +95,7 @@ def retry_once(attempt: Callable[[], T]) -> T:
 
 
 def is_retryable(error: psycopg.Error) -> bool:
-    """Return whether a retry may pass: two transactions conflicted, or a session was reset."""
+    """Return whether a retry can succeed: two transactions conflicted, or a session was reset."""
     return error.sqlstate in (*_CONFLICTS, _DEALLOCATED) or _is_key_conflict(error)
 
 

@@ -234,7 +234,10 @@ def _added_id(
 def _get_or_deleted(
     connection: Connection[Any], organization_id: OrganizationId, field_id: FieldId
 ) -> RecipientField:
-    """Return the field, or as it was before its last deletion."""
+    """Return the field, or the field as it was before its last deletion.
+
+    Raises: FieldNotFound if neither exists.
+    """
     with suppress(FieldNotFound):
         return _get(connection, organization_id, field_id)
     values = {"organization_id": storable_id(organization_id), "id": storable_id(field_id)}

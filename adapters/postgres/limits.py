@@ -1,4 +1,4 @@
-"""How long the adapter waits for PostgreSQL."""
+"""The timeouts of calls to PostgreSQL."""
 
 CALL_TIMEOUT = 2.0
 """Seconds for a call without another timeout."""

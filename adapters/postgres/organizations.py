@@ -51,7 +51,7 @@ DELETE_ACCOUNTS = """
         SELECT FROM administrator_memberships WHERE administrator_id = administrators.id
     )
 """
-"""Deletes those of these accounts that have no membership."""
+"""Deletes the accounts with these ids that have no membership."""
 _DELETE = "DELETE FROM organizations WHERE id = %(organization_id)s"
 
 _DELETION_TIMEOUT = 30.0

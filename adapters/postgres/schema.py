@@ -91,8 +91,8 @@ def apply_migrations(connection: Connection[Any]) -> int:
     They are part of the connection's transaction if it is in one. If no migration is missing, the
     role needs only read access.
 
-    Raises: StorageUnavailable if the server is too old, the database has another encoding, or its
-    schema is of a newer version of this package.
+    Raises: StorageUnavailable if the server is too old, if the encoding of the database is not
+    UTF8, or if its schema is of a newer version of this package.
     """
     _require_usable(connection)
     applied = 0

@@ -39,7 +39,7 @@ _FIND = f"""
     FROM administrator_sessions JOIN administrators ON administrators.id = administrator_id
     WHERE digest = %s
 """
-# The lock waits for changes of the account, which delete its sessions, and makes them wait.
+# FOR SHARE waits for changes of the account, which delete its sessions, and blocks later ones.
 _INSERT = f"""
     INSERT INTO administrator_sessions (
         administrator_id, digest, user_agent, created_at, last_used_at

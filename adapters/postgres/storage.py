@@ -89,7 +89,7 @@ class PostgresStorage:
         return self._transfer.identity()
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Return a context manager for everything in the database, from one read-only transaction.
+        """Return a context manager for a snapshot of the database, in one read-only transaction.
 
         The role needs `SELECT` on the sequences of the tables.
         """

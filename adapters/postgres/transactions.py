@@ -1,4 +1,4 @@
-"""What the repositories need from a database."""
+"""The interface of a database that the repositories use."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Transfer:
 
 
 def _copy(connection: Connection[Any], table: str, rows: Iterable[Mapping[str, object]]) -> None:
-    """Store rows, at least one."""
+    """Store the rows. There must be at least one."""
     held = list(rows)
     statement = f"COPY {table} ({', '.join(held[0])}) FROM STDIN"
     with connection.cursor() as cursor, cursor.copy(statement) as copy:

@@ -80,7 +80,7 @@ _UNASSIGNED = FieldId(0)
 class SqliteFieldRepository(FieldRepository):
     """The recipient fields in a SQLite file.
 
-    A write transaction is the only one, so that what it has read stays valid.
+    Only one write transaction runs at a time, so that what it has read stays valid.
     """
 
     _database: Database

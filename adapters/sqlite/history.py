@@ -30,7 +30,7 @@ _SELECT_LAST = """
     SELECT sequence, occurred_at FROM recipient_field_changes
     WHERE organization_id = ? AND occurred_at <= ? ORDER BY occurred_at DESC, sequence DESC LIMIT 1
 """
-# The index of fields and sequences finds these records. By time, SQLite would read every later one.
+# The index of fields and sequences finds these records. A search by time would read all later ones.
 _SELECT_FIRST_LATER_RECORDS = f"""
     SELECT {COLUMNS} FROM recipient_field_changes
     WHERE organization_id = :organization_id AND sequence IN (

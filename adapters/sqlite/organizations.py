@@ -30,7 +30,7 @@ _INSERT = f"""
     INSERT INTO organizations (name, revision, created_at) VALUES (?, ?, ?) RETURNING {COLUMNS}
 """
 _RENAME = f"UPDATE organizations SET name = ? WHERE id = ? RETURNING {COLUMNS}"
-_MOVE = """
+_ADVANCE = """
     UPDATE organizations SET
         revision = max(revision + 1, :now),
         last_sequence = last_sequence + :records,
@@ -105,16 +105,16 @@ def catalog_revision(connection: sqlite3.Connection, organization_id: Organizati
     return revision
 
 
-def move_revision(
+def advance_catalog(
     connection: sqlite3.Connection, organization_id: OrganizationId, *, records: int, at: datetime
 ) -> tuple[int, datetime]:
-    """Move the organization's catalog to its next revision, and its history to the next records.
+    """Increase the revision of the organization's catalog, and reserve the next sequence numbers.
 
     `records` is the number of changes at this time. Return the sequence number of the last record,
     and the time at which all of them occurred.
 
-    The revision increases at least to the current time. A restored backup can be older than
-    revisions that clients have seen. They are not reused.
+    The revision increases at least to the current time in milliseconds: a restored backup does not
+    contain revisions that clients have seen, and these must not be reused.
     """
     values = {
         "id": organization_id,
@@ -122,7 +122,7 @@ def move_revision(
         "records": records,
         "at": epoch_milliseconds(at),
     }
-    last_sequence, occurred_at = connection.execute(_MOVE, values).fetchone()
+    last_sequence, occurred_at = connection.execute(_ADVANCE, values).fetchone()
     return last_sequence, from_epoch_milliseconds(occurred_at)
 
 

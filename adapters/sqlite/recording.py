@@ -16,7 +16,7 @@ from recipient_fields.domain import (
 
 from ..row_mapping import read_record, record_values
 from .columns import storable_id
-from .organizations import move_revision
+from .organizations import advance_catalog
 
 COLUMNS = "organization_id, sequence, operation, field_id, author, before, after, occurred_at"
 _INSERT = """
@@ -50,7 +50,7 @@ def record_changes(
     """
     if not changes:
         return
-    last_sequence, occurred_at = move_revision(
+    last_sequence, occurred_at = advance_catalog(
         connection, organization_id, records=len(changes), at=at
     )
     first_sequence = last_sequence - len(changes) + 1

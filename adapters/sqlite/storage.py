@@ -69,7 +69,7 @@ class SqliteStorage:
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Return the content of the file in one read transaction."""
+        """Yield the content of the file in one read transaction."""
         with self._database.reading() as connection:
             yield read_snapshot(self._database, connection)
 

@@ -107,7 +107,7 @@ _TOKEN = re.compile(
     | (?P<number> [+-]?\.?[0-9][\w.]*+ )
     | (?P<word> \w++ )
     | (?P<symbol> [=!<>]++ | [(),] )
-    | (?P<unknown> . )
+    | (?P<unknown> &\w{2,4}+; | && | \|\| | . )
     """,
     re.VERBOSE,
 )
@@ -119,6 +119,24 @@ _UNKNOWN_ESCAPE = re.compile(r"""(?:[^\\]++|\\[\\"'])*+\\""")
 _COMPARED = {symbol: operator for operator, symbol in SYMBOLS.items() if not symbol[0].isalpha()}
 _ORDERS = {"<", "<=", ">", ">="}
 _INSTEAD_OF_NULL = {"=": "is not set", "!=": "is set"}
+_OTHER_SPELLINGS = {
+    "==": "=",
+    "<>": "!=",
+    "≠": "!=",
+    "≤": "<=",
+    "≥": ">=",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&quot;": '"',
+    "\u201c": '"',
+    "\u201d": '"',
+    "\u2018": "'",
+    "\u2019": "'",
+    "&&": "and",
+    "||": "or",
+    "!": "not",
+}
+"""What other languages and editors write, and what this language requires."""
 _BOOLEANS = {"true": True, "false": False}
 _KEYWORDS = {"and", "or", "not", "in", "is", *_BOOLEANS}
 """The words that can't be keys. `contains`, `set` and `date` can: their places differ."""
@@ -260,6 +278,9 @@ class _Parser:
             message = "Close this text with the same quote, on the same line."
         elif self.token.text != (lower := self.token.text.lower()) and lower in _KEYWORDS:
             message = f"Write `{lower}` in lower case."
+        elif self.token.text in _OTHER_SPELLINGS:
+            written = self.token.text
+            message = f"Write `{_OTHER_SPELLINGS[written]}` instead of `{written}`."
         violation = Violation(Rule.FORMAT, message)
         return InvalidCondition([self.token.position.locate(violation)])
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ..conditions import InvalidCondition, LocatedViolation, check_condition
+from ..conditions.checks import other_integration
 from ..errors import Rule
 from ..fields import RecipientField
 from .errors import MAX_VIOLATIONS, InvalidContent
@@ -53,7 +54,7 @@ def _unknown_field(
     """Return the violation that there is no such field, or that it is of another integration."""
     other = resolver.others.get(key)
     if other is not None:
-        message = f"The field {key} is of integration {other.origin.integration_id}."
+        message = f"The field {key} {other_integration(other)}"
         return content.lines.violation(offset, Rule.NOT_APPLICABLE, message)
     suggestion = resolver.suggest(key)
     message = f"There is no field with the key {key}."

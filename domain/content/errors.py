@@ -11,6 +11,8 @@ from ..errors import InvalidInput
 
 MAX_VIOLATIONS = 1_000
 """The number of violations after which content is not checked any further."""
+MAX_WARNINGS = 1_000
+"""The number of warnings about one content."""
 
 
 class InvalidContent(InvalidInput):

@@ -7,15 +7,13 @@ import re
 from attrs import Factory, define
 
 from ..conditions import Condition, InvalidCondition, LocatedViolation, parse_condition
-from ..errors import Rule, Violation
+from ..errors import Rule
 from ..suggestions import closest_match
 from ..text import character_violation
-from .errors import MAX_VIOLATIONS, InvalidContent
+from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
 from .lookalikes import find_lookalikes
 from .tree import Block, Branch, Content, Lines, Node, Reference, Text, comparisons
 
-MAX_CONTENT_LENGTH = 1_048_576
-"""The number of characters in content."""
 MAX_BLOCK_DEPTH = 10
 """The number of blocks inside each other."""
 MAX_CONDITIONS = 1_000
@@ -25,17 +23,16 @@ _MAX_CONDITION_LENGTH = 65_536
 
 
 def parse_content(source: str) -> Content:
-    """Return the references, blocks and texts of the content.
+    """Return the references, blocks and texts of the content, and up to 1,000 warnings.
+
+    The time is proportional to the length of the content, which has no limit here.
 
     Raises: InvalidContent, with up to 1,000 violations, if a filter, a condition or the structure
-    of the blocks is invalid, if there are too many conditions, if the content is too long, or if
-    it contains U+0000 or a lone surrogate.
+    of the blocks is invalid, if there are too many conditions, or if the content contains U+0000
+    or a lone surrogate.
     """
     lines = Lines(source)
     violation = character_violation(source)
-    if len(source) > MAX_CONTENT_LENGTH:
-        message = f"Content has at most {MAX_CONTENT_LENGTH:,} characters."
-        violation = Violation(Rule.TOO_LONG, message)
     if violation is not None:
         raise InvalidContent([lines.position(0).locate(violation)])
     parser = _Parser(source, lines)
@@ -43,13 +40,13 @@ def parse_content(source: str) -> Content:
     if parser.violations:
         raise InvalidContent(parser.violations)
     masked = "".join(parser.masked)
-    lookalikes = [*parser.lookalikes, *find_lookalikes(masked)]
+    lookalikes = sorted([*parser.lookalikes, *find_lookalikes(masked)])
     return Content(
         source=source,
         nodes=nodes,
         masked=masked,
         lines=lines,
-        warnings=tuple(lines.warning(*each) for each in sorted(lookalikes)),
+        warnings=tuple(lines.warning(*each) for each in lookalikes[:MAX_WARNINGS]),
     )
 
 
@@ -57,7 +54,7 @@ _TAG = re.compile(
     r"""
       \{\{recipient\.(?P<key>\w++)(?P<after>\}\}|\s*+\|)
     | \{\{~?\s*+[#^](?P<open>\w++)
-    | \{\{(?P<else>else)(?=[\s}])
+    | (?P<else>\{\{~?\s*+(?i:else))(?=[\s~}])
     | \{\{~?\s*+/(?P<close>\w++)\s*+~?\}\}
     """,
     re.VERBOSE,
@@ -81,6 +78,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNKNOWN_ESCAPE = re.compile(r"""(?:[^\\]++|\\[\\"'])*+\\""")
 
 _FILTERS = ("default", "expression")
+_NO_BLOCK = "This tag belongs to no block, so it stays in the email."
 _EXPECTED_FILTER = 'Write the filter as `| default: "text"` or `| expression`.'
 
 
@@ -181,11 +179,14 @@ class _Parser:
 
     def _else(self, tag: re.Match[str]) -> int:
         block = self.blocks[-1]
-        if len(self.blocks) == 1 or block.other_tags:
+        if block.other_tags:
+            return tag.end()
+        if len(self.blocks) == 1:
+            self.lookalikes.append((tag.start(), _NO_BLOCK))
             return tag.end()
         else_if = _ELSE_IF.match(self.source, tag.end())
         found = (_CONDITION if else_if else _END).match(self.source, (else_if or tag).end())
-        if found is None:
+        if found is None or tag["else"] != "{{else":
             message = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
             self._refuse(tag.start(), Rule.FORMAT, message)
             return tag.end()
@@ -207,23 +208,23 @@ class _Parser:
             self.blocks.pop()
             self.blocks[-1].nodes.append(Block(tuple(block.branches), tag.start()))
             return self._end_tag(tag.end())
+        elif not is_outermost and not block.other_tags and tag["close"] == "if":
+            self._refuse(tag.start(), Rule.FORMAT, "Write `{{/if}}`.")
         elif not is_outermost:
             name, start = block.other_tags[-1] if block.other_tags else ("if", block.start)
             place = self.lines.position(start)
             message = f"Close `{{{{#{name}` of line {place.line}, column {place.column} first."
             self._refuse(tag.start(), Rule.FORMAT, message)
         elif not block.other_tags and tag[0] == "{{/if}}":
-            message = "This tag belongs to no block, so it stays in the email."
-            self.lookalikes.append((tag.start(), message))
+            self.lookalikes.append((tag.start(), _NO_BLOCK))
         return tag.end()
 
     def _condition(self, start: int, found: re.Match[str]) -> Condition | None:
         self._conditions += 1
         if self._conditions > MAX_CONDITIONS:
-            if self._conditions == MAX_CONDITIONS + 1:
-                message = f"Content has at most {MAX_CONDITIONS:,} conditions."
-                self._refuse(start, Rule.TOO_MANY_ITEMS, message)
-            return None
+            message = f"Content has at most {MAX_CONDITIONS:,} conditions."
+            self._refuse(start, Rule.TOO_MANY_ITEMS, message)
+            raise InvalidContent(self.violations)
         if len(self.blocks) - 1 > MAX_BLOCK_DEPTH:
             message = f"Nest blocks at most {MAX_BLOCK_DEPTH} levels deep."
             self._refuse(start, Rule.OUT_OF_RANGE, message)

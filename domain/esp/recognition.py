@@ -24,7 +24,10 @@ def recognize_dialects(snippet: str) -> tuple[Esp, ...]:
     return tuple(esp for esp, pattern in _PATTERNS[opening[0]].items() if pattern.search(code))
 
 
-_OPENING = re.compile(r"%%(?=[=\[])|\*\||\{(?=[{%])|%")
+_OPENING = re.compile(
+    r"%%(?=[=\[])|\*\||\{(?=[{%])|%(?=[A-Z0-9_]++%|IF [^%]*+%|%[A-Za-z][\w ]*+%%)"
+)
+"""A delimiter. A percent sign that begins no tag, as in `50% off`, is none."""
 _STRING = re.compile(r"""'[^']*'|"[^"]*\"""")
 _BRACKETS = re.compile(r"\[[^\[\]{}]*\]")
 

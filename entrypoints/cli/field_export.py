@@ -30,6 +30,11 @@ def export_fields(
     """
     with open_fields(ctx, organization, url) as (fields, organization_id):
         document = render_field_document(fields.list_fields(organization_id).fields)
+    print_document(document, as_json=as_json)
+
+
+def print_document(document: dict[str, object], *, as_json: bool) -> None:
+    """Print a document of fields, in YAML or in JSON."""
     if as_json:
         print_json(document)
     else:

@@ -47,6 +47,7 @@ def _organization_option(help_text: str, *, required: bool) -> Option:
 _HELP = "The organization's id or exact name."
 
 organization_option: Option = _organization_option(_HELP, required=True)
+optional_organization_option: Option = _organization_option(_HELP, required=False)
 organization_or_url_option: Option = _organization_option(
     f"{_HELP} Required without --url.", required=False
 )

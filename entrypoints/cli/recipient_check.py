@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,18 +22,20 @@ from recipient_fields.domain import (
     Rule,
     Violation,
     closest_match,
+    match_columns,
 )
 
 from .options import Identifier, option
 from .output import note, one_line, print_line, print_table
 from .recipient_files import (
     CsvRecipients,
-    JsonLinesRecipients,
     RecipientReader,
     Row,
     UnreadableFile,
-    open_text,
+    open_recipients,
+    require_different,
 )
+from .recipient_options import file_options
 from .target_options import open_fields, target_options
 
 INVALID_RECIPIENTS = 3
@@ -43,29 +44,6 @@ INVALID_RECIPIENTS = 3
 _MAX_SHOWN = 100
 _PROGRESS_ROWS = 1_000
 """Rows between two updates of the progress bar."""
-_JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
-_DELIMITER_NAMES = {"tab": "\t"}
-
-
-class _Encoding(click.ParamType[str]):
-    """The name of a text encoding."""
-
-    name = "encoding"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name. An unknown encoding is a usage error."""
-        try:
-            codecs.lookup(value)
-        except (LookupError, ValueError):
-            self.fail("use an encoding such as utf-8, utf-16 or latin-1.", param, ctx)
-        return value
-
-
-@frozen
-class _FileOptions:
-    encoding: str | None
-    delimiter: str | None
-    integration: int | None
 
 
 @mutable
@@ -140,19 +118,7 @@ class _Outputs:
     type=Identifier(),
     help="The header of the CSV file contains the ESP's names of this integration's fields.",
 )
-@option(
-    "--delimiter",
-    metavar="CHARACTER|tab",
-    help="The character between the cells of a CSV file. By default, it is detected.",
-)
-@option("--encoding", type=_Encoding(), help="The text encoding. By default, it is detected.")
-@option(
-    "--decimal",
-    type=click.Choice([".", ","]),
-    default=".",
-    show_default=True,
-    help="The decimal mark of the numbers in a CSV file.",
-)
+@file_options
 @option("--additional", is_flag=True, help="Accept values that are not of recipient fields.")
 @option("--out", type=click.Path(dir_okay=False), help="Write the valid rows to this file.")
 @option(
@@ -177,16 +143,20 @@ def check(
 ) -> None:
     """Check the recipients in FILE against the fields.
 
-    FILE is a CSV file whose header contains the keys of fields, or a file of JSON Lines (.jsonl or
-    .ndjson). An empty cell is a value that is not set. The command stores nothing. The exit status
-    is 0 if all recipients are valid, 3 if some are invalid, and 1 if the file can't be read.
+    FILE is a CSV file whose header contains the keys or the names of fields, or a file of JSON
+    Lines (.jsonl or .ndjson) with their keys. An empty cell is a value that is not set. The
+    command stores nothing. The exit status is 0 if all recipients are valid, 3 if some are
+    invalid, and 1 if the file can't be read.
     """
     _require_different_files(file.name, out, rejects)
-    options = _FileOptions(encoding, _delimiter(delimiter), integration)
     with open_fields(ctx, organization, url) as (fields, organization_id):
         catalog = fields.list_fields(organization_id)
     recipient_schema = RecipientSchema.of(catalog.fields, additional=additional)
-    reader = _open_reader(file, options, catalog, recipient_schema)
+    reader = ctx.with_resource(open_recipients(file, file.name, encoding, delimiter))
+    if isinstance(reader, CsvRecipients):
+        reader = _with_keys(reader, catalog, integration, additional=additional)
+    elif integration is not None:
+        raise click.UsageError("--integration requires a CSV file.")
     texts = RecipientTexts(recipient_schema, cast("DecimalMark", decimal))
     checker = texts if isinstance(reader, CsvRecipients) else recipient_schema
     report = _Report(file.name)
@@ -223,25 +193,24 @@ def _check_row(row: Row, checker: Any, *, suggest: bool) -> CheckedRecipient:
     return checked
 
 
-def _open_reader(
-    file: BinaryIO, options: _FileOptions, catalog: Catalog, schema: RecipientSchema
-) -> RecipientReader:
-    text = open_text(file, file.name, options.encoding)
-    if Path(file.name).suffix in _JSON_LINES_SUFFIXES:
-        if options.integration is not None:
-            raise click.UsageError("--integration requires a CSV file.")
-        return JsonLinesRecipients.open(text, file.name)
-    reader = CsvRecipients.open(text, file.name, options.delimiter)
-    if options.integration is not None:
-        keys = _keys_by_esp_name(catalog, options.integration)
-        reader = evolve(reader, keys=[keys.get(title, title) for title in reader.header])
-        known: Iterable[str] = keys
-        unknown = [title for title in reader.header if title not in keys]
+def _with_keys(
+    reader: CsvRecipients, catalog: Catalog, integration: int | None, *, additional: bool
+) -> CsvRecipients:
+    """Return the reader with the keys of its columns.
+
+    Raises: UnreadableFile if several columns are one field, or if a column is not a field and no
+    additional values are accepted.
+    """
+    if integration is None:
+        keys: Mapping[str, str] = match_columns(reader.header, catalog.fields)
+        known: Iterable[str] = [field.key for field in catalog.fields]
     else:
-        known = schema.fields
-        unknown = [title for title in reader.header if title not in schema.fields]
-    if unknown and not schema.additional:
-        raise UnreadableFile(f"{file.name}:1: {_unknown_columns(unknown, known)}")
+        known = keys = _keys_by_esp_name(catalog, integration)
+    unknown = [title for title in reader.header if title not in keys]
+    if unknown and not additional:
+        raise UnreadableFile(f"{reader.name}:1: {_unknown_columns(unknown, known)}")
+    reader = evolve(reader, keys=[keys.get(title, title) for title in reader.header])
+    require_different(reader.name, reader.keys, "are the same field")
     return reader
 
 
@@ -271,13 +240,6 @@ def _sentence(violation: Violation) -> str:
 def _hint_decimal_mark(reader: RecipientReader) -> None:
     if isinstance(reader, CsvRecipients) and reader.delimiter != ",":
         note("If the numbers have decimal commas, add --decimal ','.")
-
-
-def _delimiter(name: str | None) -> str | None:
-    delimiter = None if name is None else _DELIMITER_NAMES.get(name, name)
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise click.BadParameter("use one character, or tab.", param_hint="'--delimiter'")
-    return delimiter
 
 
 def _require_different_files(*names: str | None) -> None:

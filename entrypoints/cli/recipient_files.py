@@ -9,6 +9,8 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, Protocol, TextIO, cast
 
 from attrs import field, frozen, mutable
@@ -23,6 +25,7 @@ MAX_ROW_LENGTH = 1024 * 1024
 REASONS = "violations"
 """The column, or the member, with the violations of a rejected row."""
 
+_JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 _DELIMITERS = ",;\t|"
 _ENCODINGS_BY_MARK = {
     b"\xef\xbb\xbf": "utf-8-sig",
@@ -67,6 +70,21 @@ class RecipientReader(Protocol):
 
     def render_reject(self, row: Row, reasons: Sequence[str]) -> str:
         """Return an invalid row, with its reasons."""
+
+
+@contextmanager
+def open_recipients(
+    binary: BinaryIO, name: str, encoding: str | None, delimiter: str | None
+) -> Iterator[RecipientReader]:
+    """Open a file in the format that its name ends with, and close it when the block ends.
+
+    Raises: UnreadableFile if the beginning of the file can't be read.
+    """
+    with open_text(binary, name, encoding) as text:
+        if Path(name).suffix in _JSON_LINES_SUFFIXES:
+            yield JsonLinesRecipients.open(text, name)
+        else:
+            yield CsvRecipients.open(text, name, delimiter)
 
 
 def open_text(binary: BinaryIO, name: str, encoding: str | None) -> TextIO:
@@ -255,8 +273,13 @@ def _check_header(header: Sequence[str], name: str) -> None:
     for column, title in enumerate(header, start=1):
         if not title:
             raise UnreadableFile(f"{name}:1: Column {column} has no name in the header.")
-        if title in header[: column - 1]:
-            first = header.index(title) + 1
-            raise UnreadableFile(
-                f"{name}:1: Columns {first} and {column} have the same name, {title}."
-            )
+    require_different(name, header, "have the same name")
+
+
+def require_different(name: str, texts: Sequence[str], message: str) -> None:
+    """Check the names or the keys of the columns. Raises: UnreadableFile if two are equal."""
+    columns: dict[str, int] = {}
+    for column, text in enumerate(texts, start=1):
+        first = columns.setdefault(text, column)
+        if first != column:
+            raise UnreadableFile(f"{name}:1: Columns {first} and {column} {message}, {text}.")

@@ -17,6 +17,7 @@ from .command_group import CommandGroup
 from .options import option
 from .output import print_bytes, print_line
 from .recipient_check import check
+from .recipient_inference import infer
 from .target_options import open_fields, target_options
 
 _RENDERERS = {"python": render_python_types, "typescript": render_typescript_types}
@@ -58,6 +59,7 @@ def types(ctx: click.Context, organization: str | None, url: str | None, languag
 
 
 recipients.add_command(check)
+recipients.add_command(infer)
 
 
 def _read_schema(

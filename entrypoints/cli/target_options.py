@@ -24,7 +24,11 @@ from recipient_fields.domain import (
 from ..selection import open_service
 from ..settings import variable_of
 from .options import F, option
-from .organization_option import open_for_organization, organization_or_url_option
+from .organization_option import (
+    open_for_organization,
+    optional_organization_option,
+    organization_or_url_option,
+)
 from .output import one_line
 
 API_KEY_VARIABLE = f"{VARIABLE_PREFIX}API_KEY"
@@ -44,6 +48,11 @@ _url_option = option(
 def target_options(command: F) -> F:
     """Add the options `--organization` and `--url`. The command passes them to `open_fields`."""
     return organization_or_url_option(_url_option(command))
+
+
+def optional_target_options(command: F) -> F:
+    """Add the same options to a command that also works without fields."""
+    return optional_organization_option(_url_option(command))
 
 
 def open_fields(

@@ -308,7 +308,7 @@ def test_the_contract_finds_look_ups_in_two_steps() -> None:
 @pytest.mark.parametrize("born", [instant for instant in INSTANTS if instant > NOW])
 def test_the_contract_finds_revisions_that_are_the_current_time(born: datetime) -> None:
     storage = faulty_storage(TrustsTheClock)
-    case = StorageContract.test_a_revision_moves_forward_if_the_clock_is_behind
+    case = StorageContract.test_a_revision_increases_if_the_clock_is_behind
 
     with pytest.raises(AssertionError):
         case(StorageContract(), storage.fields, storage.organizations, born)

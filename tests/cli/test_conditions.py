@@ -197,4 +197,7 @@ def test_an_explanation_shows_that_an_esp_can_not_use_the_field(conditions, core
     refused = {each["esp"]: each["refused"] for each in esps if "refused" in each}
     assert "braze" not in refused
     assert refused["hubspot"].startswith("The organization has several integrations with HubSpot.")
-    assert refused["klaviyo"] == "Line 1, column 1: There is no field with this key."
+    assert refused["klaviyo"] == (
+        "Line 1, column 1: This field belongs to integration 1. Only code for that integration can"
+        " use it."
+    )

@@ -148,7 +148,10 @@ def test_nothing_is_exported_if_there_are_violations(exported):
     assert run.err.splitlines() == [
         "Line 1, column 1: There is no field with the key fnam. Did you mean fname?",
         "    {{recipient.fnam}}",
-        "Line 2, column 2: The field lname is of integration 2.",
+        (
+            "Line 2, column 2: The field lname belongs to integration 2. Only code for that"
+            " integration can use it."
+        ),
         "     {{recipient.lname}} {{recipient.fname}}",
         "Error: Nothing was exported.",
     ]

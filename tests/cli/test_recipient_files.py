@@ -188,6 +188,15 @@ def test_the_header_can_have_the_names_of_an_esp(
     assert checked.out.startswith("list.csv:3: first_name: ")
 
 
+def test_the_header_can_have_the_names_of_fields(check: Callable[..., Run]) -> None:
+    assert check('Tier,"Shoe\nsize",born\ngold,42,\n').messages() == summary(1)
+
+
+def test_two_columns_of_one_field_are_rejected(check: Callable[..., Run]) -> None:
+    message = "list.csv:1: Columns 1 and 3 are the same field, tier."
+    assert check("tier,born,Tier\n").failure() == message
+
+
 def test_only_the_first_100_violations_are_shown(check: Callable[..., Run]) -> None:
     lines = check("tier\n" + "x\n" * 102).out.splitlines()
     assert lines[99:101] == [

@@ -17,7 +17,7 @@ RecipientFieldsContract tests implementations of the use cases, KeyValidatorCont
 API keys. `strategies` has Hypothesis strategies for all values that the domain accepts.
 `port_calls` generates sequences of calls for `assert_storages_agree`.
 
-Requires only the extra `testing`.
+The suite requires only the extra `testing`.
 """
 
 from pkgutil import iter_modules

@@ -47,12 +47,12 @@ from .examples import (
 Call: TypeAlias = Callable[[AdministratorRepository, OrganizationId, AdministratorId], object]
 
 BY_ADMINISTRATOR_ID: dict[str, Call] = {
-    "get": lambda administrators, whose, which: administrators.get(whose, which),
-    "change_role": lambda administrators, whose, which: administrators.change_role(
-        whose, which, Role.VIEWER, must_not_be_called
+    "get": lambda administrators, organization, which: administrators.get(organization, which),
+    "change_role": lambda administrators, organization, which: administrators.change_role(
+        organization, which, Role.VIEWER, must_not_be_called
     ),
-    "revoke": lambda administrators, whose, which: administrators.revoke(
-        whose, which, must_not_be_called
+    "revoke": lambda administrators, organization, which: administrators.revoke(
+        organization, which, must_not_be_called
     ),
 }
 """Every method that takes an administrator's id and raises AdministratorNotFound."""
@@ -126,9 +126,9 @@ class AdministratorCases:
     def test_a_second_grant_changes_the_role_and_nothing_else(
         self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
     ) -> None:
-        shouted = EmailAddress(dana.email.text.upper())
+        in_capitals = EmailAddress(dana.email.text.upper())
         expected = dana.with_role(ours, Role.VIEWER)
-        changed = administrators.grant(ours, shouted, Role.VIEWER, LATER, permit_change)
+        changed = administrators.grant(ours, in_capitals, Role.VIEWER, LATER, permit_change)
         assert exact(changed) == exact(expected)
         assert exact(administrators.all(ours)) == (exact(expected),)
 
@@ -141,9 +141,9 @@ class AdministratorCases:
     ) -> None:
         both = administrators.grant(theirs, dana.email, Role.VIEWER, LATER, permit_change)
         assert exact(both) == exact(dana.with_role(theirs, Role.VIEWER))
-        for whose in (ours, theirs):
-            assert exact(administrators.all(whose)) == (exact(both),)
-            assert exact(administrators.get(whose, both.id)) == exact(both)
+        for organization_id in (ours, theirs):
+            assert exact(administrators.all(organization_id)) == (exact(both),)
+            assert exact(administrators.get(organization_id, both.id)) == exact(both)
         assert exact(administrators.find(dana.email)) == exact(both)
 
     def test_an_account_that_joins_another_organization_loses_its_links(
@@ -180,7 +180,7 @@ class AdministratorCases:
             administrators.grant(theirs, dana.email, Role.ADMIN, LATER, check)
         assert administrators.find_link(link.digest, NOW) is not None
 
-    def test_a_change_of_a_role_holds_for_one_organization(
+    def test_a_change_of_a_role_applies_to_one_organization(
         self,
         administrators: AdministratorRepository,
         ours: OrganizationId,
@@ -286,35 +286,37 @@ class AdministratorCases:
         assert [storage.sessions.find(digest) is None for digest in digests] == [False, True]
 
     @by_administrator_id
-    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_id_that_was_never_assigned_has_no_administrator(
         self,
         administrators: AdministratorRepository,
         ours: OrganizationId,
         dana: Administrator,
         call: Call,
-        never_given: int,
+        never_assigned: int,
     ) -> None:
         with pytest.raises(AdministratorNotFound):
-            call(administrators, ours, AdministratorId(never_given))
+            call(administrators, ours, AdministratorId(never_assigned))
         with pytest.raises(AdministratorNotFound):
-            call(administrators, OrganizationId(never_given), dana.id)
+            call(administrators, OrganizationId(never_assigned), dana.id)
         with pytest.raises(AdministratorNotFound):
             administrators.add_link(
-                a_link(dana, SecretToken.generate(), administrator_id=AdministratorId(never_given))
+                a_link(
+                    dana, SecretToken.generate(), administrator_id=AdministratorId(never_assigned)
+                )
             )
-        administrators.replace_password_hash(AdministratorId(never_given), "old", "new")
+        administrators.replace_password_hash(AdministratorId(never_assigned), "old", "new")
         assert administrators.all(ours) == (dana,)
 
-    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_listing_and_granting_require_an_organization(
-        self, administrators: AdministratorRepository, dana: Administrator, never_given: int
+        self, administrators: AdministratorRepository, dana: Administrator, never_assigned: int
     ) -> None:
-        nobodys = OrganizationId(never_given)
+        unknown = OrganizationId(never_assigned)
         with pytest.raises(OrganizationNotFound):
-            administrators.all(nobodys)
+            administrators.all(unknown)
         with pytest.raises(OrganizationNotFound):
-            administrators.grant(nobodys, dana.email, Role.ADMIN, NOW, must_not_be_called)
+            administrators.grant(unknown, dana.email, Role.ADMIN, NOW, must_not_be_called)
 
     @by_administrator_id
     def test_another_organizations_administrator_is_not_found(
@@ -331,7 +333,7 @@ class AdministratorCases:
             grant(administrators, theirs, f"eve@{theirs}.example")
         assert administrators.find(dana.email) == dana
 
-    def test_of_concurrent_grants_of_one_email_one_creates_the_account(
+    def test_one_of_several_concurrent_grants_of_an_email_creates_the_account(
         self,
         administrators: AdministratorRepository,
         ours: OrganizationId,
@@ -339,8 +341,8 @@ class AdministratorCases:
     ) -> None:
         email = EmailAddress(f"dana@{ours}.example")
         calls = [
-            partial(administrators.grant, whose, email, Role.ADMIN, NOW, permit_change)
-            for whose in (ours, theirs) * 2
+            partial(administrators.grant, organization_id, email, Role.ADMIN, NOW, permit_change)
+            for organization_id in (ours, theirs) * 2
         ]
         granted = race(*calls)
         assert {type(each) for each in granted} == {Administrator}
@@ -431,8 +433,8 @@ class LinkCases:
     ) -> None:
         eve = grant(administrators, ours, f"eve@{ours}.example")
         replaced, kept, others, new = (
-            a_link(whom, SecretToken.generate(), purpose=purpose)
-            for whom, purpose in (
+            a_link(administrator, SecretToken.generate(), purpose=purpose)
+            for administrator, purpose in (
                 (dana, LinkPurpose.SET_PASSWORD),
                 (dana, LinkPurpose.SIGN_IN),
                 (eve, LinkPurpose.SET_PASSWORD),
@@ -490,7 +492,7 @@ class LinkCases:
         assert administrators.find_link(link.digest, NOW) is not None
         assert administrators.all(ours) == (dana,)
 
-    def test_of_concurrent_calls_that_redeem_one_link_one_succeeds(
+    def test_exactly_one_concurrent_redemption_of_a_link_succeeds(
         self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
     ) -> None:
         link = a_link(dana, SecretToken.generate())

@@ -163,12 +163,12 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
     connected = Call("add_integration", (Nth(0), draw(integration_drafts())))
     synced = Call("sync", (Nth(0), Nth(0), draw(runs())))
     drawn = draw(st.lists(calls, min_size=1, max_size=most))
-    left = (
+    final = (
         Call(method, (Nth(number), *arguments))
         for number in range(2)
         for method, *arguments in (("all_fields",), ("select_history", HistoryQuery()))
     )
-    return [added, added, connected, synced, *drawn, *left]
+    return [added, added, connected, synced, *drawn, *final]
 
 
 def _calls(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[Call]:
@@ -195,7 +195,7 @@ class _Side:
         self._key_ids: list[int] = []
         self._integration_ids: list[int] = []
         self._revisions: list[tuple[int, int]] = []
-        self._plain_keys_made = 0
+        self._plain_key_count = 0
 
     def result(self, call: Call) -> object:
         """Return the result of the call, with ids and revisions replaced by their numbers."""
@@ -347,8 +347,8 @@ class _Side:
         )
 
     def _next_plain_key(self) -> PlainKey:
-        self._plain_keys_made += 1
-        return _plain_key(self._plain_keys_made)
+        self._plain_key_count += 1
+        return _plain_key(self._plain_key_count)
 
     def _organization_id(self, organization: Nth | int) -> OrganizationId:
         return OrganizationId(_resolved(self._organization_ids, organization))

@@ -132,7 +132,7 @@ class ApiKeyCases:
         with pytest.raises(OrganizationNotFound):
             api_keys.add(evolve(a_grant(OrganizationId(0)), digest=key.digest))
 
-    def test_of_two_concurrent_keys_with_the_same_digest_one_is_stored(
+    def test_exactly_one_of_several_concurrent_keys_with_the_same_digest_is_stored(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         plain = PlainKey.generate()
@@ -206,11 +206,11 @@ class ApiKeyCases:
     def test_a_rotation_whose_successor_is_rejected_stores_neither_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
-        nobodys = a_grant(OrganizationId(0))
+        of_no_organization = a_grant(OrganizationId(0))
         with pytest.raises(OrganizationNotFound):
-            api_keys.rotate(ours, key.id, lambda key: (key.revoked(NOW), nobodys))
+            api_keys.rotate(ours, key.id, lambda key: (key.revoked(NOW), of_no_organization))
         assert api_keys.all(ours) == (key,)
-        assert api_keys.find(nobodys.digest) is None
+        assert api_keys.find(of_no_organization.digest) is None
 
     def test_a_rotation_whose_successor_has_a_taken_digest_stores_neither_key(
         self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey

@@ -119,7 +119,7 @@ class ConcurrentCall:
 
 
 def increment(member: str) -> FieldChange:
-    """Return a change that adds one to the number in the member: a lost update is a missing one."""
+    """Return a change that adds 1 to the number in the member, to detect lost updates."""
 
     def change(field: RecipientField) -> RecipientField:
         count = _count(field, member) + 1
@@ -200,7 +200,7 @@ class ConcurrencyCases:
     max_wait: float = 0.1
     """Seconds that a change waits for a concurrent call."""
 
-    def test_of_concurrent_additions_of_one_key_exactly_one_succeeds(
+    def test_exactly_one_concurrent_addition_of_a_key_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         outcomes = race(
@@ -357,7 +357,7 @@ class ConcurrencyCases:
             with pytest.raises(FieldNotFound):
                 fields.get(ours, field.id)
 
-    def test_of_concurrent_deletions_of_one_field_exactly_one_succeeds(
+    def test_exactly_one_concurrent_deletion_of_a_field_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = fields.add(ours, a_definition(), author=AUTHOR)
@@ -388,9 +388,9 @@ class ConcurrencyCases:
                 ),
             )
             assert isinstance(update, FieldNotFound) is (deletion is None)
-            for left in fields.all(ours).fields:
-                assert left == update
-                fields.delete(ours, left.id, permit, author=AUTHOR, at=LATER)
+            for remaining in fields.all(ours).fields:
+                assert remaining == update
+                fields.delete(ours, remaining.id, permit, author=AUTHOR, at=LATER)
 
     def test_a_reader_sees_only_committed_catalogs(
         self, fields: FieldRepository, ours: OrganizationId
@@ -431,10 +431,10 @@ class ConcurrencyCases:
         for seen in race(write, *[read] * (self.threads // 2)):
             revisions = [each.revision for each in seen]
             assert revisions == sorted(revisions)
-            there_were = {catalog.revision: catalog for catalog in written}
-            assert set(revisions) <= set(there_were)
+            by_revision = {catalog.revision: catalog for catalog in written}
+            assert set(revisions) <= set(by_revision)
             for each in seen:
-                assert_result_of(each, there_were[each.revision])
+                assert_result_of(each, by_revision[each.revision])
 
     def test_a_look_up_returns_a_key_and_a_revision_of_the_same_moment(
         self, fields: FieldRepository, api_keys: ApiKeyRepository, ours: OrganizationId
@@ -442,16 +442,16 @@ class ConcurrencyCases:
         """A single writer records every key with its revision."""
         key = api_keys.add(a_grant(ours))
         field = fields.add(ours, a_definition(), author=AUTHOR)
-        there_were = {api_keys.find(key.digest)}
+        states = {api_keys.find(key.digest)}
         done = Event()
 
         def write() -> None:
             try:
                 for number in range(self.rounds // 2):
                     api_keys.record_use(ours, key.id, NOW + number * MILLISECOND)
-                    there_were.add(api_keys.find(key.digest))
+                    states.add(api_keys.find(key.digest))
                     fields.update(ours, field.id, renaming(f"City {number}"), author=AUTHOR)
-                    there_were.add(api_keys.find(key.digest))
+                    states.add(api_keys.find(key.digest))
             finally:
                 done.set()
 
@@ -463,9 +463,9 @@ class ConcurrencyCases:
 
         _, *readers = race(write, *[read] * (self.threads // 2))
         for seen in readers:
-            assert seen <= there_were
+            assert seen <= states
 
-    def test_of_concurrent_rotations_of_one_key_exactly_one_succeeds(
+    def test_exactly_one_concurrent_rotation_of_a_key_succeeds(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
@@ -624,14 +624,14 @@ class ConcurrencyCases:
                 seen.append(Catalog(ours, page.revision, page.fields))
             return seen
 
-        there_were = None
+        by_revision = None
         for seen in race(write, *[read] * (self.threads // 2)):
-            there_were = there_were or {catalog.revision: catalog for catalog in written}
+            by_revision = by_revision or {catalog.revision: catalog for catalog in written}
             revisions = [catalog.revision for catalog in seen]
             assert revisions == sorted(revisions)
             for catalog in seen:
                 assert is_one_report(names_of(catalog.fields, integration))
-                assert set(catalog.fields) == set(there_were[catalog.revision].fields)
+                assert set(catalog.fields) == set(by_revision[catalog.revision].fields)
 
     def test_a_field_added_during_a_sync_run_takes_no_key_of_the_run(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
@@ -791,7 +791,7 @@ class ConcurrencyCases:
         assert isinstance(other_call.result(), OrganizationContents)
         assert_gone(storage, ours)
 
-    def test_of_concurrent_deletions_of_one_organization_exactly_one_succeeds(
+    def test_exactly_one_concurrent_deletion_of_an_organization_succeeds(
         self, organizations: OrganizationRepository, ours: OrganizationId
     ) -> None:
         outcomes = race(*[partial(organizations.delete, ours, permit_any)] * self.threads)

@@ -51,7 +51,7 @@ class StorageDurabilityContract:
 
     @pytest.fixture
     def opened(self) -> Iterator[Callable[[], AbstractContextManager[Storage]]]:
-        """Return a function that opens the same storage on each call, for the length of a block."""
+        """Return a function whose result, a context manager, opens the same storage each time."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `opened`")
 
     def test_everything_stored_is_read_after_reopening(

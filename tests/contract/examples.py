@@ -79,7 +79,7 @@ LINES: Final = {
     "noncharacters": "\U0010ffff\ufeff\ufffe",
     "longest": "😀" * 255,
 }
-"""Texts of one line that a careless storage spoils."""
+"""Texts of one line that storages change if they escape or encode them incorrectly."""
 
 SNIPPETS: Final = {
     **LINES,
@@ -202,7 +202,7 @@ def restoring(*, at: datetime = LATER) -> FieldChange:
 
 
 def unchanged(field: RecipientField) -> RecipientField:
-    """Change nothing."""
+    """Return the field without a change."""
     return field
 
 

@@ -1,4 +1,4 @@
-"""Cases for the history of the fields, and for catalogs as they were."""
+"""Cases for the history of the fields, and for past catalogs."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ QUERIES: Final = {
 
 
 def replay(records: Iterable[HistoryRecord]) -> tuple[RecipientField, ...]:
-    """Return the fields that the records leave, by ascending id, from an empty catalog."""
+    """Apply the records to an empty catalog. Return its fields by ascending id."""
     fields: dict[FieldId, RecipientField] = {}
     for record in records:
         assert fields.get(record.field_id) == record.before
@@ -257,7 +257,7 @@ class HistoryCases:
         assert {r.author for r in records} == {author}
         assert replay(records) == fields.all(ours).fields
 
-    def test_the_end_of_an_integration_records_the_deletion_of_its_fields(
+    def test_the_deletion_of_an_integration_records_the_deletion_of_its_fields(
         self,
         fields: FieldRepository,
         history: HistoryRepository,
@@ -384,7 +384,7 @@ class HistoryCases:
 
 
 class PastCatalogCases:
-    """Cases for catalogs as they were, and for pruning."""
+    """Cases for past catalogs, and for pruning."""
 
     def test_the_catalog_at_the_time_of_each_record_is_the_one_that_was_read_then(
         self,
@@ -493,7 +493,7 @@ class PastCatalogCases:
         with pytest.raises(BeforeHistory):
             history.catalog_at(ours, LATER - MILLISECOND)
 
-    def test_without_any_record_there_is_no_past_catalog(
+    def test_there_is_no_past_catalog_without_records(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
         fields.add(ours, a_definition(), author=AUTHOR)

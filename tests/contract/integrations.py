@@ -168,7 +168,7 @@ class IntegrationCases:
         for _ in range(2):
             with pytest.raises(IntegrationNotFound):
                 call(integrations, ours, their_integration.id)
-            integrations.add(ours, an_integration_draft())  # Once we have one, not either.
+            integrations.add(ours, an_integration_draft())  # The result must not change.
         assert integrations.all(theirs) == (their_integration,)
         assert fields.all(theirs) == before
 
@@ -293,11 +293,11 @@ class IntegrationCases:
         before = fields.all(ours)
         deleted = tuple(f for f in before.fields if synced.channel.owns(f.origin))
         assert len(deleted) == 3
-        given: list[tuple[RecipientField, ...]] = []
+        received: list[tuple[RecipientField, ...]] = []
         assert exact(
-            integrations.delete(ours, synced.id, given.append, author=AUTHOR, at=LATER)
+            integrations.delete(ours, synced.id, received.append, author=AUTHOR, at=LATER)
         ) == exact(deleted)
-        assert set(map(exact, given)) == {exact(deleted)}
+        assert set(map(exact, received)) == {exact(deleted)}
         assert integrations.all(ours) == (other,)
         after = fields.all(ours)
         assert after.fields == tuple(f for f in before.fields if f not in deleted)

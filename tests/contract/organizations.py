@@ -119,8 +119,8 @@ class OrganizationCases:
         fields: FieldRepository,
         created_at: datetime,
     ) -> None:
-        made = organizations.add("ACME", created_at)
-        assert fields.all(made.id) == Catalog(made.id, made.first_revision, ())
+        added = organizations.add("ACME", created_at)
+        assert fields.all(added.id) == Catalog(added.id, added.first_revision, ())
 
     def test_an_organization_is_found_by_its_id(
         self, organizations: OrganizationRepository, ours: OrganizationId, theirs: OrganizationId

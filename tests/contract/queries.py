@@ -63,7 +63,7 @@ TEXTS: Mapping[str, set[str]] = {
 }
 """Parts of a name, key or ESP field name, and the keys of the fields that contain them."""
 
-OF_NO_FIELD: Mapping[str, dict[str, Any]] = {
+FILTERS_WITHOUT_MATCHES: Mapping[str, dict[str, Any]] = {
     "no source": {"sources": frozenset()},
     "no data type": {"data_types": frozenset()},
     "no key": {"keys": frozenset()},
@@ -71,14 +71,14 @@ OF_NO_FIELD: Mapping[str, dict[str, Any]] = {
     "ids beyond a column": {"integration_ids": frozenset(NEVER_ASSIGNED)},
     "malformed keys": {"keys": {"City", "", "city\0", "\ud800"}},
     "a null character": {"text": "\0"},
-    "a null character behind a name": {"text": "b\0"},
+    "a null character after a name": {"text": "b\0"},
     "a lone surrogate": {"text": "\ud800"},
-    "a capital among what is folded": {"text": "\udfffA"},
-    "a text beyond all names": {"text": "b" * 1_000_000},
+    "a capital letter after a lone surrogate": {"text": "\udfffA"},
+    "a text longer than all names": {"text": "b" * 1_000_000},
 }
 """Filters that no field matches."""
 
-ENDS: Mapping[SortKey, tuple[SortValue, ...]] = {
+POSITION_VALUES: Mapping[SortKey, tuple[SortValue, ...]] = {
     SortKey.ID: (-MAX_SAFE_INTEGER, 0, 1, 2**31, MAX_SAFE_INTEGER),
     SortKey.KEY: ("", "city", "City", "\U0010ffff"),
     SortKey.NAME: ("", "a", "aaa", "b\n", "\uf8ff", "\U0010ffff", "b" * 1_000),
@@ -155,12 +155,14 @@ class QueryCases:
     def test_names_are_ordered_by_code_points_and_equal_names_by_id(
         self, fields: FieldRepository, mixed_fields: OrganizationId
     ) -> None:
-        rising = fields.select(mixed_fields, FieldQuery(sort=SortKey.NAME)).fields
-        falling = fields.select(mixed_fields, FieldQuery(sort=SortKey.NAME, descending=True)).fields
-        names = [field.name for field in rising]
+        ascending = fields.select(mixed_fields, FieldQuery(sort=SortKey.NAME)).fields
+        descending = fields.select(
+            mixed_fields, FieldQuery(sort=SortKey.NAME, descending=True)
+        ).fields
+        names = [field.name for field in ascending]
         assert names == sorted(names)
-        assert [field.name for field in falling] == names[::-1]
-        for order in (rising, falling):
+        assert [field.name for field in descending] == names[::-1]
+        for order in (ascending, descending):
             assert [field.key for field in order if field.name == "b"] == ["city", "first"]
 
     @pytest.mark.parametrize("sort", SortKey)
@@ -200,7 +202,9 @@ class QueryCases:
         with pytest.raises(OrganizationNotFound):
             fields.select(OrganizationId(never_assigned), FieldQuery())
 
-    @pytest.mark.parametrize("filters", OF_NO_FIELD.values(), ids=OF_NO_FIELD)
+    @pytest.mark.parametrize(
+        "filters", FILTERS_WITHOUT_MATCHES.values(), ids=FILTERS_WITHOUT_MATCHES
+    )
     def test_a_filter_that_no_field_can_match_finds_nothing(
         self, fields: FieldRepository, mixed_fields: OrganizationId, filters: dict[str, Any]
     ) -> None:
@@ -226,7 +230,9 @@ class QueryCases:
         descending: bool,
     ) -> None:
         catalog = fields.all(mixed_fields)
-        for value, number in product(ENDS[sort], (-MAX_SAFE_INTEGER, 0, 3, MAX_SAFE_INTEGER)):
+        for value, number in product(
+            POSITION_VALUES[sort], (-MAX_SAFE_INTEGER, 0, 3, MAX_SAFE_INTEGER)
+        ):
             after = Position(value, FieldId(number))
             query = FieldQuery(sort=sort, descending=descending, after=after, limit=2)
             assert fields.select(mixed_fields, query) == query.select(catalog)

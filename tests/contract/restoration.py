@@ -204,7 +204,7 @@ class RestorationCases:
         with pytest.raises(FieldNotFound):
             fields.restore(ours, deleted.id, must_not_be_called, author=AUTHOR)
 
-    def test_of_concurrent_restorations_of_one_field_exactly_one_succeeds(
+    def test_exactly_one_concurrent_restoration_of_a_field_succeeds(
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
         restore = partial(fields.restore, ours, deleted.id, restoring(), author=AUTHOR)

@@ -85,10 +85,10 @@ NO_CHANGES: dict[str, Call] = {
 
 
 class RevisionCases:
-    """Cases for the revision, which moves if and only if the catalog changes."""
+    """Cases for the revision, which increases if and only if the catalog changes."""
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-    def test_every_change_moves_only_the_revision_of_its_organization(
+    def test_every_change_increases_only_the_revision_of_its_organization(
         self,
         fields: FieldRepository,
         ours: OrganizationId,
@@ -129,7 +129,7 @@ class RevisionCases:
         assert revisions == sorted(set(revisions))
 
     @pytest.mark.parametrize("created_at", INSTANTS)
-    def test_a_revision_moves_forward_if_the_clock_is_behind(
+    def test_a_revision_increases_if_the_clock_is_behind(
         self, fields: FieldRepository, organizations: OrganizationRepository, created_at: datetime
     ) -> None:
         """The organization was created after the current time of the storage's clock."""

@@ -249,7 +249,7 @@ class RecipientFieldsContract:
 
     @pytest.fixture
     def service(self, storage: Storage) -> Iterator[RecipientFields]:
-        """Return the service to test, over that storage, with `limit` fields at most."""
+        """Return the service to test, which uses that storage and `limit` as its field limit."""
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `service`")
 
     @pytest.fixture
@@ -1072,7 +1072,7 @@ class RecipientFieldsContract:
 
     # Concurrency
 
-    def test_of_concurrent_creations_of_one_key_exactly_one_succeeds(
+    def test_exactly_one_concurrent_creation_of_a_key_succeeds(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         outcomes = race(*[lambda: service.create_field(ours, a_draft()) for _ in range(8)])
@@ -1080,7 +1080,7 @@ class RecipientFieldsContract:
         assert _kinds(outcomes) == {RecipientField: 1, KeyTaken: 7}
         assert field in outcomes
 
-    def test_of_concurrent_changes_of_one_version_exactly_one_succeeds(
+    def test_exactly_one_concurrent_change_of_a_version_succeeds(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
         def renamed(n: int) -> Callable[[], object]:
@@ -1091,7 +1091,7 @@ class RecipientFieldsContract:
         assert _kinds(outcomes) == {RecipientField: 1, VersionConflict: 7}
         assert service.get_field(ours, _CITY) in outcomes
 
-    def test_of_concurrent_creations_or_replacements_exactly_one_creates(
+    def test_exactly_one_concurrent_call_creates_the_field_and_the_others_replace_it(
         self, service: RecipientFields, ours: OrganizationId
     ) -> None:
         def put() -> tuple[RecipientField, bool]:

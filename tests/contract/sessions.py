@@ -170,16 +170,20 @@ class SessionCases:
         assert sessions.find(session.digest) is None
         assert sessions.all(eve.id) == (kept,)
 
-    @pytest.mark.parametrize("never_given", NEVER_ASSIGNED)
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_id_that_was_never_assigned_has_no_session(
-        self, sessions: SessionRepository, dana: Administrator, session: Session, never_given: int
+        self,
+        sessions: SessionRepository,
+        dana: Administrator,
+        session: Session,
+        never_assigned: int,
     ) -> None:
-        nobodys, unknown = AdministratorId(never_given), SessionId(never_given)
+        unknown_administrator, unknown = AdministratorId(never_assigned), SessionId(never_assigned)
         sessions.record_use(unknown, LATER)
         assert sessions.delete(dana.id, unknown) is False
-        assert sessions.delete(nobodys, session.id) is False
-        assert sessions.delete_all(nobodys) == 0
-        assert sessions.all(nobodys) == ()
+        assert sessions.delete(unknown_administrator, session.id) is False
+        assert sessions.delete_all(unknown_administrator) == 0
+        assert sessions.all(unknown_administrator) == ()
         assert sessions.use_form(unknown, a_digest()) is False
         sessions.release_form(unknown, a_digest())
         assert sessions.all(dana.id) == (session,)
@@ -211,10 +215,10 @@ class SessionCases:
         other = sessions.add(dana, a_digest(), NOW, "")
         form, another = a_digest(), a_digest()
         uses = [(session, form), (session, form), (session, another), (other, form), (other, form)]
-        used = [sessions.use_form(whose.id, which) for whose, which in uses]
+        used = [sessions.use_form(each.id, which) for each, which in uses]
         assert used == [True, False, True, True, False]
 
-    def test_of_concurrent_submissions_of_one_form_one_has_an_effect(
+    def test_exactly_one_concurrent_submission_of_a_form_has_an_effect(
         self, sessions: SessionRepository, session: Session
     ) -> None:
         used = race(*[partial(sessions.use_form, session.id, a_digest())] * 4)
@@ -225,12 +229,12 @@ class SessionCases:
     ) -> None:
         other = sessions.add(dana, a_digest(), NOW, "")
         form, another = a_digest(), a_digest()
-        for whose, which in ((session, form), (session, another), (other, form)):
-            sessions.use_form(whose.id, which)
+        for each, which in ((session, form), (session, another), (other, form)):
+            sessions.use_form(each.id, which)
         for _ in range(2):
             sessions.release_form(session.id, form)
         uses = [(session, form), (session, form), (session, another), (other, form)]
-        used = [sessions.use_form(whose.id, which) for whose, which in uses]
+        used = [sessions.use_form(each.id, which) for each, which in uses]
         assert used == [True, False, False, False]
 
     def test_a_session_that_ends_forgets_its_forms(

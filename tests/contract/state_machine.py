@@ -61,7 +61,7 @@ from .history import replay
 from .strategies import OWN_INTEGRATION_IDS, changes, channels, definitions, instants, queries
 
 OpenStorage: TypeAlias = Callable[[], AbstractContextManager[Storage]]
-"""Opens a storage for the length of a block; it may hold rows of others."""
+"""Returns a context manager that opens a storage. The storage may contain other rows."""
 
 # Few keys, so that fields collide.
 _KEYS: Final = (FieldKey("city"), FieldKey("zip_code"), FieldKey("age"), FieldKey("email"))
@@ -136,7 +136,8 @@ class Model:
     ) -> RecipientField:
         """Store the restored field.
 
-        Raises: FieldNotFound if there was no such field; KeyTaken or FieldLimitReached.
+        Raises: FieldNotFound if there was no such field; KeyTaken if another field has its key;
+        FieldLimitReached if the source has reached the limit.
         """
         fields = self.fields.get(organization_id, {})
         field = {**self.deleted.get(organization_id, {}), **fields}.get(field_id)
@@ -150,7 +151,7 @@ class Model:
     def require_addable(
         self, organization_id: OrganizationId, definition: FieldDefinition, limit: int | None
     ) -> None:
-        """Require a free key, and less fields of the source than the limit.
+        """Require a free key, and fewer fields of the source than the limit.
 
         Raises: KeyTaken or FieldLimitReached, in this order.
         """
@@ -244,25 +245,25 @@ class StorageMachine(RuleBasedStateMachine):
         self.model: Model = Model()
         self.catalogs: dict[OrganizationId, Catalog] = {}
         self.past_catalogs: dict[OrganizationId, dict[datetime, tuple[RecipientField, ...]]] = {}
-        self.ids_given: list[FieldId] = []
+        self.assigned_ids: list[FieldId] = []
 
     def teardown(self) -> None:
         """Close the storage."""
         self._opened.close()
 
     @initialize(target=organizations, number=st.integers(2, 4))
-    def make_organizations(self, number: int) -> MultipleResults[OrganizationId]:
+    def add_organizations(self, number: int) -> MultipleResults[OrganizationId]:
         """Add two to four organizations with a field of each origin."""
-        made = [self.storage.organizations.add("ACME", NOW).id for _ in range(number)]
-        self.model.fields = {organization_id: {} for organization_id in made}
-        for organization_id in made:
+        added_ids = [self.storage.organizations.add("ACME", NOW).id for _ in range(number)]
+        self.model.fields = {organization_id: {} for organization_id in added_ids}
+        for organization_id in added_ids:
             for key, channel in zip(_KEYS, _CHANNELS, strict=False):
                 self.add_field(organization_id, a_definition(key, by=channel), None)
-        return multiple(*made)
+        return multiple(*added_ids)
 
     @initialize(target=references)
-    def know_no_field(self) -> FieldReference:
-        """Define references, so that fields are looked up before any exists."""
+    def add_unknown_reference(self) -> FieldReference:
+        """Define a reference without a field, so that calls use one before a field exists."""
         return FieldId(0)
 
     @rule(
@@ -283,8 +284,8 @@ class StorageMachine(RuleBasedStateMachine):
         assert exact(added) == exact(expected)
         if field_id == 0:
             return multiple()
-        assert field_id > max(self.ids_given, default=0)
-        self.ids_given.append(field_id)
+        assert field_id > max(self.assigned_ids, default=0)
+        self.assigned_ids.append(field_id)
         return multiple(field_id)
 
     @rule(target=references, organization_id=organizations, reference=_SHARED_KEYS | references)
@@ -471,7 +472,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     @rule(organization_id=organizations, key_id=key_ids, at=instants())
     def record_use(self, organization_id: OrganizationId, key_id: ApiKeyId, at: datetime) -> None:
-        """Record a use, which only moves forward, and only for the organization's own keys."""
+        """Record a use. Only the latest one of a key of the organization has an effect."""
         self.storage.api_keys.record_use(organization_id, key_id, at)
         with suppress(ApiKeyNotFound):
             key = self.model.api_key(organization_id, key_id)
@@ -497,8 +498,8 @@ class StorageMachine(RuleBasedStateMachine):
         assert [self.storage.api_keys.find(key.digest) for key in keys] == [None] * len(keys)
 
     @invariant()
-    def every_catalog_is_as_the_model_says(self) -> None:
-        """Compare all fields; the revision has moved if and only if they have changed."""
+    def every_catalog_equals_the_model(self) -> None:
+        """Compare all fields. The revision has increased if and only if they have changed."""
         for organization_id, fields in self.model.fields.items():
             catalog = self.storage.fields.all(organization_id)
             assert catalog.fields == tuple(fields.values())
@@ -512,7 +513,7 @@ class StorageMachine(RuleBasedStateMachine):
             assert_published(self.storage.fields.publish(organization_id), catalog)
 
     def _remember(self, catalog: Catalog) -> None:
-        """Note the fields by the time of the last record, which is later than all earlier ones."""
+        """Store the fields by the time of the last record, which is later than all earlier ones."""
         newest = HistoryQuery(limit=1, descending=True)
         (last,) = self.storage.history.select(catalog.organization_id, newest).records
         past = self.past_catalogs.setdefault(catalog.organization_id, {})
@@ -520,7 +521,7 @@ class StorageMachine(RuleBasedStateMachine):
         past[last.occurred_at] = catalog.fields
 
     @invariant()
-    def every_api_key_is_as_the_model_says(self) -> None:
+    def every_api_key_equals_the_model(self) -> None:
         """Compare all API keys, listed by organization and found by digest."""
         for organization_id in self.model.fields:
             keys = [
@@ -534,7 +535,7 @@ class StorageMachine(RuleBasedStateMachine):
 
 
 def machine_for(open_storage: OpenStorage) -> type[StorageMachine]:
-    """Return the machine for the storages that `opened` opens; pytest runs its `TestCase`."""
+    """Return the machine for the storages that `open_storage` opens; pytest runs its `TestCase`."""
 
     class Machine(StorageMachine):
         pass

@@ -71,18 +71,18 @@ class SyncCases:
     """Cases for a sync run of one integration, in an organization with other fields."""
 
     @pytest.fixture
-    def ourselves(
+    def our_integration(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> Integration:
         """Return an integration that reported `CITY` and `AGE`, next to fields of other origins."""
         other = integrations.add(ours, an_integration_draft())
-        made = integrations.add(ours, an_integration_draft())
+        synced = integrations.add(ours, an_integration_draft())
         fields.add(ours, a_definition("town"), author=AUTHOR)
         integrations.sync(ours, other.id, reporting(CITY), author=AUTHOR, at=LATER)
-        integrations.sync(ours, made.id, reporting(CITY, AGE, at=NOW), author=AUTHOR, at=LATER)
+        integrations.sync(ours, synced.id, reporting(CITY, AGE, at=NOW), author=AUTHOR, at=LATER)
         fields.add(ours, a_definition("region", by=ADMINISTRATOR), author=AUTHOR)
         fields.add(ours, a_definition("street", by=sync_channel(MAX_INTEGRATION_ID)), author=AUTHOR)
-        return integrations.get(ours, made.id)
+        return integrations.get(ours, synced.id)
 
     @pytest.mark.parametrize("report", CHANGES.values(), ids=CHANGES)
     def test_a_sync_run_stores_its_plan_and_changes_nothing_else(
@@ -91,13 +91,15 @@ class SyncCases:
         fields: FieldRepository,
         ours: OrganizationId,
         theirs: OrganizationId,
-        ourselves: Integration,
+        our_integration: Integration,
         report: Report,
     ) -> None:
         fields.add(theirs, a_definition(), author=AUTHOR)
         before, their_catalog = fields.all(ours), fields.all(theirs)
-        expected = reporting(*report)(ourselves, before.fields)
-        plan = integrations.sync(ours, ourselves.id, reporting(*report), author=AUTHOR, at=LATER)
+        expected = reporting(*report)(our_integration, before.fields)
+        plan = integrations.sync(
+            ours, our_integration.id, reporting(*report), author=AUTHOR, at=LATER
+        )
         assert exact(plan) == exact(expected)
         after = fields.all(ours)
         assert_holds(after.fields, before.fields, plan)
@@ -109,13 +111,15 @@ class SyncCases:
         integrations: IntegrationRepository,
         fields: FieldRepository,
         ours: OrganizationId,
-        ourselves: Integration,
+        our_integration: Integration,
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
-        plan = integrations.sync(ours, ourselves.id, reporting(AGE, CITY), author=AUTHOR, at=LATER)
+        plan = integrations.sync(
+            ours, our_integration.id, reporting(AGE, CITY), author=AUTHOR, at=LATER
+        )
         assert (plan.created, plan.updated, plan.removed, plan.unchanged) == ((), (), (), 2)
         assert fields.all(ours) == before
-        synced = evolve(ourselves, last_synced_at=LATER)
+        synced = evolve(our_integration, last_synced_at=LATER)
         assert plan.integration == synced
         assert integrations.all(ours) == (*others[:-1], synced)
 
@@ -194,29 +198,29 @@ class SyncCases:
         integration = integrations.add(ours, an_integration_draft())
         deleted = fields.add(theirs, a_definition(), author=AUTHOR)
         fields.delete(theirs, deleted.id, permit, author=AUTHOR, at=LATER)
-        given = [deleted.id]
+        assigned = [deleted.id]
         for report in (("ZIP", "CITY", "AGE"), ("AGE", "TOWN"), (), ("CITY",)):
             plan = integrations.sync(
                 ours, integration.id, reporting(*map(an_esp_field, report)), author=AUTHOR, at=LATER
             )
             created = [fields.get(ours, each.key).id for each in plan.created]
             assert created == sorted(created)
-            assert min(created, default=max(given) + 1) > max(given)
-            given += created
-        assert fields.add(theirs, a_definition(), author=AUTHOR).id > max(given)
+            assert min(created, default=max(assigned) + 1) > max(assigned)
+            assigned += created
+        assert fields.add(theirs, a_definition(), author=AUTHOR).id > max(assigned)
 
     def test_a_created_field_can_take_the_key_of_a_removed_one_in_the_same_run(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
-        (gone,) = fields.all(ours).fields
+        (removed,) = fields.all(ours).fields
         integrations.sync(
             ours, integration.id, reporting(an_esp_field("CITY_")), author=AUTHOR, at=LATER
         )
         (field,) = fields.all(ours).fields
         assert (field.key, field.origin.esp_field_name) == (FieldKey("city"), "CITY_")
-        assert field.id > gone.id
+        assert field.id > removed.id
         assert fields.get(ours, FieldKey("city")) == field
 
     def test_a_taken_key_gets_the_id_of_the_integration_as_suffix_permanently(
@@ -235,18 +239,18 @@ class SyncCases:
         integrations: IntegrationRepository,
         fields: FieldRepository,
         ours: OrganizationId,
-        ourselves: Integration,
+        our_integration: Integration,
     ) -> None:
-        given: list[object] = []
+        received: list[object] = []
 
         def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
-            given.append((integration, catalog))
+            received.append((integration, catalog))
             return reporting(CITY, AGE)(integration, catalog)
 
         before = fields.all(ours)
         assert len(before.fields) == 6
-        integrations.sync(ours, ourselves.id, planner, author=AUTHOR, at=LATER)
-        assert set(map(exact, given)) == {exact((ourselves, before.fields))}
+        integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
+        assert set(map(exact, received)) == {exact((our_integration, before.fields))}
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
     def test_a_planner_that_raises_stores_nothing(
@@ -254,7 +258,7 @@ class SyncCases:
         integrations: IntegrationRepository,
         fields: FieldRepository,
         ours: OrganizationId,
-        ourselves: Integration,
+        our_integration: Integration,
         refusal: BaseException,
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
@@ -264,12 +268,12 @@ class SyncCases:
             raise refusal
 
         with pytest.raises(type(refusal)) as raised:
-            integrations.sync(ours, ourselves.id, planner, author=AUTHOR, at=LATER)
+            integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
         assert raised.value is refusal
         assert fields.all(ours) == before
         assert integrations.all(ours) == others
         plan = integrations.sync(
-            ours, ourselves.id, reporting(*CHANGES["does all three"]), author=AUTHOR, at=LATER
+            ours, our_integration.id, reporting(*CHANGES["does all three"]), author=AUTHOR, at=LATER
         )
         assert_holds(fields.all(ours).fields, before.fields, plan)
 
@@ -279,7 +283,7 @@ class SyncCases:
         integrations: IntegrationRepository,
         fields: FieldRepository,
         ours: OrganizationId,
-        ourselves: Integration,
+        our_integration: Integration,
         member: str,
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
@@ -290,41 +294,49 @@ class SyncCases:
             return evolve(plan, changes=evolve(plan.changes, **interrupted))
 
         with pytest.raises(KeyboardInterrupt):
-            integrations.sync(ours, ourselves.id, planner, author=AUTHOR, at=LATER)
+            integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
         assert fields.all(ours) == before
         assert integrations.all(ours) == others
 
     def test_a_sync_run_changes_only_the_time_of_the_integration(
-        self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        our_integration: Integration,
     ) -> None:
         def planner(integration: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             plan = reporting(CITY, AGE)(integration, catalog)
             changed = evolve(plan.integration, name="Other", esp=Esp.BREVO, created_at=LATER)
             return evolve(plan, integration=changed)
 
-        integrations.sync(ours, ourselves.id, planner, author=AUTHOR, at=LATER)
-        assert integrations.get(ours, ourselves.id) == evolve(ourselves, last_synced_at=LATER)
+        integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
+        assert integrations.get(ours, our_integration.id) == evolve(
+            our_integration, last_synced_at=LATER
+        )
 
     def test_a_rename_and_the_time_of_a_later_sync_run_are_both_stored(
-        self, integrations: IntegrationRepository, ours: OrganizationId, ourselves: Integration
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        our_integration: Integration,
     ) -> None:
-        integrations.rename(ours, ourselves.id, "Other")
-        integrations.sync(ours, ourselves.id, reporting(CITY, AGE), author=AUTHOR, at=LATER)
-        integrations.rename(ours, ourselves.id, "Another")
-        expected = evolve(ourselves, name="Another", last_synced_at=LATER)
-        assert integrations.get(ours, ourselves.id) == expected
+        integrations.rename(ours, our_integration.id, "Other")
+        integrations.sync(ours, our_integration.id, reporting(CITY, AGE), author=AUTHOR, at=LATER)
+        integrations.rename(ours, our_integration.id, "Another")
+        expected = evolve(our_integration, name="Another", last_synced_at=LATER)
+        assert integrations.get(ours, our_integration.id) == expected
 
     def test_a_sync_run_never_reuses_a_revision(
         self,
         integrations: IntegrationRepository,
         fields: FieldRepository,
         ours: OrganizationId,
-        ourselves: Integration,
+        our_integration: Integration,
     ) -> None:
         revisions = [fields.all(ours).revision]
         for report in (*CHANGES.values(), (CITY, AGE)):
             integrations.sync(
-                ours, ourselves.id, reporting(*report, at=MUCH_LATER), author=AUTHOR, at=LATER
+                ours, our_integration.id, reporting(*report, at=MUCH_LATER), author=AUTHOR, at=LATER
             )
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
@@ -344,11 +356,11 @@ class SyncCases:
         assert_holds(fields.all(ours).fields, (), plan)
 
     def test_fields_of_a_sync_run_differ_from_those_of_the_api(
-        self, fields: FieldRepository, ours: OrganizationId, ourselves: Integration
+        self, fields: FieldRepository, ours: OrganizationId, our_integration: Integration
     ) -> None:
         stored = fields.all(ours).fields
-        origins = [field.origin for field in stored if ourselves.channel.owns(field.origin)]
-        assert origins == [ourselves.channel.origin(name) for name in ("CITY", "AGE")]
+        origins = [field.origin for field in stored if our_integration.channel.owns(field.origin)]
+        assert origins == [our_integration.channel.origin(name) for name in ("CITY", "AGE")]
         assert [field.key for field in stored if API.owns(field.origin)] == ["town"]
 
 

@@ -146,7 +146,7 @@ class StorageTransferContract:
         with _transferable(source).snapshot() as snapshot:
             _assert_new_ids_are_greater(target, ours, snapshot)
 
-    def test_ids_of_which_all_records_were_deleted_are_not_assigned_by_the_target(
+    def test_the_target_does_not_reuse_ids_even_if_all_records_of_a_kind_were_deleted(
         self, source: Storage, target: Storage
     ) -> None:
         ours = source.organizations.add("Ours", NOW).id
@@ -168,7 +168,7 @@ class StorageTransferContract:
         _transfer(source, target)
         _assert_new_ids_are_greater(target, ours, before)
 
-    def test_the_revision_of_a_copied_catalog_moves_on_from_that_of_the_source(
+    def test_the_revision_of_a_copied_catalog_continues_after_that_of_the_source(
         self, source: Storage, target: Storage
     ) -> None:
         ours = _fill(source)
@@ -228,7 +228,9 @@ class StorageTransferContract:
             _transfer(source, target)
         assert _content(target) == before
 
-    def test_of_two_concurrent_copies_one_is_stored(self, source: Storage, target: Storage) -> None:
+    def test_exactly_one_of_two_concurrent_copies_is_stored(
+        self, source: Storage, target: Storage
+    ) -> None:
         _fill(source)
         outcomes = race(*(partial(_transfer, source, target) for _ in range(2)))
         assert sorted(map(type, outcomes), key=str) == sorted(

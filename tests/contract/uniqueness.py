@@ -25,14 +25,14 @@ class UniquenessCases:
     """Cases for one field per key, and a limited number of fields per source."""
 
     @pytest.mark.parametrize("holder", CHANNELS)
-    @pytest.mark.parametrize("newcomer", CHANNELS)
+    @pytest.mark.parametrize("other", CHANNELS)
     def test_a_key_is_unique_across_all_origins(
-        self, fields: FieldRepository, ours: OrganizationId, holder: Channel, newcomer: Channel
+        self, fields: FieldRepository, ours: OrganizationId, holder: Channel, other: Channel
     ) -> None:
         field = fields.add(ours, a_definition(by=holder), author=AUTHOR)
         before = fields.all(ours)
         with pytest.raises(KeyTaken) as taken:
-            fields.add(ours, a_definition(by=newcomer, name="Town"), author=AUTHOR)
+            fields.add(ours, a_definition(by=other, name="Town"), author=AUTHOR)
         assert (taken.value.key, taken.value.existing_id) == ("city", field.id)
         assert fields.all(ours) == before
 

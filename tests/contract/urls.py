@@ -14,7 +14,7 @@ from recipient_fields.domain import StorageUnavailable
 
 
 class StorageUrlContract:
-    """Tests that such a URL is rejected with a message of one line, without the password.
+    """Tests that the rejection of a URL has a message of one line without the password.
 
     The command line prints the message, and the log can contain its causes.
     """

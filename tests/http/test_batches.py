@@ -294,7 +294,7 @@ class TestOrderOfChecks:
     )
 
     @pytest.mark.parametrize("first", range(len(FAULTS)))
-    def test_of_several_faults_the_first_is_reported(self, api: Api, reader: Api, city, first: int):
+    def test_the_first_of_several_faults_is_reported(self, api: Api, reader: Api, city, first: int):
         before = api.state()
         expected, _ = self.FAULTS[first]
         request: dict[str, Any] = {}
@@ -321,7 +321,7 @@ class TestOrderOfChecks:
 
 
 class TestConcurrency:
-    def test_of_many_batches_for_one_version_of_the_list_one_succeeds(self, api: Api):
+    def test_exactly_one_of_many_batches_for_a_version_of_the_list_succeeds(self, api: Api):
         etag = api.list().etag
 
         def apply(n: int) -> Callable[[], ApiResponse]:

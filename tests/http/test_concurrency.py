@@ -69,7 +69,7 @@ def run_concurrently(calls: list[Callable[[], T]]) -> list[T]:
         return list(pool.map(begin, calls))
 
 
-def test_of_many_creations_of_one_key_one_succeeds(api: Api):
+def test_exactly_one_of_many_creations_of_a_key_succeeds(api: Api):
     responses = run_concurrently([lambda: api.post(CITY)] * 20)
     assert Counter(response.status for response in responses) == {201: 1, 409: 19}
     (created,) = [response.field["id"] for response in responses if response.status == 201]
@@ -77,18 +77,18 @@ def test_of_many_creations_of_one_key_one_succeeds(api: Api):
     assert reported == {created}
 
 
-def test_of_many_puts_of_a_free_key_one_creates_and_the_others_replace(api: Api):
+def test_one_of_many_puts_of_a_free_key_creates_and_the_others_replace(api: Api):
     responses = run_concurrently([lambda: api.put("city", CITY)] * 20)
     assert Counter(response.status for response in responses) == {201: 1, 200: 19}
     assert len({response.etag for response in responses}) == 1
 
 
-def test_of_many_puts_that_only_create_one_succeeds(api: Api):
+def test_exactly_one_of_many_puts_that_only_create_succeeds(api: Api):
     responses = run_concurrently([lambda: api.put("city", CITY, if_none_match="*")] * 20)
     assert Counter(response.status for response in responses) == {201: 1, 412: 19}
 
 
-def test_of_many_changes_of_one_version_one_succeeds(api: Api, city):
+def test_exactly_one_of_many_changes_of_a_version_succeeds(api: Api, city):
     etag = api.get("city").etag
 
     def change(n: int) -> Callable[[], int]:

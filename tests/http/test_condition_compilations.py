@@ -88,6 +88,18 @@ def test_one_of_several_integrations_must_be_chosen(
     assert compile_condition(reader, GOLD, esp=None, integration_id=first).status == 200
 
 
+def test_a_field_of_another_integration_can_not_be_used(
+    reader: Api, bakery: OrganizationId, integrations: IntegrationService
+):
+    first, second = (synced(integrations, bakery, name) for name in ("Emails", "Messages"))
+    response = compile_condition(reader, "plan is set", esp=None, integration_id=second)
+    assert response.violations == ["/condition: unknown_value"]
+    (detail,) = response.error["details"]
+    assert detail["message"].endswith(
+        f"This field belongs to integration {first}. Only code for that integration can use it."
+    )
+
+
 def test_an_integration_of_another_organization_does_not_exist(
     reader: Api, harness: Harness, integrations: IntegrationService
 ):

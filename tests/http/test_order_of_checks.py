@@ -192,7 +192,7 @@ def test_each_fault_has_its_own_error(send, method: str, fault: str):
 
 
 @pytest.mark.parametrize(("method", "first", "second"), CASES)
-def test_of_two_faults_the_first_is_reported(send, api: Api, method, first, second):
+def test_the_first_of_two_faults_is_reported(send, api: Api, method, first, second):
     before = api.state()
     draft = well_formed(method)
     FAULTS[second].apply(draft)

@@ -210,7 +210,7 @@ def test_headers_have_their_usual_spelling(server: RunningService, api: Api):
     }
 
 
-def test_of_fifty_creations_of_one_key_one_succeeds(api: Api):
+def test_exactly_one_of_fifty_creations_of_a_key_succeeds(api: Api):
     with ThreadPoolExecutor(50) as pool:
         responses = list(pool.map(lambda _: api.post(CITY), range(50)))
     assert Counter(response.status for response in responses) == {201: 1, 409: 49}

@@ -33,10 +33,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests of storages that write to a disk or connect to a server."""
-    left_out = {item for item in items if _storage_of(item) not in {None, "memory"}}
+    """Deselect the tests of other storages than memory, and tests that measure the time.
+
+    Functions that mutmut has changed are slower.
+    """
+    left_out = {
+        item for item in items if _storage_of(item) not in {None, "memory"} or _measures_time(item)
+    }
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
+
+
+def _measures_time(item: pytest.Item) -> bool:
+    code = getattr(getattr(item, "function", None), "__code__", None)
+    return code is not None and not {"perf_counter", "process_time"}.isdisjoint(code.co_names)
 
 
 def _storage_of(item: pytest.Item) -> object:

@@ -42,6 +42,8 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "domain": ("domain/*.py",),
     "application": ("application/*.py",),
     "esp": ("domain/esp/*.py",),
+    "conditions": ("domain/conditions/*.py", "domain/esp/conditions/*.py"),
+    "content": ("domain/content/*.py", "domain/esp/content/*.py"),
 }
 """The mutated files. A file belongs to the first area that matches it."""
 
@@ -175,8 +177,10 @@ def _tests_of(path: Path) -> tuple[tuple[str, ...], ...]:
     """Return the tests that should detect a mutant of the file, the most specific first."""
     sets: tuple[tuple[str, ...], ...]
     match path.parts[1:-1]:
-        case ("domain", "esp"):
+        case ("domain", "esp", *_):
             sets = ("tests/domain/esp",), ("tests/application",)
+        case ("domain", "conditions" | "content" as topic):
+            sets = (f"tests/domain/{topic}",), ("tests/domain/esp", "tests/application")
         case ("domain",):
             within = ("tests/domain", "--ignore=tests/domain/esp")
             sets = within, ("tests/application", "tests/domain/esp")

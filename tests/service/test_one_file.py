@@ -60,7 +60,7 @@ def test_a_version_that_one_service_has_replaced_does_not_match_at_the_other(
     assert response.status == 412
 
 
-def test_of_fifty_concurrent_creates_of_one_key_one_gets_201(
+def test_exactly_one_of_fifty_concurrent_creates_of_a_key_gets_201(
     services: tuple[Service, Service], key: str
 ) -> None:
     clients = [service.client(key) for service in services] * 25

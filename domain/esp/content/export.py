@@ -10,7 +10,7 @@ from attrs import frozen
 from ...conditions import Condition, LocatedViolation, TextPosition
 from ...content import Block, Branch, Content, ContentWarning, InvalidContent, Node, Reference, Text
 from ...content.checks import require_fields
-from ...content.errors import MAX_VIOLATIONS
+from ...content.errors import MAX_VIOLATIONS, MAX_WARNINGS
 from ...content.resolution import FieldResolver
 from ...content.tree import condition_keys
 from ...errors import Rule, Violation
@@ -109,7 +109,6 @@ class _Export:
         self.used: dict[str, RecipientField] = {}
         self._content, self._resolver, self._esp = content, resolver, esp
         self._tags = tuple(find_tags(esp, content.masked))
-        self._tag_ends = {tag.end for tag in self._tags}
         self._markup = Markup(content.masked)
         self._preludes = Preludes(resolver.fields.values(), content.source)
         self._variables: dict[str, str] = {}
@@ -157,7 +156,7 @@ class _Export:
         text = node.text
         if _is_code(after, in_block=in_block):
             refused = find_refused_end(self._esp, text)
-            if refused is not None and node.start + len(text) not in self._tag_ends:
+            if refused is not None and not self._ends_tag(node.start + len(text)):
                 message = (
                     f"{self._title} would read this character as part of the code after it."
                     " Write a space after it."
@@ -282,6 +281,11 @@ class _Export:
         index = bisect_right(self._tags, offset, key=lambda tag: tag.start) - 1
         return self._tags[index] if index >= 0 and offset < self._tags[index].end else None
 
+    def _ends_tag(self, offset: int) -> bool:
+        """Return whether a tag of the ESP ends at this offset."""
+        tag = self._tag_at(offset - 1)
+        return tag is not None and tag.end == offset
+
     def _refuse_in_tag(self, offset: int, tag: Tag, key: str) -> None:
         place = self._content.lines.position(tag.start)
         message = (
@@ -299,7 +303,8 @@ class _Export:
             raise InvalidContent(self.violations)
 
     def _warn(self, offset: int, message: str) -> None:
-        self.warnings[self._content.lines.warning(offset, message)] = None
+        if len(self.warnings) < MAX_WARNINGS:
+            self.warnings[self._content.lines.warning(offset, message)] = None
 
     def _refuse(self, offset: int, message: str) -> None:
         violation = self._content.lines.violation(offset, Rule.NOT_APPLICABLE, message)

@@ -11,7 +11,10 @@ from ..dialects import DIALECTS, Esp
 from ..recognition import recognize_dialects
 
 _BRACES = {"{{": "}}", "{%": "%}"}
+_LIQUID = {**_BRACES, "{% raw %}": "{% endraw %}"}
 _BRACES_WITH_COMMENTS = {**_BRACES, "{#": "#}"}
+_HUBL = {**_BRACES_WITH_COMMENTS, "{% raw %}": "{% endraw %}"}
+_DJANGO = {**_BRACES_WITH_COMMENTS, "{% verbatim %}": "{% endverbatim %}"}
 _HANDLEBARS = {"{{": "}}"}
 _AMPSCRIPT = {"%%[": "]%%", "%%=": "=%%"}
 _SALESFORCE = {**_AMPSCRIPT, "%%": "%%"}
@@ -20,16 +23,16 @@ _MERGE_TAGS = {"*|": "|*"}
 _TAGS: Mapping[Esp, Mapping[str, str]] = {
     Esp.SALESFORCE: _SALESFORCE,
     Esp.MAILCHIMP: _MERGE_TAGS,
-    Esp.KLAVIYO: _BRACES_WITH_COMMENTS,
-    Esp.BRAZE: _BRACES,
-    Esp.CUSTOMER_IO: _BRACES,
-    Esp.HUBSPOT: _BRACES_WITH_COMMENTS,
+    Esp.KLAVIYO: _DJANGO,
+    Esp.BRAZE: _LIQUID,
+    Esp.CUSTOMER_IO: _LIQUID,
+    Esp.HUBSPOT: _HUBL,
     Esp.SENDGRID: _HANDLEBARS,
     Esp.ITERABLE: _HANDLEBARS,
-    Esp.BREVO: _BRACES_WITH_COMMENTS,
+    Esp.BREVO: _DJANGO,
     Esp.ACTIVECAMPAIGN: {"%IF ": "%", "%ELSEIF ": "%"},
 }
-"""The delimiters of the tags of each dialect."""
+"""The delimiters of the tags of each dialect, and of the parts in which it reads no code."""
 _ALL_TAGS = {**_BRACES, **_AMPSCRIPT, **_MERGE_TAGS}
 
 _MAX_EXAMINED_TAGS = 1_000

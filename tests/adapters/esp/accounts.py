@@ -522,13 +522,21 @@ def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1")
     )
 
 
-def soap_fault(code: str, message: str) -> StubResponse:
+def soap_fault(code: str, message: str, *, version: str = "1.1") -> StubResponse:
+    if version == "1.1":
+        namespace = "http://schemas.xmlsoap.org/soap/envelope/"
+        fault = f"<faultcode>{code}</faultcode><faultstring>{escape(message)}</faultstring>"
+    else:
+        namespace = "http://www.w3.org/2003/05/soap-envelope"
+        fault = (
+            f"<soap:Code><soap:Value>{code}</soap:Value></soap:Code><soap:Reason>"
+            f'<soap:Text xml:lang="en">{escape(message)}</soap:Text></soap:Reason>'
+        )
     return StubResponse(
         500,
         f"""<?xml version="1.0" encoding="utf-8"?>
-<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body><soap:Fault>
-<faultcode>{code}</faultcode><faultstring>{escape(message)}</faultstring></soap:Fault></soap:Body>
-</soap:Envelope>""".encode(),
+<soap:Envelope xmlns:soap="{namespace}"><soap:Body><soap:Fault>
+{fault}</soap:Fault></soap:Body></soap:Envelope>""".encode(),
         {"Content-Type": "text/xml; charset=utf-8"},
     )
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 from attrs import evolve
 
 from recipient_fields.adapters.esp import MailchimpFieldSource, SalesforceFieldSource
-from recipient_fields.domain import DataType, IntegrationId, OrganizationId
+from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import (
-    Esp,
     EspField,
     EspRefused,
     EspUnavailable,
-    Integration,
     RefusedField,
     ReportedField,
-    SyncRun,
 )
 
 from ...support.http_server import (
@@ -31,7 +27,6 @@ from ...support.http_server import (
     in_turn,
 )
 from .accounts import (
-    ACTIVECAMPAIGN,
     BRAZE,
     BREVO,
     HUBSPOT,
@@ -53,18 +48,12 @@ from .accounts import (
 )
 
 Serve = Callable[[Handler], StubServer]
-NO_TYPE = "The ESP does not state its type."
 
 
 def only_field(account: Account, document: object, serve: Serve) -> ReportedField:
     """Return the only field that is reported for this response."""
     (reported,) = account.source(serve(lambda _: StubResponse.json(document)).url).fields()
     return reported
-
-
-def fields_of(account: Account, document: object, serve: Serve) -> list[ReportedField]:
-    """Return the fields that are reported for this response."""
-    return list(account.source(serve(lambda _: StubResponse.json(document)).url).fields())
 
 
 class TestMailchimp:
@@ -99,116 +88,6 @@ class TestMailchimp:
         with pytest.raises(EspRefused, match="letters, digits and hyphens") as error:
             list(source.fields())
         assert key not in str(error.value)
-
-
-class TestUnexpectedItems:
-    """One item that is not as documented does not prevent the sync of the other fields."""
-
-    @pytest.mark.parametrize("options", [[], [{"id": "7", "value": None}], [{"id": "7"}], None])
-    def test_activecampaign_rejects_a_field_whose_option_is_not_listed(self, options, serve: Serve):
-        described = {"title": "A", "type": "radio", "options": ["7"]}
-        document = {
-            "fields": [
-                {"id": "1", "perstag": "A", **described},
-                {"id": "2", "perstag": "B", "title": "B", "type": "text"},
-            ],
-            "fieldOptions": options,
-            "meta": {"total": "2"},
-        }
-        assert fields_of(ACTIVECAMPAIGN, document, serve) == [
-            RefusedField("A", "Its list of options is incomplete."),
-            field("B", label="B"),
-        ]
-
-    @pytest.mark.parametrize("data_type", [{}, {"data_type": None}])
-    def test_braze_rejects_an_attribute_without_a_type(self, data_type, serve: Serve):
-        document = {"attributes": [{"name": "a", **data_type}, {"name": "b", "data_type": "Date"}]}
-        assert fields_of(BRAZE, document, serve) == [
-            RefusedField("a", NO_TYPE),
-            field("b", "datetime"),
-        ]
-
-    def test_brevo_rejects_an_attribute_without_a_type(self, serve: Serve):
-        attributes = [
-            {"name": "A", "category": "normal"},
-            {"name": "B", "category": "normal", "type": "text"},
-        ]
-        assert fields_of(BREVO, {"attributes": attributes}, serve) == [
-            RefusedField("A", NO_TYPE),
-            field("B"),
-        ]
-
-    @pytest.mark.parametrize(
-        "options", [{}, {"enumeration": None}, {"enumeration": [{"value": "gold"}]}]
-    )
-    def test_brevo_rejects_a_category_without_numbered_options(self, options, serve: Serve):
-        attributes = [
-            {"name": "A", "category": "category", **options},
-            {"name": "B", "category": "normal", "type": "text"},
-        ]
-        assert fields_of(BREVO, {"attributes": attributes}, serve) == [
-            RefusedField("A", "Its list of options is incomplete."),
-            field("B"),
-        ]
-
-    @pytest.mark.parametrize(
-        "described",
-        [{"options": []}, {"fieldType": None, "options": []}],
-    )
-    def test_hubspot_rejects_an_enumeration_without_a_field_type(self, described, serve: Serve):
-        enumeration = {"name": "a", "label": "A", "type": "enumeration", **described}
-        other = {"name": "b", "label": "B", "type": "string"}
-        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
-            RefusedField("a", NO_TYPE),
-            field("b", label="B"),
-        ]
-
-    def test_hubspot_rejects_an_enumeration_without_options(self, serve: Serve):
-        enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "radio"}
-        other = {"name": "b", "label": "B", "type": "string"}
-        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
-            RefusedField("a", "Its list of options is incomplete."),
-            field("b", label="B"),
-        ]
-
-    def test_a_sync_rejects_an_enumeration_with_too_many_options(self, serve: Serve):
-        options = [{"label": str(i), "value": str(i)} for i in range(1_001)]
-        enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "select"}
-        other = {"name": "b", "label": "B", "type": "string"}
-        results = [{**enumeration, "options": options}, other]
-        integration = Integration(
-            id=IntegrationId(1),
-            organization_id=OrganizationId(1),
-            esp=Esp.HUBSPOT,
-            name="Main",
-            created_at=datetime.now(UTC),
-        )
-        reported = fields_of(HUBSPOT, {"results": results}, serve)
-        plan = SyncRun.from_report(integration, reported, at=datetime.now(UTC)).plan(
-            integration, []
-        )
-        assert [each.key for each in plan.created] == ["b"]
-        assert plan.refused == (RefusedField("a", "allowed_values: List at most 1,000 values."),)
-
-    @pytest.mark.parametrize("type_name", [None, 5, ["string"], {"type": "string"}])
-    def test_iterable_rejects_a_field_whose_type_is_not_a_string(self, type_name, serve: Serve):
-        assert fields_of(ITERABLE, {"fields": {"a": type_name, "b": "string"}}, serve) == [
-            RefusedField("a", NO_TYPE),
-            field("b"),
-        ]
-
-    def test_salesforce_rejects_a_field_without_a_type(self, serve: Serve):
-        def handler(request: ReceivedRequest) -> Reply:
-            if request.path != SALESFORCE.listing:
-                return SALESFORCE.handler(request)
-            response = soap("OK", [("A", "Removed"), ("B", "Text")])
-            without_type = response.body.replace(b"<FieldType>Removed</FieldType>", b"")
-            return evolve(response, body=without_type)
-
-        assert list(SALESFORCE.source(serve(handler).url).fields()) == [
-            RefusedField("A", NO_TYPE),
-            field("B"),
-        ]
 
 
 class TestBraze:
@@ -364,10 +243,15 @@ class TestSalesforce:
             list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
         assert str(error.value).endswith(f"with a SOAP fault: {sentence}")
 
-    def test_a_soap_fault_with_status_200_is_reported(self, serve: Serve):
-        reply = evolve(soap_fault("soap:Client", "Login Failed"), status=200)
+    @pytest.mark.parametrize("version", ["1.1", "1.2"])
+    @pytest.mark.parametrize("status", [200, 400, 401, 403, 500])
+    def test_a_soap_fault_is_reported_with_any_status(self, status, version, serve: Serve):
+        code = "soap:Client" if version == "1.1" else "soap:Sender"
+        reply = evolve(soap_fault(code, "Login Failed", version=version), status=status)
+        server = serve(listing_reply(reply))
         with pytest.raises(EspRefused, match="with a SOAP fault: Login Failed"):
-            list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
+            list(SALESFORCE.source(server.url).fields())
+        assert len([request for request in server.requests if "Service" in request.path]) == 1
 
     def test_a_long_soap_fault_is_truncated(self, serve: Serve):
         reply = soap_fault("soap:Client", "x" * 5_000)
@@ -375,8 +259,21 @@ class TestSalesforce:
             list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
         assert len(str(error.value)) < 300
 
-    def test_a_soap_fault_of_the_server_is_retried(self, serve: Serve):
-        fault = soap_fault("soap:Server", "Server was unable to process request")
+    @pytest.mark.parametrize(
+        ("code", "version", "status"),
+        [
+            ("soap:Server", "1.1", 500),
+            ("soap:Server.Busy", "1.1", 500),
+            ("soap:Server", "1.1", 400),
+            ("soap:Receiver", "1.2", 500),
+            ("soap:Client", "1.1", 503),
+            ("soap:Sender", "1.2", 503),
+            ("soap:Sender", "1.2", 520),
+        ],
+    )
+    def test_a_soap_fault_of_the_server_is_retried(self, code, version, status, serve: Serve):
+        fault = soap_fault(code, "Server was unable to process request", version=version)
+        fault = evolve(fault, status=status)
         faulty = in_turn([fault, fault], SALESFORCE.handler)
         server = serve(
             lambda request: (faulty if request.path == SALESFORCE.listing else SALESFORCE.handler)(
@@ -384,6 +281,11 @@ class TestSalesforce:
             )
         )
         assert tuple(SALESFORCE.source(server.url).fields()) == SALESFORCE.reported
+
+    def test_a_repeated_soap_fault_of_the_server_is_reported(self, serve: Serve):
+        reply = evolve(soap_fault("soap:Receiver", "Busy", version="1.2"), status=503)
+        with pytest.raises(EspUnavailable, match="with a SOAP fault: Busy, 3 times"):
+            list(SALESFORCE.source(serve(listing_reply(reply)).url).fields())
 
     def test_a_failed_token_request_is_retried(self, serve: Serve):
         server = serve(in_turn([StubResponse(429), StubResponse(500)], SALESFORCE.handler))

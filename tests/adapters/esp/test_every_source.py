@@ -113,13 +113,15 @@ class TestListing:
         finally:
             gc.enable()
 
-    def test_the_path_of_the_url_precedes_the_paths_of_the_api(self, account, serve: Serve):
+    @pytest.mark.parametrize("prefix", ["/proxy", "/api"])
+    def test_the_path_of_the_url_precedes_the_paths_of_the_api(self, account, prefix, serve: Serve):
         def proxied(request: ReceivedRequest) -> Reply:
-            return account.handler(evolve(request, target=request.target.removeprefix("/proxy")))
+            return account.handler(evolve(request, target=request.target.removeprefix(prefix)))
 
         server = serve(proxied)
-        assert tuple(account.source(server.url + "/proxy/").fields()) == account.reported
-        assert all(request.target.startswith("/proxy/") for request in server.requests)
+        assert tuple(account.source(f"{server.url}{prefix}/").fields()) == account.reported
+        listings = [request.path for request in server.requests if "token" not in request.path]
+        assert set(listings) == {prefix + account.listing}
 
     def test_a_sync_run_accepts_the_reported_fields(self, account):
         integration = Integration(
@@ -302,7 +304,7 @@ class TestTemporaryFailures:
         [
             *(
                 [StubResponse(status)] * 2
-                for status in (408, 429, 500, 502, 503, 504, 520, 524, 529)
+                for status in (408, 429, 500, 502, 503, 504, *range(520, 530))
             ),
             [
                 StubResponse(429, b"", {"Retry-After": "soon"}),

@@ -10,7 +10,7 @@ from recipient_fields.domain.conditions import Comparison, Operator
 from recipient_fields.domain.content import (
     MAX_BLOCK_DEPTH,
     MAX_CONDITIONS,
-    MAX_CONTENT_LENGTH,
+    MAX_WARNINGS,
     Block,
     InvalidContent,
     Text,
@@ -102,6 +102,9 @@ def test_blocks_of_handlebars_are_text(source):
         ("{{#if recipient.a}}{{else if b}}{{/if}}", "Line 1, column 30: Write `recipient.b`."),
         ("{{#if recipient.a}}{{else}}{{else}}{{/if}}", "Line 1, column 28: `{{else}}` must be"),
         ("{{#if recipient.a}}{{else x}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
+        ("{{#if recipient.a}}{{ else }}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
+        ("{{#if recipient.a}}{{~ELSE~}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
+        ("{{#if recipient.a}}{{ /if }}{{/if}}", "Line 1, column 20: Write `{{/if}}`."),
         ("{{#if recipient.a}}{{/each}}{{/if}}", "Line 1, column 20: Close `{{#if` of line 1"),
         (
             "{{#if recipient.a}}\n{{#each x}}{{/if}}{{/each}}{{/if}}",
@@ -132,14 +135,16 @@ def test_blocks_have_a_maximum_depth():
 def test_content_has_a_maximum_number_of_conditions():
     block = "{{#if recipient.a}}{{/if}}"
     parse_content(block * MAX_CONDITIONS)
-    (message,) = violations(block * (MAX_CONDITIONS + 1))
+    (message,) = violations(block * (MAX_CONDITIONS + 1) + "{{recipient.a | x}}")
     assert message.endswith("Content has at most 1,000 conditions.")
 
 
-def test_content_has_a_maximum_length():
-    parse_content("a" * MAX_CONTENT_LENGTH)
-    (message,) = violations("a" * (MAX_CONTENT_LENGTH + 1))
-    assert message == "Line 1, column 1: Content has at most 1,048,576 characters."
+def test_only_the_first_1000_warnings_are_reported():
+    source = "{{/each}}{{/if}}{{recipient}}" * MAX_WARNINGS
+    found = warnings(source)
+    assert len(found) == 1_000
+    assert found[:2] == [(1, 10), (1, 17)]
+    assert found == sorted(found)
 
 
 PIECES = (
@@ -178,6 +183,7 @@ LOOKALIKES = (
     *("&#x7B;&#x7b;recipient.tier}}", "{{\u00a0recipient.tier}}", "{{\u200brecipient.tier}}"),
     *("{{&nbsp;recipient.tier}}", "{% if recipient.tier %}", "{{#if recipient.tier"),
     *('{{#if tier = "gold"}}', "{{/if}}", "{{~recipient.tier~}}"),
+    *("{{else}}", "{{ else }}"),
 )
 
 

@@ -15,7 +15,7 @@ from recipient_fields.domain import (
     IntegrationId,
     sync_channel,
 )
-from recipient_fields.domain.content import InvalidContent, parse_content
+from recipient_fields.domain.content import MAX_WARNINGS, InvalidContent, parse_content
 from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
@@ -128,7 +128,7 @@ def test_the_field_with_the_key_has_precedence(synced, manual):
 
 def test_a_field_of_another_integration_is_refused(synced):
     fields = [synced(Esp.BRAZE, "city", by=8)]
-    with pytest.raises(InvalidContent, match="The field city is of integration 8"):
+    with pytest.raises(InvalidContent, match="The field city belongs to integration 8"):
         export_content(parse_content("{{recipient.city}}"), fields, Esp.BRAZE)
 
 
@@ -222,6 +222,9 @@ def test_lines_with_only_a_tag_keep_their_line_breaks_in_handlebars(export):
         (Esp.ACTIVECAMPAIGN, "%IF {{recipient.tier}} == 'gold'%x%/IF%"),
         (Esp.BRAZE, "{% if {{#if recipient.tier is set}}x{{/if}} %}"),
         (Esp.HUBSPOT, "{{ never closed {{recipient.tier}}"),
+        (Esp.HUBSPOT, "{% raw %}{{ a }}{{recipient.tier}}{% endraw %}"),
+        (Esp.BRAZE, "{% raw %}{{recipient.tier}}{% endraw %}"),
+        (Esp.BREVO, "{% verbatim %}{{recipient.tier}}{% endverbatim %}"),
         (Esp.SALESFORCE, "100%%{{#if recipient.tier is set}}x {{/if}}"),
     ],
 )
@@ -451,6 +454,11 @@ def test_caveats_are_warnings(export, refusal):
     source = '{{#if recipient.tier = "x"}}y{{/if}}'
     assert "without regard to case" in messages(export(Esp.SALESFORCE, source))[0]
     assert "without regard to case" in refusal(Esp.SALESFORCE, source, strict=True)[0]
+
+
+def test_only_1000_warnings_are_reported(export):
+    source = "{{recipient.tier | expression}}" * (MAX_WARNINGS + 1)
+    assert len(export(Esp.BRAZE, source).warnings) == 1_000
 
 
 def test_copies_of_long_texts_are_limited(refusal):

@@ -65,7 +65,7 @@ def test_each_process_reads_what_the_other_wrote(serve: Callable[[], str], key: 
         assert [field["name"] for field in fields] == [f"n{n}" for n in range(number + 1)]
 
 
-def test_of_fifty_creates_of_one_key_one_succeeds(serve: Callable[[], str], key: str) -> None:
+def test_exactly_one_of_fifty_creates_of_a_key_succeeds(serve: Callable[[], str], key: str) -> None:
     urls = (serve(), serve())
 
     def create(number: int) -> int:

@@ -22,7 +22,7 @@ from recipient_fields.domain import (
 from .database import Connection, Database, insert, instant, next_id, update
 
 _SELECT = "SELECT id, name, created_at FROM organizations"
-_MOVE = """
+_ADVANCE = """
     UPDATE organizations SET
         revision = greatest(revision + 1, $now),
         last_sequence = last_sequence + $records,
@@ -102,7 +102,7 @@ def current_revision(connection: Connection, organization_id: OrganizationId) ->
     return int(row[0])
 
 
-def move_revision(
+def advance_catalog(
     connection: Connection, organization_id: OrganizationId, *, records: int, at: datetime
 ) -> tuple[int, datetime]:
     """Increase the revision of the organization's catalog and the sequence of its records.
@@ -111,8 +111,8 @@ def move_revision(
     does not reuse revisions. Return the sequence of the last record, and the time of all records.
     """
     values = {"id": organization_id, "now": time_ns() // 1_000_000, "records": records}
-    moved = connection.execute(_MOVE, {**values, "at": epoch_milliseconds(at)}).fetchone()
-    last_sequence, occurred_at = moved or (0, 0)
+    advanced = connection.execute(_ADVANCE, {**values, "at": epoch_milliseconds(at)}).fetchone()
+    last_sequence, occurred_at = advanced or (0, 0)
     return int(last_sequence), from_epoch_milliseconds(occurred_at)
 
 

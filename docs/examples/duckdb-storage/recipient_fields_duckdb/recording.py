@@ -16,7 +16,7 @@ from recipient_fields.domain import (
 )
 
 from .database import Connection, insert
-from .organizations import move_revision
+from .organizations import advance_catalog
 
 # The columns have the order that `read_record` expects.
 _SELECT = """
@@ -36,7 +36,7 @@ def record_changes(
     """Record the changes of one transaction, and increase the revision of the catalog."""
     if not changes:
         return
-    last_sequence, occurred_at = move_revision(
+    last_sequence, occurred_at = advance_catalog(
         connection, organization_id, records=len(changes), at=at
     )
     first_sequence = last_sequence - len(changes) + 1

@@ -1,0 +1,414 @@
+"""Items of a list that are not as documented: the source rejects them, and reports the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+from recipient_fields.domain import IntegrationId, OrganizationId
+from recipient_fields.domain.esp import (
+    Esp,
+    EspField,
+    EspRefused,
+    EspUnavailable,
+    Integration,
+    RefusedField,
+    ReportedField,
+    SyncRun,
+)
+
+from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse, StubServer
+from .accounts import (
+    ACTIVECAMPAIGN,
+    BRAZE,
+    BREVO,
+    HUBSPOT,
+    ITERABLE,
+    KLAVIYO,
+    MAILCHIMP,
+    SALESFORCE,
+    SENDGRID,
+    STANDARD,
+    Account,
+    field,
+    soap,
+)
+
+Serve = Callable[[Handler], StubServer]
+Path = tuple[str | int, ...]
+
+NO_TYPE = "The ESP does not state its type."
+NO_OPTIONS = "Its list of options is incomplete."
+JSON_VALUES: Sequence[object] = (None, True, 5, 1.5, "x", [], ["x"], {}, {"x": 1})
+NO_TEXTS: Sequence[object] = (None, True, 5, ["gold"], {})
+NO_IDS: Sequence[object] = (None, True, 7.5, ["7"], {})
+NO_OBJECTS: Sequence[object] = (None, True, 5, "x", [])
+
+
+@frozen(kw_only=True)
+class Listed:
+    """An item with all members that a source reads, and the document that lists items."""
+
+    account: Account
+    name: str
+    """The member that contains the name."""
+    item: Mapping[str, Any]
+    document: Callable[[list[Any]], object]
+    nullable: Sequence[Path] = ()
+    """The members that can be null or missing."""
+
+    def report(self, item: object, serve: Serve) -> list[ReportedField]:
+        """Return the fields that are reported for this item and the item of this list."""
+        return fields_of(self.account, self.document([item, self.item]), serve)
+
+    def members(self) -> Iterator[tuple[Path, object]]:
+        """Yield the path and the value of each member at each level, except the name."""
+        return ((path, value) for path, value in walk(self.item) if path != (self.name,))
+
+
+def walk(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
+    if path:
+        yield path, value
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from walk(member, (*path, name))
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from walk(item, (*path, index))
+
+
+def damaged(listed: Listed, path: Path, value: object) -> dict[str, Any]:
+    """Return a copy of the item with the name `Z` and this value at the path."""
+    copy: Any = {**json.loads(json.dumps(listed.item)), listed.name: "Z"}
+    *parents, last = path
+    inner = copy
+    for step in parents:
+        inner = inner[step]
+    inner[last] = value
+    return copy
+
+
+def fields_of(account: Account, document: object, serve: Serve) -> list[ReportedField]:
+    """Return the fields that are reported for this response."""
+    return list(account.source(serve(lambda _: StubResponse.json(document)).url).fields())
+
+
+LISTS = (
+    Listed(
+        account=MAILCHIMP,
+        name="tag",
+        item={"tag": "A", "name": "A", "type": "radio", "options": {"choices": ["gold"]}},
+        document=lambda items: {"merge_fields": items, "total_items": len(items)},
+        nullable=[("options",), ("options", "choices")],
+    ),
+    Listed(
+        account=ACTIVECAMPAIGN,
+        name="perstag",
+        item={"perstag": "A", "title": "A", "type": "radio", "options": ["8"]},
+        document=lambda items: {
+            "fields": items,
+            "fieldOptions": [{"id": "8", "value": "gold"}],
+            "meta": {"total": str(len(items))},
+        },
+        nullable=[("type",), ("options",)],
+    ),
+    Listed(
+        account=BRAZE,
+        name="name",
+        item={"name": "A", "data_type": "String", "status": "Active"},
+        document=lambda items: {"attributes": items},
+        nullable=[("status",)],
+    ),
+    Listed(
+        account=HUBSPOT,
+        name="name",
+        item={
+            "name": "A",
+            "label": "A",
+            "type": "enumeration",
+            "fieldType": "radio",
+            "options": [{"value": "gold"}],
+            "archived": False,
+            "hidden": False,
+        },
+        document=lambda items: {"results": items},
+        nullable=[("archived",), ("hidden",)],
+    ),
+    *(
+        Listed(
+            account=SENDGRID,
+            name="name",
+            item={"name": "A", "field_type": "Text"},
+            document=document,
+        )
+        for document in (
+            lambda items: {"reserved_fields": items},
+            lambda items: {"custom_fields": items, "reserved_fields": []},
+        )
+    ),
+    Listed(
+        account=BREVO,
+        name="name",
+        item={"name": "A", "category": "normal", "type": "text"},
+        document=lambda items: {"attributes": items},
+    ),
+    Listed(
+        account=BREVO,
+        name="name",
+        item={"name": "A", "category": "category", "enumeration": [{"value": 1}]},
+        document=lambda items: {"attributes": items},
+    ),
+)
+MEMBERS = [(listed, path, value) for listed in LISTS for path, value in listed.members()]
+
+
+def identify(value: object) -> str | None:
+    """Return the id of a parameter in the name of a test."""
+    if isinstance(value, Listed):
+        return value.account.esp.value
+    return ".".join(map(str, value)) if isinstance(value, tuple) else json.dumps(value)
+
+
+@pytest.mark.parametrize("listed", LISTS, ids=identify)
+def test_the_item_of_each_list_is_reported(listed: Listed, serve: Serve):
+    (reported,) = fields_of(listed.account, listed.document([listed.item]), serve)
+    assert isinstance(reported, EspField)
+
+
+@pytest.mark.parametrize(
+    ("listed", "path", "wrong"),
+    [
+        (listed, path, wrong)
+        for listed, path, value in MEMBERS
+        for wrong in JSON_VALUES
+        if wrong is not None and type(wrong) is not type(value)
+    ],
+    ids=identify,
+)
+def test_a_member_of_another_type_rejects_only_its_field(
+    listed: Listed, path: Path, wrong: object, serve: Serve
+):
+    rejected, other = listed.report(damaged(listed, path, wrong), serve)
+    assert isinstance(rejected, RefusedField)
+    assert rejected.name == "Z"
+    where = ".".join(map(str, path))
+    assert rejected.reason == NO_OPTIONS or rejected.reason.startswith(
+        f"The ESP does not describe it as documented: {where}: This must be "
+    )
+    assert isinstance(other, EspField)
+
+
+@pytest.mark.parametrize(
+    ("listed", "path"), [(listed, path) for listed, path, _ in MEMBERS], ids=identify
+)
+def test_a_member_that_is_null_rejects_only_its_field_unless_it_is_optional(
+    listed: Listed, path: Path, serve: Serve
+):
+    first, other = listed.report(damaged(listed, path, None), serve)
+    assert isinstance(first, EspField if path in listed.nullable else RefusedField)
+    assert isinstance(other, EspField)
+
+
+@pytest.mark.parametrize(
+    ("listed", "member"),
+    [(listed, name) for listed in LISTS for name in listed.item if name != listed.name],
+    ids=identify,
+)
+def test_a_missing_member_rejects_only_its_field_unless_it_is_optional(
+    listed: Listed, member: str, serve: Serve
+):
+    item = damaged(listed, (member,), None)
+    del item[member]
+    first, other = listed.report(item, serve)
+    assert isinstance(first, EspField if (member,) in listed.nullable else RefusedField)
+    assert isinstance(other, EspField)
+
+
+@pytest.mark.parametrize("listed", LISTS, ids=identify)
+@pytest.mark.parametrize("name", [None, 5, True, [], {}])
+def test_an_item_without_a_name_raises_esp_refused(listed: Listed, name: object, serve: Serve):
+    with pytest.raises(EspRefused, match=f"not as documented: a field has no {listed.name}"):
+        listed.report({**listed.item, listed.name: name}, serve)
+
+
+@pytest.mark.parametrize("listed", LISTS, ids=identify)
+@pytest.mark.parametrize("item", [None, 5, "A", []])
+def test_an_item_that_is_not_an_object_raises_esp_refused(
+    listed: Listed, item: object, serve: Serve
+):
+    with pytest.raises(EspRefused, match=r"not as documented: \w+\.0: This must be an object"):
+        listed.report(item, serve)
+
+
+@pytest.mark.parametrize("listed", LISTS[:2], ids=identify)
+@pytest.mark.parametrize("wrong", JSON_VALUES)
+def test_an_id_can_be_of_any_type(listed: Listed, wrong: object, serve: Serve):
+    item = {**listed.item, listed.name: "Z", "id": wrong, "merge_id": wrong}
+    first, other = listed.report(item, serve)
+    assert isinstance(first, EspField)
+    assert isinstance(other, EspField)
+
+
+@pytest.mark.parametrize("listed", LISTS[:3], ids=identify)
+def test_a_field_that_is_listed_twice_raises_esp_unavailable(listed: Listed, serve: Serve):
+    item = {**listed.item, "type": 5, "data_type": 5}
+    with pytest.raises(EspUnavailable, match="listed a field twice"):
+        fields_of(listed.account, listed.document([item, item]), serve)
+
+
+class TestReasons:
+    def test_the_reason_contains_the_path_of_the_member(self, serve: Serve):
+        item = {"tag": "A", "type": "text"}
+        document = {"merge_fields": [item], "total_items": 1}
+        assert fields_of(MAILCHIMP, document, serve) == [
+            RefusedField("A", "The ESP does not describe it as documented: name: It is missing.")
+        ]
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            *([], None, [{"id": "7"}], [{"value": "gold"}], [None], [5], ["x"], [[]]),
+            *([{"id": "7", "value": value}] for value in NO_TEXTS),
+            *([{"id": value, "value": "gold"}] for value in NO_IDS),
+        ],
+    )
+    def test_activecampaign_rejects_a_field_whose_option_is_not_listed(self, options, serve: Serve):
+        described = {"title": "A", "type": "radio", "options": ["7"]}
+        document = {
+            "fields": [
+                {"id": "1", "perstag": "A", **described},
+                {"id": "2", "perstag": "B", "title": "B", "type": "text"},
+            ],
+            "fieldOptions": options,
+            "meta": {"total": "2"},
+        }
+        assert fields_of(ACTIVECAMPAIGN, document, serve) == [
+            RefusedField("A", "Its list of options is incomplete."),
+            field("B", label="B"),
+        ]
+
+    @pytest.mark.parametrize("data_type", [{}, {"data_type": None}])
+    def test_braze_rejects_an_attribute_without_a_type(self, data_type, serve: Serve):
+        document = {"attributes": [{"name": "a", **data_type}, {"name": "b", "data_type": "Date"}]}
+        assert fields_of(BRAZE, document, serve) == [
+            RefusedField("a", NO_TYPE),
+            field("b", "datetime"),
+        ]
+
+    def test_brevo_rejects_an_attribute_without_a_type(self, serve: Serve):
+        attributes = [
+            {"name": "A", "category": "normal"},
+            {"name": "B", "category": "normal", "type": "text"},
+        ]
+        assert fields_of(BREVO, {"attributes": attributes}, serve) == [
+            RefusedField("A", NO_TYPE),
+            field("B"),
+        ]
+
+    @pytest.mark.parametrize(
+        "options", [{}, {"enumeration": None}, {"enumeration": [{"value": "gold"}]}]
+    )
+    def test_brevo_rejects_a_category_without_numbered_options(self, options, serve: Serve):
+        attributes = [
+            {"name": "A", "category": "category", **options},
+            {"name": "B", "category": "normal", "type": "text"},
+        ]
+        assert fields_of(BREVO, {"attributes": attributes}, serve) == [
+            RefusedField("A", "Its list of options is incomplete."),
+            field("B"),
+        ]
+
+    @pytest.mark.parametrize(
+        "described",
+        [{"options": []}, {"fieldType": None, "options": []}],
+    )
+    def test_hubspot_rejects_an_enumeration_without_a_field_type(self, described, serve: Serve):
+        enumeration = {"name": "a", "label": "A", "type": "enumeration", **described}
+        other = {"name": "b", "label": "B", "type": "string"}
+        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
+            RefusedField("a", NO_TYPE),
+            field("b", label="B"),
+        ]
+
+    def test_hubspot_rejects_an_enumeration_without_options(self, serve: Serve):
+        enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "radio"}
+        other = {"name": "b", "label": "B", "type": "string"}
+        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
+            RefusedField("a", "Its list of options is incomplete."),
+            field("b", label="B"),
+        ]
+
+    def test_a_sync_rejects_an_enumeration_with_too_many_options(self, serve: Serve):
+        options = [{"label": str(i), "value": str(i)} for i in range(1_001)]
+        enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "select"}
+        other = {"name": "b", "label": "B", "type": "string"}
+        results = [{**enumeration, "options": options}, other]
+        integration = Integration(
+            id=IntegrationId(1),
+            organization_id=OrganizationId(1),
+            esp=Esp.HUBSPOT,
+            name="Main",
+            created_at=datetime.now(UTC),
+        )
+        reported = fields_of(HUBSPOT, {"results": results}, serve)
+        plan = SyncRun.from_report(integration, reported, at=datetime.now(UTC)).plan(
+            integration, []
+        )
+        assert [each.key for each in plan.created] == ["b"]
+        assert plan.refused == (RefusedField("a", "allowed_values: List at most 1,000 values."),)
+
+    @pytest.mark.parametrize("type_name", [None, True, 5, ["string"], {"type": "string"}])
+    def test_iterable_rejects_a_field_whose_type_is_not_a_string(self, type_name, serve: Serve):
+        assert fields_of(ITERABLE, {"fields": {"a": type_name, "b": "string"}}, serve) == [
+            RefusedField("a", NO_TYPE),
+            field("b"),
+        ]
+
+
+class TestKlaviyo:
+    """Klaviyo lists profiles. The source reads those that are as documented."""
+
+    @pytest.mark.parametrize(
+        "profile",
+        [
+            {},
+            *({"attributes": value} for value in NO_OBJECTS),
+            *({"attributes": {"properties": value}} for value in NO_OBJECTS if value is not None),
+        ],
+    )
+    def test_an_unexpected_profile_does_not_affect_the_others(self, profile, serve: Serve):
+        data = [profile, {"attributes": {"properties": {"a": 1}}}]
+        assert fields_of(KLAVIYO, {"data": data}, serve) == [*STANDARD, field("a", "number")]
+        with pytest.raises(EspRefused, match="not as documented: no profile has attributes"):
+            fields_of(KLAVIYO, {"data": [profile]}, serve)
+
+
+def salesforce_without(element: bytes) -> Handler:
+    """Return the handler of Salesforce that lists the fields A and B, without this element."""
+
+    def handler(request: ReceivedRequest) -> Reply:
+        if request.path != SALESFORCE.listing:
+            return SALESFORCE.handler(request)
+        response = soap("OK", [("A", "Removed"), ("B", "Text")])
+        return evolve(response, body=response.body.replace(element, b""))
+
+    return handler
+
+
+class TestSalesforce:
+    def test_a_field_without_a_type_is_rejected(self, serve: Serve):
+        handler = salesforce_without(b"<FieldType>Removed</FieldType>")
+        assert list(SALESFORCE.source(serve(handler).url).fields()) == [
+            RefusedField("A", NO_TYPE),
+            field("B"),
+        ]
+
+    def test_a_field_without_a_name_raises_esp_refused(self, serve: Serve):
+        handler = salesforce_without(b"<Name>A</Name>")
+        with pytest.raises(EspRefused, match="not as documented: Name is missing"):
+            list(SALESFORCE.source(serve(handler).url).fields())

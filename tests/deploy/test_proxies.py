@@ -1,0 +1,147 @@
+"""The configurations of proxies in `docs/deploy`, in front of two processes of the service."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPSConnection
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+from ..support.network import free_port
+from ..support.service import Service
+from ..support.waiting import eventually
+from .files import DEPLOY
+
+UNAUTHORIZED = 401
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Create a certificate and its key in one file."""
+    folder = tmp_path_factory.mktemp("certificate")
+    names = ("-subj", "/CN=fields.example.com", "-keyout", "key.pem", "-out", "certificate.pem")
+    command = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *names)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    file = folder / "both.pem"
+    file.write_bytes((folder / "key.pem").read_bytes() + (folder / "certificate.pem").read_bytes())
+    return file
+
+
+@frozen
+class Process:
+    """A process of the service, with its addresses."""
+
+    service: Service
+    admin_address: str
+
+    @property
+    def address(self) -> str:
+        return self.service.url.removeprefix("http://")
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[list[Process]]:
+    """Start two processes on one storage."""
+    with ExitStack() as stack:
+        processes = []
+        for _ in range(2):
+            admin = f"127.0.0.1:{free_port()}"
+            service = Service(f"sqlite:{tmp_path / 'fields.db'}", "--admin-listen", admin)
+            stack.callback(service.kill)
+            processes.append(Process(service, admin))
+            assert service.url  # It has created the file.
+        yield processes
+
+
+def nginx(folder: Path, port: int, certificate: Path, processes: list[Process]) -> list[str]:
+    """Write the configuration for nginx with these addresses, and return the command."""
+    site = (DEPLOY / "nginx.conf").read_text("utf-8")
+    servers = " ".join(f"server {process.address} max_fails=0;" for process in processes)
+    site = replaced(site, "server 127.0.0.1:8080 max_fails=0;", servers)
+    site = replaced(site, "listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;")
+    site = replaced(site, "/etc/ssl/fields.example.com.pem", str(certificate))
+    site = replaced(site, "/etc/ssl/fields.example.com.key", str(certificate))
+    temporary = "".join(
+        f"{name}_temp_path {folder};\n"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    file = folder / "nginx.conf"
+    file.write_text(
+        f"daemon off; pid {folder}/nginx.pid; error_log stderr;\n"
+        f"events {{}}\nhttp {{ access_log off;\n{temporary}{site}}}\n"
+    )
+    return ["nginx", "-c", str(file)]
+
+
+def haproxy(folder: Path, port: int, certificate: Path, processes: list[Process]) -> list[str]:
+    """Write the configuration for HAProxy with these addresses, and return the command."""
+    text = (DEPLOY / "haproxy.cfg").read_text("utf-8")
+    text = replaced(text, "bind :443", f"bind 127.0.0.1:{port}")
+    text = replaced(text, "/etc/haproxy/fields.example.com.pem", str(certificate))
+    for number, process in enumerate(processes, 1):
+        admin_port = process.admin_address.rpartition(":")[2]
+        text = replaced(text, f"127.0.0.1:808{number}", process.address)
+        text = replaced(text, f"check port 909{number}", f"check port {admin_port}")
+    file = folder / "haproxy.cfg"
+    file.write_text(text)
+    return ["haproxy", "-db", "-f", str(file)]
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, f"{old!r} is in the file {text.count(old)} times"
+    return text.replace(old, new)
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[None]:
+    """Run this command during the block."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    try:
+        yield
+        assert process.poll() is None, "The proxy has ended."
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def status(port: int) -> int:
+    """Send a request without an API key over TLS, and return the status."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with closing(HTTPSConnection("127.0.0.1", port, timeout=10, context=context)) as connection:
+        connection.request("GET", "/api/v1/recipient_fields")
+        return connection.getresponse().status
+
+
+def responds(port: int) -> bool:
+    try:
+        return status(port) == UNAUTHORIZED
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("proxy", [nginx, haproxy])
+def test_no_request_fails_while_one_of_two_processes_ends(
+    proxy: Callable[[Path, int, Path, list[Process]], list[str]],
+    tmp_path: Path,
+    certificate: Path,
+    processes: list[Process],
+) -> None:
+    port = free_port()
+    with running(proxy(tmp_path, port, certificate, processes)):
+        eventually(lambda: responds(port))
+
+        with ThreadPoolExecutor(max_workers=1) as client:
+            statuses = client.submit(lambda: [status(port) for _ in range(400)])
+            first, second = processes
+            assert first.service.stop() == 0
+            assert set(statuses.result()) == {UNAUTHORIZED}
+
+        for process in (first, second):
+            assert process.service.requests, "One process has served nothing."

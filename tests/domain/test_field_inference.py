@@ -1,0 +1,196 @@
+"""Fields are proposed for the data of recipients."""
+
+from __future__ import annotations
+
+import pytest
+
+from recipient_fields.domain import (
+    API,
+    DataType,
+    DecimalMark,
+    Doubt,
+    FieldDraft,
+    FieldId,
+    FieldInference,
+    OrganizationId,
+    ProposedField,
+)
+from recipient_fields.testing.examples import NOW
+
+
+def propose(
+    *values: object, mark: DecimalMark | None = ".", max_allowed_values: int = 20
+) -> ProposedField:
+    """Return the field for a column with these values."""
+    inference = FieldInference(mark, max_allowed_values)
+    for row, value in enumerate(values, start=1):
+        inference.add({"Column": value}, row)
+    (proposed,) = inference.propose()
+    return proposed
+
+
+def allowed(proposed: ProposedField) -> object:
+    definition = proposed.draft.define(by=API, at=NOW)
+    return None if definition.allowed_values is None else definition.allowed_values.values
+
+
+@pytest.mark.parametrize(
+    ("texts", "data_type", "doubts"),
+    [
+        (["1", "-2.5", "1e3", ""], DataType.NUMBER, ()),
+        (["true", "FALSE"], DataType.BOOLEAN, ()),
+        (["yes", "no"], DataType.TEXT, ()),
+        (["2026-11-20", ""], DataType.DATE, ()),
+        (["2026-11-20T09:15:00Z", "2026-11-20T09:15:00+01:00"], DataType.DATETIME, ()),
+        (["2026-11-20", "2026-11-20T09:15:00Z"], DataType.TEXT, (Doubt.DATE_FORMAT,)),
+        (["Ada", "Zoë"], DataType.TEXT, ()),
+        (["1", "true"], DataType.TEXT, ()),
+        (["007", "42"], DataType.TEXT, ()),
+        (["01067", "10115"], DataType.TEXT, ()),
+        (["10115", "80331"], DataType.TEXT, (Doubt.CODE,)),
+        (["4915112345678", "491511234567"], DataType.TEXT, (Doubt.CODE,)),
+        (["10115", "8033"], DataType.NUMBER, ()),
+        (["10115.5", "80331"], DataType.NUMBER, ()),
+        (["9007199254740992"], DataType.TEXT, ()),
+        (["1,5", "2"], DataType.TEXT, (Doubt.DECIMAL_COMMA,)),
+        (["1,5", "02"], DataType.TEXT, ()),
+        (["20.11.2026", "1.2.99"], DataType.TEXT, (Doubt.DATE_FORMAT,)),
+        (["11/20/2026 09:15"], DataType.TEXT, (Doubt.DATE_FORMAT,)),
+        (["2026-02-30"], DataType.TEXT, (Doubt.DATE_FORMAT,)),
+        (["10.0.0.1"], DataType.TEXT, ()),
+        (["ada@example.com"], DataType.TEXT, (Doubt.EMAIL,)),
+        (["ada@example.com", "-"], DataType.TEXT, ()),
+        (["", ""], DataType.TEXT, (Doubt.EMPTY,)),
+    ],
+)
+def test_a_column_of_texts_has_the_type_that_accepts_them_all(
+    texts: list[str], data_type: DataType, doubts: tuple[Doubt, ...]
+) -> None:
+    proposed = propose(*texts)
+    assert (proposed.draft.data_type, proposed.doubts) == (data_type, doubts)
+
+
+def test_numbers_can_have_decimal_commas() -> None:
+    assert propose("1,5", "2", mark=",").draft.data_type is DataType.NUMBER
+    assert propose("1.5", "2", mark=",").draft.data_type is DataType.TEXT
+
+
+@pytest.mark.parametrize(
+    ("values", "data_type", "doubts"),
+    [
+        ([1, 2.5, None], DataType.NUMBER, ()),
+        ([10115, 80331], DataType.NUMBER, ()),
+        ([True, False], DataType.BOOLEAN, ()),
+        ([True, 1], DataType.TEXT, (Doubt.MIXED,)),
+        ([1, True], DataType.TEXT, (Doubt.MIXED,)),
+        (["1", "2"], DataType.TEXT, ()),
+        (["10115", "80331"], DataType.TEXT, ()),
+        (["true"], DataType.TEXT, ()),
+        (["2026-11-20"], DataType.DATE, ()),
+        (["2026-11-20", ""], DataType.TEXT, ()),
+        (["x", 1], DataType.TEXT, (Doubt.MIXED,)),
+        ([[1], {}], DataType.TEXT, (Doubt.MIXED,)),
+        ([None], DataType.TEXT, (Doubt.EMPTY,)),
+    ],
+)
+def test_a_column_of_values_has_the_type_that_accepts_them_all(
+    values: list[object], data_type: DataType, doubts: tuple[Doubt, ...]
+) -> None:
+    proposed = propose(*values, mark=None)
+    assert (proposed.draft.data_type, proposed.doubts) == (data_type, doubts)
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["silver", "gold", "gold"] * 2, ("gold", "silver")),
+        (["silver", "gold", "gold", "", "gold"], None),
+        (["gold"] * 9, None),
+        (["true", "false"] * 9, None),
+        (["1", "2"] * 9, None),
+        ([f"city {n}" for n in range(20)] * 3, tuple(sorted(f"city {n}" for n in range(20)))),
+        ([f"city {n}" for n in range(21)] * 3, None),
+        (["x" * 255, "y"] * 3, ("x" * 255, "y")),
+        (["x" * 256, "y"] * 3, None),
+    ],
+)
+def test_a_few_texts_that_repeat_are_the_allowed_values(
+    texts: list[str], values: tuple[str, ...] | None
+) -> None:
+    proposed = propose(*texts)
+    assert (allowed(proposed), proposed.doubts) == (values, ())
+
+
+def test_the_number_of_allowed_values_can_be_limited() -> None:
+    texts = ["a", "b", "c"] * 3
+    assert allowed(propose(*texts, max_allowed_values=3)) == ("a", "b", "c")
+    assert allowed(propose(*texts, max_allowed_values=2)) is None
+    assert allowed(propose(*texts, max_allowed_values=0)) is None
+
+
+@pytest.mark.parametrize("text", ["gold ", "o\u0308", "two\nlines", " "])
+def test_texts_that_can_not_be_allowed_values_are_a_doubt(text: str) -> None:
+    proposed = propose(*["gold", text] * 3)
+    assert (allowed(proposed), proposed.doubts) == (None, (Doubt.UNLISTED,))
+
+
+@pytest.mark.parametrize(
+    ("texts", "intended_type", "exceptions"),
+    [
+        (["n/a", "1", "2"], DataType.NUMBER, (1,)),
+        (["1", "2", "3", "n/a", "-", ""], DataType.NUMBER, (4, 5)),
+        (["n/a", "1", "2", "-"], None, ()),
+        (["01067", "10115", "80331"], None, ()),
+        (["1"] * 50 + ["n/a"] * 10, DataType.NUMBER, tuple(range(51, 61))),
+        (["1"] * 50 + ["n/a"] * 11, None, ()),
+        (["2026-11-20", "2026-11-21", "today"], DataType.DATE, (3,)),
+    ],
+)
+def test_a_few_texts_that_another_type_rejects_are_exceptions(
+    texts: list[str], intended_type: DataType | None, exceptions: tuple[int, ...]
+) -> None:
+    proposed = propose(*texts)
+    assert proposed.draft.data_type is DataType.TEXT
+    assert (proposed.intended_type, proposed.exceptions) == (intended_type, exceptions)
+
+
+@pytest.mark.parametrize(
+    ("values", "intended_type", "exceptions"),
+    [
+        ([1, 2, "n/a"], DataType.NUMBER, (3,)),
+        (["x", 1, "y"], DataType.TEXT, (2,)),
+        ([1, "x"], None, ()),
+        (["2026-11-20", "2026-11-21", "today"], DataType.DATE, (3,)),
+    ],
+)
+def test_a_few_values_that_another_type_rejects_are_exceptions(
+    values: list[object], intended_type: DataType | None, exceptions: tuple[int, ...]
+) -> None:
+    proposed = propose(*values, mark=None)
+    assert (proposed.intended_type, proposed.exceptions) == (intended_type, exceptions)
+
+
+def test_a_text_in_a_column_of_numbers_is_no_choice() -> None:
+    proposed = propose(*["1", "2"] * 10, "n/a")
+    assert (allowed(proposed), proposed.exceptions) == (None, (21,))
+
+
+def test_columns_that_are_fields_are_left_out_and_their_keys_are_not_proposed() -> None:
+    draft = FieldDraft(name="Tier", key="level", data_type=DataType.TEXT)
+    field = draft.define(by=API, at=NOW).with_id(FieldId(1), OrganizationId(1))
+    inference = FieldInference(".")
+    inference.add({"Tier": "gold", "Level": "1"}, 1)
+    (proposed,) = inference.propose([field])
+    assert (proposed.title, proposed.draft.name, proposed.draft.key) == (
+        "Level",
+        "Level",
+        "level_2",
+    )
+    assert proposed.doubts == (Doubt.KEY,)
+
+
+def test_a_member_without_a_name_has_its_key_as_the_name() -> None:
+    inference = FieldInference()
+    inference.add({"": 1}, 1)
+    (proposed,) = inference.propose()
+    assert (proposed.draft.name, proposed.draft.key) == ("field_1", "field_1")
