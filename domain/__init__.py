@@ -177,7 +177,7 @@ from .queries import (
     fold_case,
 )
 from .recipient_columns import column_name, match_columns, propose_keys
-from .recipient_texts import DecimalMark, RecipientTexts
+from .recipient_texts import DecimalMark, RecipientRows, RecipientTexts
 from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
@@ -325,6 +325,7 @@ __all__ = [
     "ProposedField",
     "RecipientField",
     "RecipientFieldsError",
+    "RecipientRows",
     "RecipientSchema",
     "RecipientTexts",
     "RecordedChange",

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
 from .errors import Rule, Violation
-from .recipients import CheckedRecipient, RecipientSchema
-from .values import DataType
+from .recipients import CheckedRecipient, RecipientSchema, ValueCheck, value_check
+from .values import DataType, canonical_function, canonical_number
 
 DecimalMark: TypeAlias = Literal[".", ","]
 """The character before the decimals of a number."""
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,399})(\.[0-9]{1,399})?([eE][-+]?[0-9]{1,3})?")
 """Matches the numbers of JSON. No finite number needs more digits."""
+_SWAPPED_MARKS = str.maketrans(",.", ".,")
 _BOOLEANS = {"true": True, "false": False}
+_NOT_DECIMAL_POINT = Violation(Rule.TYPE, "Write a number like 1234.5.")
+_NOT_DECIMAL_COMMA = Violation(Rule.TYPE, "Write a number like 1234,5.")
+_NOT_BOOLEAN = Violation(Rule.TYPE, "Write true or false.")
 
 
 @frozen
@@ -30,18 +34,19 @@ class RecipientTexts:
 
     schema: RecipientSchema
     decimal_mark: DecimalMark = "."
-    _conversions: Mapping[str, Callable[[str], object]] = field(init=False, eq=False, repr=False)
+    _checks: Mapping[str, ValueCheck[str]] = field(init=False, eq=False, repr=False)
 
-    @_conversions.default
-    def _conversions_by_key(self) -> Mapping[str, Callable[[str], object]]:
-        functions = {
+    @_checks.default
+    def _checks_by_key(self) -> Mapping[str, ValueCheck[str]]:
+        conversions: Mapping[DataType, ValueCheck[str]] = {
             DataType.NUMBER: _decimal_point if self.decimal_mark == "." else _decimal_comma,
             DataType.BOOLEAN: _boolean,
         }
         return {
-            key: functions[each.data_type]
+            key: value_check(
+                each, conversions.get(each.data_type) or canonical_function(each.data_type)
+            )
             for key, each in self.schema.fields.items()
-            if each.data_type in functions
         }
 
     def check(self, texts: Mapping[str, str], *, suggest: bool = True) -> CheckedRecipient:
@@ -50,45 +55,50 @@ class RecipientTexts:
         A text that can't be converted is a violation. `suggest` is the argument of
         `RecipientSchema.check`.
         """
-        conversions = self._conversions
-        values: dict[str, object] = {}
-        violations: list[Violation] = []
-        for key, text in texts.items():
-            if not text:
-                continue
-            convert = conversions.get(key)
-            if convert is None:
-                values[key] = text
-                continue
-            value = convert(text)
-            if isinstance(value, Violation):
-                violations.append(value.prefixed(key))
-            else:
-                values[key] = value
-        checked = self.schema.check(values, suggest=suggest)
-        if not violations:
-            return checked
-        return CheckedRecipient(checked.values, (*violations, *checked.violations))
+        present = {key: text for key, text in texts.items() if text}
+        return self.schema.apply(self._checks, present, suggest=suggest)
+
+    def check_for(self, key: str) -> ValueCheck[str]:
+        """Return the check for the texts of this key that are not empty."""
+        return self._checks.get(key, self.schema.check_unknown)
+
+
+@frozen
+class RecipientRows:
+    """Checks rows of texts. The texts of each row are in the order of these keys."""
+
+    texts: RecipientTexts
+    keys: Sequence[str]
+    _checks: Sequence[ValueCheck[str]] = field(init=False, eq=False, repr=False)
+
+    @_checks.default
+    def _checks_by_column(self) -> Sequence[ValueCheck[str]]:
+        return [self.texts.check_for(key) for key in self.keys]
+
+    def violations(self, row: Sequence[str], *, suggest: bool = True) -> Sequence[Violation]:
+        """Return the violations of a row.
+
+        For a valid row, this is faster than `RecipientTexts.check`, because it does not collect the
+        values. `suggest` is the argument of `RecipientSchema.check`.
+        """
+        for check, text in zip(self._checks, row, strict=True):
+            if text and isinstance(check(text), Violation):
+                texts = dict(zip(self.keys, row, strict=True))
+                return self.texts.check(texts, suggest=suggest).violations
+        return ()
 
 
 def _decimal_point(text: str) -> object:
-    return _number(text, "Write a number like 1234.5.")
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return _NOT_DECIMAL_POINT
+    return canonical_number(int(text) if match.lastindex is None else float(text))
 
 
 def _decimal_comma(text: str) -> object:
-    return _number(text.translate(_SWAPPED_MARKS), "Write a number like 1234,5.")
+    number = _decimal_point(text.translate(_SWAPPED_MARKS))
+    return _NOT_DECIMAL_COMMA if number is _NOT_DECIMAL_POINT else number
 
 
 def _boolean(text: str) -> object:
-    value = _BOOLEANS.get(text.lower())
-    return Violation(Rule.TYPE, "Write true or false.") if value is None else value
-
-
-def _number(text: str, message: str) -> object:
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        return Violation(Rule.TYPE, message)
-    return int(text) if match.lastindex is None else float(text)
-
-
-_SWAPPED_MARKS = str.maketrans(",.", ".,")
+    return _BOOLEANS.get(text.lower(), _NOT_BOOLEAN)

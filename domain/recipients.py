@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -10,7 +11,12 @@ from .errors import Rule, Violation
 from .fields import RecipientField
 from .suggestions import closest_match
 from .text import character_violation
-from .values import Scalar, canonical_function
+from .values import AllowedValues, DataType, canonical_function, canonical_value
+
+T = TypeVar("T")
+
+ValueCheck: TypeAlias = Callable[[T], object]
+"""Returns the canonical form of a value, or the violation of the rule that it breaks."""
 
 _MAX_LISTED_VALUES = 10
 _UNKNOWN_FIELD = Violation(Rule.UNKNOWN_FIELD, "There is no recipient field with this key.")
@@ -41,27 +47,19 @@ class RecipientSchema:
 
     fields: Mapping[str, RecipientField]
     additional: bool = False
-    _allowed: Mapping[str, frozenset[object]] = field(init=False, eq=False, repr=False)
-    _canonical: Mapping[str, Callable[[object], Scalar | Violation]] = field(
-        init=False, eq=False, repr=False
-    )
+    _checks: Mapping[str, ValueCheck[object]] = field(init=False, eq=False, repr=False)
 
     @classmethod
     def of(cls, fields: Iterable[RecipientField], *, additional: bool = False) -> RecipientSchema:
         """Return the schema of these fields."""
         return cls({str(each.key): each for each in fields}, additional)
 
-    @_allowed.default
-    def _allowed_by_key(self) -> Mapping[str, frozenset[object]]:
+    @_checks.default
+    def _checks_by_key(self) -> Mapping[str, ValueCheck[object]]:
         return {
-            key: frozenset(each.allowed_values.values)
+            key: value_check(each, canonical_function(each.data_type))
             for key, each in self.fields.items()
-            if each.allowed_values is not None
         }
-
-    @_canonical.default
-    def _canonical_by_key(self) -> Mapping[str, Callable[[object], Scalar | Violation]]:
-        return {key: canonical_function(each.data_type) for key, each in self.fields.items()}
 
     def check(self, values: Mapping[str, object], *, suggest: bool = True) -> CheckedRecipient:
         """Check the values of a recipient, by the keys of their fields.
@@ -70,45 +68,76 @@ class RecipientSchema:
         `2026-11-20T09:15:00.123Z`. If `suggest` is false, no similar key or value is suggested:
         this saves milliseconds for each violation.
         """
+        return self.apply(self._checks, values, suggest=suggest)
+
+    def apply(
+        self, checks: Mapping[str, ValueCheck[T]], values: Mapping[str, T], *, suggest: bool
+    ) -> CheckedRecipient:
+        """Check values as `check` does, with these checks for the keys of the fields."""
         permitted: dict[str, object] = {}
         violations: list[Violation] = []
         for key, value in values.items():
-            if key in self._canonical:
-                checked = None if value is None else self._check_value(key, value)
+            check = checks.get(key, self.check_unknown)
+            checked = None if value is None and key in checks else check(value)
+            if isinstance(checked, Violation):
+                violations.append(self._located(checked, key, value, suggest=suggest))
             else:
-                checked = value if self.additional else _UNKNOWN_FIELD
-            if not isinstance(checked, Violation):
                 permitted[key] = checked
-            elif character_violation(key) is not None:
-                violations.append(_BAD_KEY)
-            else:
-                suggestion = self._suggestion(key, value) if suggest else None
-                violations.append(evolve(checked, path=(key,), suggestion=suggestion))
         return CheckedRecipient(permitted, tuple(violations))
 
-    def _check_value(self, key: str, value: object) -> object:
-        """Return the canonical form of a value, or the rule that it breaks."""
-        canonical = self._canonical[key](value)
-        if isinstance(canonical, Violation):
-            return canonical
-        allowed = self._allowed.get(key)
-        if allowed is not None:
-            return canonical if canonical in allowed else _not_allowed(self.fields[key])
-        if isinstance(canonical, str):
-            return character_violation(canonical) or canonical
-        return canonical
+    def check_unknown(self, value: object) -> object:
+        """Return the value if additional values are permitted, or a violation."""
+        return value if self.additional else _UNKNOWN_FIELD
+
+    def _located(
+        self, violation: Violation, key: str, value: object, *, suggest: bool
+    ) -> Violation:
+        """Return the violation with the key as its path, and with a suggestion."""
+        if character_violation(key) is not None:
+            return _BAD_KEY
+        suggestion = self._suggestion(key, value) if suggest else None
+        return evolve(violation, path=(key,), suggestion=suggestion)
 
     def _suggestion(self, key: str, value: object) -> str | None:
         """Return the known key or the allowed text that is most similar."""
         if key not in self.fields:
             return closest_match(key, self.fields)
-        texts = (each for each in self._allowed.get(key, ()) if isinstance(each, str))
-        return closest_match(value, texts) if isinstance(value, str) else None
+        allowed = self.fields[key].allowed_values
+        if allowed is None or not isinstance(value, str):
+            return None
+        return closest_match(value, (each for each in allowed.values if isinstance(each, str)))
 
 
-def _not_allowed(recipient_field: RecipientField) -> Violation:
+def value_check(recipient_field: RecipientField, canonical: ValueCheck[T]) -> ValueCheck[T]:
+    """Return the check for the values of a field.
+
+    `canonical` is the check for their type. It returns the canonical form of a value.
+    """
     allowed = recipient_field.allowed_values
-    values = () if allowed is None else allowed.values
+    if allowed is not None:
+        return _allowed_value_check(canonical, allowed)
+    return _check_text if recipient_field.data_type is DataType.TEXT else canonical
+
+
+def _allowed_value_check(canonical: ValueCheck[T], allowed: AllowedValues) -> ValueCheck[T]:
+    values = frozenset(allowed.values)
+    not_allowed = _not_allowed(allowed)
+
+    def check(value: T) -> object:
+        result = canonical(value)
+        return result if result in values or isinstance(result, Violation) else not_allowed
+
+    return check
+
+
+def _check_text(value: object) -> object:
+    if isinstance(value, str):
+        return character_violation(value) or value
+    return canonical_value(DataType.TEXT, value)
+
+
+def _not_allowed(allowed: AllowedValues) -> Violation:
+    values = allowed.values
     if len(values) <= _MAX_LISTED_VALUES:
         message = f"Use one of {', '.join(str(value) for value in values)}."
     else:

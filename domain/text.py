@@ -25,7 +25,7 @@ _FORBIDDEN_IN_LINES = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 def character_violation(text: str) -> Violation | None:
     """Return a violation if no storage accepts the text: it contains U+0000 or a lone surrogate."""
-    if _UNSTORABLE.search(text) is None:
+    if text.isprintable() or _UNSTORABLE.search(text) is None:  # `isprintable` is faster
         return None
     return Violation(
         Rule.INVALID_CHARACTERS, "Remove the null character or lone surrogate from this text."

@@ -202,7 +202,7 @@ def canonical_number(value: object) -> int | float | Violation:
             return value
         value = int(value)
     if type(value) is int:
-        if abs(value) <= MAX_SAFE_INTEGER:
+        if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
             return value
         return Violation(Rule.OUT_OF_RANGE, "An integer must be within ±9007199254740991.")
     return Violation(Rule.TYPE, "A number field allows numbers here.")
@@ -283,9 +283,10 @@ def _canonical_date(value: object) -> Scalar | Violation:
     if not isinstance(value, str):
         return _not_string(DataType.DATE)
     try:
-        return parse_date(value).isoformat()
+        parse_date(value)
     except ValueError:
         return Violation(Rule.FORMAT, "Write a date like 2026-11-20.")
+    return value
 
 
 def _canonical_datetime(value: object) -> Scalar | Violation:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, BinaryIO, TextIO, cast
+from typing import BinaryIO, TextIO, TypeAlias, cast
 
 import click
 from attrs import evolve, field, frozen, mutable
 
 from recipient_fields.domain import (
     Catalog,
-    CheckedRecipient,
     DecimalMark,
+    RecipientRows,
     RecipientSchema,
     RecipientTexts,
     Rule,
@@ -37,6 +37,9 @@ from .recipient_files import (
 )
 from .recipient_options import file_options
 from .target_options import open_fields, target_options
+
+RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
+"""Returns the violations of a row with values, with suggestions if its last argument is true."""
 
 INVALID_RECIPIENTS = 3
 """The exit status if some recipients are invalid."""
@@ -157,13 +160,12 @@ def check(
         reader = _with_keys(reader, catalog, integration, additional=additional)
     elif integration is not None:
         raise click.UsageError("--integration requires a CSV file.")
-    texts = RecipientTexts(recipient_schema, cast("DecimalMark", decimal))
-    checker = texts if isinstance(reader, CsvRecipients) else recipient_schema
+    check_row = _row_check(reader, recipient_schema, cast("DecimalMark", decimal))
     report = _Report(file.name)
     with _complete_file(out) as valid_file, _complete_file(rejects) as rejects_file:
         outputs = _Outputs(reader, valid_file, rejects_file)
         outputs.write_headers()
-        _check_rows(_with_progress(reader, file), checker, report, outputs)
+        _check_rows(_with_progress(reader, file), check_row, report, outputs)
     report.print_summary()
     if decimal == "." and any(rule == Rule.TYPE.value for _, rule in report.counts):
         _hint_decimal_mark(reader)
@@ -171,13 +173,10 @@ def check(
 
 
 def _check_rows(
-    rows: Iterable[Row],
-    checker: RecipientTexts | RecipientSchema,
-    report: _Report,
-    outputs: _Outputs,
+    rows: Iterable[Row], check_row: RowCheck, report: _Report, outputs: _Outputs
 ) -> None:
     for row in rows:
-        violations = _check_row(row, checker, suggest=report.suggests).violations
+        violations = (row.violation,) if row.violation else check_row(row, report.suggests)
         if violations:
             report.add(row, violations)
             outputs.write_reject(row, violations)
@@ -186,11 +185,12 @@ def _check_rows(
             outputs.write_valid(row)
 
 
-def _check_row(row: Row, checker: Any, *, suggest: bool) -> CheckedRecipient:
-    if row.values is None:
-        return CheckedRecipient({}, () if row.violation is None else (row.violation,))
-    checked: CheckedRecipient = checker.check(row.values, suggest=suggest)
-    return checked
+def _row_check(reader: RecipientReader, schema: RecipientSchema, mark: DecimalMark) -> RowCheck:
+    """Return the check for the rows of this reader that have values."""
+    if isinstance(reader, CsvRecipients):
+        rows = RecipientRows(RecipientTexts(schema, mark), reader.keys)
+        return lambda row, suggest: rows.violations(row.source, suggest=suggest)
+    return lambda row, suggest: schema.check(row.values or {}, suggest=suggest).violations
 
 
 def _with_keys(

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from statistics import median
-from time import thread_time
-
-from falcon.testing import create_environ
-
-from recipient_fields.entrypoints.http.app import create_app
-from recipient_fields.entrypoints.selection import open_core
 
 from ..http.api import FIELDS
 from ..http.hostile_bodies import HOSTILE, LONG_TEXT
 from .measuring import Bench
 from .reports import Report, milliseconds, table
+from .wsgi import Application
 
 MAX_RATIO = 5
 
 
 def bodies(bench: Bench) -> Report:
     """Measure the CPU time of the WSGI application for one POST of each body, in this process."""
-    post = _application()
+    post = partial(Application().post, FIELDS)
     post(HOSTILE[LONG_TEXT]())
     rows = sorted((_measure(bench, post, name) for name in HOSTILE), reverse=True)
     cells = [
@@ -46,34 +40,6 @@ def _measure(
     rounds = bench.rounds_of(partial(post, text), partial(post, body))
     ratio = median(seconds / base for (_, base), (_, seconds) in rounds)
     return ratio, median(seconds for _, (_, seconds) in rounds), rounds[0][1][0], name
-
-
-def _application() -> Callable[[bytes], tuple[int, float]]:
-    """Return a function that sends a POST, and returns its status and its CPU time in seconds."""
-    logging.getLogger("recipient_fields").setLevel(logging.ERROR)
-    core = open_core("memory:")
-    organization = core.administration.create_organization("Bench")
-    issued = core.administration.issue_key(organization.id, name="Bench")
-    app = create_app(core)
-    headers = {
-        "Authorization": f"Bearer {issued.plain.reveal()}",
-        "Content-Type": "application/json",
-    }
-
-    def post(body: bytes) -> tuple[int, float]:
-        environ = create_environ(FIELDS, method="POST", headers=headers, body=body)
-        statuses: list[str] = []
-        written: list[bytes] = []
-
-        def start_response(status: str, *_: object) -> Callable[[bytes], object]:
-            statuses.append(status)
-            return written.append
-
-        started = thread_time()
-        b"".join(app(environ, start_response))
-        return int(statuses[0][:3]), thread_time() - started
-
-    return post
 
 
 _HEAD = ("Body of 1 MiB", "Status", "CPU, ms", "CPU ÷ one long text")

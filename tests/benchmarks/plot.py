@@ -10,8 +10,18 @@ from attrs import frozen
 
 Curves: TypeAlias = Mapping[str, Sequence[tuple[float, float]]]
 
-_WIDTH, _HEIGHT, _MARGIN, _GAP = 300, 260, 60, 80
-_COLORS = {"ceiling": "#888888", "unchanged": "#0072b2", "changed each time": "#d55e00"}
+_WIDTH, _HEIGHT, _MARGIN, _GAP = 360, 260, 60, 80
+_LINE = 16
+_COLORS = {
+    "ceiling": "#888888",
+    "unchanged": "#0072b2",
+    "changed each time": "#d55e00",
+    "recipients check": "#0072b2",
+    "with both outputs": "#56b4e9",
+    "pydantic": "#d55e00",
+    "pandera": "#009e73",
+    "jsonschema-rs": "#888888",
+}
 _STYLE = "font: 12px sans-serif; background: white"
 
 
@@ -56,8 +66,8 @@ def _panel(panel: Panel, low: int, high: int) -> Iterator[str]:
         x = across(10**power)
         yield f'<text x="{x}" y="{_HEIGHT + 18}" text-anchor="middle">{10**power:,}</text>'
     yield f'<text x="{_WIDTH / 2}" y="{_HEIGHT + 40}" text-anchor="middle">{panel.quantity}</text>'
-    for name, curve in panel.curves.items():
-        color, (x, y) = _COLORS[name], curve[0]
+    for number, (name, curve) in enumerate(panel.curves.items(), start=1):
+        color = _COLORS[name]
         points = " ".join(f"{across(x)},{down(y)}" for x, y in curve)
         yield f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2"/>'
-        yield f'<text x="{across(x)}" y="{down(y) - 5}" fill="{color}">{name}</text>'
+        yield f'<text x="6" y="{number * _LINE}" fill="{color}">{name}</text>'

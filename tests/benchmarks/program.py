@@ -21,12 +21,16 @@ from .history import history
 from .hosts import hosts
 from .measuring import Bench
 from .processes import processes
+from .recipients import recipients
 from .start import start
 from .writers import writers
 
 PARTS = {
     part.__name__: part
-    for part in (goals, history, hosts, processes, writers, batches, start, growth, bodies, console)
+    for part in (
+        *(goals, history, hosts, processes, writers, batches, start, growth, bodies, console),
+        recipients,
+    )
 }
 
 
@@ -85,8 +89,8 @@ def _server(url: str | None) -> Iterator[str]:
 
 def _conditions(bench: Bench, part: str) -> str:
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-    medians = f"medians of {bench.rounds} rounds"
-    if part == bodies.__name__:
+    medians = f"medians of {bench.rounds} rounds" if bench.rounds > 1 else "one round"
+    if part in {bodies.__name__, recipients.__name__}:
         return f"{machine}; {medians}."
     if part in {batches.__name__, start.__name__}:
         return f"{machine} shared with PostgreSQL; {medians}."

@@ -129,6 +129,11 @@ def test_values_without_a_field_can_be_permitted() -> None:
     assert schema.check(values) == CheckedRecipient(values)
 
 
+def test_an_unknown_key_is_a_violation_if_its_value_is_not_set() -> None:
+    (violation,) = SCHEMA.check({"teir": None}, suggest=False).violations
+    assert violation.rule is Rule.UNKNOWN_FIELD
+
+
 def test_no_value_is_required() -> None:
     assert SCHEMA.check({}) == CheckedRecipient({})
 
