@@ -26,6 +26,7 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
     RecordedOperation,
+    Source,
     epoch_milliseconds,
     fold_case,
 )
@@ -62,10 +63,22 @@ _TYPES_OF_CHANGE = {**_TYPES, "id": "bigint", "before": "text", "after": "text"}
 
 _AT = "to_timestamp({} / 1000.0)"
 # At least the current time: a failover or restore can lose revisions, which must not be reused.
-_NEXT_REVISION = "greatest(revision + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+_NEXT_REVISION = (
+    "greatest(revision + 1, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)"
+)
+# Only API-managed fields have a limit in the service, so the others have no counter.
+_FIELD_COUNT = """
+    CASE WHEN counted_revision = revision AND {source} = 'api' THEN api_field_count ELSE (
+        SELECT count(*) FROM recipient_fields
+        WHERE organization_id = %(organization_id)s AND source = {source}
+    ) END
+"""
+"""The number of fields of this source before a statement that changes the locked catalog."""
 _ADVANCE = f"""
     UPDATE organizations SET
-        revision = {_NEXT_REVISION}, last_sequence = last_sequence + %(count)s,
+        revision = {_NEXT_REVISION}, counted_revision = {_NEXT_REVISION},
+        api_field_count = {_FIELD_COUNT.format(source="'api'")} + %(added_api_fields)s,
+        last_sequence = last_sequence + %(count)s,
         last_change_at = coalesce(
             {_AT.format("%(occurred_at)s")},
             greatest({_AT.format("%(at)s")}, last_change_at + interval '1 millisecond')
@@ -103,10 +116,8 @@ _ADD_ONE = f"""
         WHERE organization_id = %(organization_id)s AND key = %(key)s
     ), catalog AS (
         {_ADVANCE} AND NOT EXISTS (SELECT FROM holder) AND (
-            %(limit)s::bigint IS NULL OR %(limit)s::bigint > (
-                SELECT count(*) FROM recipient_fields
-                WHERE organization_id = %(organization_id)s AND source = %(source)s
-            )
+            %(limit)s::bigint IS NULL
+            OR %(limit)s::bigint > {_FIELD_COUNT.format(source="%(source)s")}
         )
         RETURNING last_sequence, last_change_at
     ), added AS (
@@ -169,6 +180,13 @@ _STORE: Mapping[RecordedOperation, str] = {
 }
 """Each returns the time of the records in milliseconds since 1970, and the ids of the fields."""
 
+_ADDED: Mapping[RecordedOperation, int] = {
+    RecordedOperation.DELETED: -1,
+    RecordedOperation.UPDATED: 0,
+    RecordedOperation.CREATED: 1,
+}
+"""The number of fields that a change adds to the catalog."""
+
 _ROWS_AT_ONCE = 1_000
 """Few enough that a statement ends long before a `statement_timeout`."""
 
@@ -183,6 +201,7 @@ class _Batch:
 
     operation: RecordedOperation
     count: int
+    added_api_fields: int
     rows: str
 
 
@@ -227,6 +246,7 @@ class PlannedRows:
                     "occurred_at": occurred_at,
                     "operation": batch.operation.value,
                     "count": batch.count,
+                    "added_api_fields": batch.added_api_fields,
                     "rows": batch.rows,
                 },
             ).fetchall()
@@ -257,6 +277,7 @@ def bind_addition(
         "author": author_document(author),
         "after": field_document(definition),
         "count": 1,
+        "added_api_fields": _count_api_fields([values]),
         "at": values["updated_at"],
         "occurred_at": None,
     }
@@ -298,7 +319,12 @@ def _batches(rows: Mapping[RecordedOperation, Iterable[_Row]]) -> Iterator[_Batc
     for operation, all_rows in rows.items():
         remaining = iter(all_rows)
         while batch := list(islice(remaining, _ROWS_AT_ONCE)):
-            yield _Batch(operation, len(batch), _json(batch))
+            added_api_fields = _ADDED[operation] * _count_api_fields(batch)
+            yield _Batch(operation, len(batch), added_api_fields, _json(batch))
+
+
+def _count_api_fields(rows: Iterable[_Row]) -> int:
+    return sum(row["source"] == Source.API.value for row in rows)
 
 
 def _deletion(field: RecipientField) -> _Row:

@@ -46,8 +46,12 @@ _ADD_FIELDS = """
     ORDER BY organization_id, n
 """
 _REMOVE_CREATED = """
-    DELETE FROM recipient_fields
-    WHERE organization_id = ANY(%s) AND starts_with(key, 'created_')
+    WITH removed AS (
+        DELETE FROM recipient_fields
+        WHERE organization_id = ANY(%s) AND starts_with(key, 'created_') RETURNING organization_id
+    )
+    UPDATE organizations SET revision = revision + 1
+    WHERE id IN (SELECT organization_id FROM removed)
 """
 _CHANGE = """
     WITH changed AS (

@@ -15,6 +15,7 @@ from .batches import batches
 from .bodies import bodies
 from .clients import bundled, usual_client
 from .console import console
+from .creations import creations
 from .goals import goals
 from .growth import growth
 from .history import history
@@ -28,7 +29,17 @@ from .writers import writers
 PARTS = {
     part.__name__: part
     for part in (
-        *(goals, history, hosts, processes, writers, batches, start, growth, bodies, console),
+        goals,
+        history,
+        hosts,
+        processes,
+        writers,
+        batches,
+        start,
+        growth,
+        creations,
+        bodies,
+        console,
         recipients,
     )
 }
@@ -92,7 +103,7 @@ def _conditions(bench: Bench, part: str) -> str:
     medians = f"medians of {bench.rounds} rounds" if bench.rounds > 1 else "one round"
     if part in {bodies.__name__, recipients.__name__}:
         return f"{machine}; {medians}."
-    if part in {batches.__name__, start.__name__}:
+    if part in {batches.__name__, creations.__name__, start.__name__}:
         return f"{machine} shared with PostgreSQL; {medians}."
     client = bench.client.__name__
     medians += f" of {bench.seconds:g} s"

@@ -85,13 +85,17 @@ class WithPostgres(Measurable):
 
     @property
     def cpu_seconds(self) -> float:
-        times = self.postmaster.cpu_times()
-        used = self.service.cpu_seconds + _cpu_seconds(self.postmaster)
-        used += times.children_user + times.children_system
-        for process in self.postmaster.children():
-            with suppress(psutil.NoSuchProcess):
-                used += _cpu_seconds(process)
-        return used
+        return self.service.cpu_seconds + postgres_cpu_seconds(self.postmaster)
+
+
+def postgres_cpu_seconds(postmaster: psutil.Process) -> float:
+    """Return the CPU time of all processes of the PostgreSQL server, in user and system mode."""
+    times = postmaster.cpu_times()
+    used = _cpu_seconds(postmaster) + times.children_user + times.children_system
+    for process in postmaster.children():
+        with suppress(psutil.NoSuchProcess):
+            used += _cpu_seconds(process)
+    return float(used)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ def _without(statement: str, part: str, replacement: str = "") -> str:
 def _unrecorded(statement: str) -> str:
     """Return the statement without its record, the sequence number and the time of the record."""
     statement = _without(statement, r", recorded AS \(.*?FROM catalog, added\s*\)")
-    statement = _without(statement, r", last_sequence = .*?(?=\s*WHERE)")
+    statement = _without(statement, r",\s*last_sequence = .*?(?=\s*WHERE)")
     return _without(statement, "RETURNING last_sequence, last_change_at", "RETURNING id")
 
 

@@ -23,6 +23,7 @@ from .api_keys import ApiKeyCases
 from .catalog_changes import CatalogChangesCases
 from .concurrency import ConcurrencyCases
 from .examples import NOW, grant
+from .field_limits import FieldLimitCases
 from .fields import FieldCases
 from .history import FollowerCases, HistoryCases, PastCatalogCases
 from .integrations import IntegrationCases
@@ -101,6 +102,7 @@ class StorageContract(
     FollowerCases,
     RestorationCases,
     CatalogChangesCases,
+    FieldLimitCases,
 ):
     """Tests of all ports of a Storage. The fixture `storage` of a subclass returns the storage."""
 

@@ -26,6 +26,7 @@ from recipient_fields.testing import (
 
 from ...support.network import free_port
 from ...support.postgres import EMPTY, execute, new_database
+from .field_counts import require_exact_counters
 
 
 class TestPostgresStorage(StorageContract):
@@ -33,6 +34,7 @@ class TestPostgresStorage(StorageContract):
     def storage(self, database: str) -> Iterator[PostgresStorage]:
         with closing(PostgresStorage(database)) as storage:
             yield storage
+        require_exact_counters(database)
 
 
 class TestPostgresDurability(StorageDurabilityContract):
@@ -117,6 +119,7 @@ the_pool_may_be_random = pytest.mark.filterwarnings(
 def test_any_sequence_of_calls_returns_what_the_model_returns(shared_database: str) -> None:
     machine = machine_for(lambda: closing(PostgresStorage(shared_database)))
     run_state_machine_as_test(machine, settings=settings(max_examples=30, deadline=None))
+    require_exact_counters(shared_database)
 
 
 @the_pool_may_be_random
@@ -128,3 +131,4 @@ def test_postgresql_and_memory_return_the_same(
 ) -> None:
     execute(shared_database, EMPTY)
     assert_storages_agree(storage, MemoryStorage(), calls)
+    require_exact_counters(shared_database)

@@ -120,16 +120,17 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 4
+    assert migrate(empty_database) == 5
     assert migrate(empty_database) == 0
 
 
 WITHOUT_HISTORY = """
-    DELETE FROM schema_migrations WHERE name = '0004_history';
+    DELETE FROM schema_migrations WHERE name >= '0004_history';
     DROP TABLE recipient_field_changes;
-    ALTER TABLE organizations DROP COLUMN last_sequence, DROP COLUMN last_change_at
+    ALTER TABLE organizations DROP COLUMN last_sequence, DROP COLUMN last_change_at,
+        DROP COLUMN api_field_count, DROP COLUMN counted_revision
 """
-"""Undoes the last migration."""
+"""Undoes the last two migrations."""
 
 MIGRATING = (
     "import sys; from recipient_fields.adapters.postgres import migrate; migrate(sys.argv[1])"
@@ -149,6 +150,7 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0002_integrations",),
         ("0003_administrators",),
         ("0004_history",),
+        ("0005_field_count",),
     ]
 
 
@@ -173,7 +175,7 @@ def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_databa
         process.wait(10)
     with pytest.raises(StorageUnavailable, match="behind"):
         PostgresStorage(empty_database)
-    assert migrate(empty_database) == 1
+    assert migrate(empty_database) == 2
     PostgresStorage(empty_database).close()
 
 
@@ -188,7 +190,7 @@ WRITE = """
 
 @pytest.fixture
 def without_history(empty_database: str) -> str:
-    """Return a database with 200,000 fields and the schema before the last migration."""
+    """Return a database with 200,000 fields and the schema before the last two migrations."""
     migrate(empty_database)
     execute(empty_database, WITHOUT_HISTORY)
     execute(
@@ -208,7 +210,7 @@ def test_the_migration_of_a_large_table_blocks_no_writer_for_a_second(without_hi
     """It is repeated, because a deadlock with a writer would depend on the moment."""
     with Writers(without_history) as writers:
         for _ in range(10):
-            assert migrate(without_history) == 1
+            assert migrate(without_history) == 2
             sleep(0.1)
             execute(without_history, WITHOUT_HISTORY)
     assert len(writers.durations) > 100
@@ -225,7 +227,7 @@ def test_a_migration_that_waits_for_a_long_transaction_blocks_no_writer_for_a_se
         with pytest.raises(StorageUnavailable, match="lock timeout"):
             migrate(without_history)
     assert 0.3 < max(writers.durations) < 1
-    assert migrate(without_history) == 1
+    assert migrate(without_history) == 2
 
 
 class Writers:

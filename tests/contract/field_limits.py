@@ -1,0 +1,113 @@
+"""Cases for the limit of the fields of one source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import pytest
+
+from recipient_fields.application import FieldRepository, Storage
+from recipient_fields.domain import (
+    ADMINISTRATOR,
+    API,
+    CatalogChanges,
+    FieldKey,
+    FieldLimitReached,
+    FieldUpdate,
+    OrganizationId,
+)
+
+from .examples import (
+    AUTHOR,
+    LATER,
+    NOW,
+    a_definition,
+    an_esp_field,
+    an_integration_draft,
+    permit,
+    permit_all,
+    permit_any,
+    renaming,
+    reporting,
+    restoring,
+)
+
+Change: TypeAlias = Callable[[Storage, OrganizationId], object]
+
+_CITY: Final = FieldKey("city")
+
+
+def _restore(storage: Storage, ours: OrganizationId) -> None:
+    city = storage.fields.get(ours, _CITY)
+    storage.fields.delete(ours, city.id, permit, author=AUTHOR, at=LATER)
+    storage.fields.restore(ours, city.id, restoring(), author=AUTHOR)
+
+
+def _apply(storage: Storage, ours: OrganizationId) -> None:
+    city, age = (storage.fields.get(ours, FieldKey(key)) for key in ("city", "age"))
+    changes = CatalogChanges(
+        deleted=(city,),
+        updated=(FieldUpdate(age, renaming("Years")(age)),),
+        created=(
+            *(a_definition(key) for key in ("street", "house", "floor")),
+            a_definition("village", by=ADMINISTRATOR),
+        ),
+    )
+    storage.fields.apply(ours, lambda _: changes, author=AUTHOR, at=LATER)
+
+
+def _delete_integration(storage: Storage, ours: OrganizationId) -> None:
+    integration = storage.integrations.add(ours, an_integration_draft())
+    planner = reporting(an_esp_field("TOWN"), an_esp_field("STREET"))
+    storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
+    storage.integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
+
+
+def _delete_other_organization(storage: Storage, _: OrganizationId) -> None:
+    theirs = storage.organizations.add("Theirs", NOW)
+    storage.fields.add(theirs.id, a_definition(), author=AUTHOR)
+    storage.organizations.delete(theirs.id, permit_any)
+
+
+CHANGES: Final[dict[str, Change]] = {
+    "no change": lambda *_: None,
+    "an addition": lambda storage, ours: storage.fields.add(
+        ours, a_definition("street"), author=AUTHOR
+    ),
+    "an addition by an administrator": lambda storage, ours: storage.fields.add(
+        ours, a_definition("street", by=ADMINISTRATOR), author=AUTHOR
+    ),
+    "an update": lambda storage, ours: storage.fields.update(
+        ours, _CITY, renaming("Town"), author=AUTHOR
+    ),
+    "a deletion": lambda storage, ours: storage.fields.delete(
+        ours, _CITY, permit, author=AUTHOR, at=LATER
+    ),
+    "a restoration": _restore,
+    "several changes at once": _apply,
+    "the deletion of a synced integration": _delete_integration,
+    "the deletion of another organization": _delete_other_organization,
+}
+"""Calls after which a storage must still know the number of fields. The organization has `city`
+and `age`, which the API manages, and `zip`, which an administrator manages."""
+
+
+class FieldLimitCases:
+    """Cases for the limit of `add`, which counts the fields of the source of the added field."""
+
+    @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+    def test_after_every_change_the_limit_counts_exactly_the_fields_of_the_source(
+        self, storage: Storage, fields: FieldRepository, ours: OrganizationId, change: Change
+    ) -> None:
+        for key in ("city", "age"):
+            fields.add(ours, a_definition(key), author=AUTHOR)
+        fields.add(ours, a_definition("zip", by=ADMINISTRATOR), author=AUTHOR)
+        change(storage, ours)
+        for channel in (API, ADMINISTRATOR):
+            sources = [field.origin.source for field in fields.all(ours).fields]
+            count = sources.count(channel.source)
+            added = a_definition(f"by_{channel.source.value}", by=channel)
+            with pytest.raises(FieldLimitReached):
+                fields.add(ours, added, limit=count, author=AUTHOR)
+            fields.add(ours, added, limit=count + 1, author=AUTHOR)
