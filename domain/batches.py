@@ -161,7 +161,8 @@ class StagedBatch:
     def perform(self, operation: BatchOperation) -> None:
         """Perform one operation.
 
-        Raises: the errors of the use case of the single operation; KeyRepeated.
+        Raises: the errors of the use case of the single operation; KeyRepeated if an earlier
+        operation creates a field with the same key.
         """
         match operation:
             case CreateField(draft):

@@ -77,7 +77,7 @@ class ProposedField:
 
 @mutable
 class FieldInference:
-    """Proposes fields for the columns of recipients.
+    """An inference of fields from the columns of recipients.
 
     It requires memory for each column, but not for each recipient. With a decimal mark, the values
     are texts, as in `RecipientTexts`. Without one, they are those of `RecipientSchema`. A text

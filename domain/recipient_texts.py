@@ -26,7 +26,7 @@ _NOT_BOOLEAN = Violation(Rule.TYPE, "Write true or false.")
 
 @frozen
 class RecipientTexts:
-    """Checks values that are texts. An empty text is a value that is not set.
+    """A check of values that are texts. An empty text means that the value is not set.
 
     Numbers are written as in JSON, with the decimal mark. Booleans are `true` and `false`, in any
     case. The values of the other types are texts.
@@ -50,7 +50,7 @@ class RecipientTexts:
         }
 
     def check(self, texts: Mapping[str, str], *, suggest: bool = True) -> CheckedRecipient:
-        """Convert each text to the type of its field, and check the values.
+        """Convert each text to the type of its field, check the values, and return the result.
 
         A text that can't be converted is a violation. `suggest` is the argument of
         `RecipientSchema.check`.
@@ -65,7 +65,7 @@ class RecipientTexts:
 
 @frozen
 class RecipientRows:
-    """Checks rows of texts. The texts of each row are in the order of these keys."""
+    """A check of rows of texts. The texts of each row are in the order of the keys."""
 
     texts: RecipientTexts
     keys: Sequence[str]

@@ -41,7 +41,7 @@ class CheckedRecipient:
 class RecipientSchema:
     """The values that a recipient can have: for each field, values of its type, or None.
 
-    None means that the value is not set, and so does a missing value: no value is required. If
+    None or a missing value means that the value is not set. No value is required. If
     `additional` is true, a recipient can have values without a field, which are not checked.
     """
 
@@ -62,7 +62,7 @@ class RecipientSchema:
         }
 
     def check(self, values: Mapping[str, object], *, suggest: bool = True) -> CheckedRecipient:
-        """Check the values of a recipient, by the keys of their fields.
+        """Check the values of a recipient, by the keys of their fields, and return the result.
 
         In canonical form, whole numbers are `int`, and date-times are like
         `2026-11-20T09:15:00.123Z`. If `suggest` is false, no similar key or value is suggested:

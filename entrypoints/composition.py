@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 
 from recipient_fields.application import Core, Pooled
 
+from .console import MAX_FORM_SIZE
 from .console import ROOT as CONSOLE
 from .http.app import create_app
 from .http.client_addresses import ClientAddresses
@@ -24,6 +25,7 @@ from .http.request_log import (
     UntrustedProxyWarning,
     sender_of,
 )
+from .http.resource import MAX_BODY_SIZE
 from .selection import open_core, open_permitted_source
 from .server.log import BufferedHandler
 from .settings import STORED_KEYS, Settings
@@ -43,6 +45,8 @@ class Service:
     readiness: CheckWithDeadline
     reject: HostRejections
     """Renders and logs the rejection of a request that does not reach the application."""
+    max_body_size: int
+    """The size of the largest body that the application accepts, in bytes."""
     admin: Admin | None
 
 
@@ -98,6 +102,7 @@ def create_service(
         application=api if console is None else _mount(console, api),
         readiness=readiness,
         reject=HostRejections(rejection_log, CONSOLE if settings.console else None),
+        max_body_size=MAX_FORM_SIZE if settings.console else MAX_BODY_SIZE,
         admin=admin,
     )
 

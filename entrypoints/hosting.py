@@ -61,14 +61,14 @@ def create_server(
         from .server.granian_server import GranianServer
 
         return GranianServer(
-            service.application, worker, max_body_size=MAX_BODY_SIZE, on_drain=on_drain
+            service.application, worker, max_body_size=service.max_body_size, on_drain=on_drain
         )
     with _listening(settings.listen, "--listen"):
         return Server(
             service.application,
             *settings.listen,
             reject=service.reject,
-            max_body_size=MAX_BODY_SIZE,
+            max_body_size=service.max_body_size,
             threads=settings.threads,
             connections=settings.connections,
             shared=settings.reuse_port,

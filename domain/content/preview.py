@@ -7,27 +7,45 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from ..conditions import Value, evaluate, read_value
+from ..errors import Rule
 from ..fields import RecipientField
 from ..instants import format_instant
 from .checks import require_fields
+from .errors import InvalidContent
 from .resolution import FieldResolver
 from .tree import Block, Content, Node, Reference, Text
 
+MAX_PREVIEW_LENGTH = 4_194_304
+"""The number of characters in a preview. Short references can mean long values."""
+
 
 def preview_content(
-    content: Content, fields: Iterable[RecipientField], values: Mapping[str, object]
+    content: Content,
+    fields: Iterable[RecipientField],
+    values: Mapping[str, object],
+    *,
+    others: Iterable[RecipientField] = (),
 ) -> str:
     """Return the content for a recipient with these values, by the keys of the fields.
 
     `values` has the form that `evaluate` accepts. Expressions stay as they are, because only the
-    ESP can evaluate them.
+    ESP can evaluate them. `others` are fields that the content can't use: a reference with the key
+    of such a field means the field in `fields` with the same name at the ESP.
 
-    Raises: InvalidContent if `check_content` raises it; InvalidRecipient if a value has another
-    type than its field.
+    Raises: InvalidContent if `check_content` raises it, or if the preview is too long;
+    InvalidRecipient if a value has another type than its field.
     """
-    resolver = FieldResolver(fields)
+    resolver = FieldResolver(fields, others)
     require_fields(content, resolver)
-    return "".join(_render(content.nodes, resolver, values))
+    parts: list[str] = []
+    length = 0
+    for part in _render(content.nodes, resolver, values):
+        length += len(part)
+        if length > MAX_PREVIEW_LENGTH:
+            message = f"The preview would have more than {MAX_PREVIEW_LENGTH:,} characters."
+            raise InvalidContent([content.lines.violation(0, Rule.TOO_LONG, message)])
+        parts.append(part)
+    return "".join(parts)
 
 
 def _render(

@@ -45,7 +45,7 @@ def administrators() -> None:
 def invite(
     storage: str, email: str, organization: str, role: Role, console_url: str, *, as_json: bool
 ) -> None:
-    """Give a person a role in an organization, and print a link.
+    """Assign a role in an organization to a person, and print a link.
 
     The link opens a page that sets a password. It works once, within 24 hours. A person with a
     password gets the role without a link.

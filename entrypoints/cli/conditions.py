@@ -102,7 +102,7 @@ def compile_(
 ) -> None:
     """Compile a condition for an ESP: print code that selects one of two texts.
 
-    If the ESP can't express the condition, the reason is printed and the exit status is 3.
+    If the ESP can't express the condition, the command prints the reason and exits with status 3.
     """
     target = required_target(esp, integration)
     with (

@@ -25,8 +25,8 @@ def export_fields(
 ) -> None:
     """Print the document that defines the API-managed fields, in YAML.
 
-    `recipient-fields plan` and `recipient-fields apply` read it. The same fields have the same
-    document.
+    `recipient-fields plan` and `recipient-fields apply` read it. The same fields always
+    produce the same document.
     """
     with open_fields(ctx, organization, url) as (fields, organization_id):
         document = render_field_document(fields.list_fields(organization_id).fields)

@@ -175,10 +175,11 @@ def apply(
     prune: bool,
     yes: bool,
 ) -> None:
-    """Change the API-managed fields as FILE defines them, or as PLAN lists it.
+    """Apply FILE or PLAN to the API-managed fields.
 
-    PLAN is a file that `plan --out` has written. All changes take effect together, or none. If any
-    field of the organization has changed since the plan, the command changes nothing.
+    FILE is a document of fields in YAML or JSON, and PLAN is a file that `plan --out` has written.
+    All changes take effect together, or none. If any field of the organization has changed since
+    the plan, the command changes nothing.
     """
     opening = open_fields(ctx, organization, url, field_limit=field_limit)
     content = file.read()

@@ -3,95 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import BinaryIO, TextIO, TypeAlias, cast
+from typing import BinaryIO, TextIO, cast
 
 import click
-from attrs import evolve, field, frozen, mutable
+from attrs import frozen
 
-from recipient_fields.domain import (
-    Catalog,
-    DecimalMark,
-    RecipientRows,
-    RecipientSchema,
-    RecipientTexts,
-    Rule,
-    Violation,
-    closest_match,
-    match_columns,
+from recipient_fields.domain import DecimalMark, Rule, Violation
+
+from ..recipient_files import RecipientReader, Row, is_json_lines
+from ..recipient_lists import (
+    CheckReport,
+    ListOptions,
+    RecipientList,
+    violation_text,
 )
-
 from .options import Identifier, option
 from .output import note, one_line, print_line, print_table
-from .recipient_files import (
-    CsvRecipients,
-    RecipientReader,
-    Row,
-    UnreadableFile,
-    open_recipients,
-    require_different,
-)
 from .recipient_options import file_options
 from .target_options import open_fields, target_options
-
-RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
-"""Returns the violations of a row with values, with suggestions if its last argument is true."""
 
 INVALID_RECIPIENTS = 3
 """The exit status if some recipients are invalid."""
 
-_MAX_SHOWN = 100
 _PROGRESS_ROWS = 1_000
 """Rows between two updates of the progress bar."""
-
-
-@mutable
-class _Report:
-    """The counts of a check. It prints the first violations when they are added."""
-
-    name: str
-    valid: int = 0
-    invalid: int = 0
-    shown: int = 0
-    counts: Counter[tuple[str, str]] = field(factory=Counter)
-
-    @property
-    def suggests(self) -> bool:
-        """Whether suggestions are shown for the next row."""
-        return self.shown < _MAX_SHOWN
-
-    def add(self, row: Row, violations: Iterable[Violation]) -> None:
-        """Count an invalid row, and print its violations."""
-        self.invalid += 1
-        for violation in violations:
-            column = str(violation.path[0]) if violation.path else ""
-            self.counts[column, violation.rule.value] += 1
-            if self.suggests:
-                self.shown += 1
-                print_line(one_line(f"{self.name}:{row.line}: {_sentence(violation)}"))
-
-    def print_summary(self) -> None:
-        """Print the number of violations by field and rule, and the number of rows."""
-        total = self.counts.total()
-        if total > self.shown:
-            print_line(f"… and {total - self.shown:,} more violations.")
-        if self.counts:
-            rows = [(key or None, rule, f"{n:,}") for (key, rule), n in sorted(self.counts.items())]
-            print_line("")
-            print_table(("FIELD", "RULE", "VIOLATIONS"), rows)
-        checked = self.valid + self.invalid
-        note(f"Checked {checked:,} recipients: {self.valid:,} valid, {self.invalid:,} invalid.")
 
 
 @frozen
 class _Outputs:
     """The files for the valid and the invalid rows, if they are requested."""
 
-    reader: RecipientReader
+    checked: RecipientList
     valid: TextIO | None
     rejects: TextIO | None
 
@@ -99,18 +46,14 @@ class _Outputs:
         """Write the beginning of both files."""
         for file, rejects in ((self.valid, False), (self.rejects, True)):
             if file is not None:
-                file.write(self.reader.render_header(rejects=rejects))
+                file.write(self.checked.reader.render_header(rejects=rejects))
 
-    def write_valid(self, row: Row) -> None:
-        """Write a valid row."""
-        if self.valid is not None:
-            self.valid.write(self.reader.render_row(row))
-
-    def write_reject(self, row: Row, violations: Iterable[Violation]) -> None:
-        """Write an invalid row with the reasons."""
-        if self.rejects is not None:
-            reasons = [_sentence(each) for each in violations]
-            self.rejects.write(self.reader.render_reject(row, reasons))
+    def write(self, row: Row, violations: Sequence[Violation]) -> None:
+        """Write a row to the file that it belongs to. A reject has the reasons."""
+        if violations and self.rejects is not None:
+            self.rejects.write(self.checked.render_reject(row, violations))
+        elif not violations and self.valid is not None:
+            self.valid.write(self.checked.reader.render_row(row))
 
 
 @click.command()
@@ -122,7 +65,7 @@ class _Outputs:
     help="The header of the CSV file contains the ESP's names of this integration's fields.",
 )
 @file_options
-@option("--additional", is_flag=True, help="Accept values that are not of recipient fields.")
+@option("--additional", is_flag=True, help="Accept columns and members that are not fields.")
 @option("--out", type=click.Path(dir_okay=False), help="Write the valid rows to this file.")
 @option(
     "--rejects",
@@ -152,94 +95,43 @@ def check(
     invalid, and 1 if the file can't be read.
     """
     _require_different_files(file.name, out, rejects)
+    if integration is not None and is_json_lines(file.name):
+        raise click.UsageError("--integration requires a CSV file.")
+    options = ListOptions(
+        delimiter=delimiter,
+        encoding=encoding,
+        decimal_mark=cast("DecimalMark", decimal),
+        integration=integration,
+        additional=additional,
+    )
     with open_fields(ctx, organization, url) as (fields, organization_id):
         catalog = fields.list_fields(organization_id)
-    recipient_schema = RecipientSchema.of(catalog.fields, additional=additional)
-    reader = ctx.with_resource(open_recipients(file, file.name, encoding, delimiter))
-    if isinstance(reader, CsvRecipients):
-        reader = _with_keys(reader, catalog, integration, additional=additional)
-    elif integration is not None:
-        raise click.UsageError("--integration requires a CSV file.")
-    check_row = _row_check(reader, recipient_schema, cast("DecimalMark", decimal))
-    report = _Report(file.name)
+    recipients = ctx.with_resource(RecipientList.open(file, file.name, catalog, options))
+    report = CheckReport(partial(_print_violation, file.name))
     with _complete_file(out) as valid_file, _complete_file(rejects) as rejects_file:
-        outputs = _Outputs(reader, valid_file, rejects_file)
+        outputs = _Outputs(recipients, valid_file, rejects_file)
         outputs.write_headers()
-        _check_rows(_with_progress(reader, file), check_row, report, outputs)
-    report.print_summary()
-    if decimal == "." and any(rule == Rule.TYPE.value for _, rule in report.counts):
-        _hint_decimal_mark(reader)
+        for row, violations in recipients.check(_with_progress(recipients.reader, file), report):
+            outputs.write(row, violations)
+    _print_summary(report)
+    if decimal == "." and recipients.may_have_decimal_commas and report.has(Rule.TYPE):
+        note("If the numbers have decimal commas, add --decimal ','.")
     ctx.exit(INVALID_RECIPIENTS if report.invalid else 0)
 
 
-def _check_rows(
-    rows: Iterable[Row], check_row: RowCheck, report: _Report, outputs: _Outputs
-) -> None:
-    for row in rows:
-        violations = (row.violation,) if row.violation else check_row(row, report.suggests)
-        if violations:
-            report.add(row, violations)
-            outputs.write_reject(row, violations)
-        else:
-            report.valid += 1
-            outputs.write_valid(row)
+def _print_violation(name: str, row: Row, violation: Violation) -> None:
+    print_line(one_line(f"{name}:{row.line}: {violation_text(violation)}"))
 
 
-def _row_check(reader: RecipientReader, schema: RecipientSchema, mark: DecimalMark) -> RowCheck:
-    """Return the check for the rows of this reader that have values."""
-    if isinstance(reader, CsvRecipients):
-        rows = RecipientRows(RecipientTexts(schema, mark), reader.keys)
-        return lambda row, suggest: rows.violations(row.source, suggest=suggest)
-    return lambda row, suggest: schema.check(row.values or {}, suggest=suggest).violations
-
-
-def _with_keys(
-    reader: CsvRecipients, catalog: Catalog, integration: int | None, *, additional: bool
-) -> CsvRecipients:
-    """Return the reader with the keys of its columns.
-
-    Raises: UnreadableFile if several columns are one field, or if a column is not a field and no
-    additional values are accepted.
-    """
-    if integration is None:
-        keys: Mapping[str, str] = match_columns(reader.header, catalog.fields)
-        known: Iterable[str] = [field.key for field in catalog.fields]
-    else:
-        known = keys = _keys_by_esp_name(catalog, integration)
-    unknown = [title for title in reader.header if title not in keys]
-    if unknown and not additional:
-        raise UnreadableFile(f"{reader.name}:1: {_unknown_columns(unknown, known)}")
-    reader = evolve(reader, keys=[keys.get(title, title) for title in reader.header])
-    require_different(reader.name, reader.keys, "are the same field")
-    return reader
-
-
-def _keys_by_esp_name(catalog: Catalog, integration: int) -> Mapping[str, str]:
-    return {
-        field.origin.esp_field_name: field.key
-        for field in catalog.fields
-        if field.origin.integration_id == integration and field.origin.esp_field_name is not None
-    }
-
-
-def _unknown_columns(titles: list[str], known: Iterable[str]) -> str:
-    similar = closest_match(titles[0], known)
-    hint = "" if similar is None else f" Did you mean {similar}?"
-    return (
-        f"These columns are not recipient fields: {', '.join(titles)}.{hint} To accept them, add"
-        " --additional."
-    )
-
-
-def _sentence(violation: Violation) -> str:
-    key = f"{violation.path[0]}: " if violation.path else ""
-    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    return f"{key}{violation.message}{hint}"
-
-
-def _hint_decimal_mark(reader: RecipientReader) -> None:
-    if isinstance(reader, CsvRecipients) and reader.delimiter != ",":
-        note("If the numbers have decimal commas, add --decimal ','.")
+def _print_summary(report: CheckReport) -> None:
+    """Print the number of violations by field and rule, and the number of rows."""
+    if report.hidden:
+        print_line(f"… and {report.hidden:,} more violations.")
+    if report.counts:
+        print_line("")
+        rows = [(key or None, rule, number) for key, rule, number in report.table()]
+        print_table(("FIELD", "RULE", "VIOLATIONS"), rows)
+    note(report.summary)
 
 
 def _require_different_files(*names: str | None) -> None:

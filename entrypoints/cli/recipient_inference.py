@@ -21,16 +21,16 @@ from recipient_fields.domain import (
 )
 
 from ..counts import counted
-from .field_export import print_document
-from .options import json_option, option
-from .output import note, one_line
-from .recipient_files import (
+from ..recipient_files import (
     CsvRecipients,
     RecipientReader,
     UnreadableFile,
     open_recipients,
     require_different,
 )
+from .field_export import print_document
+from .options import json_option, option
+from .output import note, one_line
 from .recipient_options import file_options
 from .target_options import open_fields, optional_target_options
 
@@ -81,9 +81,9 @@ def infer(
     """Propose fields for the recipients in FILE, and print the document that defines them.
 
     FILE is a CSV file with a header, or a file of JSON Lines (.jsonl or .ndjson). The document is
-    in YAML; `recipient-fields plan` and `recipient-fields apply` read it. Standard error explains
-    which fields to review. With --organization or --url, columns that are already fields of the
-    organization are left out.
+    in YAML; `recipient-fields plan` and `recipient-fields apply` read it. Messages on standard
+    error name the fields to review. With --organization or --url, the command omits columns that
+    are already fields of the organization.
     """
     fields: Collection[RecipientField] = ()
     if organization is not None or url is not None:

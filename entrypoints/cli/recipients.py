@@ -25,7 +25,7 @@ _RENDERERS = {"python": render_python_types, "typescript": render_typescript_typ
 
 @click.group(cls=CommandGroup)
 def recipients() -> None:
-    """Check recipients' data against the fields, and describe it for other programs."""
+    """Check recipients' data against the fields, describe it for programs, and propose fields."""
 
 
 @recipients.command()
@@ -52,7 +52,7 @@ def schema(
 def types(ctx: click.Context, organization: str | None, url: str | None, language: str) -> None:
     """Print the type of a recipient's data: a TypedDict or an interface.
 
-    The same fields have the same types.
+    The same fields always produce the same types.
     """
     rendered = _RENDERERS[language](_read_schema(ctx, organization, url))
     print_bytes(rendered.encode("utf-8"))

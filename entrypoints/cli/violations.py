@@ -11,11 +11,10 @@ from recipient_fields.application.violation_documents import render_violation
 from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 
+from ..excerpts import excerpt
 from .output import note, one_line, print_json
 
 _MAX_REPORTED = 100
-_SHOWN_BEFORE, _SHOWN_AFTER = 40, 60
-"""Characters of a long line that are shown before and after the column of a violation."""
 
 
 @contextmanager
@@ -54,11 +53,4 @@ def _report(violation: Violation, lines: list[str]) -> None:
     note(one_line(f"{place}{violation.message}{hint}"))
     if lines and isinstance(violation, LocatedViolation):
         line, column = lines[violation.position.line - 1], violation.position.column
-        note(f"    {one_line(_excerpt(line.removesuffix(chr(13)), column))}")
-
-
-def _excerpt(line: str, column: int) -> str:
-    """Return the line, or the part around the column if the line is long."""
-    start, end = max(0, column - 1 - _SHOWN_BEFORE), column - 1 + _SHOWN_AFTER
-    before, after = "…" if start else "", "…" if end < len(line) else ""
-    return f"{before}{line[start:end]}{after}"
+        note(f"    {one_line(excerpt(line.removesuffix(chr(13)), column))}")

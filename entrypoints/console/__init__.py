@@ -30,8 +30,8 @@ To add a page:
    has a role in that organization (otherwise 404), the role for each POST, the `Origin`, and the
    CSRF token. It removes the parameter; a page uses `visit(req).organization` only.
    `visit(req).form` has the inputs of a POST.
-3. Write a template that extends `layout.html` and sets `section` to "fields", "history" or
-   "settings", or one that extends `settings.html`, sets `menu` to an entry of the side menu and
+3. Write a template that extends `layout.html` and sets `section` to "fields", "content", "history"
+   or "settings", or one that extends `settings.html`, sets `menu` to an entry of the side menu and
    fills `settings`. Each POST form contains `{{ hidden_inputs(page) }}` from `macros.html`.
    `page.path("/fields")` is a path in the current organization and `page.base` is `/console`. Put
    `<bdi>` around names. There are no `style` attributes and no inline scripts: the
@@ -48,6 +48,12 @@ from recipient_fields.domain import SecretToken
 
 ROOT = "/console"
 """The path of the console, below the path at which a server mounts the service."""
+
+MAX_FILE_SIZE = 10 * 1024 * 1024
+"""The maximum size of a list of recipients, in bytes."""
+
+MAX_FORM_SIZE = MAX_FILE_SIZE + 64 * 1024
+"""The maximum size of the form with the list, in bytes. No form may be larger."""
 
 
 def link_url(console: str, token: SecretToken) -> str:

@@ -19,6 +19,7 @@ from .administrators import (
     RoleChange,
 )
 from .api_keys import ApiKeyCreation, ApiKeyList, ApiKeyRevocation, ApiKeyRotation
+from .content import ContentView
 from .cookies import Cookies
 from .error_pages import ErrorPages
 from .field_forms import FieldCreation, FieldEditing
@@ -34,6 +35,7 @@ from .integrations import (
     OpenFieldSource,
 )
 from .page import Page
+from .recipient_lists import RecipientListCheck
 from .rendering import Pages
 from .session_guard import SessionGuard
 from .sessions import AllSessionsEnd, SessionEnd, SessionList
@@ -98,11 +100,13 @@ def create_console(
         f"{ROOT}/organizations": Organizations(core, pages),
         fields: FieldList(core, pages),
         f"{fields}/new": FieldCreation(core, pages),
+        f"{fields}/check": RecipientListCheck(core, pages),
         f"{fields}/{{field_id:id}}": FieldView(core, pages),
         f"{fields}/{{field_id:id}}/edit": FieldEditing(core, pages),
         f"{fields}/{{field_id:id}}/delete": FieldDeletion(core, pages),
         f"{fields}/{{field_id:id}}/history": FieldHistory(core, pages),
         f"{fields}/{{field_id:id}}/restore": FieldRestoration(core, pages),
+        f"{organization}/content": ContentView(core, pages),
         f"{organization}/history": HistoryList(core, pages),
         keys: ApiKeyList(core, pages, issues_keys),
         f"{keys}/{{key_id:id}}/revoke": ApiKeyRevocation(core, pages, issues_keys),

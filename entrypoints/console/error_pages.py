@@ -86,7 +86,7 @@ _PAGES: Mapping[HTTPStatus, tuple[str, str]] = {
     HTTPStatus.GONE: ("This link does not work", "Ask for a new one."),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
         "The form is too large",
-        "A form has at most 1 MiB. Enter less text, or upload a smaller file.",
+        "Enter less text, or upload a smaller file.",
     ),
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: (
         "The request is not a form",

@@ -36,16 +36,13 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import (
     DIALECTS,
-    Esp,
     Integration,
-    NoSafeForm,
-    Snippet,
     SnippetWarning,
-    derive_snippet,
     field_warnings,
 )
 
 from .changes import changes_of
+from .field_previews import OTHERWISE, THEN, FieldPreview, condition_examples
 from .form_claims import claimed_form
 from .page import Page, Visit, author, visit
 from .rendering import Flash, Pages
@@ -129,6 +126,7 @@ class FieldView(Page):
         decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
         recent = self.core.fields.list_field_changes(organization_id, field_id, _RECENT_CHANGES)
         name = field.origin.esp_field_name or req.get_param("name") or field.key
+        previews = [FieldPreview.of(esp, name, field, integration) for esp in DIALECTS]
         self.pages.send(
             req,
             resp,
@@ -140,7 +138,10 @@ class FieldView(Page):
             warnings=field_warnings(field),
             checks=_checks(field),
             preview_name=name,
-            previews=[_Preview.of(esp, name, field, integration) for esp in DIALECTS],
+            previews=previews,
+            examples=condition_examples(field, previews),
+            then=THEN,
+            otherwise=OTHERWISE,
             any_value=_any_value(field.data_type),
             shown_values=_SHOWN_MEMBERS,
             changes=changes_of(recent),
@@ -362,30 +363,6 @@ class _Column:
     """The list in the order that a click chooses. None: the column can't be sorted."""
     direction: str | None = None
     """The `aria-sort` of the current order."""
-
-
-@frozen
-class _Preview:
-    """How one ESP writes a field, or the reason why it can't."""
-
-    title: str
-    is_own: bool
-    """Whether this is the ESP of the field's own integration."""
-    snippet: Snippet | None
-    reason: str
-
-    @classmethod
-    def of(
-        cls, esp: Esp, name: str, field: RecipientField, integration: Integration | None
-    ) -> _Preview:
-        """Return the preview for a field with this name in the ESP."""
-        snippet, reason = None, ""
-        try:
-            snippet = derive_snippet(esp, name, data_type=field.data_type)
-        except NoSafeForm as refused:
-            reason = " ".join(violation.message for violation in refused.violations)
-        is_own = integration is not None and integration.esp is esp
-        return cls(DIALECTS[esp].title, is_own, snippet, reason)
 
 
 def _any_value(data_type: DataType) -> str:

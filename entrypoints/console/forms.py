@@ -9,7 +9,9 @@ import falcon
 from attrs import field, frozen
 from falcon.media.multipart import MultipartFormHandler
 
-MAX_BODY_SIZE = 1024 * 1024
+MEBIBYTE = 1024 * 1024
+MAX_BODY_SIZE = MEBIBYTE
+"""The maximum size of most forms, in bytes."""
 
 MAX_INPUTS = 1_200
 """Enough for a field with 1,000 allowed values."""
@@ -19,11 +21,19 @@ _MULTIPART = "multipart/form-data"
 
 
 @frozen
+class UploadedFile:
+    """A file of a form. Its name is what the browser sent."""
+
+    name: str = ""
+    content: bytes = field(default=b"", repr=False)
+
+
+@frozen
 class Form:
-    """The inputs of a form, and the content of its files by input name."""
+    """The inputs and the files of a form, by input name."""
 
     inputs: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False)
-    files: Mapping[str, bytes] = field(factory=dict, repr=False)
+    files: Mapping[str, UploadedFile] = field(factory=dict, repr=False)
 
     def text(self, name: str) -> str:
         """Return the value of the first input with this name, or an empty text."""
@@ -33,22 +43,26 @@ class Form:
         """Return the values of all inputs with this name, in order."""
         return self.inputs.get(name, ())
 
+    def file(self, name: str) -> UploadedFile:
+        """Return the file of the input with this name, or an empty one."""
+        return self.files.get(name, UploadedFile())
 
-def read_form(req: falcon.Request) -> Form:
+
+def read_form(req: falcon.Request, max_size: int) -> Form:
     """Return the form in the body of the request, with line feeds as line breaks.
 
-    Raises: a falcon.HTTPError if the body is not a form, or is larger than the limits.
+    Raises: a falcon.HTTPError if the body is not a form, or is larger than `max_size` bytes.
     """
     media_type = (req.content_type or "").partition(";")[0].strip().lower()
-    if (req.content_length or 0) > MAX_BODY_SIZE:
-        raise falcon.HTTPContentTooLarge
+    if (req.content_length or 0) > max_size:
+        raise _too_large(max_size)
     if media_type == _MULTIPART:
-        return _read_multipart(req)
+        return _read_multipart(req, max_size)
     if media_type != _URLENCODED:
         raise falcon.HTTPUnsupportedMediaType
-    body = req.bounded_stream.read(MAX_BODY_SIZE + 1)
-    if len(body) > MAX_BODY_SIZE:
-        raise falcon.HTTPContentTooLarge
+    body = req.bounded_stream.read(max_size + 1)
+    if len(body) > max_size:
+        raise _too_large(max_size)
     try:
         pairs = parse_qsl(
             body.decode("ascii"),
@@ -61,11 +75,11 @@ def read_form(req: falcon.Request) -> Form:
     return Form(_grouped(pairs))
 
 
-def _read_multipart(req: falcon.Request) -> Form:
+def _read_multipart(req: falcon.Request, max_size: int) -> Form:
     handler = MultipartFormHandler()
-    handler.parse_options.max_body_part_buffer_size = MAX_BODY_SIZE
+    handler.parse_options.max_body_part_buffer_size = max_size
     pairs: list[tuple[str, str]] = []
-    files: dict[str, bytes] = {}
+    files: dict[str, UploadedFile] = {}
     try:
         for part in handler.deserialize(
             req.bounded_stream,
@@ -74,7 +88,7 @@ def _read_multipart(req: falcon.Request) -> Form:
         ):
             content = part.get_data()
             if part.filename is not None:
-                files[part.name or ""] = content
+                files[part.name or ""] = UploadedFile(part.filename, content)
             else:
                 pairs.append((part.name or "", content.decode("utf-8")))
     except (falcon.MediaMalformedError, falcon.HTTPInvalidHeader, ValueError):
@@ -88,6 +102,13 @@ def _grouped(pairs: list[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
         # Browsers send each line break of a text area as CR LF.
         lists.setdefault(name, []).append(value.replace("\r\n", "\n"))
     return {name: tuple(values) for name, values in lists.items()}
+
+
+def _too_large(max_size: int) -> falcon.HTTPError:
+    return falcon.HTTPContentTooLarge(
+        description=f"This form has at most {max_size // MEBIBYTE} MiB. Enter less text, or upload"
+        " a smaller file."
+    )
 
 
 def _malformed() -> falcon.HTTPError:

@@ -547,7 +547,7 @@ def _expected_fields(form: Form) -> list[FieldId]:
 
 def _report(form: Form) -> bytes:
     """Return the uploaded report, or the one that a dry run has put into the form."""
-    return form.files.get("report") or form.text("report").encode("utf-8")
+    return form.file("report").content or form.text("report").encode("utf-8")
 
 
 def _parse_report(report: bytes) -> Iterable[ReportedField]:

@@ -18,7 +18,7 @@ from recipient_fields.domain import (
 )
 
 from . import ROOT
-from .forms import Form
+from .forms import MAX_BODY_SIZE, Form
 
 _UNENCODED = "/~!$&'()*+,;=:@"
 """Characters that a path may contain without percent-encoding (RFC 3986, section 3.3)."""
@@ -36,8 +36,11 @@ class Page:
     ends_session: ClassVar[bool] = False
     """Whether the page signs out. Without a session, it leads to the sign-in page."""
 
-    is_personal: ClassVar[bool] = False
-    """Whether the page concerns only the administrator's own account: viewers may use it."""
+    is_for_viewers: ClassVar[bool] = False
+    """Whether viewers may submit the forms of the page: they change nothing in the organization."""
+
+    max_body_size: ClassVar[int] = MAX_BODY_SIZE
+    """The maximum size of a form, in bytes."""
 
     def on_head(self, req: falcon.Request, resp: falcon.Response, **ids: Any) -> None:
         """Send the headers of the page. The server omits the content."""

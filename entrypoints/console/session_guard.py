@@ -95,10 +95,10 @@ class SessionGuard:
             req.context.facts["organization"] = visit.organization.id
         if req.method == "POST":
             require_same_origin(req, self.origin)
-            req.context.visit = visit = evolve(visit, form=read_form(req))
+            req.context.visit = visit = evolve(visit, form=read_form(req, resource.max_body_size))
             self._require_csrf_token(req, visit, resource)
         is_change = req.method == "POST" or resource.changes
-        is_allowed = visit.may_change or resource.is_personal
+        is_allowed = visit.may_change or resource.is_for_viewers
         if visit.in_organization is not None and is_change and not is_allowed:
             raise falcon.HTTPForbidden(description=_VIEWER)
 

@@ -45,7 +45,7 @@ class SessionList(Page):
 
     core: Core
     pages: Pages
-    is_personal = True
+    is_for_viewers = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """List the active sessions, the one in use first."""
@@ -62,7 +62,7 @@ class SessionEnd(Page):
 
     core: Core
     pages: Pages
-    is_personal = True
+    is_for_viewers = True
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, session_id: SessionId) -> None:
         """End one of the administrator's sessions."""
@@ -80,7 +80,7 @@ class AllSessionsEnd(Page):
     core: Core
     pages: Pages
     cookies: Cookies
-    is_personal = True
+    is_for_viewers = True
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """End all sessions of the administrator, also the one in use."""

@@ -19,8 +19,8 @@ MIN_RATE = 32 * 1024
 IDLE_TIMEOUT = 30.0
 LINGER_TIMEOUT = 2.0
 """For a client to close its side after the last response."""
-MAX_LINGER_SIZE = 8 * 1024 * 1024
-"""Bytes that a client may still send during this time."""
+MAX_LINGER_SIZE = 24 * 1024 * 1024
+"""Bytes that a client may still send during this time: more than two lists of the console."""
 
 DRAIN_IDLE_TIMEOUT = 0.5
 """Replaces the idle, request and linger timeouts while the server drains."""

@@ -331,6 +331,43 @@ def test_fields_are_searched_filtered_and_sorted(tenant: Tenant, window: Window)
     assert "Mailchimp" in window.text
 
 
+def test_the_example_conditions_of_a_field_are_opened(tenant: Tenant, window: Window) -> None:
+    field = tenant.add_field("Newsletter", data_type=DataType.BOOLEAN)
+    window.open(f"{tenant.path}/fields/{field}")
+    assert "Refused: newsletter: Mailchimp has no boolean fields." not in window.text
+
+    window.find("details:not([open]) > summary").click()
+    window.find("details:not([open]) > summary").click()
+    assert "{% if customer.newsletter != true %}A{% else %}B{% endif %}" in window.text
+    window.audit()
+
+
+def test_content_is_exported_and_previewed(tenant: Tenant, window: Window) -> None:
+    _add_synced_field(tenant)
+    window.press("Content")
+    window.audit()
+    window.fill("Content", "Hello {{recipient.fnam}}")
+    window.choose("Main audience", of="Export for")
+    window.press("Export")
+    assert "The content was not exported: correct 1 place" in window.text
+    assert "Did you mean fname?" in window.text
+    window.audit()
+
+    window.fill("Content", "Hello {{recipient.fname}},\n{{ recipient.fname }}")
+    window.press("Export")
+    assert "Line 2, column 1: This looks like a reference" in window.text
+    assert window.find("#exported").text == "Hello *|FNAME|*,\n{{ recipient.fname }}"
+    assert window.find("#preview textarea").text.startswith("Hello First name,")
+    window.audit()
+    window.fill("fname", "Ada")
+    window.press("Update preview")
+    assert window.find("#preview textarea").text.startswith("Hello Ada,")
+    if window.runs_scripts:
+        copy = window.find("[data-copies]")
+        copy.click()
+        eventually(lambda: copy.text == "Copied")
+
+
 def test_a_key_is_shown_once_rotated_and_revoked(
     tenant: Tenant, window: Window, service: Service
 ) -> None:
@@ -373,6 +410,30 @@ def test_a_key_is_shown_once_rotated_and_revoked(
     statuses = {service.client(each)("GET", FIELDS).status for each in (key, successor)}
     assert statuses == {200, 401}
     window.audit()
+
+
+def test_a_list_is_checked(tenant: Tenant, window: Window, tmp_path: Path) -> None:
+    tenant.add_field("City")
+    path = tmp_path / "list.csv"
+    path.write_text("city,age\nBerlin,42\n")
+    window.open(f"{tenant.path}/fields")
+    window.press("Check a list")
+    assert window.heading == "Check a list"
+    window.audit()
+    window.fill("File", str(path))
+    window.press("Check")
+    assert "These columns are not recipient fields: age." in window.text
+    window.audit()
+
+    path.write_text("city\nBerlin\nParis,FR\n")
+    window.fill("File", str(path))
+    window.press("Check")
+    assert "Checked 2 recipients: 1 valid, 1 invalid." in window.text
+    window.audit()
+    path.write_text("city\nBerlin\n")
+    window.fill("File", str(path))
+    window.press("Download rejects")
+    assert "All recipients are valid" in window.text
 
 
 def test_an_integration_is_synced_from_a_report_and_deleted(
@@ -535,6 +596,7 @@ def test_a_viewer_sees_pages_without_buttons(tenant: Tenant, window: Window) -> 
     window.audit()
     for path in (
         f"/fields/{field}",
+        "/content",
         *(f"/settings/{each}" for each in ("api-keys", "integrations", "administrators")),
     ):
         window.open(f"{tenant.path}{path}")

@@ -107,7 +107,7 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
             b"teir\n",
             (
                 "list.csv:1: These columns are not recipient fields: teir. Did you mean tier?"
-                " To accept them, add --additional."
+                " Remove them, or accept additional values."
             ),
         ),
         (
@@ -120,8 +120,8 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
         (
             "comment\nZoë\n".encode("latin-1"),
             (
-                "list.csv: The text after line 0 is not utf-8. Use --encoding, for example"
-                " --encoding latin-1."
+                "list.csv: The text after line 0 is not utf-8. Set the encoding, for example"
+                " latin-1."
             ),
         ),
         (gzip.compress(b"tier\n"), "list.csv is compressed with gzip. Decompress it first."),
@@ -134,10 +134,7 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
         ),
         (
             "tier\n".encode("utf-16-le"),
-            (
-                "list.csv:1: The line has a null character. Use --encoding, for example"
-                " --encoding utf-16-le."
-            ),
+            ("list.csv:1: The line has a null character. Set the encoding, for example utf-16-le."),
         ),
     ],
     ids=["empty", "repeated", "unnamed", "unknown", "quote", "latin-1", "gzip", "long", "utf-16"],

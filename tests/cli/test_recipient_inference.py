@@ -28,7 +28,7 @@ from recipient_fields.domain import (
     match_columns,
 )
 from recipient_fields.entrypoints.cli.field_files import parse_file, render_yaml
-from recipient_fields.entrypoints.cli.recipient_files import (
+from recipient_fields.entrypoints.recipient_files import (
     CsvRecipients,
     Row,
     open_recipients,

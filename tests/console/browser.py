@@ -122,20 +122,29 @@ class Browser:
         return self.post(form.action, list(inputs.items()))
 
     def upload(
-        self, page: Response, action: str, file: bytes, *, press: tuple[str, str]
+        self,
+        page: Response,
+        action: str,
+        file: bytes,
+        *,
+        press: tuple[str, str],
+        name: str = "report",
+        file_name: str = "report.json",
+        changes: Mapping[str, str] | None = None,
     ) -> Response:
-        """Submit the page's last form with this action and a file as its input `report`."""
+        """Change inputs of the page's last form with this action, and submit it with a file."""
         form = [each for each in page.forms if each.action.endswith(action)][-1]
+        inputs = dict(form.inputs) | dict(changes or {}) | dict([press])
         parts = [
-            f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
-            for name, value in [*form.inputs, press]
-            if name != "report"
+            f'--x\r\nContent-Disposition: form-data; name="{each}"\r\n\r\n{value}\r\n'.encode()
+            for each, value in inputs.items()
+            if each != name
         ]
-        head = 'name="report"; filename="report.json"\r\nContent-Type: application/json'
+        head = f'name="{name}"; filename="{file_name}"\r\nContent-Type: application/octet-stream'
         parts.append(f"--x\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + file)
         headers = {"Origin": ORIGIN, "Content-Type": "multipart/form-data; boundary=x"}
         body = b"".join(parts) + b"\r\n--x--\r\n"
-        return self._send("POST", form.action, body=body, headers=headers)
+        return self._send("POST", form.action or page.path, body=body, headers=headers)
 
     def follow(self, response: Response) -> Response:
         """Open the page to which the response redirects."""
@@ -231,7 +240,7 @@ class _Reader(HTMLParser):
         self._link = None
 
     def _end_area(self) -> None:
-        if self._form is not None and self._area is not None:
+        if self._form is not None and self._area is not None and self._area_name:
             text = "".join(self._area)
             # A browser drops the first line break, and sends CR LF for the others.
             text = text.removeprefix("\n").replace("\n", "\r\n")

@@ -7,7 +7,9 @@ from urllib.parse import urlencode
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, API, IntegrationId, Operation, decide
+from recipient_fields.domain.conditions import check_condition, format_condition, parse_condition
 from recipient_fields.domain.esp import DIALECTS
+from recipient_fields.entrypoints.console.field_previews import example_conditions
 from recipient_fields.entrypoints.console.fields import PAGE_SIZE
 
 from .browser import Browser, Response
@@ -217,6 +219,65 @@ def test_the_preview_of_other_fields_can_use_another_name(console: Console, dana
     assert "HubSpot {{ contact.shop }}" in page.text
     assert "Mailchimp No safe form." in page.text
     assert "Mailchimp *|STORE|* STORE" in other.text
+
+
+def test_a_synced_field_has_example_conditions_for_its_esp(console: Console, dana: Browser) -> None:
+    field = console.sync_field("FNAME")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert (
+        'fname = "example" ESP Code Caveats Mailchimp *|IF:FNAME=example|*A*|ELSE:|*B' in page.text
+    )
+    assert "Mailchimp does not document whether it compares texts with regard to case" in page.text
+    assert "fname is set ESP Code Caveats Mailchimp *|IF:FNAME|*A*|ELSE:|*B*|END:IF|* None" in (
+        page.text
+    )
+    conditions = page.text[page.text.index("Conditions") :]
+    assert [each.title for each in DIALECTS.values() if each.title in conditions] == ["Mailchimp"]
+
+
+def test_other_fields_have_example_conditions_for_all_esps(console: Console, dana: Browser) -> None:
+    field = console.add_field(key="vip", data_type="boolean")
+
+    page = dana.get(f"{console.fields}/{field.id}")
+    other = dana.get(f"{console.fields}/{field.id}?name=VIP")
+
+    conditions = page.text[page.text.index("Conditions") :]
+    assert [each.title for each in DIALECTS.values() if each.title not in conditions] == []
+    assert "not vip ESP Code Caveats Salesforce Marketing Cloud" in conditions
+    assert (
+        "Braze {% if custom_attribute.${vip} != true %}A{% else %}B{% endif %} None" in conditions
+    )
+    assert "Mailchimp Refused: A Mailchimp tag is" in conditions
+    assert "Mailchimp Refused: vip: Mailchimp has no boolean fields." in other.text
+    assert "The content must set @VIP before this code." in other.text
+
+
+@pytest.mark.parametrize(
+    ("data_type", "values", "example"),
+    [
+        ("text", ["gold", "silver"], 'shop = "gold"'),
+        ("text", ['it\'s "so"'], 'shop = "it\'s \\"so\\""'),
+        ("number", [36, 37.5], "shop >= 36"),
+        ("number", None, "shop >= 3"),
+        ("date", ["2026-01-31"], 'shop >= date "2026-01-31"'),
+        ("datetime", ["2026-01-31T10:00:00Z"], 'shop >= date "2026-01-31T10:00:00.000Z"'),
+        ("datetime", None, 'shop >= date "2026-11-20T09:15:00.000Z"'),
+        ("boolean", None, "not shop"),
+    ],
+)
+def test_example_conditions_fit_the_type_and_the_allowed_values(
+    console: Console, dana: Browser, data_type: str, values: list[object] | None, example: str
+) -> None:
+    field = console.add_field(data_type=data_type, allowed_values=values)
+
+    page = dana.get(f"{console.fields}/{field.id}")
+
+    assert f"{example} ESP Code Caveats" in page.text
+    for condition in example_conditions(field):
+        check_condition(condition, [field])
+        assert parse_condition(format_condition(condition)) == condition
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))

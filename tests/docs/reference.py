@@ -110,7 +110,7 @@ _CONDITIONS = {
     "visits = 3": "number `=`, `!=`, `in`",
     "visits > 3": "number `<`, `<=`, `>`, `>=`",
     "visits is set": "number `is set`",
-    "member": "boolean, `= true`",
+    "member": "boolean by itself, `= true`",
     "member = false": "boolean `= false`",
     "member is set": "boolean `is set`",
     'born < date "2026-11-20"': "date `=`, `<`, `in`, …",

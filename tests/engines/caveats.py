@@ -84,8 +84,8 @@ def never(comparison: Comparison, value: object) -> bool:
 
 CAVEATS: Mapping[str, Callable[[Comparison, object], bool]] = {
     "compares texts without regard to case": differs_in_case,
-    "none whether it regards case": differs_in_case,
-    "with regard to case, and to white space": differs_in_case_or_white_space,
+    "establishes whether it is case-sensitive": differs_in_case,
+    "whether comparisons of texts are case-sensitive, and": differs_in_case_or_white_space,
     "None states whether case, white space at the ends, and zeros": differs,
     "whether 3 equals 3.0": differs_in_form,
     "compares texts that are numbers by value": are_numbers,

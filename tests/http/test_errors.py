@@ -59,9 +59,10 @@ from recipient_fields.domain.esp import (
 )
 from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.cli.field_files import InvalidFile
-from recipient_fields.entrypoints.cli.recipient_files import UnreadableFile
+from recipient_fields.entrypoints.console.recipient_lists import ListNotChecked
 from recipient_fields.entrypoints.hosting import AddressUnavailable
 from recipient_fields.entrypoints.http.problems import CODES, STATUSES
+from recipient_fields.entrypoints.recipient_files import UnreadableFile
 from recipient_fields.entrypoints.selection import NoBackup, UnknownKeyValidator
 from recipient_fields.entrypoints.settings import InvalidSettings
 
@@ -110,6 +111,7 @@ NOT_OVER_HTTP = {
     InvalidApiKey,
     InvalidFile,
     UnreadableFile,
+    ListNotChecked,
     InvalidOrganization,
     InvalidQuery,
     InvalidRecipient,

@@ -126,7 +126,7 @@ class TestCredentials:
     def test_browsers_get_a_page_if_the_server_rejects_a_request(
         self, console: Service, service: Service
     ) -> None:
-        too_large = {"Content-Length": "5000000", "Accept": "text/html,*/*;q=0.8"}
+        too_large = {"Content-Length": "11000000", "Accept": "text/html,*/*;q=0.8"}
 
         page = console.anonymous("POST", SIGN_IN, **too_large)
 

@@ -63,8 +63,8 @@ _NO_BOOLEANS = "{title} has no boolean fields."
 _NUMERIC_TEXT = "{title} does not document whether it compares texts that are numbers by value."
 _NO_CASE = "{title} compares texts without regard to case."
 _UNKNOWN_CASE = (
-    "{title} does not document whether it compares texts with regard to case, and to white space"
-    " at the ends."
+    "{title} does not document whether comparisons of texts are case-sensitive, and whether they"
+    " ignore white space at the ends."
 )
 _SECONDARY_OPERATORS = "Only secondary sources establish the operators of {title}."
 
@@ -93,7 +93,7 @@ LANGUAGES: Mapping[Esp, Language] = {
             Feature.TEXT_EQUALITY: _NO_CASE,
             Feature.CONTAINS: (
                 "Only secondary sources establish that INDEXOF is 0 if {title} does not find the"
-                " text, and none whether it regards case."
+                " text. No source establishes whether it is case-sensitive."
             ),
         },
         numeric_text_caveat=_NUMERIC_TEXT,

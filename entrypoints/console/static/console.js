@@ -7,6 +7,7 @@ announcer.setAttribute("role", "status");
 document.body.append(announcer);
 
 function selectText(element) {
+  if (element.select) return element.select();
   const range = document.createRange();
   range.selectNodeContents(element);
   getSelection().removeAllRanges();
@@ -38,7 +39,7 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
 
 // A submitted form sends nothing again until the page is shown anew.
 document.addEventListener("submit", ({ target }) => {
-  if (target.method !== "post") return;
+  if (target.method !== "post" || "repeatable" in target.dataset) return;
   // The browser has to collect the pressed button's name first.
   setTimeout(() => {
     for (const button of target.querySelectorAll("button")) button.disabled = true;
@@ -49,6 +50,14 @@ addEventListener("pageshow", ({ persisted }) => {
   if (!persisted) return;
   for (const button of document.querySelectorAll("form button")) button.disabled = false;
   for (const progress of document.querySelectorAll(".progress")) progress.hidden = true;
+});
+
+// The server can close the connection during a larger upload, and the browser shows no reason.
+document.addEventListener("change", ({ target }) => {
+  if (!target.dataset.maxSize) return;
+  const isTooLarge = target.files[0]?.size > target.dataset.maxSize;
+  target.setCustomValidity(isTooLarge ? "Choose a smaller file." : "");
+  target.reportValidity();
 });
 
 // The response to a form reports no progress, so the page shows for how long it has been waiting.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recipient_fields.domain import API, DataType, IntegrationId, sync_channel
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.content import (
+    MAX_PREVIEW_LENGTH,
     InvalidContent,
     check_content,
     parse_content,
@@ -66,6 +67,29 @@ def test_the_preview_shows_values_defaults_and_branches(source, values, text, fi
 def test_a_value_of_another_type_is_rejected(fields):
     with pytest.raises(InvalidRecipient):
         preview_content(parse_content("{{recipient.visits}}"), fields, {"visits": "3"})
+
+
+def test_a_reference_to_a_field_that_the_content_can_not_use_means_the_one_with_the_same_name(
+    make_field,
+):
+    content = parse_content("{{recipient.town}}")
+    other = make_field(sync_channel(IntegrationId(1)), key="town", esp_field_name="City")
+    usable = make_field(sync_channel(IntegrationId(2)), key="place", esp_field_name="City")
+
+    text = preview_content(content, [usable], {"place": "Bern"}, others=[other, usable])
+
+    assert text == "Bern"
+    with pytest.raises(InvalidContent, match="The field town belongs to integration 1"):
+        preview_content(content, [], {}, others=[other])
+
+
+def test_a_preview_has_a_maximum_length(fields):
+    content = parse_content("{{recipient.name}}" * 4)
+    quarter = "x" * (MAX_PREVIEW_LENGTH // 4)
+
+    assert len(preview_content(content, fields, {"name": quarter})) == MAX_PREVIEW_LENGTH
+    with pytest.raises(InvalidContent, match="more than 4,194,304 characters"):
+        preview_content(content, fields, {"name": f"{quarter}x"})
 
 
 NO_ORDER = "A boolean field does not support `>`. Use `=`, `!=`, `is set` or `is not set`."

@@ -10,15 +10,15 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import PurePath
 from typing import BinaryIO, Protocol, TextIO, cast
 
 from attrs import field, frozen, mutable
 
-from recipient_fields.application.strict_json import NotJson, parse_json
+from recipient_fields.application.strict_json import NotJson, TooManyValues, parse_json
 from recipient_fields.domain import RecipientFieldsError, Rule, Violation
 
-from ..counts import counted
+from .counts import counted
 
 MAX_ROW_LENGTH = 1024 * 1024
 """Characters of a row, as in the body of a request."""
@@ -26,6 +26,8 @@ REASONS = "violations"
 """The column, or the member, with the violations of a rejected row."""
 
 _JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
+_MAX_ROW_VALUES = 10_000
+"""Member names and values of a line of JSON, as in the body of a request."""
 _DELIMITERS = ",;\t|"
 _ENCODINGS_BY_MARK = {
     b"\xef\xbb\xbf": "utf-8-sig",
@@ -81,10 +83,15 @@ def open_recipients(
     Raises: UnreadableFile if the beginning of the file can't be read.
     """
     with open_text(binary, name, encoding) as text:
-        if Path(name).suffix in _JSON_LINES_SUFFIXES:
+        if is_json_lines(name):
             yield JsonLinesRecipients.open(text, name)
         else:
             yield CsvRecipients.open(text, name, delimiter)
+
+
+def is_json_lines(name: str) -> bool:
+    """Return whether a file with this name has one JSON object per line."""
+    return PurePath(name).suffix in _JSON_LINES_SUFFIXES
 
 
 def open_text(binary: BinaryIO, name: str, encoding: str | None) -> TextIO:
@@ -132,14 +139,14 @@ class _Lines:
         except UnicodeError:
             raise UnreadableFile(
                 f"{self.name}: The text after line {self.number} is not {self.file.encoding}."
-                " Use --encoding, for example --encoding latin-1."
+                " Set the encoding, for example latin-1."
             ) from None
         except OSError as error:
             raise UnreadableFile(f"{self.name}: Can't read it: {error.strerror}.") from error
         if "\0" in line:
             raise UnreadableFile(
                 f"{self.name}:{self.number + 1}: The line has a null character."
-                " Use --encoding, for example --encoding utf-16-le."
+                " Set the encoding, for example utf-16-le."
             )
         return line
 
@@ -224,7 +231,10 @@ class JsonLinesRecipients:
     def _row(self, line: str) -> Row:
         number = self._lines.number
         try:
-            values = parse_json(line.encode())
+            values = parse_json(line.encode(), max_values=_MAX_ROW_VALUES)
+        except TooManyValues:
+            violation = Violation(Rule.FORMAT, "The line has too many members and values.")
+            return Row(number, (line,), None, violation)
         except NotJson as error:
             return Row(number, (line,), None, Violation(Rule.FORMAT, str(error)))
         if not isinstance(values, dict):

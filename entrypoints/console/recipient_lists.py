@@ -1,0 +1,186 @@
+"""The check of an uploaded list of recipients. Nothing of the list is stored or logged."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from time import thread_time
+
+import falcon
+from attrs import field, frozen
+
+from recipient_fields.application import Core
+from recipient_fields.domain import Catalog, RecipientFieldsError, Rule, Violation
+from recipient_fields.domain.esp import DIALECTS, Integration
+from recipient_fields.domain.text import to_line
+
+from ..recipient_files import Row, UnreadableFile, is_json_lines
+from ..recipient_lists import (
+    CheckReport,
+    ListOptions,
+    RecipientList,
+    violation_key,
+    violation_message,
+)
+from . import MAX_FILE_SIZE, MAX_FORM_SIZE
+from .form_errors import NO_ERRORS, FormError, FormErrors
+from .forms import Form, UploadedFile
+from .page import Page, visit
+from .rendering import Pages
+
+_MAX_SECONDS = 15.0
+"""CPU time of one check. 10 MiB of 20 columns take 2 s if they are valid."""
+_MAX_REJECTS_LENGTH = 32 * 1024 * 1024
+"""Characters of a download. The rejects are in memory until they are sent."""
+_MAX_NAME_LENGTH = 100
+_USE_COMMAND = "Split the list, or check it with the command recipient-fields recipients check."
+_TOO_SLOW = f"The check takes longer than {_MAX_SECONDS:.0f} s of CPU time. {_USE_COMMAND}"
+_BUSY = "The server checks another list at the moment. Try again in a few seconds."
+_ENCODINGS = {"": "Detected (UTF-8 or UTF-16)", "cp1252": "Windows-1252 (Western European)"}
+_DECIMAL_MARKS = {"point": "Point, as in 1234.5", "comma": "Comma, as in 1234,5"}
+
+
+class ListNotChecked(RecipientFieldsError):
+    """The list is not checked, because the check exceeds a limit of the console."""
+
+
+@frozen
+class RecipientListCheck(Page):
+    """`/console/o/{organization_id}/fields/check`."""
+
+    core: Core
+    pages: Pages
+    _running: Lock = field(factory=Lock, init=False, eq=False, repr=False)
+    """Held during a check: a process checks one list at a time, so that requests have CPU time."""
+    is_for_viewers = True
+    max_body_size = MAX_FORM_SIZE
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form."""
+        self._send(req, resp)
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the report of the uploaded list, or send its rejects as a file."""
+        form = visit(req).form
+        with_rejects = form.text("action") == "rejects"
+        try:
+            result = self._check(req, form, with_rejects=with_rejects)
+        except (UnreadableFile, ListNotChecked) as error:
+            errors = FormErrors((FormError("list", "List", str(error)),))
+            self._send(req, resp, errors=errors)
+            return
+        if with_rejects and result.report.invalid:
+            _send_rejects(resp, result)
+        else:
+            self._send(req, resp, result=result)
+
+    def _check(self, req: falcon.Request, form: Form, *, with_rejects: bool) -> _Result:
+        file = form.file("list")
+        if not file.content:
+            raise ListNotChecked("Choose a file that is not empty.")
+        options = _options(form, self._integrations(req))
+        if options.integration is not None and is_json_lines(file.name):
+            raise ListNotChecked("Only a CSV file can have ESP names. Choose keys of fields.")
+        if not self._running.acquire(blocking=False):
+            raise falcon.HTTPServiceUnavailable(description=_BUSY, retry_after=5)
+        try:
+            catalog = self.core.fields.list_fields(visit(req).organization.id)
+            return _Result.of(file, catalog, options, with_rejects=with_rejects)
+        finally:
+            self._running.release()
+
+    def _integrations(self, req: falcon.Request) -> Sequence[Integration]:
+        return self.core.integrations.list_integrations(visit(req).organization.id)
+
+    def _send(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        *,
+        result: _Result | None = None,
+        errors: FormErrors = NO_ERRORS,
+    ) -> None:
+        integrations = self._integrations(req)
+        self.pages.send(
+            req,
+            resp,
+            "fields/check.html",
+            status=errors.status,
+            options=_options(visit(req).form, integrations),
+            integrations={each.id: _title(each) for each in integrations},
+            encodings=_ENCODINGS,
+            decimal_marks=_DECIMAL_MARKS,
+            max_size=MAX_FILE_SIZE,
+            result=result,
+            errors=errors,
+        )
+
+
+@frozen(kw_only=True)
+class _Result:
+    """The report of a list, and the file of its rejects if it is requested."""
+
+    name: str
+    is_json_lines: bool
+    report: CheckReport
+    violations: Sequence[tuple[int, str, str]]
+    """The line, the key of the field and the message of the first violations."""
+    suggests_decimal_comma: bool
+    rejects: str
+
+    @classmethod
+    def of(
+        cls, file: UploadedFile, catalog: Catalog, options: ListOptions, *, with_rejects: bool
+    ) -> _Result:
+        """Check the list. Raises: UnreadableFile; ListNotChecked if it exceeds a limit."""
+        name = to_line(file.name[-_MAX_NAME_LENGTH:], max_length=_MAX_NAME_LENGTH)
+        violations: list[tuple[int, str, str]] = []
+
+        def show(row: Row, violation: Violation) -> None:
+            violations.append((row.line, violation_key(violation), violation_message(violation)))
+
+        end = thread_time() + _MAX_SECONDS
+        report, rejects = CheckReport(show), io.StringIO()
+        with RecipientList.open(io.BytesIO(file.content), name, catalog, options) as recipients:
+            rejects.write(recipients.reader.render_header(rejects=True))
+            for row, reasons in recipients.check(recipients.reader, report):
+                if thread_time() > end:
+                    raise ListNotChecked(_TOO_SLOW)
+                if with_rejects and reasons:
+                    rejects.write(recipients.render_reject(row, reasons))
+                    if rejects.tell() > _MAX_REJECTS_LENGTH:
+                        raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
+        return cls(
+            name=name,
+            is_json_lines=is_json_lines(name),
+            report=report,
+            violations=violations,
+            suggests_decimal_comma=options.decimal_mark == "."
+            and recipients.may_have_decimal_commas
+            and report.has(Rule.TYPE),
+            rejects=rejects.getvalue(),
+        )
+
+
+def _options(form: Form, integrations: Sequence[Integration]) -> ListOptions:
+    """Return the options of a form. Unknown values count as not set."""
+    ids: Mapping[str, int] = {str(each.id): each.id for each in integrations}
+    encoding = form.text("encoding")
+    return ListOptions(
+        integration=ids.get(form.text("integration")),
+        encoding=encoding if encoding in _ENCODINGS and encoding else None,
+        decimal_mark="," if form.text("decimal") == "comma" else ".",
+        additional=form.text("additional") == "true",
+    )
+
+
+def _title(integration: Integration) -> str:
+    return f"{DIALECTS[integration.esp].title} names of {integration.name}"
+
+
+def _send_rejects(resp: falcon.Response, result: _Result) -> None:
+    kind, suffix = ("application/jsonl", "jsonl") if result.is_json_lines else ("text/csv", "csv")
+    resp.content_type = f"{kind}; charset=utf-8"
+    resp.downloadable_as = f"rejects.{suffix}"
+    resp.data = result.rejects.encode("utf-8", "replace")

@@ -1,0 +1,212 @@
+"""The check of a list of recipients, for the command line and the console."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO, TypeAlias
+
+from attrs import evolve, field, frozen, mutable
+
+from recipient_fields.domain import (
+    Catalog,
+    DecimalMark,
+    RecipientRows,
+    RecipientSchema,
+    RecipientTexts,
+    Rule,
+    Violation,
+    closest_match,
+    match_columns,
+)
+
+from .recipient_files import (
+    CsvRecipients,
+    RecipientReader,
+    Row,
+    UnreadableFile,
+    open_recipients,
+    require_different,
+)
+
+ShowViolation: TypeAlias = Callable[[Row, Violation], None]
+"""Is called with each of the first violations of a list."""
+_RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
+"""Returns the violations of a row with values, with suggestions if its last argument is true."""
+
+_MAX_SHOWN = 100
+_MAX_COUNTS = 1_000
+"""Pairs of a field and a rule that are counted apart: more than fields of an organization."""
+_MAX_SUGGESTIONS = 200
+"""Values of a row. Suggestions for one row of 4,900 unknown keys would take over a minute."""
+_OTHER = "(other)"
+_MAX_TITLES = 10
+"""Unknown columns in a message."""
+
+
+@frozen(kw_only=True)
+class ListOptions:
+    """How to read and check a list. A delimiter or an encoding that is None is detected."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal_mark: DecimalMark = "."
+    integration: int | None = None
+    """The header of a CSV file contains the ESP's names of this integration's fields."""
+    additional: bool = False
+    """Whether values that are not of recipient fields are accepted."""
+
+
+@mutable
+class CheckReport:
+    """The counts of a check."""
+
+    show: ShowViolation
+    valid: int = 0
+    invalid: int = 0
+    shown: int = 0
+    counts: Counter[tuple[str, str]] = field(factory=Counter)
+    """The number of violations by field and rule."""
+
+    @property
+    def suggests(self) -> bool:
+        """Whether suggestions are shown for the next row."""
+        return self.shown < _MAX_SHOWN
+
+    @property
+    def hidden(self) -> int:
+        """The number of violations that were not shown."""
+        return self.counts.total() - self.shown
+
+    @property
+    def summary(self) -> str:
+        """The number of rows, as a sentence."""
+        checked = self.valid + self.invalid
+        return f"Checked {checked:,} recipients: {self.valid:,} valid, {self.invalid:,} invalid."
+
+    def add(self, row: Row, violations: Sequence[Violation]) -> None:
+        """Count a row, and show its violations."""
+        if not violations:
+            self.valid += 1
+            return
+        self.invalid += 1
+        for violation in violations:
+            count = violation_key(violation), violation.rule.value
+            if count not in self.counts and len(self.counts) >= _MAX_COUNTS:
+                count = _OTHER, violation.rule.value
+            self.counts[count] += 1
+            if self.suggests:
+                self.shown += 1
+                self.show(row, violation)
+
+    def has(self, rule: Rule) -> bool:
+        """Return whether a value violates the rule."""
+        return any(each == rule.value for _, each in self.counts)
+
+    def table(self) -> list[tuple[str, str, str]]:
+        """Return a row of texts for each field and rule."""
+        return [(key, rule, f"{number:,}") for (key, rule), number in sorted(self.counts.items())]
+
+
+@frozen
+class RecipientList:
+    """A file of recipients, with the check of its rows."""
+
+    reader: RecipientReader
+    _check_row: _RowCheck
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls, file: BinaryIO, name: str, catalog: Catalog, options: ListOptions
+    ) -> Iterator[RecipientList]:
+        """Open a file in the format that its name ends with, and close it when the block ends.
+
+        Messages contain the name.
+
+        Raises: UnreadableFile if the file has another format, if several columns are one field, or
+        if a column is not a field and no additional values are accepted.
+        """
+        with open_recipients(file, name, options.encoding, options.delimiter) as reader:
+            yield cls._of(reader, catalog, options)
+
+    @classmethod
+    def _of(cls, reader: RecipientReader, catalog: Catalog, options: ListOptions) -> RecipientList:
+        schema = RecipientSchema.of(catalog.fields, additional=options.additional)
+        if isinstance(reader, CsvRecipients):
+            reader = _with_keys(reader, catalog, options)
+            rows = RecipientRows(RecipientTexts(schema, options.decimal_mark), reader.keys)
+            return cls(reader, lambda row, suggest: rows.violations(row.source, suggest=suggest))
+        return cls(
+            reader, lambda row, suggest: schema.check(row.values or {}, suggest=suggest).violations
+        )
+
+    @property
+    def may_have_decimal_commas(self) -> bool:
+        """Whether the file is a CSV file with another delimiter than the comma."""
+        return isinstance(self.reader, CsvRecipients) and self.reader.delimiter != ","
+
+    def check(
+        self, rows: Iterable[Row], report: CheckReport
+    ) -> Iterator[tuple[Row, Sequence[Violation]]]:
+        """Yield the rows of this list with their violations, and add them to the report."""
+        for row in rows:
+            suggest = report.suggests and len(row.values or ()) <= _MAX_SUGGESTIONS
+            violations = (row.violation,) if row.violation else self._check_row(row, suggest)
+            report.add(row, violations)
+            yield row, violations
+
+    def render_reject(self, row: Row, violations: Iterable[Violation]) -> str:
+        """Return an invalid row, with the reasons."""
+        return self.reader.render_reject(row, [violation_text(each) for each in violations])
+
+
+def violation_key(violation: Violation) -> str:
+    """Return the key of the field, or an empty text if the violation concerns the row."""
+    return str(violation.path[0]) if violation.path else ""
+
+
+def violation_message(violation: Violation) -> str:
+    """Return the message with the suggestion."""
+    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
+    return f"{violation.message}{hint}"
+
+
+def violation_text(violation: Violation) -> str:
+    """Return the key of the field, if any, and the message with the suggestion."""
+    key = f"{violation.path[0]}: " if violation.path else ""
+    return f"{key}{violation_message(violation)}"
+
+
+def _with_keys(reader: CsvRecipients, catalog: Catalog, options: ListOptions) -> CsvRecipients:
+    """Return the reader with the keys of its columns."""
+    if options.integration is None:
+        keys: Mapping[str, str] = match_columns(reader.header, catalog.fields)
+        known: Iterable[str] = [each.key for each in catalog.fields]
+    else:
+        known = keys = _keys_by_esp_name(catalog, options.integration)
+    unknown = [title for title in reader.header if title not in keys]
+    if unknown and not options.additional:
+        raise UnreadableFile(f"{reader.name}:1: {_unknown_columns(unknown, known)}")
+    reader = evolve(reader, keys=[keys.get(title, title) for title in reader.header])
+    require_different(reader.name, reader.keys, "are the same field")
+    return reader
+
+
+def _keys_by_esp_name(catalog: Catalog, integration: int) -> Mapping[str, str]:
+    return {
+        each.origin.esp_field_name: each.key
+        for each in catalog.fields
+        if each.origin.integration_id == integration and each.origin.esp_field_name is not None
+    }
+
+
+def _unknown_columns(titles: list[str], known: Iterable[str]) -> str:
+    similar = closest_match(titles[0], known)
+    hint = "" if similar is None else f" Did you mean {similar}?"
+    more = f" and {len(titles) - _MAX_TITLES:,} more" if len(titles) > _MAX_TITLES else ""
+    return (
+        f"These columns are not recipient fields: {', '.join(titles[:_MAX_TITLES])}{more}.{hint}"
+        " Remove them, or accept additional values."
+    )

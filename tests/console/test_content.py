@@ -1,0 +1,299 @@
+"""The page that exports content and previews it."""
+
+from __future__ import annotations
+
+from html import unescape
+from typing import Any
+
+import pytest
+from falcon.media.multipart import MultipartParseOptions
+
+from recipient_fields.domain import ADMINISTRATOR, DataType, IntegrationId
+from recipient_fields.domain.esp import DIALECTS, Esp, EspField
+from recipient_fields.entrypoints.console.content import SHOWN_PLACES, SHOWN_VALUES
+
+from .browser import Browser, Response
+from .conftest import Console
+from .hostile_texts import HOSTILE
+
+LETTER = """Hello {{recipient.first_name | default: "there"}}.
+{{#if recipient.visits > 3}}You are a regular.{{/if}}"""
+
+
+@pytest.fixture
+def path(console: Console) -> str:
+    return f"/console/o/{console.acme.id}/content"
+
+
+def add_integration(console: Console, esp: Esp, name: str, *fields: EspField) -> str:
+    """Create an integration with these fields, and return the value of its option."""
+    integrations = console.core.integrations
+    integration = integrations.create_integration(console.acme.id, esp=esp, name=name)
+    integrations.sync_fields(console.acme.id, integration.id, fields)
+    return str(integration.id)
+
+
+@pytest.fixture
+def braze(console: Console) -> str:
+    return add_integration(
+        console,
+        Esp.BRAZE,
+        "Emails",
+        EspField(name="first_name", label="First name", data_type=DataType.TEXT),
+        EspField(name="visits", label="Visits", data_type=DataType.NUMBER),
+    )
+
+
+def export(browser: Browser, path: str, content: str, target: str, **changes: str) -> Response:
+    """Fill in the form of an empty page, and submit it."""
+    return browser.submit(browser.get(path), {"content": content, "target": target, **changes})
+
+
+def shown(page: Response, label: str) -> str:
+    """Return the text of the read-only text area with this label."""
+    start = page.html.index('readonly aria-labelledby="' + label)
+    area = page.html[start:].partition(">\n")[2].partition("</textarea>")[0]
+    return unescape(area)
+
+
+def test_content_is_exported_and_previewed_with_sample_values(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = export(dana, path, LETTER, braze)
+
+    assert page.status == 200
+    assert shown(page, "exported-title") == (
+        "Hello {{custom_attribute.${first_name} | default: 'there'}}.\n"
+        "{% if custom_attribute.${visits} != nil and custom_attribute.${visits} > 3 %}"
+        "You are a regular.{% endif %}"
+    )
+    assert shown(page, "preview-title") == "Hello First name.\n"
+    assert "No warnings" in page.text
+    assert "Fields first_name visits" in page.text
+    assert page.form().value("content") == LETTER.replace("\n", "\r\n")
+    assert page.form().value("target") == braze
+
+
+def test_the_sample_values_can_be_changed(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = export(dana, path, LETTER, braze)
+
+    page = dana.submit(page, {"value.first_name": "", "value.visits": "4"})
+
+    assert shown(page, "preview-title") == "Hello there.\nYou are a regular."
+    assert page.form().value("value.first_name") == ""
+    assert page.form().value("value.visits") == "4"
+
+
+def test_sample_values_fit_their_fields(console: Console, dana: Browser, path: str) -> None:
+    fields: dict[str, dict[str, Any]] = {
+        "a": {"data_type": "text"},
+        "b": {"data_type": "number"},
+        "c": {"data_type": "boolean"},
+        "d": {"data_type": "date"},
+        "e": {"data_type": "datetime"},
+        "f": {"data_type": "text", "allowed_values": ["gold", "silver"]},
+        "g": {"data_type": "number", "allowed_values": [0.5]},
+    }
+    for key, members in fields.items():
+        console.add_field(key=key, custom_insertion_code=f"*|{key.upper()}|*", **members)
+    content = " ".join(f"{{{{recipient.{key}}}}}" for key in fields)
+
+    page = export(dana, path, content, "mailchimp")
+
+    assert shown(page, "preview-title") == (
+        "Shop 3 true 2026-11-20 2026-11-20T09:15:00.000Z gold 0.5"
+    )
+
+
+def test_wrong_sample_values_are_reported_at_their_inputs(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = export(dana, path, LETTER, braze)
+
+    page = dana.submit(page, {"value.visits": "many", "value.first_name": "Ada"})
+
+    assert page.status == 422
+    assert "There is no preview: correct 1 value visits: Write a number like 1234.5." in page.text
+    assert page.form().value("value.visits") == "many"
+    assert "custom_attribute" in shown(page, "exported-title")
+    page = dana.submit(page, {"value.visits": "4"})
+    assert shown(page, "preview-title") == "Hello Ada.\nYou are a regular."
+
+
+def test_warnings_have_lines_and_columns(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = export(dana, path, "Hello\n{{ recipient.first_name }} *|CITY|*", braze)
+
+    assert page.status == 200
+    assert "Warnings 2 warnings" in page.text
+    assert "Line 2, column 1: This looks like a reference" in page.text
+    assert "Line 2, column 28: Braze does not read this code of Mailchimp" in page.text
+    assert "The content uses no fields." in page.text
+
+
+def test_invalid_content_is_reported_with_lines_and_columns(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = export(dana, path, "Hello\n{{recipient.first_nam}}, {{#if recipient.x > 1}}", braze)
+
+    assert page.status == 422
+    assert "The content was not exported: correct 1 place" in page.text
+    assert "Line 2, column 26: This block has no {{/if}}. {{recipient.first_nam}}" in page.text
+
+    page = dana.submit(page, {"content": "{{recipient.first_nam}}"})
+
+    assert page.status == 422
+    assert (
+        "Line 1, column 1: There is no field with the key first_nam. Did you mean first_name?"
+        " {{recipient.first_nam}}"
+    ) in page.text
+    assert page.form().value("target") == braze
+
+
+def test_sample_values_outlive_content_that_can_not_be_exported(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = dana.submit(export(dana, path, LETTER, braze), {"value.first_name": "Ada"})
+    page = dana.submit(page, {"content": "{{#if recipient.visits > 3}}"})
+    assert page.status == 422
+
+    page = dana.submit(page, {"content": LETTER})
+
+    assert shown(page, "preview-title") == "Hello Ada.\n"
+
+
+def test_a_refused_condition_has_the_reason(console: Console, dana: Browser, path: str) -> None:
+    page = dana.get(path)
+    console.add_field(name="VIP", data_type="boolean", custom_value_expression="VIP")
+
+    page = dana.submit(page, {"content": "{{#if recipient.vip}}a{{/if}}", "target": "mailchimp"})
+
+    assert page.status == 422
+    assert "Line 1, column 1: vip: Mailchimp has no boolean fields." in page.text
+
+
+def test_each_integration_and_each_other_esp_is_a_target(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    add_integration(console, Esp.BRAZE, "Other emails")
+
+    page = dana.get(path)
+
+    options = [a["value"] for tag, a in page.tags if tag == "option"]
+    assert options == ["1", "2", *(esp.value for esp in DIALECTS if esp is not Esp.BRAZE)]
+    assert "Emails (Braze) Other emails (Braze) Salesforce Marketing Cloud" in page.text
+
+
+@pytest.mark.parametrize("target", ["", "braze", "999", "nothing", "1 "])
+def test_a_target_that_is_no_option_is_reported(
+    console: Console, dana: Browser, path: str, braze: str, target: str
+) -> None:
+    page = export(dana, path, LETTER, target)
+
+    assert page.status == 422
+    assert "Export for: Choose an integration or an email service provider." in page.text
+    assert page.form().value("content") == LETTER.replace("\n", "\r\n")
+
+
+def test_a_key_means_the_field_of_the_chosen_integration(
+    console: Console, dana: Browser, path: str
+) -> None:
+    tier = EspField(name="tier", label="Tier", data_type=DataType.TEXT)
+    add_integration(console, Esp.BRAZE, "First", tier)
+    number = EspField(name="tier", label="Tier", data_type=DataType.NUMBER)
+    second = add_integration(console, Esp.CUSTOMER_IO, "Second", number)
+
+    page = export(dana, path, "{{recipient.tier}}{{#if recipient.tier > 2}}+{{/if}}", second)
+
+    assert shown(page, "exported-title").startswith("{{customer.tier}}")
+    assert shown(page, "preview-title") == "3+"
+    assert (
+        "recipient.tier means tier_2, the integration\u2019s field with the same name." in page.text
+    )
+
+
+def test_fields_of_another_organization_are_unknown(
+    console: Console, dana: Browser, path: str
+) -> None:
+    other = console.core.administration.create_organization("Brewery")
+    console.add_field(ADMINISTRATOR, other.id, key="secret", custom_insertion_code="*|A|*")
+
+    page = export(dana, path, "{{recipient.secret}}", "mailchimp")
+
+    assert "There is no field with the key secret." in page.text
+
+
+def test_a_viewer_exports_content(console: Console, viewer: Browser, path: str, braze: str) -> None:
+    page = export(viewer, path, LETTER, braze)
+
+    assert shown(page, "preview-title") == "Hello First name.\n"
+
+
+def test_long_lists_are_limited(console: Console, dana: Browser, path: str) -> None:
+    count = SHOWN_VALUES + 5
+    for number in range(count):
+        console.add_field(name=f"F{number}", key=f"f{number}", custom_insertion_code="*|A|*")
+    content = " ".join(f"{{{{recipient.f{number}}}}}" for number in range(count))
+
+    page = export(dana, path, content, "mailchimp")
+
+    assert (
+        len([name for name, _ in page.form().inputs if name.startswith("value.")]) == SHOWN_VALUES
+    )
+    assert len(page.form().inputs) <= MultipartParseOptions().max_body_part_count
+    assert shown(page, "preview-title").endswith(f"F{count - 2} F{count - 1}")
+
+    page = export(dana, path, "{{ recipient.f1 }}\n" * (SHOWN_PLACES + 1), "mailchimp")
+    assert f"{SHOWN_PLACES + 1} warnings" in page.text
+    assert "And 1 other warning." in page.text
+
+    page = export(dana, path, "{{recipient.none}}\n" * (SHOWN_PLACES + 2), "mailchimp")
+    assert f"correct {SHOWN_PLACES + 2} places" in page.text
+    assert "And 2 other places." in page.text
+
+
+def test_a_preview_that_is_too_long_is_refused(
+    console: Console, dana: Browser, path: str, braze: str
+) -> None:
+    page = export(dana, path, LETTER, braze)
+
+    page = dana.submit(
+        page,
+        {"content": "{{recipient.first_name}}" * 5_000, "value.first_name": "x" * 1_000},
+    )
+
+    assert page.status == 422
+    assert "The preview would have more than 4,194,304 characters." in page.text
+
+
+def test_large_content_is_rejected(console: Console, dana: Browser, path: str) -> None:
+    assert export(dana, path, "x" * 1_100_000, "mailchimp").status == 413
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
+def test_hostile_texts_are_only_shown(
+    console: Console, dana: Browser, path: str, braze: str, text: str
+) -> None:
+    console.core.integrations.rename_integration(console.acme.id, IntegrationId(int(braze)), text)
+    harmless = export(dana, path, f"{LETTER} harmless", braze)
+
+    page = export(dana, path, f"{LETTER} {text}", braze)
+    previewed = dana.submit(page, {"value.first_name": text})
+
+    assert shown(page, "preview-title") == f"Hello First name.\n {text}"
+    assert shown(previewed, "preview-title") == f"Hello {text}.\n {text}"
+    tags = [tag for tag, _ in harmless.tags]
+    assert [tag for tag, _ in page.tags][: len(tags) // 2] == tags[: len(tags) // 2]
+    for each in (page, previewed):
+        assert [tag for tag, _ in each.tags if tag in {"img", "iframe", "style"}] == []
+        assert len([tag for tag, _ in each.tags if tag == "script"]) == 1
+
+
+@pytest.mark.parametrize("content", ["", "\0", "a\r\nb", "{{recipient.", "}}"])
+def test_unusual_content_has_a_page(
+    console: Console, dana: Browser, path: str, content: str
+) -> None:
+    assert export(dana, path, content, "braze").status in {200, 422}
