@@ -229,7 +229,7 @@ def test_a_synced_field_has_example_conditions_for_its_esp(console: Console, dan
     assert (
         'fname = "example" ESP Code Caveats Mailchimp *|IF:FNAME=example|*A*|ELSE:|*B' in page.text
     )
-    assert "Mailchimp does not document whether it compares texts with regard to case" in page.text
+    assert "does not document whether comparisons of texts are case-sensitive" in page.text
     assert "fname is set ESP Code Caveats Mailchimp *|IF:FNAME|*A*|ELSE:|*B*|END:IF|* None" in (
         page.text
     )

@@ -30,6 +30,7 @@ PREPARED = {"docs/calling-the-api.md": "demonstration", "docs/http-api.md": "dem
 """The fixture that a page requires. It returns the environment variables to set."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES_THAT_RUN)
 def test_every_block_of_a_page_prints_the_shown_output(
     page: str, tmp_path: Path, request: pytest.FixtureRequest

@@ -15,6 +15,8 @@ from recipient_fields.entrypoints.selection import open_storage
 
 from .distributions import ROOT
 
+pytestmark = pytest.mark.slow
+
 BROUGHT = {
     ("client", "urllib3"): "import recipient_fields.adapters.client",
     ("console", "argon2"): "import recipient_fields.adapters.passwords",

@@ -22,6 +22,8 @@ from ..support.command_line import Script
 from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 PATHS = ("/healthz", "/readyz", "/metrics")
 THREADS = 2
 AT_ONCE_SECONDS = 0.1

@@ -13,6 +13,8 @@ from recipient_fields.domain import OrganizationId
 from ..support.command_line import Script
 from ..support.service import FIELDS, Service
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_key_created_on_the_command_line_is_valid_at_once(
     service: Service, script: Script, acme: OrganizationId

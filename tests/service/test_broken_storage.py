@@ -16,6 +16,8 @@ from ..support.command_line import Script
 from ..support.service import FIELDS, WITHOUT_DAC_OVERRIDE, Response, Service
 from .conftest import checked
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def damaged(file: Path) -> Iterator[None]:

@@ -19,6 +19,8 @@ from ..support.command_line import SCRIPT
 from ..support.service import FIELDS, Client, Service
 from ..support.waiting import TIMEOUT, eventually
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_request_is_logged_as_json_without_a_terminal(service: Service, key: str) -> None:
     service.client(key)("GET", FIELDS, **{"X-Request-Id": "find-me"})

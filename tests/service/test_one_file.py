@@ -15,6 +15,8 @@ from ..support.command_line import Script
 from ..support.service import FIELDS, Service
 from .conftest import checked
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def services(service: Service, storage: str) -> Iterator[tuple[Service, Service]]:

@@ -18,6 +18,8 @@ from ..support.network import free_port, http_status
 from ..support.service import FIELDS
 from ..support.waiting import TIMEOUT, eventually
 
+pytestmark = pytest.mark.slow
+
 APPLICATION = "recipient_fields.entrypoints.wsgi:application"
 HOSTS = {
     "gunicorn": ("--threads", "4", "--bind", "127.0.0.1:{port}", f"{APPLICATION}()"),
