@@ -78,7 +78,7 @@ def create_console(
     """
     cookies = Cookies(is_secure=(origin or "").startswith("https:"))
     files = StaticFiles.read()
-    pages = Pages.load(files, cookies)
+    pages = Pages(files, cookies)
     guard = SessionGuard(core, cookies, origin)
     app = falcon.App(middleware=[guard] if hooks is None else [hooks, guard])
     app.req_options.strip_url_path_trailing_slash = True

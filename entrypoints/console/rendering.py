@@ -6,6 +6,7 @@ import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime, timedelta
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -69,34 +70,34 @@ class PageContext:
         return SecretToken.generate().reveal()
 
 
+@cache
+def _templates() -> Environment:
+    """Return the templates of this package, which all applications of a process share."""
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "date": format_date,
+        "time": format_time,
+        "iso": format_instant,
+        "count": counted,
+        "ago": format_ago,
+        "until": format_until,
+    }
+    return environment
+
+
 @frozen
 class Pages:
     """Sends pages."""
 
-    environment: Environment
     files: StaticFiles
     cookies: Cookies
-
-    @classmethod
-    def load(cls, files: StaticFiles, cookies: Cookies) -> Pages:
-        """Return the pages with the templates of this package."""
-        environment = Environment(
-            loader=PackageLoader(__package__),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        environment.filters |= {
-            "date": format_date,
-            "time": format_time,
-            "iso": format_instant,
-            "count": counted,
-            "ago": format_ago,
-            "until": format_until,
-        }
-        return cls(environment, files, cookies)
 
     def send(
         self,
@@ -111,7 +112,7 @@ class Pages:
         """Send a template with these values, and the flash message of the previous page."""
         request_id: str = req.context.get("request_id") or ""
         page = PageContext(visit(req), self.files, self._take_flash(req, resp), request_id)
-        text = self.environment.get_template(template).render(page=page, **values)
+        text = _templates().get_template(template).render(page=page, **values)
         resp.status = status
         resp.content_type = _HTML
         resp.data = text.encode("utf-8", "replace")
