@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -122,7 +123,8 @@ VARIABLES: dict[str, type] = {
 """The expressions of our code whose values are Waitress' objects."""
 
 
-def members_of(cls: type) -> set[str]:
+@cache
+def members_of(cls: type) -> frozenset[str]:
     """Return the names of the attributes that Waitress sets in the class and its instances."""
     names: set[str] = set()
     for base in cls.__mro__:
@@ -136,7 +138,7 @@ def members_of(cls: type) -> set[str]:
                 and ast.unparse(node.value) == "self"
             ):
                 names.add(node.attr)
-    return {name for name in names if not name.startswith("__")}
+    return frozenset(name for name in names if not name.startswith("__"))
 
 
 def used_in(module: Any) -> Iterator[tuple[type, str]]:
