@@ -70,12 +70,15 @@ from .organizations import assert_gone
 
 
 def race(*calls: Callable[[], object]) -> list[Any]:
-    """Make the calls concurrently, one thread each, and return their results or errors in order."""
+    """Make the calls concurrently, one thread each, and return their results or errors in order.
+
+    Each call is retried once if it is slow, as `retry_slow_call` does.
+    """
     start = Barrier(len(calls))
 
     def run(call: Callable[[], object]) -> object:
         start.wait()
-        return attempt(call)
+        return attempt(partial(retry_slow_call, call))
 
     with _frequent_thread_switches(), ThreadPoolExecutor(len(calls)) as threads:
         return list(threads.map(run, calls))
@@ -344,12 +347,8 @@ class ConcurrencyCases:
     ) -> None:
         for _ in range(self.rounds // 5):
             field = fields.add(ours, a_definition(), author=AUTHOR)
-            update = partial(
-                retry_slow_call, fields.update, ours, field.id, renaming("Town"), author=AUTHOR
-            )
-            delete = partial(
-                retry_slow_call, fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER
-            )
+            update = partial(fields.update, ours, field.id, renaming("Town"), author=AUTHOR)
+            delete = partial(fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER)
             *updates, deletion = race(*[update] * 3, delete)
             assert deletion is None
             assert {type(update) for update in updates} <= {RecipientField, FieldNotFound}
@@ -374,11 +373,8 @@ class ConcurrencyCases:
         for _ in range(self.rounds // 5):
             field = fields.add(ours, a_definition(), author=AUTHOR)
             update, deletion = race(
+                partial(fields.update, ours, field.id, renaming("Town"), author=AUTHOR),
                 partial(
-                    retry_slow_call, fields.update, ours, field.id, renaming("Town"), author=AUTHOR
-                ),
-                partial(
-                    retry_slow_call,
                     fields.delete,
                     ours,
                     field.id,
@@ -744,8 +740,8 @@ class ConcurrencyCases:
         self, storage: Storage, ours: OrganizationId, addition: Addition
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
-        deletion = partial(retry_slow_call, storage.organizations.delete, ours, permit_any)
-        adding = partial(retry_slow_call, addition, storage, key)
+        deletion = partial(storage.organizations.delete, ours, permit_any)
+        adding = partial(addition, storage, key)
         *outcomes, deleted = race(*[adding] * self.threads, deletion)
         assert isinstance(deleted, OrganizationContents)
         refusals = {type(outcome) for outcome in outcomes if isinstance(outcome, Exception)}
