@@ -46,11 +46,11 @@ test-browser: install ## test the console, /docs and the documentation in Debian
 		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; }
 	$(BIN)/python -m pytest tests/browser
 
-screenshots: install ## take the pictures of the console in docs/_static again, with Debian's chromium and pngquant
+screenshots: install ## take the pictures in docs/_static again, with Debian's chromium and pngquant
 	{ command -v chromium && command -v chromedriver && command -v pngquant; } >/dev/null || \
 		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver pngquant; }
 	$(BIN)/python -m pytest tests/browser/screenshots.py
-	pngquant --force --strip --speed 1 --ext .png docs/_static/console-*.png
+	pngquant --force --strip --speed 1 --ext .png docs/_static/console-*.png docs/_static/overview-*.png
 
 test-deploy: install ## check the files in docs/deploy with Debian's programs, installing them if absent
 	{ command -v nginx && command -v haproxy && command -v promtool && command -v buildah && command -v mmdebstrap; } \

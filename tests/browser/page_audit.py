@@ -117,15 +117,23 @@ def install_axe() -> str:
 
 
 def set_view(
-    browser: Chrome, width: int, scheme: str, *, height: int = 900, forced_colors: bool = False
+    browser: Chrome,
+    width: int,
+    scheme: str,
+    *,
+    height: int = 900,
+    scale: int = 1,
+    forced_colors: bool = False,
 ) -> None:
     """Emulate a window of this size in pixels, and a preference for `light` or `dark`.
+
+    `scale` is the number of device pixels for each pixel.
 
     `forced_colors` replaces the colours of the page with those of the operating system.
 
     Without motion, a button has its new colours at once.
     """
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     preferences = {
         "prefers-color-scheme": scheme,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import json
+import os
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -9,6 +13,7 @@ from pathlib import Path
 import pytest
 from attrs import define, evolve
 from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
 
 from recipient_fields.application import OPERATOR, Core, system_clock
 from recipient_fields.domain import (
@@ -32,6 +37,35 @@ from .window import Window
 PICTURES = Path(__file__).parents[2] / "docs" / "_static"
 MAX_HEIGHT = 1000
 EMAIL = "dana@acme.example"
+
+CONSOLE_WIDTH, CONSOLE_HEIGHT = 1072, 804
+OVERVIEW_WIDTH, OVERVIEW_HEIGHT = 1280, 576
+REQUEST = r"""curl -s $URL/api/v1/recipient_fields \
+    -H "Authorization: Bearer $API_KEY" \
+    -H "Content-Type: application/json" \
+    -d '{"recipient_field": {
+          "name": "Loyalty tier",
+          "data_type": "text",
+          "allowed_values": ["gold", "silver"]
+        }}' | python3 -m json.tool"""
+OVERVIEW = """<!doctype html>
+<meta charset="utf-8">
+<style>
+  :root { color-scheme: light dark; background: light-dark(#fff, #0d1117); }
+  body { margin: 0; display: flex; gap: 16px; padding: 8px; }
+  pre, img {
+    margin: 0; box-sizing: border-box; height: 560px; border-radius: 8px;
+    border: 1px solid light-dark(#d0d4d9, #3a414a);
+  }
+  pre {
+    flex: 1; padding: 14px 16px; overflow: hidden;
+    font: 12.5px/17.4px "DejaVu Sans Mono", monospace;
+    color: light-dark(#1f2328, #e6edf3); background: light-dark(#f6f8fa, #161b22);
+  }
+</style>
+<pre>TEXT</pre>
+<img alt="" src="data:image/png;base64,DATA">
+"""
 
 
 @define
@@ -94,15 +128,53 @@ def test_take_the_pictures(window: Window, tmp_path: Path) -> None:
     _take(window, "integration", LAPTOP)
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_take_the_overview(window: Window, storage: str, tmp_path: Path, scheme: str) -> None:
+    """Store a picture of a request, its response, and the console with the new field."""
+    response = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", REQUEST],
+        env={**os.environ, "URL": window.origin, "API_KEY": _issue_key(storage)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    created = json.loads(response.stdout)["recipient_field"]
+    window.press("Updated")
+    assert created["name"] in window.browser.find_element(By.CSS_SELECTOR, "tbody tr").text
+    _prepare(window.browser, CONSOLE_WIDTH, scheme, CONSOLE_HEIGHT, scale=2)
+    text = html.escape(f"$ {REQUEST}\n{response.stdout.strip()}")
+    overview = tmp_path / "overview.html"
+    overview.write_text(
+        OVERVIEW.replace("TEXT", text).replace("DATA", window.browser.get_screenshot_as_base64())
+    )
+    window.open(overview.as_uri())
+    _prepare(window.browser, OVERVIEW_WIDTH, scheme, OVERVIEW_HEIGHT, scale=2)
+    assert window.browser.save_screenshot(PICTURES / f"overview-{scheme}.png")
+
+
+def _issue_key(storage: str) -> str:
+    """Return a new API key of the only organization."""
+    core = Core.over(open_storage(storage))
+    try:
+        (organization,) = core.administration.list_organizations()
+        return core.administration.issue_key(organization.id, name="Backend").plain.reveal()
+    finally:
+        core.storage.close()
+
+
 def _take(window: Window, name: str, width: int, scheme: str = "light") -> None:
     """Store a picture of the page, or of its upper part if it is long."""
-    browser = window.browser
-    set_view(browser, width, scheme, height=100)
+    _prepare(window.browser, width, scheme, height=100)
+    height = window.browser.execute_script("return document.documentElement.scrollHeight")
+    set_view(window.browser, width, scheme, height=min(height, MAX_HEIGHT))
+    assert window.browser.save_screenshot(PICTURES / f"console-{name}.png")
+
+
+def _prepare(browser: Chrome, width: int, scheme: str, height: int, scale: int = 1) -> None:
+    """Show the beginning of the page without a focus and scroll bars."""
     browser.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+    set_view(browser, width, scheme, height=height, scale=scale)
     browser.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
-    height = browser.execute_script("return document.documentElement.scrollHeight")
-    set_view(browser, width, scheme, height=min(height, MAX_HEIGHT))
-    assert browser.save_screenshot(PICTURES / f"console-{name}.png")
 
 
 def _fill(core: Core, clock: PastClock) -> OrganizationId:
