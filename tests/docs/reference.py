@@ -1,15 +1,16 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
-And the conditions that each ESP supports, in `docs/conditions.md`.
+And the conditions that each ESP supports, in `docs/conditions.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
-`<!-- end -->`.
+`<!-- end -->`, and the badges.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from enum import Enum
@@ -38,9 +39,9 @@ from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.selection import esp_variables
 
-PAGES = tuple(
-    Path(__file__).parents[2] / "docs" / name for name in ("cli.md", "conditions.md", "settings.md")
-)
+ROOT = Path(__file__).parents[2]
+PAGES = tuple(ROOT / "docs" / name for name in ("cli.md", "conditions.md", "settings.md"))
+BADGES = ROOT / "docs" / "_static" / "badges.svg"
 
 _PART = re.compile(r"(<!-- written: ([a-zA-Z ]+) -->\n)(?:.*?)(<!-- end -->\n)", re.DOTALL)
 
@@ -48,6 +49,53 @@ _PART = re.compile(r"(<!-- written: ([a-zA-Z ]+) -->\n)(?:.*?)(<!-- end -->\n)",
 def written(page: str) -> str:
     """Return the page with its generated parts up to date."""
     return _PART.sub(lambda part: f"{part[1]}\n{_PARTS[part[2]]()}\n\n{part[3]}", page)
+
+
+def badges() -> str:
+    """Return a picture of the version, the Python versions and the license in the metadata."""
+    facts = tuple(_badge_facts())
+    parts, left = [], 0
+    for label, value in facts:
+        label_width, value_width = _badge_width(label), _badge_width(value)
+        parts += [
+            _badge_half(left, label_width, "#3d444d", label),
+            _badge_half(left + label_width, value_width, "#0b655d", value),
+        ]
+        left += label_width + value_width + _BADGE_GAP
+    described = ". ".join(f"{label} {value}" for label, value in facts)
+    return _BADGES.format(width=left - _BADGE_GAP, title=described, parts="\n".join(parts))
+
+
+def _badge_facts() -> Iterator[tuple[str, str]]:
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    python = re.compile(r"Programming Language :: Python :: (\d+\.\d+)")
+    versions = [found[1] for each in metadata["classifiers"] if (found := python.fullmatch(each))]
+    yield "version", metadata["version"]
+    yield "python", " | ".join(versions)
+    yield "license", metadata["license"]
+
+
+def _badge_width(text: str) -> int:
+    return _BADGE_MARGIN + round(6.5 * len(text))
+
+
+def _badge_half(left: int, width: int, color: str, text: str) -> str:
+    middle = left + width / 2
+    return (
+        f'  <rect x="{left}" width="{width}" height="20" fill="{color}"/>\n'
+        f'  <text x="{middle:g}" y="14" textLength="{width - _BADGE_MARGIN}">{text}</text>'
+    )
+
+
+_BADGE_MARGIN, _BADGE_GAP = 12, 6
+_BADGES = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img"
+     font-family="Verdana, 'DejaVu Sans', sans-serif" font-size="11" text-anchor="middle"
+     fill="#fff">
+  <title>{title}</title>
+{parts}
+</svg>
+"""
 
 
 def commands() -> dict[str, click.Command]:
@@ -219,3 +267,4 @@ _PARTS = {
 if __name__ == "__main__":
     for path in PAGES:
         path.write_text(written(path.read_text("utf-8")), "utf-8")
+    BADGES.write_text(badges(), "utf-8")

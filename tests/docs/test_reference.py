@@ -18,8 +18,8 @@ from recipient_fields.entrypoints.cli.target_options import API_KEY_VARIABLE
 from recipient_fields.entrypoints.selection import open_field_source, open_key_validator
 
 from .blocks import PAGES, ROOT, RUN, blocks_of, inline_code
+from .reference import BADGES, badges, commands, options, written
 from .reference import PAGES as WRITTEN_PAGES
-from .reference import commands, options, written
 
 PACKAGES = (
     "recipient_fields.domain",
@@ -60,6 +60,10 @@ def test_the_generated_parts_of_a_page_are_up_to_date(page: Path) -> None:
     text = page.read_text("utf-8")
 
     assert text == written(text), "Run `.venv/bin/python tests/docs/reference.py`."
+
+
+def test_the_badges_are_up_to_date() -> None:
+    assert BADGES.read_text("utf-8") == badges(), "Run `.venv/bin/python tests/docs/reference.py`."
 
 
 def test_the_command_line_page_has_every_command() -> None:
