@@ -24,7 +24,10 @@ _audit = logging.getLogger(AUDIT)
 
 
 def audit(subject: str, act: str, *, by: str, **facts: object) -> None:
-    """Log that `by` has done the act to the subject."""
+    """Log one record: `by` has done `act` to the subject, such as "created" to "API key 7".
+
+    The record also contains the other facts, with their names.
+    """
     facts = {"by": by, **facts}
     text = ", ".join(f"{name} {value}" for name, value in facts.items())
     _audit.info("%s %s: %s", subject, act, text, extra={"facts": {"act": act, **facts}})

@@ -169,7 +169,7 @@ class DigestTaken(RecipientFieldsError):
 
 
 class AdministratorNotFound(RecipientFieldsError):
-    """There is no such administrator. One of other organizations only counts as missing."""
+    """There is no such administrator, or not in this organization."""
 
     def __init__(self) -> None:
         super().__init__("There is no such administrator.")
@@ -196,7 +196,10 @@ class LastAdministrator(RecipientFieldsError):
 
 
 class SignInFailed(RecipientFieldsError):
-    """The account does not exist, has no password, or has another one. All look the same."""
+    """The account does not exist, has no password, or has another password.
+
+    The message is the same in all three cases, so that it does not reveal which accounts exist.
+    """
 
     def __init__(self) -> None:
         super().__init__(

@@ -40,8 +40,13 @@ class Origin:
         synced = self.source is Source.INTEGRATION
         for member in ("integration_id", "esp_field_name"):
             if synced is (getattr(self, member) is None):
-                rule = Rule.REQUIRED if synced else Rule.NOT_APPLICABLE
-                message = "Only integration fields have an integration id and an ESP field name."
+                rule, verb = (
+                    (Rule.REQUIRED, "requires") if synced else (Rule.NOT_APPLICABLE, "can't have")
+                )
+                message = (
+                    f"A field with the source {self.source.value} {verb} an integration id and"
+                    " an ESP field name."
+                )
                 raise InvalidField([Violation(rule, message, (member,))])
         if self.integration_id is not None and not 1 <= self.integration_id <= MAX_SAFE_INTEGER:
             message = "An integration's id is between 1 and 9007199254740991."

@@ -21,7 +21,9 @@ _CLOCK_SKEW = 5
 """Seconds of tolerance for `nbf`: the issuer's clock may be ahead."""
 
 _MAX_TIME = 2**53
-_MAX_KEY_ID = 100
+"""Floats represent all seconds up to this number exactly."""
+_MAX_KEY_ID_LENGTH = 100
+"""Longer key ids would dominate the lines of the log."""
 
 _BEARER_ACCESS = {
     "token_type": {"bearer"},
@@ -29,7 +31,6 @@ _BEARER_ACCESS = {
     "typ": {"bearer", "jwt", "at+jwt", "application/at+jwt"},
 }
 """The values of the claims that name the kind of a token, for a bearer access token."""
-
 
 _UNKNOWN = Rejection(RejectionReason.UNKNOWN)
 
@@ -58,9 +59,9 @@ class TokenRules:
     """The claims that contain the organization and the access of a token.
 
     `organization_claim` is an integer. `access_claim` is a list of scopes, or a string of scopes
-    separated by spaces. `write_scope` permits reads and writes, `read_scope` only reads. The log
-    shows `key_id_claim`. `aud` must contain `audience`, and `iss` must equal `issuer`, if they are
-    set.
+    separated by spaces. `write_scope` permits reads and writes, `read_scope` only reads.
+    `key_id_claim` is the name of the client, which the log shows. If `audience` or `issuer` is set,
+    `aud` must contain it or `iss` must equal it.
     """
 
     organization_claim: str = "organization_id"
@@ -79,7 +80,7 @@ class TokenRules:
             return InvalidToken("it has expired", Rejection(RejectionReason.EXPIRED, key_id))
         reason = (
             _time_violation(claims, now)
-            or _binding_violation(claims)
+            or _kind_violation(claims)
             or self._target_violation(claims)
         )
         if reason is not None:
@@ -118,12 +119,12 @@ def _time_violation(claims: Mapping[str, object], now: float) -> str | None:
     return None
 
 
-def _binding_violation(claims: Mapping[str, object]) -> str | None:
+def _kind_violation(claims: Mapping[str, object]) -> str | None:
     """Return why the token is not a bearer access token, or None."""
     if "cnf" in claims:
         return "cnf binds it to a key of its holder, which can't be checked here"
-    for claim, usual in _BEARER_ACCESS.items():
-        if claim in claims and str(claims[claim]).lower() not in usual:
+    for claim, permitted in _BEARER_ACCESS.items():
+        if claim in claims and str(claims[claim]).lower() not in permitted:
             return f"{claim} says that it is not a bearer access token"
     return None
 
@@ -145,6 +146,6 @@ def _texts(claim: object) -> list[object]:
 
 def _printable(claim: object) -> str | None:
     """Return the text if it is short and printable, or None."""
-    if not isinstance(claim, str) or not 0 < len(claim) <= _MAX_KEY_ID:
+    if not isinstance(claim, str) or not 0 < len(claim) <= _MAX_KEY_ID_LENGTH:
         return None
     return claim if claim.isascii() and claim.isprintable() else None

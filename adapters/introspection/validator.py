@@ -18,8 +18,10 @@ from .issuer import TOKEN, Endpoint, Issuer
 from .rules import InvalidToken, TokenRules, ValidToken
 
 MAX_CACHE_SECONDS = 300
+"""A revoked token is accepted for this long at most."""
 DEFAULT_CACHE_TOKENS = 10_000
-MAX_TOKEN = 8_192
+MAX_TOKEN_LENGTH = 8_192
+"""Longer tokens are rejected without a request: most servers limit the headers to 8 or 16 KiB."""
 
 Outcome = TypeVar("Outcome", Credential, Rejection)
 
@@ -54,7 +56,7 @@ class IntrospectionKeyValidator:
 
     def validate(self, presented: str, /) -> Credential | Rejection:
         """Return the outcome of the issuer, or reject a text that can't be one of its tokens."""
-        if len(presented) > MAX_TOKEN or TOKEN.fullmatch(presented) is None:
+        if len(presented) > MAX_TOKEN_LENGTH or TOKEN.fullmatch(presented) is None:
             return Rejection(RejectionReason.MALFORMED)
         # The issuer must not receive an API key of this service.
         if PlainKey.parse(presented) is not None:

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class CircuitOpen(OperationalError):
-    """PostgreSQL is known not to respond. The statement was not sent, or its connection closed."""
+    """PostgreSQL is known not to respond. The statement was not sent, or lost its connection."""
 
 
 class CircuitBreaker:

@@ -150,11 +150,11 @@ def _found(row: tuple[Any, ...]) -> FoundKey:
 
 def read_api_key(row: tuple[Any, ...]) -> ApiKey:
     """Return the API key of a row of COLUMNS."""
-    plain, created_at, later = row[:7], row[7], row[8:]
+    plain, created_at, optional_instants = row[:7], row[7], row[8:]
     with RowMapping("api_keys", row[0]):
         values: tuple[Any, ...] = (
             *plain,
             from_epoch_milliseconds(created_at),
-            *map(optional_instant, later),
+            *map(optional_instant, optional_instants),
         )
     return stored_key(*values)

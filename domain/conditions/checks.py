@@ -17,7 +17,9 @@ from .tree import AllOf, AnyOf, Comparison, Condition, Not, Operator
 MAX_COMPARISONS = 200
 """The maximum number of comparisons of a condition."""
 _MAX_SUGGESTIONS = 5
-"""The search for a similar word takes up to 50 ms if there are 1,000 allowed values."""
+"""The maximum number of searches for a similar word, which take up to 50 ms each: the time for
+1,000 allowed values.
+"""
 
 _ALWAYS = frozenset((Operator.EQUAL, Operator.NOT_EQUAL, Operator.IS_SET, Operator.IS_NOT_SET))
 _ORDER = frozenset((Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST))
@@ -30,7 +32,7 @@ SUPPORTED_OPERATORS: Mapping[DataType, frozenset[Operator]] = {
 }
 """The operators that fields of each type support."""
 _OF_ALLOWED_VALUES = frozenset((Operator.EQUAL, Operator.NOT_EQUAL, Operator.IN))
-"""The operators whose values must be allowed values. The others can have limits between them."""
+"""The operators whose values must be allowed values. For `<`, a value between two is useful."""
 _TYPES: Mapping[DataType, tuple[type, ...]] = {
     DataType.TEXT: (str,),
     DataType.NUMBER: (int, float),
@@ -67,10 +69,12 @@ def check_condition(
     """
     known = {str(field.key): field for field in fields}
     unusable = {str(field.key): field for field in others}
-    suggestions_left = iter(range(_MAX_SUGGESTIONS))
+    searches = 0
 
     def suggest(word: str, words: Iterable[str]) -> str | None:
-        return None if next(suggestions_left, None) is None else closest_match(word, words)
+        nonlocal searches
+        searches += 1
+        return closest_match(word, words) if searches <= _MAX_SUGGESTIONS else None
 
     violations: list[Violation] = []
     count = 0
@@ -209,6 +213,6 @@ def _type_message(comparison: Comparison, data_type: DataType) -> str:
 
 
 def _empty_text_message(comparison: Comparison) -> str:
-    is_negative = comparison.operator in {Operator.EQUAL, Operator.IN}
-    operator = Operator.IS_NOT_SET if is_negative else Operator.IS_SET
+    selects_empty = comparison.operator in {Operator.EQUAL, Operator.IN}
+    operator = Operator.IS_NOT_SET if selects_empty else Operator.IS_SET
     return f"An empty text is not set. Use `{_operator_names(comparison)[operator]}`."

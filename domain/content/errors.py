@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 MAX_VIOLATIONS = 1_000
 """The number of violations after which content is not checked any further."""
 MAX_WARNINGS = 1_000
-"""The number of warnings about one content."""
+"""The maximum number of warnings about one content."""
 
 
 class InvalidContent(InvalidInput):
@@ -29,7 +29,10 @@ class InvalidContent(InvalidInput):
 
 @frozen
 class ContentWarning:
-    """A place in the content that its writer should check, and the reason."""
+    """A place in the content that its writer should check, and the reason.
+
+    The line and the column begin at 1.
+    """
 
     line: int
     column: int

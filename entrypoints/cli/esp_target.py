@@ -18,15 +18,15 @@ def esp_target_options(command: F) -> F:
         type=OneOf(Esp),
         metavar="ESP",
         help=(
-            "The ESP that the code is for: an id from `esp list`. The code can use the fields of"
-            " the organization's integration with it, if there is exactly one."
+            "The ESP: an id from `esp list`. If the organization has exactly one integration with"
+            " it, the fields of that integration can be used."
         ),
     )
     integration = option(
         "--integration",
         type=Identifier(),
         metavar="ID",
-        help="The integration that the code is for, and whose fields it can use.",
+        help="The integration whose fields can be used. Its ESP applies.",
     )
     return esp(integration(command))
 

@@ -129,6 +129,7 @@ class UntrustedProxyWarning:
 
 
 DEFAULT_REQUEST_LOG = RequestLog()
+"""Logs through `logging`, without the addresses of clients."""
 
 
 def route_of(req: falcon.Request) -> str:

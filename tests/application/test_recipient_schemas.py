@@ -100,7 +100,7 @@ def cases(draw: st.DrawFn) -> tuple[RecipientSchema, list[dict[str, Any]]]:
 @st.composite
 def fields_with(draw: st.DrawFn, key: str) -> RecipientField:
     data_type = draw(st.sampled_from(DataType))
-    return a_field(key, data_type, draw(st.none() | allowed_values(data_type, most=3)))
+    return a_field(key, data_type, draw(st.none() | allowed_values(data_type, max_size=3)))
 
 
 def values_for(field: RecipientField) -> st.SearchStrategy[Any]:

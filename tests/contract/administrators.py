@@ -47,12 +47,14 @@ from .examples import (
 Call: TypeAlias = Callable[[AdministratorRepository, OrganizationId, AdministratorId], object]
 
 BY_ADMINISTRATOR_ID: dict[str, Call] = {
-    "get": lambda administrators, organization, which: administrators.get(organization, which),
-    "change_role": lambda administrators, organization, which: administrators.change_role(
-        organization, which, Role.VIEWER, must_not_be_called
+    "get": lambda repository, organization, administrator_id: repository.get(
+        organization, administrator_id
     ),
-    "revoke": lambda administrators, organization, which: administrators.revoke(
-        organization, which, must_not_be_called
+    "change_role": lambda repository, organization, administrator_id: repository.change_role(
+        organization, administrator_id, Role.VIEWER, must_not_be_called
+    ),
+    "revoke": lambda repository, organization, administrator_id: repository.revoke(
+        organization, administrator_id, must_not_be_called
     ),
 }
 """Every method that takes an administrator's id and raises AdministratorNotFound."""

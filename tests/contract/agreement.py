@@ -108,10 +108,10 @@ def assert_storages_agree(one: Storage, other: Storage, calls: Sequence[Call]) -
 
 
 @st.composite
-def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
+def port_calls(draw: st.DrawFn, *, max_calls: int = 40) -> list[Call]:
     """Return a strategy for sequences of calls of every method.
 
-    Each sequence begins with organizations and an integration, and has at most `most` other calls.
+    Each sequence begins with organizations and an integration. At most `max_calls` others follow.
     """
     assigned = st.integers(0, 8).map(Nth)
     ids = st.one_of(assigned, assigned, assigned, st.sampled_from(NEVER_ASSIGNED))
@@ -162,7 +162,7 @@ def port_calls(draw: st.DrawFn, *, most: int = 40) -> list[Call]:
     added = Call("add_organization", ("ACME", NOW))
     connected = Call("add_integration", (Nth(0), draw(integration_drafts())))
     synced = Call("sync", (Nth(0), Nth(0), draw(runs())))
-    drawn = draw(st.lists(calls, min_size=1, max_size=most))
+    drawn = draw(st.lists(calls, min_size=1, max_size=max_calls))
     final = (
         Call(method, (Nth(number), *arguments))
         for number in range(2)
@@ -209,16 +209,16 @@ class _Side:
     def add_organization(self, name: str, at: datetime) -> Organization:
         return self._storage.organizations.add(name, at)
 
-    def get_organization(self, which: Nth | int) -> Organization:
-        return self._storage.organizations.get(self._organization_id(which))
+    def get_organization(self, organization: Nth | int) -> Organization:
+        return self._storage.organizations.get(self._organization_id(organization))
 
-    def rename_organization(self, which: Nth | int, name: str) -> Organization:
-        return self._storage.organizations.rename(self._organization_id(which), name)
+    def rename_organization(self, organization: Nth | int, name: str) -> Organization:
+        return self._storage.organizations.rename(self._organization_id(organization), name)
 
     def delete_organization(
-        self, which: Nth | int, check: OrganizationCheck
+        self, organization: Nth | int, check: OrganizationCheck
     ) -> OrganizationContents:
-        return self._storage.organizations.delete(self._organization_id(which), check)
+        return self._storage.organizations.delete(self._organization_id(organization), check)
 
     def all_organizations(self) -> tuple[Organization, ...]:
         return self._storage.organizations.all()
@@ -229,8 +229,10 @@ class _Side:
     def select_fields(self, organization: Nth | int, query: FieldQuery) -> FieldPage:
         return self._storage.fields.select(self._organization_id(organization), query)
 
-    def get_field(self, organization: Nth | int, which: Nth | int | FieldKey) -> RecipientField:
-        return self._storage.fields.get(self._organization_id(organization), self._reference(which))
+    def get_field(self, organization: Nth | int, reference: Nth | int | FieldKey) -> RecipientField:
+        return self._storage.fields.get(
+            self._organization_id(organization), self._reference(reference)
+        )
 
     def add_field(
         self, organization: Nth | int, definition: FieldDefinition, limit: int | None
@@ -242,24 +244,24 @@ class _Side:
     def update_field(
         self,
         organization: Nth | int,
-        which: Nth | int | FieldKey,
+        reference: Nth | int | FieldKey,
         changes: FieldChanges,
         channel: Channel | None,
         at: datetime,
     ) -> RecipientField:
         return self._storage.fields.update(
             self._organization_id(organization),
-            self._reference(which),
+            self._reference(reference),
             lambda field: field.with_changes(changes, by=channel or channel_of(field), at=at),
             author=AUTHOR,
         )
 
     def delete_field(
-        self, organization: Nth | int, which: Nth | int | FieldKey, channel: Channel | None
+        self, organization: Nth | int, reference: Nth | int | FieldKey, channel: Channel | None
     ) -> None:
         self._storage.fields.delete(
             self._organization_id(organization),
-            self._reference(which),
+            self._reference(reference),
             lambda field: field.require_deletable(by=channel or channel_of(field)),
             author=AUTHOR,
             at=LATER,
@@ -268,15 +270,15 @@ class _Side:
     def restore_field(
         self,
         organization: Nth | int,
-        which: Nth | int,
+        field: Nth | int,
         channel: Channel | None,
         limit: int | None,
         at: datetime,
     ) -> RecipientField:
         return self._storage.fields.restore(
             self._organization_id(organization),
-            FieldId(_resolved(self._field_ids, which)),
-            lambda field: field.restored(by=channel or channel_of(field), at=at),
+            FieldId(_resolved(self._field_ids, field)),
+            lambda deleted: deleted.restored(by=channel or channel_of(deleted), at=at),
             limit=limit,
             author=AUTHOR,
         )
@@ -301,49 +303,54 @@ class _Side:
         grant = a_grant(self._organization_id(organization), key=self._next_plain_key(), at=at)
         return self._storage.api_keys.add(grant)
 
-    def get_key(self, organization: Nth | int, which: Nth | int) -> ApiKey:
-        return self._storage.api_keys.get(*self._key(organization, which))
+    def get_key(self, organization: Nth | int, key: Nth | int) -> ApiKey:
+        return self._storage.api_keys.get(*self._key(organization, key))
 
-    def revoke_key(self, organization: Nth | int, which: Nth | int, at: datetime) -> ApiKey:
+    def revoke_key(self, organization: Nth | int, key: Nth | int, at: datetime) -> ApiKey:
         return self._storage.api_keys.update(
-            *self._key(organization, which), lambda key: key.revoked(at)
+            *self._key(organization, key), lambda current: current.revoked(at)
         )
 
     def rotate_key(
-        self, organization: Nth | int, which: Nth | int, at: datetime, grace: timedelta
+        self, organization: Nth | int, key: Nth | int, at: datetime, grace: timedelta
     ) -> tuple[ApiKey, ApiKey]:
         plain = self._next_plain_key()
         return self._storage.api_keys.rotate(
-            *self._key(organization, which), lambda key: key.rotated(plain, at=at, grace=grace)
+            *self._key(organization, key),
+            lambda current: current.rotated(plain, at=at, grace=grace),
         )
 
-    def record_use(self, organization: Nth | int, which: Nth | int, at: datetime) -> None:
-        self._storage.api_keys.record_use(*self._key(organization, which), at)
+    def record_use(self, organization: Nth | int, key: Nth | int, at: datetime) -> None:
+        self._storage.api_keys.record_use(*self._key(organization, key), at)
 
     def all_integrations(self, organization: Nth | int) -> tuple[Integration, ...]:
         return self._storage.integrations.all(self._organization_id(organization))
 
-    def get_integration(self, organization: Nth | int, which: Nth | int) -> Integration:
-        return self._storage.integrations.get(*self._integration(organization, which))
+    def get_integration(self, organization: Nth | int, integration: Nth | int) -> Integration:
+        return self._storage.integrations.get(*self._integration(organization, integration))
 
     def add_integration(self, organization: Nth | int, draft: IntegrationDraft) -> Integration:
         return self._storage.integrations.add(self._organization_id(organization), draft)
 
     def rename_integration(
-        self, organization: Nth | int, which: Nth | int, name: str
+        self, organization: Nth | int, integration: Nth | int, name: str
     ) -> Integration:
-        return self._storage.integrations.rename(*self._integration(organization, which), name)
-
-    def delete_integration(
-        self, organization: Nth | int, which: Nth | int, check: IntegrationCheck
-    ) -> tuple[RecipientField, ...]:
-        return self._storage.integrations.delete(
-            *self._integration(organization, which), check, author=AUTHOR, at=LATER
+        return self._storage.integrations.rename(
+            *self._integration(organization, integration), name
         )
 
-    def sync(self, organization: Nth | int, which: Nth | int, planner: SyncPlanner) -> SyncPlan:
+    def delete_integration(
+        self, organization: Nth | int, integration: Nth | int, check: IntegrationCheck
+    ) -> tuple[RecipientField, ...]:
+        return self._storage.integrations.delete(
+            *self._integration(organization, integration), check, author=AUTHOR, at=LATER
+        )
+
+    def sync(
+        self, organization: Nth | int, integration: Nth | int, planner: SyncPlanner
+    ) -> SyncPlan:
         return self._storage.integrations.sync(
-            *self._integration(organization, which), planner, author=AUTHOR, at=LATER
+            *self._integration(organization, integration), planner, author=AUTHOR, at=LATER
         )
 
     def _next_plain_key(self) -> PlainKey:
@@ -353,20 +360,20 @@ class _Side:
     def _organization_id(self, organization: Nth | int) -> OrganizationId:
         return OrganizationId(_resolved(self._organization_ids, organization))
 
-    def _key(self, organization: Nth | int, which: Nth | int) -> tuple[OrganizationId, ApiKeyId]:
-        return self._organization_id(organization), ApiKeyId(_resolved(self._key_ids, which))
+    def _key(self, organization: Nth | int, key: Nth | int) -> tuple[OrganizationId, ApiKeyId]:
+        return self._organization_id(organization), ApiKeyId(_resolved(self._key_ids, key))
 
     def _integration(
-        self, organization: Nth | int, which: Nth | int
+        self, organization: Nth | int, integration: Nth | int
     ) -> tuple[OrganizationId, IntegrationId]:
         return self._organization_id(organization), IntegrationId(
-            _resolved(self._integration_ids, which)
+            _resolved(self._integration_ids, integration)
         )
 
-    def _reference(self, which: Nth | int | FieldKey) -> FieldReference:
-        if isinstance(which, FieldKey):
-            return which
-        return FieldId(_resolved(self._field_ids, which))
+    def _reference(self, reference: Nth | int | FieldKey) -> FieldReference:
+        if isinstance(reference, FieldKey):
+            return reference
+        return FieldId(_resolved(self._field_ids, reference))
 
     def _numbered(self, result: Any) -> Any:
         if isinstance(result, tuple):

@@ -32,12 +32,12 @@ from .examples import INSTANTS, LATER, NEVER_ASSIGNED, NOW, a_grant, must_not_be
 Call: TypeAlias = Callable[[ApiKeyRepository, OrganizationId, ApiKeyId], object]
 
 BY_KEY_ID: dict[str, Call] = {
-    "get": lambda api_keys, organization, which: api_keys.get(organization, which),
-    "update": lambda api_keys, organization, which: api_keys.update(
-        organization, which, must_not_be_called
+    "get": lambda api_keys, organization, key_id: api_keys.get(organization, key_id),
+    "update": lambda api_keys, organization, key_id: api_keys.update(
+        organization, key_id, must_not_be_called
     ),
-    "rotate": lambda api_keys, organization, which: api_keys.rotate(
-        organization, which, must_not_be_called
+    "rotate": lambda api_keys, organization, key_id: api_keys.rotate(
+        organization, key_id, must_not_be_called
     ),
 }
 """Every method that takes a key's id and raises ApiKeyNotFound."""

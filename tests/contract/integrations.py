@@ -45,15 +45,17 @@ from .fields import REFUSALS
 Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId], object]
 
 BY_ID: dict[str, Call] = {
-    "get": lambda integrations, organization, which: integrations.get(organization, which),
-    "rename": lambda integrations, organization, which: integrations.rename(
-        organization, which, ""
+    "get": lambda repository, organization, integration_id: repository.get(
+        organization, integration_id
     ),
-    "delete": lambda integrations, organization, which: integrations.delete(
-        organization, which, must_not_be_called, author=AUTHOR, at=LATER
+    "rename": lambda repository, organization, integration_id: repository.rename(
+        organization, integration_id, ""
     ),
-    "sync": lambda integrations, organization, which: integrations.sync(
-        organization, which, must_not_be_called, author=AUTHOR, at=LATER
+    "delete": lambda repository, organization, integration_id: repository.delete(
+        organization, integration_id, must_not_be_called, author=AUTHOR, at=LATER
+    ),
+    "sync": lambda repository, organization, integration_id: repository.sync(
+        organization, integration_id, must_not_be_called, author=AUTHOR, at=LATER
     ),
 }
 """Every method with the ids of an organization and of an integration."""

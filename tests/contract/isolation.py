@@ -36,12 +36,12 @@ from .examples import (
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId, FieldReference], object]
 
 BY_REFERENCE: dict[str, Call] = {
-    "get": lambda fields, organization, which: fields.get(organization, which),
-    "update": lambda fields, organization, which: fields.update(
-        organization, which, must_not_be_called, author=AUTHOR
+    "get": lambda fields, organization, reference: fields.get(organization, reference),
+    "update": lambda fields, organization, reference: fields.update(
+        organization, reference, must_not_be_called, author=AUTHOR
     ),
-    "delete": lambda fields, organization, which: fields.delete(
-        organization, which, must_not_be_called, author=AUTHOR, at=LATER
+    "delete": lambda fields, organization, reference: fields.delete(
+        organization, reference, must_not_be_called, author=AUTHOR, at=LATER
     ),
 }
 """Every method with a reference to a field."""

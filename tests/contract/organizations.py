@@ -44,9 +44,11 @@ from .fields import REFUSALS
 Call: TypeAlias = Callable[[OrganizationRepository, OrganizationId], object]
 
 BY_ID: dict[str, Call] = {
-    "get": lambda organizations, which: organizations.get(which),
-    "rename": lambda organizations, which: organizations.rename(which, "Other"),
-    "delete": lambda organizations, which: organizations.delete(which, must_not_be_called),
+    "get": lambda repository, organization_id: repository.get(organization_id),
+    "rename": lambda repository, organization_id: repository.rename(organization_id, "Other"),
+    "delete": lambda repository, organization_id: repository.delete(
+        organization_id, must_not_be_called
+    ),
 }
 """Every method that takes an organization's id."""
 

@@ -114,11 +114,11 @@ OF_AN_ORGANIZATION: dict[str, Call] = {
 """Calls that require an organization."""
 
 OF_A_FIELD: dict[str, Change] = {
-    "update": lambda service, organization, which, precondition: service.update_field(
-        organization, which, FieldChanges(name="Town"), precondition
+    "update": lambda service, organization, reference, precondition: service.update_field(
+        organization, reference, FieldChanges(name="Town"), precondition
     ),
-    "delete": lambda service, organization, which, precondition: service.delete_field(
-        organization, which, precondition
+    "delete": lambda service, organization, reference, precondition: service.delete_field(
+        organization, reference, precondition
     ),
 }
 """Calls that require an API-managed field in the expected version."""
@@ -612,8 +612,8 @@ class RecipientFieldsContract:
         service.delete_field(ours, city.key)
         assert service.list_fields(ours).fields == ()
         assert service.list_fields(ours).revision > before.revision
-        for which in (city.id, city.key):
-            self._assert_not_found(service, ours, which)
+        for reference in (city.id, city.key):
+            self._assert_not_found(service, ours, reference)
         assert service.create_field(ours, a_draft()).id > city.id
 
     # Batches
@@ -804,14 +804,14 @@ class RecipientFieldsContract:
         self, service: RecipientFields, storage: Storage, history: OrganizationId, theirs: Any
     ) -> None:
         other = storage.fields.add(theirs, a_definition("town"), author=AUTHOR)
-        for organization, which in (
+        for organization, reference in (
             (history, FieldId(2**53 - 1)),
             (history, other.id),
             (history, other.key),
             (OrganizationId(history + 1_000), _CITY),
         ):
             with pytest.raises(FieldNotFound):
-                service.list_field_changes(organization, which, HistoryQuery())
+                service.list_field_changes(organization, reference, HistoryQuery())
 
     def test_the_list_as_of_a_record_is_the_list_that_was_read_then(
         self, service: RecipientFields, ours: OrganizationId
@@ -898,13 +898,13 @@ class RecipientFieldsContract:
         city: RecipientField,
     ) -> None:
         service.delete_field(ours, city.id)
-        for organization, which in (
+        for organization, reference in (
             (ours, FieldId(2**53 - 1)),
             (theirs, city.id),
             (OrganizationId(ours + 1_000), city.id),
         ):
             with pytest.raises(FieldNotFound):
-                service.restore_field(organization, which)
+                service.restore_field(organization, reference)
         storage.history.prune(ours, datetime(9999, 1, 1, tzinfo=UTC))
         with pytest.raises(FieldNotFound):
             service.restore_field(ours, city.id)
@@ -1039,8 +1039,8 @@ class RecipientFieldsContract:
     def test_an_unknown_organization_has_no_field(
         self, service: RecipientFields, ours: OrganizationId, city: RecipientField
     ) -> None:
-        for which in (city.id, city.key):
-            self._assert_not_found(service, OrganizationId(ours + 1_000), which)
+        for reference in (city.id, city.key):
+            self._assert_not_found(service, OrganizationId(ours + 1_000), reference)
 
     @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_ids_that_are_never_assigned_are_not_found(
@@ -1054,21 +1054,21 @@ class RecipientFieldsContract:
         our_city = service.create_field(ours, a_draft(name="Ours"))
         their_city = service.create_field(theirs, a_draft(name="Theirs"))
         their_age = service.create_field(theirs, a_draft("age"))
-        for which in (their_city.id, their_age.id, their_age.key):
-            self._assert_not_found(service, ours, which)
+        for reference in (their_city.id, their_age.id, their_age.key):
+            self._assert_not_found(service, ours, reference)
         assert service.get_field(ours, _CITY) == our_city
         service.delete_field(ours, _CITY)
         assert service.list_fields(theirs).fields == (their_city, their_age)
         assert service.list_fields(ours).fields == ()
 
     def _assert_not_found(
-        self, service: RecipientFields, organization: OrganizationId, which: FieldReference
+        self, service: RecipientFields, organization: OrganizationId, reference: FieldReference
     ) -> None:
         with pytest.raises(FieldNotFound):
-            service.get_field(organization, which)
+            service.get_field(organization, reference)
         for call in OF_A_FIELD.values():
             with pytest.raises(FieldNotFound):
-                call(service, organization, which, only("1-0"))
+                call(service, organization, reference, only("1-0"))
 
     # Concurrency
 

@@ -215,7 +215,7 @@ class SessionCases:
         other = sessions.add(dana, a_digest(), NOW, "")
         form, another = a_digest(), a_digest()
         uses = [(session, form), (session, form), (session, another), (other, form), (other, form)]
-        used = [sessions.use_form(each.id, which) for each, which in uses]
+        used = [sessions.use_form(each.id, digest) for each, digest in uses]
         assert used == [True, False, True, True, False]
 
     def test_exactly_one_concurrent_submission_of_a_form_has_an_effect(
@@ -229,12 +229,12 @@ class SessionCases:
     ) -> None:
         other = sessions.add(dana, a_digest(), NOW, "")
         form, another = a_digest(), a_digest()
-        for each, which in ((session, form), (session, another), (other, form)):
-            sessions.use_form(each.id, which)
+        for each, digest in ((session, form), (session, another), (other, form)):
+            sessions.use_form(each.id, digest)
         for _ in range(2):
             sessions.release_form(session.id, form)
         uses = [(session, form), (session, form), (session, another), (other, form)]
-        used = [sessions.use_form(each.id, which) for each, which in uses]
+        used = [sessions.use_form(each.id, digest) for each, digest in uses]
         assert used == [True, False, False, False]
 
     def test_a_session_that_ends_forgets_its_forms(

@@ -98,7 +98,7 @@ class Model:
 
         Raises: OrganizationNotFound, KeyTaken or FieldLimitReached, in this order.
         """
-        self.require(organization_id)
+        self.require_organization(organization_id)
         self.require_addable(organization_id, definition, limit)
         field = definition.with_id(field_id, organization_id)
         self.fields[organization_id][field_id] = field
@@ -168,7 +168,7 @@ class Model:
 
         Raises: OrganizationNotFound if the organization does not exist.
         """
-        self.require(grant.organization_id)
+        self.require_organization(grant.organization_id)
         self.api_keys[key_id] = grant.with_id(key_id)
         return self.api_keys[key_id]
 
@@ -212,7 +212,7 @@ class Model:
 
         Raises: OrganizationNotFound if the organization does not exist.
         """
-        self.require(organization_id)
+        self.require_organization(organization_id)
         del self.fields[organization_id]
         self.deleted.pop(organization_id, None)
         keys = tuple(k for k in self.api_keys.values() if k.organization_id == organization_id)
@@ -220,7 +220,7 @@ class Model:
             del self.api_keys[key.id]
         return keys
 
-    def require(self, organization_id: OrganizationId) -> None:
+    def require_organization(self, organization_id: OrganizationId) -> None:
         """Require the organization.
 
         Raises: OrganizationNotFound if it does not exist.
@@ -400,7 +400,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     @rule(organization_id=organizations, number=st.integers(0, 50))
     def read_past_catalog(self, organization_id: OrganizationId, number: int) -> None:
-        """Read a catalog as it was when its last record was new."""
+        """Read the catalog as of the time of one of its earlier records."""
         past = self.past_catalogs.get(organization_id)
         if past:
             at = list(past)[number % len(past)]

@@ -144,11 +144,11 @@ def origins() -> SearchStrategy[Origin]:
     )
 
 
-def allowed_values(data_type: DataType, *, most: int = 5) -> SearchStrategy[AllowedValues]:
+def allowed_values(data_type: DataType, *, max_size: int = 5) -> SearchStrategy[AllowedValues]:
     """Generate allowed values for this data type. Generate nothing for a boolean: it has none."""
     if data_type is DataType.BOOLEAN:
         return st.nothing()
-    values = st.lists(_SCALARS[data_type](), min_size=1, max_size=most, unique=True)
+    values = st.lists(_SCALARS[data_type](), min_size=1, max_size=max_size, unique=True)
     return values.map(lambda proposed: AllowedValues(data_type, proposed))
 
 
