@@ -44,6 +44,7 @@ def connection_pool(
     if url.scheme == "https":
         # Created once: it reads all certificates that the system trusts.
         context = tls or ssl.create_default_context()
+        context.set_alpn_protocols(["http/1.1"])
         return _SecurePool(host, url.port, maxsize=size, ssl_context=context)
     return _PlainPool(host, url.port, maxsize=size)
 
@@ -111,39 +112,48 @@ class _PlainConnection(HTTPConnection):
     response_class = _DeadlineResponse
     process = 0
 
-    def _new_conn(self) -> socket.socket:
+    def connect(self) -> None:
+        """Open the connection within its timeout."""
+        self.sock = _connect(self)
         self.process = os.getpid()
-        return _connect(self)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the connection is open. The pool opens another one if a fork inherited it."""
+        return self.process == os.getpid() and super().is_connected
 
 
 class _SecureConnection(HTTPSConnection):
     response_class = _DeadlineResponse
     process = 0
 
-    def _new_conn(self) -> socket.socket:
+    def connect(self) -> None:
+        """Open the connection, and verify the certificate, within its timeout."""
+        self.sock = _encrypted(self, _connect(self))
+        self.is_verified = True
         self.process = os.getpid()
-        return _connect(self)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the connection is open. The pool opens another one if a fork inherited it."""
+        return self.process == os.getpid() and super().is_connected
 
 
 class _PlainPool(HTTPConnectionPool):
     ConnectionCls = _PlainConnection
 
-    def _get_conn(self, timeout: float | None = None) -> Any:
-        return _close_if_inherited(super()._get_conn(timeout))
-
 
 class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _SecureConnection
 
-    def _get_conn(self, timeout: float | None = None) -> Any:
-        return _close_if_inherited(super()._get_conn(timeout))
 
-
-def _close_if_inherited(connection: Any) -> Any:
-    """Return the connection. Close it first if this process inherited it by a fork."""
-    if connection.sock is not None and connection.process != os.getpid():
-        connection.close()
-    return connection
+def _encrypted(connection: HTTPSConnection, sock: socket.socket) -> ssl.SSLSocket:
+    context = cast("ssl.SSLContext", connection.ssl_context)
+    try:
+        return context.wrap_socket(sock, server_hostname=connection.host.strip("[]").rstrip("."))
+    except BaseException:
+        sock.close()
+        raise
 
 
 def _connect(connection: HTTPConnection) -> socket.socket:

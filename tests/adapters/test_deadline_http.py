@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
 from urllib3 import HTTPConnectionPool
-from urllib3.exceptions import HTTPError, ProtocolError
+from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 from urllib3.util import Timeout, parse_url
 
 from recipient_fields.adapters import deadline_http
+
+from ..support.http_server import StubResponse, stub_server
 
 TIMEOUT = 10
 EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
@@ -62,6 +66,22 @@ def get(pool: HTTPConnectionPool, seconds: float = 5.0) -> bytes:
         headers={"Host": "h"},
     ) as received:
         return received.read()
+
+
+def test_a_certificate_of_another_host_is_rejected() -> None:
+    certificate = Path(__file__).with_name("esp") / "self_signed.pem"
+    trusted = ssl.create_default_context(cafile=certificate)
+    with stub_server(lambda _: StubResponse(200, b"one"), certificate=certificate) as server:
+        same, other = (
+            deadline_http.connection_pool(parse_url(url), size=1, tls=trusted)
+            for url in (server.url, server.url.replace("127.0.0.1", "127.1"))
+        )
+        assert get(same) == b"one"
+        with pytest.raises(SSLError, match="Hostname mismatch"):
+            get(other)
+        same.close()
+        other.close()
+    assert len(server.requests) == 1
 
 
 def test_informational_responses_are_skipped() -> None:
