@@ -8,9 +8,11 @@ from itertools import islice
 from attrs import asdict, frozen
 
 from recipient_fields.domain import (
+    UNCHANGED,
     IntegrationId,
     InvalidInput,
     Rule,
+    Unchanged,
     Violation,
     Violations,
     require_string,
@@ -45,9 +47,11 @@ class ConditionCompilation:
 
 @frozen(kw_only=True)
 class _Members:
+    """The members of the document. Those that were not sent are UNCHANGED: none can be null."""
+
     condition: object
-    esp: Esp | None = None
-    integration_id: IntegrationId | None = None
+    esp: Esp | Unchanged = UNCHANGED
+    integration_id: IntegrationId | Unchanged = UNCHANGED
     then: str
 
 
@@ -62,9 +66,11 @@ class ContentExport:
 
 @frozen(kw_only=True)
 class _ExportMembers:
+    """The members of the document. Those that were not sent are UNCHANGED: none can be null."""
+
     content: str
-    esp: Esp | None = None
-    integration_id: IntegrationId | None = None
+    esp: Esp | Unchanged = UNCHANGED
+    integration_id: IntegrationId | Unchanged = UNCHANGED
     strict: bool = False
 
 
@@ -84,7 +90,7 @@ def parse_condition_compilation(document: object) -> ConditionCompilation:
         with violations.collect("condition"):
             condition = _parse_condition(members.condition)
         with violations.collect():
-            target = parse_target(members.esp, members.integration_id)
+            target = _target(members.esp, members.integration_id)
     if violations:
         raise InvalidDocument(violations)
     return ConditionCompilation(condition, target, members.then, otherwise)
@@ -113,7 +119,7 @@ def parse_content_export(document: object) -> ContentExport:
         with violations.collect("content"):
             content = _parse_content(members.content)
         with violations.collect():
-            target = parse_target(members.esp, members.integration_id)
+            target = _target(members.esp, members.integration_id)
     if violations:
         raise InvalidDocument(violations)
     return ContentExport(content, target, members.strict)
@@ -143,6 +149,14 @@ def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Targe
         message = "Send either `esp` or `integration_id`."
         raise InvalidInput([Violation(Rule.NOT_APPLICABLE, message, ("integration_id",))])
     return integration_id if esp is None else esp  # type: ignore[return-value]
+
+
+def _target(esp: Esp | Unchanged, integration_id: IntegrationId | Unchanged) -> Target:
+    """Return the one of both members that was sent. Raises: InvalidInput, as `parse_target`."""
+    return parse_target(
+        None if isinstance(esp, Unchanged) else esp,
+        None if isinstance(integration_id, Unchanged) else integration_id,
+    )
 
 
 def _split_else(document: object, violations: Violations) -> tuple[object, str]:

@@ -40,21 +40,21 @@ def parse_content(source: str) -> Content:
     if parser.violations:
         raise InvalidContent(parser.violations)
     masked = "".join(parser.masked)
-    lookalikes = sorted([*parser.lookalikes, *find_lookalikes(masked)])
+    lookalikes = {**dict(find_lookalikes(masked)), **dict(parser.lookalikes)}
     return Content(
         source=source,
         nodes=nodes,
         masked=masked,
         lines=lines,
-        warnings=tuple(lines.warning(*each) for each in lookalikes[:MAX_WARNINGS]),
+        warnings=tuple(lines.warning(*each) for each in sorted(lookalikes.items())[:MAX_WARNINGS]),
     )
 
 
 _TAG = re.compile(
     r"""
       \{\{recipient\.(?P<key>\w++)(?P<after>\}\}|\s*+\|)
+    | (?P<else>\{\{~?\s*+\#?(?i:else|else?if|elif))(?=[\s~}])
     | \{\{~?\s*+[#^](?P<open>\w++)
-    | (?P<else>\{\{~?\s*+(?i:else))(?=[\s~}])
     | \{\{~?\s*+/(?P<close>\w++)\s*+~?\}\}
     """,
     re.VERBOSE,
@@ -70,7 +70,7 @@ _CONDITION = re.compile(
 It ends at `{{` and at a backslash outside of texts. So at most three matches that begin at
 different tags can read the same character, and all matches together take linear time.
 """
-_ELSE_IF = re.compile(r"\s++if(?=\s)")
+_ELSE_IF = re.compile(r"\s++if\b")
 _END = re.compile(r"\s*+\}\}")
 _PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=\w)", re.DOTALL)
 _PREFIX_TEXT = "recipient."
@@ -79,6 +79,9 @@ _UNKNOWN_ESCAPE = re.compile(r"""(?:[^\\]++|\\[\\"'])*+\\""")
 
 _FILTERS = ("default", "expression")
 _NO_BLOCK = "This tag belongs to no block, so it stays in the email."
+_EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
+_EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
+_NO_CONDITION = "This tag has no condition. Write `{{#if recipient.KEY …}}`."
 _EXPECTED_FILTER = 'Write the filter as `| default: "text"` or `| expression`.'
 
 
@@ -169,6 +172,8 @@ class _Parser:
     def _open(self, tag: re.Match[str]) -> int:
         found = _CONDITION.match(self.source, tag.end()) if tag[0] == "{{#if" else None
         if found is None or not _has_prefix(found["condition"]):
+            if found is not None and not found["condition"].strip():
+                self.lookalikes.append((tag.start(), _NO_CONDITION))
             self.blocks[-1].other_tags.append((tag["open"], tag.start()))
             return tag.end()
         self._add_text(tag.start())
@@ -186,8 +191,10 @@ class _Parser:
             return tag.end()
         else_if = _ELSE_IF.match(self.source, tag.end())
         found = (_CONDITION if else_if else _END).match(self.source, (else_if or tag).end())
-        if found is None or tag["else"] != "{{else":
-            message = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
+        has_condition = else_if is None or (found is not None and found["condition"].strip())
+        if found is None or not has_condition or tag["else"] != "{{else":
+            is_else_if = else_if is not None or tag["else"].lower().endswith("if")
+            message = _EXPECTED_ELSE_IF if is_else_if else _EXPECTED_ELSE
             self._refuse(tag.start(), Rule.FORMAT, message)
             return tag.end()
         if block.has_else:

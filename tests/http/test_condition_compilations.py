@@ -149,6 +149,52 @@ def test_invalid_members_are_reported(reader: Api, members: dict[str, Any], viol
     assert compile_condition(reader, GOLD, **members).violations == [violation]
 
 
+@pytest.mark.parametrize(
+    ("member", "violation"),
+    [
+        ("condition", "/condition: type"),
+        ("then", "/then: type"),
+        ("else", "/else: type"),
+        ("esp", "/esp: type"),
+        ("integration_id", "/integration_id: type"),
+    ],
+)
+def test_no_member_can_be_null(reader: Api, member: str, violation: str):
+    body = {"condition": GOLD, "esp": "braze", "then": "A", "else": "B", member: None}
+    response = reader.send("POST", CONDITION_COMPILATIONS, json.dumps(body))
+    assert response.status_and_code == (422, "validation_failed")
+    assert response.violations == [violation]
+
+
+@pytest.mark.parametrize(
+    ("condition", "violation"),
+    [
+        ({"all": None}, "/condition/all: type"),
+        ({"any": [None, None]}, "/condition/any/0: type /condition/any/1: type"),
+        ({"not": None}, "/condition/not: type"),
+        ({"field": None, "op": "is_set"}, "/condition/field: type"),
+        ({"field": "loyalty_tier", "op": None}, "/condition/op: type"),
+        ({"field": "loyalty_tier", "op": "eq", "value": None}, "/condition/value: type"),
+        ({"field": "loyalty_tier", "op": "in", "value": None}, "/condition/value: type"),
+        ({"field": "loyalty_tier", "op": "in", "value": [None]}, "/condition/value/0: type"),
+        (
+            {"field": "loyalty_tier", "op": "is_set", "value": None},
+            "/condition/value: not_applicable",
+        ),
+        (
+            {"field": "loyalty_tier", "op": "eq", "value": {"date": None}},
+            "/condition/value/date: type",
+        ),
+    ],
+)
+def test_null_in_a_tree_is_reported_with_its_pointer(
+    reader: Api, condition: object, violation: str
+):
+    response = compile_condition(reader, condition)
+    assert response.status_and_code == (422, "validation_failed")
+    assert " ".join(response.violations) == violation
+
+
 def test_a_refusal_states_the_reason(reader: Api, api: Api):
     api.put("plan", {"name": "Plan", "data_type": "text"})
     response = compile_condition(reader, 'plan = "pro"')

@@ -122,6 +122,22 @@ def test_invalid_members_are_reported(reader: Api, members: dict[str, Any], viol
     assert export(reader, **{"content": GREETING, **members}).violations == [violation]
 
 
+@pytest.mark.parametrize(
+    ("member", "violation"),
+    [
+        ("content", "/content: type"),
+        ("esp", "/esp: type"),
+        ("integration_id", "/integration_id: type"),
+        ("strict", "/strict: type"),
+    ],
+)
+def test_no_member_can_be_null(reader: Api, member: str, violation: str):
+    body = {"content": GREETING, "esp": "braze", "strict": False, member: None}
+    response = reader.send("POST", CONTENT_EXPORTS, json.dumps(body))
+    assert response.status_and_code == (422, "validation_failed")
+    assert response.violations == [violation]
+
+
 def test_content_has_up_to_1_000_000_characters_of_any_script(reader: Api):
     content = "字" * 1_000_000
     response = reader.send("POST", CONTENT_EXPORTS, compact({"content": content, "esp": "braze"}))

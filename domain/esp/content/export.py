@@ -169,6 +169,9 @@ class _Export:
     def _reference(self, reference: Reference) -> str:
         field = self._use(reference.key, reference.start)
         tag = self._tag_at(reference.start)
+        if tag is not None and not tag.is_read:
+            self._refuse_in_tag(reference.start, tag, reference.key)
+            return ""
         try:
             if reference.is_expression:
                 if tag is None:
@@ -287,13 +290,18 @@ class _Export:
         return tag is not None and tag.end == offset
 
     def _refuse_in_tag(self, offset: int, tag: Tag, key: str) -> None:
-        place = self._content.lines.position(tag.start)
-        message = (
-            f"This is inside a tag of {self._title}: `{tag.opening.strip()}` in line {place.line},"
-            f' column {place.column}. Write conditions as `{{{{#if recipient.{key} = "gold"}}}}…'
-            "{{/if}}`, or insert the value expression with"
-            f" `{{{{recipient.{key} | expression}}}}`."
+        position = self._content.lines.position(tag.start)
+        place = (
+            f"`{' '.join(tag.opening.split())}` in line {position.line}, column {position.column}"
         )
+        if tag.is_read:
+            message = (
+                f"This is inside a tag of {self._title}: {place}. Write conditions as"
+                f' `{{{{#if recipient.{key} = "gold"}}}}…{{{{/if}}}}`, or insert the value'
+                f" expression with `{{{{recipient.{key} | expression}}}}`."
+            )
+        else:
+            message = f"{self._title} does not read code after {place}. Move this out of that part."
         self._refuse(offset, message)
 
     def _require_length(self, length: int, offset: int) -> None:

@@ -10,17 +10,36 @@ from typing import NamedTuple
 from ..dialects import DIALECTS, Esp
 from ..recognition import recognize_dialects
 
-_BRACES = {"{{": "}}", "{%": "%}"}
-_LIQUID = {**_BRACES, "{% raw %}": "{% endraw %}"}
-_BRACES_WITH_COMMENTS = {**_BRACES, "{#": "#}"}
-_HUBL = {**_BRACES_WITH_COMMENTS, "{% raw %}": "{% endraw %}"}
-_DJANGO = {**_BRACES_WITH_COMMENTS, "{% verbatim %}": "{% endverbatim %}"}
-_HANDLEBARS = {"{{": "}}"}
-_AMPSCRIPT = {"%%[": "]%%", "%%=": "=%%"}
-_SALESFORCE = {**_AMPSCRIPT, "%%": "%%"}
-_MERGE_TAGS = {"*|": "|*"}
 
-_TAGS: Mapping[Esp, Mapping[str, str]] = {
+class _Delimiters(NamedTuple):
+    """The patterns of the delimiters of a tag, or of a part in which the ESP reads no code."""
+
+    opening: str
+    closing: str
+    is_read: bool = True
+
+
+def _unread(name: str) -> _Delimiters:
+    """Return the delimiters of `{% NAME %}…{% endNAME %}`, also with `-` and a text after NAME."""
+    opening, closing = (rf"\{{%[-+]?\s*+{word}\b[^{{}}%]*+%\}}" for word in (name, f"end{name}"))
+    return _Delimiters(opening, closing, is_read=False)
+
+
+_BRACES = (_Delimiters(r"\{\{", r"\}\}"), _Delimiters(r"\{%", r"%\}"))
+_COMMENT = _Delimiters(r"\{#", r"#\}", is_read=False)
+_LIQUID = (_unread("raw"), _unread("comment"), *_BRACES)
+_HUBL = (_unread("raw"), *_BRACES, _COMMENT)
+_DJANGO = (_unread("verbatim"), _unread("comment"), *_BRACES, _COMMENT)
+_HANDLEBARS = (
+    _Delimiters(r"\{\{~?!--", r"--~?\}\}", is_read=False),
+    _Delimiters(r"\{\{~?!", r"\}\}", is_read=False),
+    _Delimiters(r"\{\{", r"\}\}"),
+)
+_AMPSCRIPT = (_Delimiters(r"%%\[", r"\]%%"), _Delimiters("%%=", "=%%"))
+_SALESFORCE = (*_AMPSCRIPT, _Delimiters("%%", "%%"))
+_MERGE_TAGS = (_Delimiters(r"\*\|", r"\|\*"),)
+
+_TAGS: Mapping[Esp, tuple[_Delimiters, ...]] = {
     Esp.SALESFORCE: _SALESFORCE,
     Esp.MAILCHIMP: _MERGE_TAGS,
     Esp.KLAVIYO: _DJANGO,
@@ -30,10 +49,10 @@ _TAGS: Mapping[Esp, Mapping[str, str]] = {
     Esp.SENDGRID: _HANDLEBARS,
     Esp.ITERABLE: _HANDLEBARS,
     Esp.BREVO: _DJANGO,
-    Esp.ACTIVECAMPAIGN: {"%IF ": "%", "%ELSEIF ": "%"},
+    Esp.ACTIVECAMPAIGN: (_Delimiters("%(?:ELSE)?IF ", "%"),),
 }
-"""The delimiters of the tags of each dialect, and of the parts in which it reads no code."""
-_ALL_TAGS = {**_BRACES, **_AMPSCRIPT, **_MERGE_TAGS}
+"""The delimiters of each dialect. If several begin at the same place, the first one counts."""
+_ALL_TAGS = (*_BRACES, *_AMPSCRIPT, *_MERGE_TAGS)
 
 _MAX_EXAMINED_TAGS = 1_000
 """The number of tags in which other dialects are searched: this takes 10 μs per tag."""
@@ -44,11 +63,15 @@ _HANDLEBARS_ESPS = frozenset((Esp.SENDGRID, Esp.ITERABLE))
 
 
 class Tag(NamedTuple):
-    """A tag, from `start` to `end`. If it is not closed, it extends to the end of the text."""
+    """A tag, from `start` to `end`. If it is not closed, it extends to the end of the text.
+
+    If `is_read` is false, this is a comment, or a part in which the ESP reads no code.
+    """
 
     start: int
     end: int
     opening: str
+    is_read: bool
 
 
 def find_tags(esp: Esp, text: str) -> Iterator[Tag]:
@@ -83,7 +106,7 @@ def is_certainly_foreign(esp: Esp, code: str) -> bool:
     """
     if not is_foreign(esp, code):
         return False
-    variable = _VARIABLE.fullmatch(code.strip()) if "{{" in _TAGS[esp] else None
+    variable = _VARIABLE.fullmatch(code.strip()) if _BRACES[0] in _TAGS[esp] else None
     if variable is None:
         return True
     return variable["path"] is not None and not _HANDLEBARS_ESPS.issuperset(
@@ -96,16 +119,16 @@ def titles(esps: tuple[Esp, ...]) -> str:
     return " or ".join(DIALECTS[esp].title for esp in esps)
 
 
-def _find(delimiters: Mapping[str, str], text: str) -> Iterator[Tag]:
+def _find(delimiters: tuple[_Delimiters, ...], text: str) -> Iterator[Tag]:
     """Yield the tags. A missing closing delimiter is searched once only, in linear time."""
-    opening = re.compile("|".join(map(re.escape, sorted(delimiters, key=len, reverse=True))))
+    opening = re.compile("|".join(f"({each.opening})" for each in delimiters))
     offset, unclosed = 0, set[str]()
     while (match := opening.search(text, offset)) is not None:
-        closing = delimiters[match[0]]
-        end = -1 if closing in unclosed else text.find(closing, match.end())
-        offset = match.end() if end < 0 else end + len(closing)
-        if end >= 0:
-            yield Tag(match.start(), offset, match[0])
+        _, closing, is_read = delimiters[(match.lastindex or 0) - 1]
+        end = None if closing in unclosed else re.compile(closing).search(text, match.end())
+        offset = match.end() if end is None else end.end()
+        if end is not None:
+            yield Tag(match.start(), offset, match[0], is_read)
         elif closing not in unclosed:
             unclosed.add(closing)
-            yield Tag(match.start(), len(text), match[0])
+            yield Tag(match.start(), len(text), match[0], is_read)

@@ -60,6 +60,14 @@ def test_a_block_has_branches_with_conditions():
     assert text == Text("z", len(source) - 1)
 
 
+def test_a_condition_can_be_in_parentheses_without_a_space_before_it():
+    source = "{{#if(recipient.a)}}x{{else if(recipient.b)}}y{{/if}}"
+    assert [branch.condition for branch in parse_content(source).branches()] == [
+        Comparison("a", Operator.IS_TRUE),
+        Comparison("b", Operator.IS_TRUE),
+    ]
+
+
 def test_blocks_can_contain_references_and_blocks():
     source = "{{#if recipient.a}}{{#if recipient.b}}{{recipient.c}}{{/if}}{{/if}}"
     content = parse_content(source)
@@ -88,6 +96,9 @@ def test_blocks_of_handlebars_are_text(source):
     assert all(len(block.branches) == 1 for block in blocks)
 
 
+ELSE_IF = "Write `{{else if CONDITION}}`"
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -104,6 +115,15 @@ def test_blocks_of_handlebars_are_text(source):
         ("{{#if recipient.a}}{{else x}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
         ("{{#if recipient.a}}{{ else }}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
         ("{{#if recipient.a}}{{~ELSE~}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
+        ("{{#if recipient.a}}\n{{elseif recipient.b}}{{/if}}", "Line 2, column 1: " + ELSE_IF),
+        ("{{#if recipient.a}}{{elif recipient.b}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
+        ("{{#if recipient.a}}{{ ElsIf recipient.b}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
+        ("{{#if recipient.a}}{{elseif}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
+        ("{{#if recipient.a}}{{else if}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
+        ("{{#if recipient.a}}{{else if \n}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
+        ("{{#if recipient.a}}{{else if 'x}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
+        ("{{#if recipient.a}}{{#else}}{{/if}}", "Line 1, column 20: Write `{{else}}` or"),
+        ("{{#if recipient.a}}{{#elseif recipient.b}}{{/if}}", "Line 1, column 20: " + ELSE_IF),
         ("{{#if recipient.a}}{{ /if }}{{/if}}", "Line 1, column 20: Write `{{/if}}`."),
         ("{{#if recipient.a}}{{/each}}{{/if}}", "Line 1, column 20: Close `{{#if` of line 1"),
         (
@@ -183,7 +203,8 @@ LOOKALIKES = (
     *("&#x7B;&#x7b;recipient.tier}}", "{{\u00a0recipient.tier}}", "{{\u200brecipient.tier}}"),
     *("{{&nbsp;recipient.tier}}", "{% if recipient.tier %}", "{{#if recipient.tier"),
     *('{{#if tier = "gold"}}', "{{/if}}", "{{~recipient.tier~}}"),
-    *("{{else}}", "{{ else }}"),
+    *("{{else}}", "{{ else }}", "{{else if recipient.tier}}", "{{elseif recipient.tier}}"),
+    *("{{elif recipient.tier}}", "{{else if}}", "{{#if}}", "{{#if }}x{{/if}}"),
 )
 
 
@@ -204,6 +225,13 @@ def test_text_that_looks_like_a_reference_is_a_warning_and_stays(lookalike):
 )
 def test_other_text_is_no_warning(source):
     assert warnings(source) == []
+
+
+@pytest.mark.parametrize("tag", ["{{else}}", "{{elseif recipient.b}}", "{{elif recipient.b}}"])
+def test_a_tag_without_its_block_is_one_warning_that_states_the_reason(tag):
+    (warning,) = parse_content(f"\n{tag}").warnings
+    assert (warning.line, warning.column) == (2, 1)
+    assert warning.message == "This tag belongs to no block, so it stays in the email."
 
 
 def test_three_braces_are_a_warning():

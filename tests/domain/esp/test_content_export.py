@@ -214,7 +214,6 @@ def test_lines_with_only_a_tag_keep_their_line_breaks_in_handlebars(export):
     [
         (Esp.BRAZE, '{% if {{recipient.tier}} == "gold" %}x{% endif %}'),
         (Esp.CUSTOMER_IO, "{{ {{recipient.tier}} | upcase }}"),
-        (Esp.KLAVIYO, "{# {{recipient.tier}} #}"),
         (Esp.SALESFORCE, '%%[ IF {{recipient.tier}} == "gold" THEN ]%%x%%[ ENDIF ]%%'),
         (Esp.SALESFORCE, "%%=v({{recipient.tier}})=%%"),
         (Esp.MAILCHIMP, "*|IF:{{recipient.tier}}=gold|*x*|END:IF|*"),
@@ -222,9 +221,6 @@ def test_lines_with_only_a_tag_keep_their_line_breaks_in_handlebars(export):
         (Esp.ACTIVECAMPAIGN, "%IF {{recipient.tier}} == 'gold'%x%/IF%"),
         (Esp.BRAZE, "{% if {{#if recipient.tier is set}}x{{/if}} %}"),
         (Esp.HUBSPOT, "{{ never closed {{recipient.tier}}"),
-        (Esp.HUBSPOT, "{% raw %}{{ a }}{{recipient.tier}}{% endraw %}"),
-        (Esp.BRAZE, "{% raw %}{{recipient.tier}}{% endraw %}"),
-        (Esp.BREVO, "{% verbatim %}{{recipient.tier}}{% endverbatim %}"),
         (Esp.SALESFORCE, "100%%{{#if recipient.tier is set}}x {{/if}}"),
     ],
 )
@@ -233,6 +229,43 @@ def test_a_reference_inside_a_tag_of_the_esp_is_refused(esp, source, refusal):
     assert "is inside a tag of " in found[0]
     assert "Write conditions as `{{#if recipient." in found[0]
     assert "| expression}}`" in found[0]
+
+
+UNREAD = [
+    *((esp, "{% raw %}{{ a }}", "{% endraw %}") for esp in (Esp.BRAZE, Esp.HUBSPOT)),
+    *((Esp.CUSTOMER_IO, f"{{%{tag}%}}", "{%- endraw -%}") for tag in ("raw", "- raw -", " raw\n")),
+    *((esp, "{% comment %}x", "{% endcomment %}") for esp in (Esp.BRAZE, Esp.CUSTOMER_IO)),
+    *((esp, '{% comment "x" %}', "{%endcomment%}") for esp in (Esp.KLAVIYO, Esp.BREVO)),
+    *((esp, "{% verbatim %}%}", "{% endverbatim %}") for esp in (Esp.KLAVIYO, Esp.BREVO)),
+    (Esp.KLAVIYO, "{% verbatim a %}", "{% endverbatim a %}"),
+    *((esp, "{# {{ a }}", "#}") for esp in (Esp.KLAVIYO, Esp.HUBSPOT, Esp.BREVO)),
+    *((esp, "{{!-- {{ a }}", "--}}") for esp in (Esp.SENDGRID, Esp.ITERABLE)),
+    *((esp, "{{~! ", "}}") for esp in (Esp.SENDGRID, Esp.ITERABLE)),
+]
+"""The beginnings and ends of comments, and of parts in which the ESP reads no code."""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "{{recipient.tier}}",
+        "{{recipient.tier | expression}}",
+        "{{#if recipient.tier is set}}x{{/if}}",
+    ],
+)
+@pytest.mark.parametrize(("esp", "begin", "end"), UNREAD)
+def test_a_reference_in_a_part_that_the_esp_does_not_read_is_refused(
+    esp, begin, end, code, refusal, export
+):
+    before = f"a\n {begin} "
+    line, column = before.count("\n") + 1, len(before) - before.rindex("\n")
+    for source in (f"{before}{code}{end}", f"{before}{code}"):
+        found = refusal(esp, source)
+        assert found[0].startswith(f"Line {line}, column {column}: ")
+        for message in found:
+            assert "does not read code after `" in message
+            assert "in line 2, column 2. Move this out of that part." in message
+    assert export(esp, f"{begin} {end} {code}").content
 
 
 @pytest.mark.parametrize(
