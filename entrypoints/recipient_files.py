@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import BinaryIO, Protocol, TextIO, cast
@@ -58,20 +58,21 @@ class Row:
     violation: Violation | None = None
 
 
+class RecipientWriter(Protocol):
+    """Writes rows of the file that a reader reads, in its format."""
+
+    def write(self, row: Row, reasons: Sequence[str] = ()) -> None:
+        """Write a row, with its reasons if this is a file of rejects."""
+
+
 class RecipientReader(Protocol):
     """Reads the recipients of a file. The values of a CSV file are texts."""
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows. Raises: UnreadableFile if the rest of the file can't be read."""
 
-    def render_header(self, *, rejects: bool) -> str:
-        """Return the beginning of a file of rows like this one's."""
-
-    def render_row(self, row: Row) -> str:
-        """Return a valid row as it was read."""
-
-    def render_reject(self, row: Row, reasons: Sequence[str]) -> str:
-        """Return an invalid row, with its reasons."""
+    def open_writer(self, file: BinaryIO, *, rejects: bool) -> RecipientWriter:
+        """Return a writer of valid rows, or of rejects."""
 
 
 @contextmanager
@@ -191,16 +192,16 @@ class CsvRecipients:
                 yield Row(lines.row_start, cells, None, Violation(Rule.FORMAT, message))
             lines.begin_row()
 
-    def render_header(self, *, rejects: bool) -> str:
-        """Return the header, and for rejects a column for the reasons."""
-        return self._render([*self.header, *([REASONS] if rejects else [])])
+    def open_writer(self, file: BinaryIO, *, rejects: bool) -> RecipientWriter:
+        """Return a writer in UTF-8. Rejects have a column for the reasons."""
+        writer = _TextWriter(file, self._render_reject if rejects else self._render_row)
+        writer.write_text(self._render([*self.header, *([REASONS] if rejects else [])]))
+        return writer
 
-    def render_row(self, row: Row) -> str:
-        """Return the cells of the row."""
+    def _render_row(self, row: Row, _reasons: Sequence[str]) -> str:
         return self._render(row.source)
 
-    def render_reject(self, row: Row, reasons: Sequence[str]) -> str:
-        """Return the cells of the row, and the reasons in the column after the header's."""
+    def _render_reject(self, row: Row, reasons: Sequence[str]) -> str:
         missing = [""] * (len(self.header) - len(row.source))
         return self._render([*row.source, *missing, " ".join(reasons)])
 
@@ -242,19 +243,33 @@ class JsonLinesRecipients:
             return Row(number, (line,), None, violation)
         return Row(number, (line,), values)
 
-    def render_header(self, *, rejects: bool) -> str:  # noqa: ARG002 (a method of the protocol)
-        """Return an empty text: JSON Lines has no header."""
-        return ""
+    def open_writer(self, file: BinaryIO, *, rejects: bool) -> RecipientWriter:
+        """Return a writer in UTF-8. A reject has the recipient, or its line, and the reasons."""
+        return _TextWriter(file, _render_json_reject if rejects else _render_json_line)
 
-    def render_row(self, row: Row) -> str:
-        """Return the line."""
-        return f"{row.source[0]}\n"
 
-    def render_reject(self, row: Row, reasons: Sequence[str]) -> str:
-        """Return an object with the recipient, or the line if it is no recipient, and reasons."""
-        recipient = row.source[0] if row.values is None else row.values
-        document = {"recipient": recipient, REASONS: reasons}
-        return json.dumps(document, ensure_ascii=False) + "\n"
+@frozen
+class _TextWriter:
+    """Writes each row as a text."""
+
+    _file: BinaryIO
+    _render: Callable[[Row, Sequence[str]], str]
+
+    def write(self, row: Row, reasons: Sequence[str] = ()) -> None:
+        self.write_text(self._render(row, reasons))
+
+    def write_text(self, text: str) -> None:
+        self._file.write(text.encode("utf-8", "replace"))
+
+
+def _render_json_line(row: Row, _reasons: Sequence[str]) -> str:
+    return f"{row.source[0]}\n"
+
+
+def _render_json_reject(row: Row, reasons: Sequence[str]) -> str:
+    recipient = row.source[0] if row.values is None else row.values
+    document = {"recipient": recipient, REASONS: reasons}
+    return json.dumps(document, ensure_ascii=False) + "\n"
 
 
 def _chained(first: str, others: Iterator[str]) -> Iterator[str]:

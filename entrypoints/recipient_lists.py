@@ -157,10 +157,6 @@ class RecipientList:
             report.add(row, violations)
             yield row, violations
 
-    def render_reject(self, row: Row, violations: Iterable[Violation]) -> str:
-        """Return an invalid row, with the reasons."""
-        return self.reader.render_reject(row, [violation_text(each) for each in violations])
-
 
 def violation_key(violation: Violation) -> str:
     """Return the key of the field, or an empty text if the violation concerns the row."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import BinaryIO, TextIO, cast
+from typing import BinaryIO, cast
 
 import click
 from attrs import frozen
 
 from recipient_fields.domain import DecimalMark, Rule, Violation
 
-from ..recipient_files import RecipientReader, Row, is_json_lines
+from ..recipient_files import RecipientReader, RecipientWriter, Row, is_json_lines
 from ..recipient_lists import (
     CheckReport,
     ListOptions,
@@ -24,12 +24,14 @@ from ..recipient_lists import (
 )
 from .options import Identifier, option
 from .output import note, one_line, print_line, print_table
+from .output_files import complete_outputs
 from .recipient_options import file_options
 from .target_options import open_fields, target_options
 
 INVALID_RECIPIENTS = 3
 """The exit status if some recipients are invalid."""
 
+_OUTPUT = click.Path(dir_okay=False, writable=True)
 _PROGRESS_ROWS = 1_000
 """Rows between two updates of the progress bar."""
 
@@ -38,22 +40,27 @@ _PROGRESS_ROWS = 1_000
 class _Outputs:
     """The files for the valid and the invalid rows, if they are requested."""
 
-    checked: RecipientList
-    valid: TextIO | None
-    rejects: TextIO | None
+    valid: RecipientWriter | None
+    rejects: RecipientWriter | None
 
-    def write_headers(self) -> None:
-        """Write the beginning of both files."""
-        for file, rejects in ((self.valid, False), (self.rejects, True)):
-            if file is not None:
-                file.write(self.checked.reader.render_header(rejects=rejects))
+    @classmethod
+    @contextmanager
+    def open(
+        cls, reader: RecipientReader, valid: str | None, rejects: str | None
+    ) -> Iterator[_Outputs]:
+        """Open the files. They get their names when the block ends without an error."""
+        with complete_outputs() as files:
+            yield cls(
+                None if valid is None else reader.open_writer(files.open(valid), rejects=False),
+                None if rejects is None else reader.open_writer(files.open(rejects), rejects=True),
+            )
 
     def write(self, row: Row, violations: Sequence[Violation]) -> None:
         """Write a row to the file that it belongs to. A reject has the reasons."""
         if violations and self.rejects is not None:
-            self.rejects.write(self.checked.render_reject(row, violations))
+            self.rejects.write(row, [violation_text(each) for each in violations])
         elif not violations and self.valid is not None:
-            self.valid.write(self.checked.reader.render_row(row))
+            self.valid.write(row)
 
 
 @click.command()
@@ -66,10 +73,10 @@ class _Outputs:
 )
 @file_options
 @option("--additional", is_flag=True, help="Accept columns and members that are not fields.")
-@option("--out", type=click.Path(dir_okay=False), help="Write the valid rows to this file.")
+@option("--out", type=_OUTPUT, help="Write the valid rows to this file.")
 @option(
     "--rejects",
-    type=click.Path(dir_okay=False),
+    type=_OUTPUT,
     help="Write the invalid rows to this file, with the reasons.",
 )
 @click.pass_context
@@ -108,9 +115,7 @@ def check(
         catalog = fields.list_fields(organization_id)
     recipients = ctx.with_resource(RecipientList.open(file, file.name, catalog, options))
     report = CheckReport(partial(_print_violation, file.name))
-    with _complete_file(out) as valid_file, _complete_file(rejects) as rejects_file:
-        outputs = _Outputs(recipients, valid_file, rejects_file)
-        outputs.write_headers()
+    with _Outputs.open(recipients.reader, out, rejects) as outputs:
         for row, violations in recipients.check(_with_progress(recipients.reader, file), report):
             outputs.write(row, violations)
     _print_summary(report)
@@ -135,7 +140,7 @@ def _print_summary(report: CheckReport) -> None:
 
 
 def _require_different_files(*names: str | None) -> None:
-    paths = [Path(name).resolve() for name in names if name is not None]
+    paths = [os.path.realpath(name) for name in names if name is not None]
     if len(set(paths)) < len(paths):
         raise click.UsageError("FILE, --out and --rejects must be different files.")
 
@@ -151,32 +156,3 @@ def _with_progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Row]:
             if number % _PROGRESS_ROWS == 0:
                 bar.update(file.tell() - bar.pos)
             yield row
-
-
-@contextmanager
-def _complete_file(name: str | None) -> Iterator[TextIO | None]:
-    """Open a new file that gets its name when the block ends without an error."""
-    if name is None:
-        yield None
-        return
-    path = Path(name)
-    with ExitStack() as cleanup:
-        try:
-            file = cleanup.enter_context(
-                NamedTemporaryFile(
-                    "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
-                )
-            )
-            cleanup.callback(_remove, Path(file.name))
-            yield cast("TextIO", file)
-            file.close()
-            Path(file.name).replace(path)
-        except OSError as error:
-            raise click.ClickException(
-                f"Can't write {one_line(name)}: {error.strerror}."
-            ) from error
-
-
-def _remove(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()

@@ -22,6 +22,7 @@ from ..recipient_lists import (
     RecipientList,
     violation_key,
     violation_message,
+    violation_text,
 )
 from . import MAX_FILE_SIZE, MAX_FORM_SIZE
 from .form_errors import NO_ERRORS, FormError, FormErrors
@@ -31,8 +32,8 @@ from .rendering import Pages
 
 _MAX_SECONDS = 15.0
 """CPU time of one check. 10 MiB of 20 columns take 2 s if they are valid."""
-_MAX_REJECTS_LENGTH = 32 * 1024 * 1024
-"""Characters of a download. The rejects are in memory until they are sent."""
+_MAX_REJECTS_SIZE = 32 * 1024 * 1024
+"""Bytes of a download. The rejects are in memory until they are sent."""
 _MAX_NAME_LENGTH = 100
 _USE_COMMAND = "Split the list, or check it with the command recipient-fields recipients check."
 _TOO_SLOW = f"The check takes longer than {_MAX_SECONDS:.0f} s of CPU time. {_USE_COMMAND}"
@@ -127,7 +128,7 @@ class _Result:
     violations: Sequence[tuple[int, str, str]]
     """The line, the key of the field and the message of the first violations."""
     suggests_decimal_comma: bool
-    rejects: str
+    rejects: bytes
 
     @classmethod
     def of(
@@ -141,15 +142,15 @@ class _Result:
             violations.append((row.line, violation_key(violation), violation_message(violation)))
 
         end = thread_time() + _MAX_SECONDS
-        report, rejects = CheckReport(show), io.StringIO()
+        report, rejects = CheckReport(show), io.BytesIO()
         with RecipientList.open(io.BytesIO(file.content), name, catalog, options) as recipients:
-            rejects.write(recipients.reader.render_header(rejects=True))
+            writer = recipients.reader.open_writer(rejects, rejects=True)
             for row, reasons in recipients.check(recipients.reader, report):
                 if thread_time() > end:
                     raise ListNotChecked(_TOO_SLOW)
                 if with_rejects and reasons:
-                    rejects.write(recipients.render_reject(row, reasons))
-                    if rejects.tell() > _MAX_REJECTS_LENGTH:
+                    writer.write(row, [violation_text(each) for each in reasons])
+                    if rejects.tell() > _MAX_REJECTS_SIZE:
                         raise ListNotChecked(f"The rejects are too large. {_USE_COMMAND}")
         return cls(
             name=name,
@@ -183,4 +184,4 @@ def _send_rejects(resp: falcon.Response, result: _Result) -> None:
     kind, suffix = ("application/jsonl", "jsonl") if result.is_json_lines else ("text/csv", "csv")
     resp.content_type = f"{kind}; charset=utf-8"
     resp.downloadable_as = f"rejects.{suffix}"
-    resp.data = result.rejects.encode("utf-8", "replace")
+    resp.data = result.rejects

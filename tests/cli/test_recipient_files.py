@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,8 +19,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
-from ..support.command_line import CommandLine, Run, Script
-from ..support.waiting import eventually
+from ..support.command_line import CommandLine, Run
 
 INVALID = 3
 HEADER = "tier,shoe_size,born\n"
@@ -229,18 +227,6 @@ def test_a_file_that_can_not_be_read_leaves_the_outputs_unchanged(
     assert check('tier\ngold\n"', "--out", out).status == 1
     assert out.read_text() == "before"
     assert {path.name for path in tmp_path.iterdir()} == {"good.csv", "list.csv"}
-
-
-def test_a_killed_check_leaves_no_partial_file_under_the_name(
-    script: Script, acme: OrganizationId, tmp_path: Path
-) -> None:
-    path, out = tmp_path / "list.csv", tmp_path / "good.csv"
-    path.write_text("comment\n" + "x\n" * 2_000_000)
-    command = ("recipients", "check", str(path), "--organization", acme, "--out", str(out))
-    with script.start(*command) as process:
-        eventually(lambda: any(each.stat().st_size for each in tmp_path.glob(".good.csv.*")))
-        process.send_signal(signal.SIGKILL)
-    assert not out.exists()
 
 
 @pytest.mark.parametrize(

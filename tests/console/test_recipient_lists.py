@@ -272,7 +272,7 @@ def test_a_check_that_exceeds_a_limit_ends_with_a_reason(
     upload: Upload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = "recipient_fields.entrypoints.console.recipient_lists"
-    monkeypatch.setattr(f"{module}._MAX_REJECTS_LENGTH", 1_000)
+    monkeypatch.setattr(f"{module}._MAX_REJECTS_SIZE", 1_000)
     assert "The rejects are too large." in upload("tier\n" + "x\n" * 100, REJECTS).text
     monkeypatch.setattr(f"{module}._MAX_SECONDS", 0.0)
     assert "The check takes longer than 15 s of CPU time." in upload("tier\n" + "x\n" * 100).text
