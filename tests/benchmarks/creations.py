@@ -52,6 +52,7 @@ class _Creations:
                 break
         used = self._cpu_seconds() - started
         self.database.remove_created(tenants)
+        self.database.vacuum()
         return used / created
 
     def _create(self, tenant: Tenant, number: int) -> None:

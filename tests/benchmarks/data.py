@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import Event, Thread
+from typing import Any
 
 import psutil
 import psycopg
@@ -27,6 +28,15 @@ _ADD_ORGANIZATIONS = """
 _ADD_KEY = """
     INSERT INTO api_keys (organization_id, name, access, digest, display, created_at, last_used_at)
     VALUES (%s, %s, %s, %s, %s, %s, now())
+"""
+_ADD_UNKNOWN_KEYS = """
+    INSERT INTO api_keys (organization_id, name, access, digest, display, created_at)
+    SELECT id, 'Unknown', 'read_only', sha256(convert_to(id::text, 'UTF8')), 'rfk_…', now()
+    FROM unnest(%s::bigint[]) AS id
+"""
+_SPREAD = """
+    SELECT min(id) FROM (SELECT id, ntile(%s) OVER (ORDER BY id) FROM organizations) AS tile
+    GROUP BY ntile
 """
 _ADD_FIELDS = """
     INSERT INTO recipient_fields (
@@ -85,11 +95,10 @@ class Database:
         """
         with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
             ids = [row[0] for row in cursor.execute(_ADD_ORGANIZATIONS, [count])]
-            keys = [PlainKey.generate() for _ in ids]
-            cursor.executemany(_ADD_KEY, map(_key_row, ids, keys))
+            tenants = _add_keys(cursor, ids)
             cursor.execute(_ADD_FIELDS, [ids, fields])
         self.vacuum()
-        return tuple(Tenant(i, key.reveal()) for i, key in zip(ids, keys, strict=True))
+        return tenants
 
     def postmaster(self) -> psutil.Process:
         """Return the main process of the PostgreSQL server, which runs on this machine."""
@@ -125,11 +134,34 @@ class Database:
                 done.set()
                 thread.join()
 
+    def add_crowd(self, organizations: int, *, fields: int) -> None:
+        """Create organizations with fields and one API key each, which nobody knows.
+
+        The schema can be that of the first migration.
+        """
+        with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
+            # The rows refer to each other. To check that would take as long as to insert them.
+            cursor.execute("SET session_replication_role = replica")
+            ids = [row[0] for row in cursor.execute(_ADD_ORGANIZATIONS, [organizations])]
+            cursor.execute(_ADD_UNKNOWN_KEYS, [ids])
+            cursor.execute(_ADD_FIELDS, [ids, fields])
+
+    def add_keys(self, count: int) -> tuple[Tenant, ...]:
+        """Add an API key to each of `count` organizations, which are spread over all."""
+        with psycopg.connect(self.url) as connection, connection.cursor() as cursor:
+            ids = [row[0] for row in cursor.execute(_SPREAD, [count])]
+            return _add_keys(cursor, ids)
+
+    def size(self) -> int:
+        """Return the size on disk in bytes."""
+        with psycopg.connect(self.url) as connection:
+            [(size,)] = connection.execute("SELECT pg_database_size(current_database())")
+        return int(size)
+
     def remove_created(self, tenants: Sequence[Tenant]) -> None:
         """Delete the fields that requests have created for these tenants."""
         with psycopg.connect(self.url) as connection:
             connection.execute(_REMOVE_CREATED, [[tenant.id for tenant in tenants]])
-        self.vacuum()
 
     def mark_keys_as_used(self) -> None:
         """Set the last use of all keys to now, so that the service does not record uses soon."""
@@ -140,6 +172,13 @@ class Database:
         """Run VACUUM and ANALYZE now, before autovacuum does."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
+
+
+def _add_keys(cursor: psycopg.Cursor[Any], organization_ids: Sequence[int]) -> tuple[Tenant, ...]:
+    keys = [PlainKey.generate() for _ in organization_ids]
+    cursor.executemany(_ADD_KEY, map(_key_row, organization_ids, keys))
+    pairs = zip(organization_ids, keys, strict=True)
+    return tuple(Tenant(organization_id, key.reveal()) for organization_id, key in pairs)
 
 
 def _key_row(organization_id: int, key: PlainKey) -> tuple[object, ...]:

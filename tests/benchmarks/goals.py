@@ -104,6 +104,7 @@ def emptied(database: Database, tenants: Sequence[Tenant]) -> Iterator[None]:
     """Delete the fields that earlier requests have created for these tenants."""
     sleep(_SETTLE_SECONDS)
     database.remove_created(tenants)
+    database.vacuum()
     yield
 
 

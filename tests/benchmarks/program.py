@@ -23,6 +23,7 @@ from .hosts import hosts
 from .measuring import Bench
 from .processes import processes
 from .recipients import recipients
+from .scaling import scaling
 from .start import start
 from .writers import writers
 
@@ -41,8 +42,11 @@ PARTS = {
         bodies,
         console,
         recipients,
+        scaling,
     )
 }
+SEPARATE = {scaling.__name__}
+"""Parts that run only if they are requested, because they require 30 minutes and 20 GB of disk."""
 
 
 @click.command()
@@ -54,7 +58,7 @@ PARTS = {
     is_flag=True,
     help="Run each part once and briefly, and ignore the goals.",
 )
-@click.option("--write", is_flag=True, help="Write the figures into docs/performance.md.")
+@click.option("--write", is_flag=True, help="Write the figures into the pages.")
 @click.option("--rounds", default=9, show_default=True, type=click.IntRange(1))
 @click.option("--seconds", default=1.0, show_default=True, help="Seconds per run.")
 @click.option("--postgres", metavar="URL", help="Server for the databases. Default: a new one.")
@@ -78,7 +82,7 @@ def main(
                 rounds=rounds,
                 largest=10_000,
             )
-        for name in only or PARTS:
+        for name in only or [part for part in PARTS if quick or part not in SEPARATE]:
             report = PARTS[name](bench)
             report = evolve(report, text=f"{report.text}\n\n{_conditions(bench, name)}")
             click.echo(f"\n{name}\n\n{report.text}")

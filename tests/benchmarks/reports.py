@@ -9,23 +9,24 @@ from pathlib import Path
 from attrs import Factory, frozen
 
 _DOCS = Path(__file__).resolve().parents[2] / "docs"
-_PAGE = _DOCS / "performance.md"
 
 
 @frozen
 class Report:
-    """A text for the page, and its pictures by file name."""
+    """A text for a page, and its pictures by file name."""
 
     text: str
     pictures: Mapping[str, str] = Factory(dict)
+    page: str = "performance.md"
 
     def write(self, part: str) -> None:
         """Replace the text between the markers of that part in the page."""
         begin, end = f"<!-- {part} -->\n", f"<!-- /{part} -->"
         pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        page = _PAGE.read_text("utf-8")
-        assert pattern.search(page), f"{_PAGE} has no place for {part}"
-        _PAGE.write_text(pattern.sub(lambda _: f"{begin}\n{self.text}\n\n{end}", page), "utf-8")
+        path = _DOCS / self.page
+        page = path.read_text("utf-8")
+        assert pattern.search(page), f"{path} has no place for {part}"
+        path.write_text(pattern.sub(lambda _: f"{begin}\n{self.text}\n\n{end}", page), "utf-8")
         for name, picture in self.pictures.items():
             (_DOCS / name).write_text(picture, "utf-8")
 

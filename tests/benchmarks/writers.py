@@ -33,6 +33,7 @@ def _create(
     bench: Bench, database: Database, server: Server, tenants: tuple[Tenant, ...]
 ) -> Measured:
     database.remove_created(tenants)
+    database.vacuum()
     requests = tuple(create_field(tenant) for tenant in tenants)
     return bench.measure(server, Load(requests=requests, status=201))
 

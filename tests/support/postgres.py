@@ -227,7 +227,7 @@ class PostgresServer:
         """Run one of PostgreSQL's programs. Raises: AssertionError with its output if it fails."""
         with tempfile.TemporaryFile("w+") as output:  # pg_ctl's children would keep a pipe open.
             status = run_unprivileged(
-                _programs() / program, *arguments, output=output, folder=self.folder
+                programs() / program, *arguments, output=output, folder=self.folder
             )
             output.seek(0)
             assert status == 0, f"{program}: {output.read()}"
@@ -298,7 +298,7 @@ def _new_folder() -> Path:
     return folder
 
 
-def _programs() -> Path:
+def programs() -> Path:
     """Return the folder in RECIPIENT_FIELDS_TEST_POSTGRES, or that of the wheel."""
     given = os.environ.get("RECIPIENT_FIELDS_TEST_POSTGRES")
     return Path(given) if given else reachable(installed_packages()) / PROGRAMS
