@@ -10,6 +10,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from recipient_fields.domain import (
+    ANY_VERSION,
     MAX_BATCH_OPERATIONS,
     MAX_SAFE_INTEGER,
     Batch,
@@ -217,7 +218,7 @@ def _parse_tag(text: str | None) -> str | None:
     if text is None:
         return None
     match = _ENTITY_TAG.fullmatch(text)
-    if match is None:
-        message = "Send an entity tag, as the header ETag of a response contains it."
+    if match is None or text == ANY_VERSION.value:
+        message = "Send one entity tag, as the header ETag of a response contains it."
         raise InvalidInput([Violation(Rule.FORMAT, message)])
     return match[2]

@@ -165,13 +165,22 @@ class RecipientFieldService(RecipientFields):
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
-        return self.fields.restore(
-            organization_id,
-            field_id,
-            lambda field: field.restored(by=self.author.channel, at=self.clock()),
-            limit=self._limit(),
-            author=self.author,
-        )
+        try:
+            return self.fields.restore(
+                organization_id,
+                field_id,
+                lambda field: field.restored(by=self.author.channel, at=self.clock()),
+                limit=self._limit(),
+                author=self.author,
+            )
+        except KeyTaken as taken:  # The caller can't choose another key.
+            holder = taken.existing_id
+            message = (
+                f"Field {field_id} is not deleted."
+                if holder == field_id
+                else f"Field {holder} has the key of field {field_id}. Delete field {holder} first."
+            )
+            raise KeyTaken(taken.key, holder, message) from None
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         require_ids(organization_id=organization_id)

@@ -235,10 +235,15 @@ class LinkNotValid(RecipientFieldsError):
 class KeyTaken(RecipientFieldsError):
     """The organization already has a field with this key, of any origin."""
 
-    def __init__(self, key: FieldKey, existing_id: FieldId) -> None:
+    def __init__(
+        self,
+        key: FieldKey,
+        existing_id: FieldId,
+        message: str = "A recipient field with this key already exists. Choose another key.",
+    ) -> None:
         self.key = key
         self.existing_id = existing_id
-        super().__init__("A recipient field with this key already exists. Choose another key.")
+        super().__init__(message)
 
 
 class KeyRepeated(RecipientFieldsError):

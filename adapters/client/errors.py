@@ -211,10 +211,10 @@ def _details(error: _Error) -> list[_Detail]:
 
 
 def _key_taken(details: Sequence[_Detail]) -> KeyTaken:
-    key, field_id = next(((each.existing_key, each.existing_id) for each in details), (None, None))
-    if key is None or field_id is None:
+    detail = next(iter(details), None)
+    if detail is None or detail.existing_key is None or detail.existing_id is None:
         raise InvalidResponse("its details have no existing field")
-    return KeyTaken(key, field_id)
+    return KeyTaken(detail.existing_key, detail.existing_id, detail.message)
 
 
 def _limit_reached(message: str) -> FieldLimitReached:

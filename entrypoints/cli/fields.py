@@ -24,7 +24,6 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     InvalidField,
-    KeyTaken,
     RecipientField,
     Unchanged,
     Violations,
@@ -261,10 +260,7 @@ def restore(storage: str, field_id: int, organization: str, *, as_json: bool) ->
     `history list --operation deleted` shows the ids. No other field may have its key.
     """
     with open_for_organization(storage, organization) as (core, tenant):
-        try:
-            field = core.fields.by(OPERATOR_AUTHOR).restore_field(tenant.id, FieldId(field_id))
-        except KeyTaken as taken:
-            raise click.ClickException(_conflict(field_id, taken)) from taken
+        field = core.fields.by(OPERATOR_AUTHOR).restore_field(tenant.id, FieldId(field_id))
     _show(field, "Restored", as_json=as_json)
 
 
@@ -291,16 +287,6 @@ def _values(passed: list[object] | str | None, data_type: DataType) -> list[obje
     if not isinstance(passed, str):
         return passed
     return [parse_value(part.strip(), data_type) for part in passed.split(",")]
-
-
-def _conflict(field_id: int, taken: KeyTaken) -> str:
-    """Return the message for a field that is not restored because its key is taken."""
-    if taken.existing_id == field_id:
-        return f"Field {field_id} is not deleted."
-    return (
-        f"Field {taken.existing_id} has the key {taken.key}. Delete it before you restore field"
-        f" {field_id}."
-    )
 
 
 def _shortened(allowed: AllowedValues | None) -> str | None:

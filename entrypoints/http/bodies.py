@@ -5,7 +5,7 @@ from __future__ import annotations
 import falcon
 
 from recipient_fields.application.strict_json import NotJson, TooManyValues, parse_json
-from recipient_fields.domain import MAX_ALLOWED_VALUES, Rule, Violation
+from recipient_fields.domain import Rule, Violation
 
 from .problems import RequestRejected
 from .resource import KIBIBYTE, Resource
@@ -29,10 +29,7 @@ def read_json(req: falcon.Request, resource: Resource) -> object:
     try:
         return parse_json(body, max_values=max_values)
     except TooManyValues:
-        message = (
-            f"The body has more than {max_values:,} names and values. Send fewer. "
-            f"A field has at most {MAX_ALLOWED_VALUES:,} allowed values."
-        )
+        message = f"The body has more than {max_values:,} names and values. Send fewer."
         violation = Violation(Rule.TOO_MANY_ITEMS, message)
         raise RequestRejected("validation_failed", violations=[violation]) from None
     except NotJson as malformed:

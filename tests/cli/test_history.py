@@ -264,8 +264,8 @@ def test_a_field_that_exists_or_whose_key_is_taken_is_not_restored(
     cli(*("fields", "create", "--organization", acme, "--name", manual.name), "--data-type", "text")
 
     assert cli(*restore).failure() == (
-        f"Field {manual.id + 1} has the key preferred_shop. Delete it before you restore field"
-        f" {manual.id}."
+        f"Field {manual.id + 1} has the key of field {manual.id}."
+        f" Delete field {manual.id + 1} first."
     )
 
 

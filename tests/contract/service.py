@@ -861,12 +861,14 @@ class RecipientFieldsContract:
         with pytest.raises(KeyTaken) as taken:
             service.restore_field(ours, city.id)
         assert (taken.value.key, taken.value.existing_id) == (_CITY, city.id)
+        assert str(taken.value) == f"Field {city.id} is not deleted."
         service.delete_field(ours, city.id)
         other = service.create_field(ours, a_draft())
         before = service.list_fields(ours)
         with pytest.raises(KeyTaken) as taken:
             service.restore_field(ours, city.id)
         assert (taken.value.key, taken.value.existing_id) == (_CITY, other.id)
+        assert str(taken.value).startswith(f"Field {other.id} has the key of field {city.id}. ")
         assert service.list_fields(ours) == before
 
     def test_a_field_is_not_restored_beyond_the_limit(

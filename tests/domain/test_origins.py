@@ -10,6 +10,7 @@ from recipient_fields.domain import (
     MAX_ESP_FIELD_NAME_LENGTH,
     MAX_SAFE_INTEGER,
     IntegrationId,
+    InvalidField,
     Origin,
     Source,
     sync_channel,
@@ -60,6 +61,13 @@ def test_a_synced_field_without_an_integration_or_an_esp_field_name_is_rejected(
 ):
     with raises_violations(f"{missing}: required"):
         Origin(Source.INTEGRATION, **members)
+
+
+def test_the_message_names_the_source_that_does_not_fit():
+    with pytest.raises(InvalidField, match="source manual can't have an integration id"):
+        Origin(Source.MANUAL, SEVEN)
+    with pytest.raises(InvalidField, match="source integration requires an integration id"):
+        Origin(Source.INTEGRATION)
 
 
 @pytest.mark.parametrize("integration_id", [1, MAX_SAFE_INTEGER])

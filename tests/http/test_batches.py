@@ -243,6 +243,17 @@ class TestFailure:
         assert response.error["details"][2]["suggestion"] == "create"
         assert api.state() == before
 
+    @pytest.mark.parametrize(("operation", "batch"), [("*", None), (None, "*")])
+    def test_an_asterisk_is_no_version(
+        self, api: Api, city, operation: str | None, batch: str | None
+    ):
+        """In `If-Match`, it matches any version. As a version, it would never match."""
+        response = api.apply(delete("city") | {"if_match": operation}, if_revision=batch)
+        assert response.status_and_code == INVALID
+        pointer = "/if_revision" if operation is None else "/operations/0/if_match"
+        assert failures(response) == [f"{pointer}: format"]
+        assert api.list().fields == [city]
+
     def test_a_problem_document_has_the_same_details(self, api: Api):
         # `Api.send` requires application/json, so this test sends the request itself.
         body = b'{"operations": [{"operation": "delete", "reference": "city"}]}'

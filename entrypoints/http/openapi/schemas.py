@@ -271,7 +271,8 @@ def _closed_envelope(name: str) -> Schema:
 
 _ENTITY_TAG: Schema = {
     "type": ["string", "null"],
-    "pattern": r'^(?:[\x21\x23-\x7e]+|"[\x21\x23-\x7e]+")$',
+    # Any text but `*`, with or without quotes.
+    "pattern": (r'^(?:"[\x21\x23-\x7e]+"|[\x21\x23-\x29\x2b-\x7e]|[\x21\x23-\x7e]{2,})$'),
 }
 _REFERENCE: Schema = {
     "oneOf": [_ID, ref("NewKey")],
