@@ -26,12 +26,13 @@ from .http.request_log import (
     sender_of,
 )
 from .http.resource import MAX_BODY_SIZE
-from .selection import open_core, open_permitted_source
+from .selection import open_core, open_permitted_source, storage_kind
 from .server.log import BufferedHandler
 from .settings import STORED_KEYS, Settings
 
 if TYPE_CHECKING:
     from .http.metrics import Metrics
+    from .traces import Traces
 
 _MEBIBYTE = 1024 * 1024
 
@@ -48,6 +49,8 @@ class Service:
     max_body_size: int
     """The size of the largest body that the application accepts, in bytes."""
     admin: Admin | None
+    traces: Traces | None
+    """None if requests are not traced. Otherwise, `traces.close` exports the last spans."""
 
 
 @frozen(kw_only=True)
@@ -69,14 +72,16 @@ def create_service(
 ) -> Service:
     """Return the HTTP service with these settings. It has metrics only if `with_admin` is true.
 
-    Raises: what `open_core` raises.
+    Raises: what `open_core` raises; MissingExtra and InvalidSettings if traces can't be exported.
     """
+    traces = _create_traces(settings)
     core = open_core(
         settings.storage,
         field_limit=settings.field_limit,
         keys_url=settings.keys,
         environment=environment,
         hashes_passwords=settings.console,
+        wrap=None if traces is None else traces.trace_storage,
     )
     readiness = CheckWithDeadline(core.storage.check)
     addresses = ClientAddresses(settings.trusted_proxies) if settings.log_client_address else None
@@ -84,7 +89,11 @@ def create_service(
     rejection_log = RequestLog(log.log_or_drop, addresses)
     admin = _create_admin(core, readiness, rejection_log) if with_admin else None
     request_log = RequestLog(log.log, addresses)
-    hooks = () if admin is None else (admin.metrics.record_response,)
+    hooks: tuple[OnResponse, ...] = ()
+    if admin is not None:
+        hooks += (admin.metrics.record_response,)
+    if traces is not None:
+        hooks += (traces.record_response,)
     counted = core
     if admin is not None:
         counted = evolve(core, validator=admin.metrics.counting(core.validator))
@@ -97,14 +106,25 @@ def create_service(
         home=CONSOLE if settings.console else REFERENCE_PATH,
     )
     console = _create_console(core, settings, environment, (request_log, *hooks))
+    application: WSGIApplication = api if console is None else _mount(console, api)
     return Service(
         core=core,
-        application=api if console is None else _mount(console, api),
+        application=application if traces is None else traces.trace_requests(application),
         readiness=readiness,
         reject=HostRejections(rejection_log, CONSOLE if settings.console else None),
         max_body_size=MAX_FORM_SIZE if settings.console else MAX_BODY_SIZE,
         admin=admin,
+        traces=traces,
     )
+
+
+def _create_traces(settings: Settings) -> Traces | None:
+    if not settings.traces:
+        return None
+    # Imported here because only traces need their extra.
+    from .traces import Traces
+
+    return Traces(storage_kind(settings.storage))
 
 
 def _create_console(

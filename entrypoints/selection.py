@@ -8,6 +8,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from recipient_fields.application import (
     DEFAULT_FIELD_LIMIT,
     Core,
@@ -52,10 +54,12 @@ def open_core(
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
     hashes_passwords: bool = False,
+    wrap: Callable[[Storage], Storage] | None = None,
 ) -> Core:
     """Return the application services for the storage with this URL.
 
-    `environment` has the credentials of the key validator.
+    `environment` has the credentials of the key validator. The services use the repositories that
+    `wrap` returns for the storage.
 
     Raises: what `open_storage` and `open_key_validator` raise; MissingExtra if passwords are hashed
     and the extra `console` is not installed.
@@ -63,7 +67,9 @@ def open_core(
     hasher = create_password_hasher() if hashes_passwords else None
     validator = open_key_validator(keys_url, environment or {})
     storage = open_storage(storage_url)
-    return Core.over(storage, field_limit=field_limit, validator=validator, hasher=hasher)
+    wrapped = storage if wrap is None else wrap(storage)
+    core = Core.over(wrapped, field_limit=field_limit, validator=validator, hasher=hasher)
+    return evolve(core, storage=storage)
 
 
 def open_storage(url: str) -> Storage:

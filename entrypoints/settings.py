@@ -188,6 +188,13 @@ class Settings:
             "metavar": "NETWORKS",
         },
     )
+    traces: bool = field(
+        default=False,
+        metadata={
+            "help": "Export OpenTelemetry traces over OTLP, as the OTEL_* variables configure. It"
+            " needs the extra `traces`."
+        },
+    )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

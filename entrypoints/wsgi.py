@@ -19,8 +19,11 @@ def application() -> WSGIApplication:
     `RECIPIENT_FIELDS_SERVER`, `_LISTEN`, `_ADMIN_LISTEN`, `_THREADS`, `_CONNECTIONS` and
     `_REUSE_PORT` have no effect.
 
-    Raises: InvalidSettings; what `open_core` raises.
+    Raises: InvalidSettings; what `create_service` raises.
     """
     settings = Settings.from_environment(os.environ)
     log = start_log(settings.log_level, settings.log_format, sys.stderr)
-    return create_service(settings, os.environ, log).application
+    service = create_service(settings, os.environ, log)
+    if service.traces is not None:
+        service.traces.close_at_exit()
+    return service.application

@@ -58,6 +58,8 @@ def run(settings: Settings, *, demo: bool, worker: Worker | None = None) -> None
             if demo and text:
                 _demonstrate(service.core, server.url, settings)
             server.run()
+    if service.traces is not None:
+        service.traces.close()
     lifecycle.log_end()
 
 

@@ -36,12 +36,22 @@ BROUGHT = {
     ("introspection", "urllib3"): "import recipient_fields.adapters.introspection",
     ("postgres", "psycopg"): "import recipient_fields.adapters.postgres",
     ("postgres", "psycopg_pool"): "import recipient_fields.adapters.postgres",
+    ("traces", "opentelemetry.exporter.otlp.proto.http"): (
+        "import recipient_fields.entrypoints.traces"
+    ),
+    ("traces", "opentelemetry.sdk"): "import recipient_fields.entrypoints.traces",
     ("testing", "hypothesis"): "import recipient_fields.testing",
     ("testing", "pytest"): "import recipient_fields.testing",
 }
 """Each module of an extra, and a statement that requires it."""
 
-MODULES = {"Jinja2": "jinja2", "PyYAML": "yaml", "argon2_cffi": "argon2"}
+MODULES = {
+    "Jinja2": "jinja2",
+    "PyYAML": "yaml",
+    "argon2_cffi": "argon2",
+    "opentelemetry_exporter_otlp_proto_http": "opentelemetry.exporter.otlp.proto.http",
+    "opentelemetry_sdk": "opentelemetry.sdk",
+}
 """The modules of distributions that have other names."""
 
 FILES_ALONE = {("docs", "swagger_ui_py")}
