@@ -64,6 +64,7 @@ def test_every_setting_has_a_variable() -> None:
         "log_format": ("text", "text"),
         "log_client_address": ("TRUE", True),
         "trusted_proxies": ("10.0.0.0/8, ::1", (ip_network("10.0.0.0/8"), ip_network("::1"))),
+        "traces": ("1", True),
     }
 
     settings = Settings.from_environment({variable_of(n): text for n, (text, _) in texts.items()})
