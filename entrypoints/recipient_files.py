@@ -9,11 +9,11 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import PurePath
-from typing import BinaryIO, Protocol, TextIO, cast
+from typing import BinaryIO, Protocol, TextIO, cast, runtime_checkable
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from recipient_fields.application.strict_json import NotJson, TooManyValues, parse_json
 from recipient_fields.domain import RecipientFieldsError, Rule, Violation
@@ -37,7 +37,8 @@ _ENCODINGS_BY_MARK = {
 _OTHER_FORMATS = {
     b"\x1f\x8b": "is compressed with gzip. Decompress it first.",
     b"PK\x03\x04": "is a ZIP archive or a spreadsheet. Export it as CSV first.",
-    b"PAR1": "is a Parquet file. Export it as CSV first.",
+    b"PAR1": "is a Parquet file. Export it as CSV, or use the command recipient-fields with a name"
+    " that ends with .parquet.",
 }
 
 
@@ -66,13 +67,35 @@ class RecipientWriter(Protocol):
 
 
 class RecipientReader(Protocol):
-    """Reads the recipients of a file. The values of a CSV file are texts."""
+    """Reads the recipients of a file."""
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows, or None if it is unknown."""
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows. Raises: UnreadableFile if the rest of the file can't be read."""
 
-    def open_writer(self, file: BinaryIO, *, rejects: bool) -> RecipientWriter:
-        """Return a writer of valid rows, or of rejects."""
+    def open_writer(
+        self, file: BinaryIO, *, rejects: bool
+    ) -> AbstractContextManager[RecipientWriter]:
+        """Return a writer of valid rows, or of rejects. The file is complete at its exit."""
+
+
+@runtime_checkable
+class ColumnReader(RecipientReader, Protocol):
+    """Reads the recipients of a file with named columns. The values of a CSV file are texts."""
+
+    @property
+    def header(self) -> Sequence[str]:
+        """The names of the columns."""
+
+    @property
+    def header_place(self) -> str:
+        """The place of the header in messages."""
+
+    def with_keys(self, keys: Mapping[str, str]) -> ColumnReader:
+        """Return a reader whose rows have these keys, by the names of the columns."""
 
 
 @contextmanager
@@ -163,6 +186,7 @@ class CsvRecipients:
     _rows: Iterator[list[str]]
     keys: Sequence[str] = field(default=())
     """The key of each column, or its name in the header."""
+    row_count: int | None = None
 
     @classmethod
     def open(cls, text: TextIO, name: str, delimiter: str | None) -> CsvRecipients:
@@ -192,11 +216,21 @@ class CsvRecipients:
                 yield Row(lines.row_start, cells, None, Violation(Rule.FORMAT, message))
             lines.begin_row()
 
-    def open_writer(self, file: BinaryIO, *, rejects: bool) -> RecipientWriter:
+    @property
+    def header_place(self) -> str:
+        """The place of the header in messages."""
+        return f"{self.name}:1"
+
+    def with_keys(self, keys: Mapping[str, str]) -> CsvRecipients:
+        """Return a reader with these keys. A column without a key keeps its name."""
+        return evolve(self, keys=[keys.get(title, title) for title in self.header])
+
+    @contextmanager
+    def open_writer(self, file: BinaryIO, *, rejects: bool) -> Iterator[RecipientWriter]:
         """Return a writer in UTF-8. Rejects have a column for the reasons."""
         writer = _TextWriter(file, self._render_reject if rejects else self._render_row)
         writer.write_text(self._render([*self.header, *([REASONS] if rejects else [])]))
-        return writer
+        yield writer
 
     def _render_row(self, row: Row, _reasons: Sequence[str]) -> str:
         return self._render(row.source)
@@ -216,6 +250,7 @@ class JsonLinesRecipients:
     """The recipients of a file with one JSON object per line."""
 
     _lines: _Lines
+    row_count: int | None = None
 
     @classmethod
     def open(cls, text: TextIO, name: str) -> JsonLinesRecipients:
@@ -243,9 +278,10 @@ class JsonLinesRecipients:
             return Row(number, (line,), None, violation)
         return Row(number, (line,), values)
 
-    def open_writer(self, file: BinaryIO, *, rejects: bool) -> RecipientWriter:
+    @contextmanager
+    def open_writer(self, file: BinaryIO, *, rejects: bool) -> Iterator[RecipientWriter]:
         """Return a writer in UTF-8. A reject has the recipient, or its line, and the reasons."""
-        return _TextWriter(file, _render_json_reject if rejects else _render_json_line)
+        yield _TextWriter(file, _render_json_reject if rejects else _render_json_line)
 
 
 @frozen
@@ -295,16 +331,21 @@ def _next_row(rows: Iterator[list[str]], lines: _Lines) -> list[str] | None:
 def _check_header(header: Sequence[str], name: str) -> None:
     if not any(header):
         raise UnreadableFile(f"{name}: The first line must be a header with the keys of fields.")
-    for column, title in enumerate(header, start=1):
+    check_titles(f"{name}:1", header)
+
+
+def check_titles(place: str, titles: Sequence[str]) -> None:
+    """Check that the columns have different names. Raises: UnreadableFile if not."""
+    for column, title in enumerate(titles, start=1):
         if not title:
-            raise UnreadableFile(f"{name}:1: Column {column} has no name in the header.")
-    require_different(name, header, "have the same name")
+            raise UnreadableFile(f"{place}: Column {column} has no name in the header.")
+    require_different(place, titles, "have the same name")
 
 
-def require_different(name: str, texts: Sequence[str], message: str) -> None:
+def require_different(place: str, texts: Sequence[str], message: str) -> None:
     """Check the names or the keys of the columns. Raises: UnreadableFile if two are equal."""
     columns: dict[str, int] = {}
     for column, text in enumerate(texts, start=1):
         first = columns.setdefault(text, column)
         if first != column:
-            raise UnreadableFile(f"{name}:1: Columns {first} and {column} {message}, {text}.")
+            raise UnreadableFile(f"{place}: Columns {first} and {column} {message}, {text}.")

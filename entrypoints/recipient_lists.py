@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
-from attrs import evolve, field, frozen, mutable
+from attrs import field, frozen, mutable
 
 from recipient_fields.domain import (
     Catalog,
@@ -22,11 +21,11 @@ from recipient_fields.domain import (
 )
 
 from .recipient_files import (
+    ColumnReader,
     CsvRecipients,
     RecipientReader,
     Row,
     UnreadableFile,
-    open_recipients,
     require_different,
 )
 
@@ -53,7 +52,7 @@ class ListOptions:
     encoding: str | None = None
     decimal_mark: DecimalMark = "."
     integration: int | None = None
-    """The header of a CSV file contains the ESP's names of this integration's fields."""
+    """The header contains the ESP's names of this integration's fields."""
     additional: bool = False
     """Whether values that are not of recipient fields are accepted."""
 
@@ -117,25 +116,16 @@ class RecipientList:
     _check_row: _RowCheck
 
     @classmethod
-    @contextmanager
-    def open(
-        cls, file: BinaryIO, name: str, catalog: Catalog, options: ListOptions
-    ) -> Iterator[RecipientList]:
-        """Open a file in the format that its name ends with, and close it when the block ends.
+    def of(cls, reader: RecipientReader, catalog: Catalog, options: ListOptions) -> RecipientList:
+        """Return the list that the reader reads.
 
-        Messages contain the name.
-
-        Raises: UnreadableFile if the file has another format, if several columns are one field, or
-        if a column is not a field and no additional values are accepted.
+        Raises: UnreadableFile if several columns are one field, or if a column is not a field and
+        no additional values are accepted.
         """
-        with open_recipients(file, name, options.encoding, options.delimiter) as reader:
-            yield cls._of(reader, catalog, options)
-
-    @classmethod
-    def _of(cls, reader: RecipientReader, catalog: Catalog, options: ListOptions) -> RecipientList:
         schema = RecipientSchema.of(catalog.fields, additional=options.additional)
-        if isinstance(reader, CsvRecipients):
+        if isinstance(reader, ColumnReader):
             reader = _with_keys(reader, catalog, options)
+        if isinstance(reader, CsvRecipients):
             rows = RecipientRows(RecipientTexts(schema, options.decimal_mark), reader.keys)
             return cls(reader, lambda row, suggest: rows.violations(row.source, suggest=suggest))
         return cls(
@@ -175,19 +165,21 @@ def violation_text(violation: Violation) -> str:
     return f"{key}{violation_message(violation)}"
 
 
-def _with_keys(reader: CsvRecipients, catalog: Catalog, options: ListOptions) -> CsvRecipients:
+def _with_keys(reader: ColumnReader, catalog: Catalog, options: ListOptions) -> ColumnReader:
     """Return the reader with the keys of its columns."""
     if options.integration is None:
         keys: Mapping[str, str] = match_columns(reader.header, catalog.fields)
         known: Iterable[str] = [each.key for each in catalog.fields]
     else:
-        known = keys = _keys_by_esp_name(catalog, options.integration)
+        esp_names = _keys_by_esp_name(catalog, options.integration)
+        keys = {title: esp_names[title] for title in reader.header if title in esp_names}
+        known = esp_names
     unknown = [title for title in reader.header if title not in keys]
     if unknown and not options.additional:
-        raise UnreadableFile(f"{reader.name}:1: {_unknown_columns(unknown, known)}")
-    reader = evolve(reader, keys=[keys.get(title, title) for title in reader.header])
-    require_different(reader.name, reader.keys, "are the same field")
-    return reader
+        raise UnreadableFile(f"{reader.header_place}: {_unknown_columns(unknown, known)}")
+    all_keys = [keys.get(title, title) for title in reader.header]
+    require_different(reader.header_place, all_keys, "are the same field")
+    return reader.with_keys(keys)
 
 
 def _keys_by_esp_name(catalog: Catalog, integration: int) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -26,6 +26,7 @@ from .options import Identifier, option
 from .output import note, one_line, print_line, print_table
 from .output_files import complete_outputs
 from .recipient_options import file_options
+from .recipient_readers import is_parquet, open_reader
 from .target_options import open_fields, target_options
 
 INVALID_RECIPIENTS = 3
@@ -49,11 +50,15 @@ class _Outputs:
         cls, reader: RecipientReader, valid: str | None, rejects: str | None
     ) -> Iterator[_Outputs]:
         """Open the files. They get their names when the block ends without an error."""
-        with complete_outputs() as files:
-            yield cls(
-                None if valid is None else reader.open_writer(files.open(valid), rejects=False),
-                None if rejects is None else reader.open_writer(files.open(rejects), rejects=True),
-            )
+        with complete_outputs() as files, ExitStack() as writers:
+
+            def open_writer(name: str | None, *, rejects: bool) -> RecipientWriter | None:
+                if name is None:
+                    return None
+                writer = reader.open_writer(files.open(name), rejects=rejects)
+                return writers.enter_context(writer)
+
+            yield cls(open_writer(valid, rejects=False), open_writer(rejects, rejects=True))
 
     def write(self, row: Row, violations: Sequence[Violation]) -> None:
         """Write a row to the file that it belongs to. A reject has the reasons."""
@@ -69,7 +74,7 @@ class _Outputs:
 @option(
     "--integration",
     type=Identifier(),
-    help="The header of the CSV file contains the ESP's names of this integration's fields.",
+    help="The columns have the ESP's names of this integration's fields.",
 )
 @file_options
 @option("--additional", is_flag=True, help="Accept columns and members that are not fields.")
@@ -96,14 +101,15 @@ def check(
 ) -> None:
     """Check the recipients in FILE against the fields.
 
-    FILE is a CSV file whose header contains the keys or the names of fields, or a file of JSON
-    Lines (.jsonl or .ndjson) with their keys. An empty cell is a value that is not set. The
+    FILE is a CSV file whose header contains the keys or the names of fields, a file of JSON Lines
+    (.jsonl or .ndjson) with their keys, or a Parquet file (.parquet) whose columns have their keys
+    or names. An empty cell is a value that is not set. The
     command stores nothing. The exit status is 0 if all recipients are valid, 3 if some are
     invalid, and 1 if the file can't be read.
     """
-    _require_different_files(file.name, out, rejects)
+    _check_names(file.name, out, rejects)
     if integration is not None and is_json_lines(file.name):
-        raise click.UsageError("--integration requires a CSV file.")
+        raise click.UsageError("--integration requires a file with columns.")
     options = ListOptions(
         delimiter=delimiter,
         encoding=encoding,
@@ -113,7 +119,8 @@ def check(
     )
     with open_fields(ctx, organization, url) as (fields, organization_id):
         catalog = fields.list_fields(organization_id)
-    recipients = ctx.with_resource(RecipientList.open(file, file.name, catalog, options))
+    reader = ctx.with_resource(open_reader(file, encoding, delimiter))
+    recipients = RecipientList.of(reader, catalog, options)
     report = CheckReport(partial(_print_violation, file.name))
     with _Outputs.open(recipients.reader, out, rejects) as outputs:
         for row, violations in recipients.check(_with_progress(recipients.reader, file), report):
@@ -139,10 +146,15 @@ def _print_summary(report: CheckReport) -> None:
     note(report.summary)
 
 
-def _require_different_files(*names: str | None) -> None:
-    paths = [os.path.realpath(name) for name in names if name is not None]
-    if len(set(paths)) < len(paths):
+def _check_names(file: str, *outputs: str | None) -> None:
+    names = [file, *(name for name in outputs if name is not None)]
+    if len({os.path.realpath(name) for name in names}) < len(names):
         raise click.UsageError("FILE, --out and --rejects must be different files.")
+    if len({is_parquet(name) for name in names}) > 1:
+        raise click.UsageError(
+            "FILE, --out and --rejects have the same format. If one of them ends with .parquet, all"
+            " must do so."
+        )
 
 
 def _with_progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Row]:
@@ -150,9 +162,10 @@ def _with_progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Row]:
     if not sys.stderr.isatty() or not file.seekable():
         yield from reader
         return
-    size = Path(file.name).stat().st_size
-    with click.progressbar(length=size, file=sys.stderr, label="Checking") as bar:
+    length = reader.row_count or Path(file.name).stat().st_size
+    with click.progressbar(length=length, file=sys.stderr, label="Checking") as bar:
         for number, row in enumerate(reader):
             if number % _PROGRESS_ROWS == 0:
-                bar.update(file.tell() - bar.pos)
+                position = file.tell() if reader.row_count is None else number
+                bar.update(position - bar.pos)
             yield row

@@ -22,16 +22,17 @@ from recipient_fields.domain import (
 
 from ..counts import counted
 from ..recipient_files import (
+    ColumnReader,
     CsvRecipients,
     RecipientReader,
     UnreadableFile,
-    open_recipients,
     require_different,
 )
 from .field_export import print_document
 from .options import json_option, option
 from .output import note, one_line
 from .recipient_options import file_options
+from .recipient_readers import open_reader
 from .target_options import open_fields, optional_target_options
 
 _NOTES = {
@@ -80,38 +81,38 @@ def infer(
 ) -> None:
     """Propose fields for the recipients in FILE, and print the document that defines them.
 
-    FILE is a CSV file with a header, or a file of JSON Lines (.jsonl or .ndjson). The document is
-    in YAML; `recipient-fields plan` and `recipient-fields apply` read it. Messages on standard
-    error name the fields to review. With --organization or --url, the command omits columns that
-    are already fields of the organization.
+    FILE is a CSV file with a header, a file of JSON Lines (.jsonl or .ndjson), or a Parquet file
+    (.parquet). The document is in YAML; `recipient-fields plan` and `recipient-fields apply` read
+    it. Messages on standard error name the fields to review. With --organization or --url, the
+    command omits columns that are already fields of the organization.
     """
     fields: Collection[RecipientField] = ()
     if organization is not None or url is not None:
         with open_fields(ctx, organization, url) as (service, organization_id):
             fields = service.list_fields(organization_id).fields
-    reader = ctx.with_resource(open_recipients(file, file.name, encoding, delimiter))
-    mark: DecimalMark | None = None
-    if isinstance(reader, CsvRecipients):
+    reader = ctx.with_resource(open_reader(file, encoding, delimiter))
+    if isinstance(reader, ColumnReader):
         _require_different_names(reader)
-        mark = cast("DecimalMark", decimal)
+    has_texts = isinstance(reader, CsvRecipients)
+    mark = cast("DecimalMark", decimal) if has_texts else None
     inference = FieldInference(mark, max_allowed_values)
     count = _add_all(reader, inference, file.name)
     proposed = inference.propose(fields)
     print_document(render_draft_document(each.draft for each in proposed), as_json=as_json)
     for each in proposed:
-        for sentence in _notes(each, has_header=mark is not None):
+        for sentence in _notes(each, has_header=isinstance(reader, ColumnReader)):
             note(f"{each.draft.key}: {sentence}")
     fields_proposed = counted(len(proposed), "field")
     note(f"Proposed {fields_proposed} for {counted(count, 'recipient')}.")
 
 
-def _require_different_names(reader: CsvRecipients) -> None:
+def _require_different_names(reader: ColumnReader) -> None:
     """Check that each column can be found by its name. Raises: UnreadableFile if it can't."""
     names = [column_name(title) for title in reader.header]
     if "" in names:
         column = names.index("") + 1
-        raise UnreadableFile(f"{reader.name}:1: Column {column} has no name in the header.")
-    require_different(reader.name, names, "have the same name")
+        raise UnreadableFile(f"{reader.header_place}: Column {column} has no name in the header.")
+    require_different(reader.header_place, names, "have the same name")
 
 
 def _add_all(reader: RecipientReader, inference: FieldInference, name: str) -> int:

@@ -15,7 +15,7 @@ from recipient_fields.domain import Catalog, RecipientFieldsError, Rule, Violati
 from recipient_fields.domain.esp import DIALECTS, Integration
 from recipient_fields.domain.text import to_line
 
-from ..recipient_files import Row, UnreadableFile, is_json_lines
+from ..recipient_files import Row, UnreadableFile, is_json_lines, open_recipients
 from ..recipient_lists import (
     CheckReport,
     ListOptions,
@@ -142,9 +142,12 @@ class _Result:
             violations.append((row.line, violation_key(violation), violation_message(violation)))
 
         end = thread_time() + _MAX_SECONDS
-        report, rejects = CheckReport(show), io.BytesIO()
-        with RecipientList.open(io.BytesIO(file.content), name, catalog, options) as recipients:
-            writer = recipients.reader.open_writer(rejects, rejects=True)
+        report, content, rejects = CheckReport(show), io.BytesIO(file.content), io.BytesIO()
+        with (
+            open_recipients(content, name, options.encoding, options.delimiter) as reader,
+            reader.open_writer(rejects, rejects=True) as writer,
+        ):
+            recipients = RecipientList.of(reader, catalog, options)
             for row, reasons in recipients.check(recipients.reader, report):
                 if thread_time() > end:
                     raise ListNotChecked(_TOO_SLOW)
