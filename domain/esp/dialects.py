@@ -55,9 +55,10 @@ class Dialect:
     own fields, if they differ from those of custom fields. `name_rule` and `standard_name_rule` are
     the messages for names without a form. A name or default must not contain any of the
     `delimiters`, and a name must not be `reserved`. `default_also_replaces` contains, per data
-    type, a value that the ESP replaces with the default although it is not missing. If
-    `lists_fields_in_use_only` is true, the ESP does not list field definitions, only the fields
-    that it has found in use, so a field that it does not list may exist.
+    type, a value that the ESP replaces with the default although it is not missing.
+    `default_caveat` is a known case of texts in which the ESP can show something else than the
+    default. If `lists_fields_in_use_only` is true, the ESP does not list field definitions, only
+    the fields that it has found in use, so a field that it does not list may exist.
     """
 
     title: str
@@ -72,6 +73,7 @@ class Dialect:
     quoting: Quoting = Quoting.NONE
     reserved: frozenset[str] = frozenset()
     default_also_replaces: Mapping[DataType, str] = {}
+    default_caveat: str | None = None
     lists_fields_in_use_only: bool = False
 
 
@@ -190,6 +192,9 @@ DIALECTS: Mapping[Esp, Dialect] = {
         forms=(Form(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "NAME"),),
         insertion="{{EXPRESSION}}",
         insertion_with_default='{{insert EXPRESSION "default=DEFAULT"}}',
+        default_caveat=(
+            "SendGrid does not document whether it shows the default instead of an empty text."
+        ),
         delimiters=_BRACES,
         reserved=frozenset(
             f"{_HANDLEBARS} and equals formatDate greaterThan insert length lessThan notEquals"

@@ -47,6 +47,10 @@ UNESTABLISHED = {
     Esp.MAILCHIMP: re.compile(r"[*|]{2}"),
 }
 """Texts whose meaning outside of tags no source establishes."""
+NO_EMPTY_TEXTS = {Esp.SENDGRID}
+"""The ESPs that don't document whether they show the default instead of an empty text."""
+NO_MISSING_VALUES = {Esp.KLAVIYO}
+"""The ESPs for which no source establishes how they write a missing value."""
 KEY = re.compile(r"""\"(?:[^"\\]|\\.)*"|\b(?P<key>{})\b""".format("|".join(DATA_TYPES)))
 
 
@@ -124,11 +128,11 @@ class Generator:
                 key: self.random.choice(each) for key, each in VALUES.items()
             }
             for key in VALUES:
-                if self.random.random() < 0.2:
-                    # No source establishes how Klaviyo writes a missing value.
-                    shown[key] = "" if DATA_TYPES[key] is DataType.TEXT else shown[key]
-                    if self.esp is not Esp.KLAVIYO:
-                        del shown[key]
+                is_text = DATA_TYPES[key] is DataType.TEXT
+                if is_text and self.esp not in NO_EMPTY_TEXTS and self.random.random() < 0.15:
+                    shown[key] = ""
+                elif self.esp not in NO_MISSING_VALUES and self.random.random() < 0.15:
+                    del shown[key]
             others = {key: value for key, value in values.items() if key not in VALUES}
             yield {**others, **shown}
 

@@ -16,6 +16,7 @@ from ...content.tree import condition_keys
 from ...errors import Rule, Violation
 from ...fields import RecipientField
 from ...identity import IntegrationId
+from ...values import DataType
 from ..conditions import ConditionCode, compile_condition
 from ..conditions.compilation import variable_caveat
 from ..dialects import DIALECTS, Esp
@@ -185,6 +186,9 @@ class _Export:
             self._refuse_in_tag(reference.start, tag, reference.key)
         elif field.origin.integration_id is None and is_foreign(self._esp, code):
             self._warn(reference.start, f"This field's code may not be code of {self._title}.")
+        caveat = DIALECTS[self._esp].default_caveat
+        if caveat and reference.default is not None and field.data_type is DataType.TEXT:
+            self._warn(reference.start, caveat)
         return self._quoted(code, reference.start)
 
     def _insertion_code(self, field: RecipientField, default: str | None) -> str:

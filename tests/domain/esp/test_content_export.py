@@ -422,6 +422,19 @@ def test_hand_written_code_in_the_usual_form_can_have_a_default(export, refusal,
     assert message.endswith("Write the default into the insertion code.")
 
 
+def test_a_default_that_may_not_replace_an_empty_text_is_a_warning(export, refusal):
+    exported = export(Esp.SENDGRID, 'a\n {{recipient.tier | default: "you"}}')
+    assert messages(exported) == [
+        "2:2 SendGrid does not document whether it shows the default instead of an empty text."
+    ]
+    assert len(refusal(Esp.SENDGRID, '{{recipient.tier | default: "you"}}', strict=True)) == 1
+    for esp, source in [
+        (Esp.SENDGRID, '{{recipient.visits | default: "none"}}{{recipient.tier}}'),
+        (Esp.BRAZE, '{{recipient.tier | default: "you"}}'),
+    ]:
+        assert export(esp, source).warnings == ()
+
+
 def test_a_default_without_a_safe_form_is_refused(refusal):
     (message,) = refusal(Esp.BRAZE, '{{recipient.tier | default: "}"}}')
     assert message.startswith("Line 1, column 1: This default is not possible. Braze has no safe")
@@ -452,7 +465,7 @@ def test_codes_in_attributes_and_css_have_the_other_quotes(source, code, export)
 def test_codes_without_another_form_are_exported_with_a_warning(export):
     exported = export(Esp.SENDGRID, '<a title="{{recipient.tier | default: "x"}}">')
     assert exported.content == '<a title="{{insert tier "default=x"}}">'
-    assert messages(exported)[0].startswith("1:11 This is inside double quotes or CSS")
+    assert messages(exported)[1].startswith("1:11 This is inside double quotes or CSS")
 
 
 def test_doubled_quotes_are_not_changed(export):
