@@ -16,10 +16,12 @@ class _Rules:
 
     Text that matches `refused_before` can't be before code. `separator` is code that the ESP
     renders to nothing. It separates code from a closing brace, and if `strips_lines` is true, from
-    line breaks: such engines remove lines that contain only the tag of a block.
+    line breaks: such engines remove lines that contain only the tag of a block. In a block, the
+    meaning of text after a match of `established` is not documented.
     """
 
     refused_before: re.Pattern[str] | None = None
+    established: re.Pattern[str] | None = None
     separator: str = ""
     strips_lines: bool = False
 
@@ -29,9 +31,10 @@ _BRACE_OR_BACKSLASH = re.compile(r"[{\\]\Z")
 """In Handlebars, a backslash before a tag makes it text."""
 _PERCENT = re.compile(r"(?<![%A-Z0-9_/])[A-Z0-9_/]*%[A-Z0-9_/]*\Z")
 """In ActiveCampaign, `%TAG%` can be directly before code, but no other percent sign."""
-_DJANGO = _Rules(_BRACE, "{# #}")
-_LIQUID = _Rules(_BRACE, "{% if true %}{% endif %}")
-_HANDLEBARS = _Rules(_BRACE_OR_BACKSLASH, "{{! }}", strips_lines=True)
+_COMPLETE_TAGS = re.compile(r"(?:[^%]++|%(?:[A-Z0-9_/]++|(?:ELSE)?IF [^%]++)%)*+")
+_DJANGO = _Rules(_BRACE, separator="{# #}")
+_LIQUID = _Rules(_BRACE, separator="{% if true %}{% endif %}")
+_HANDLEBARS = _Rules(_BRACE_OR_BACKSLASH, separator="{{! }}", strips_lines=True)
 
 _RULES: Mapping[Esp, _Rules] = {
     Esp.SALESFORCE: _Rules(re.compile(r"(?<!%)(?:%%)*%\Z")),
@@ -43,7 +46,7 @@ _RULES: Mapping[Esp, _Rules] = {
     Esp.SENDGRID: _HANDLEBARS,
     Esp.ITERABLE: _HANDLEBARS,
     Esp.BREVO: _DJANGO,
-    Esp.ACTIVECAMPAIGN: _Rules(_PERCENT),
+    Esp.ACTIVECAMPAIGN: _Rules(_PERCENT, _COMPLETE_TAGS),
 }
 _MAX_TAG_LENGTH = 64
 """The number of characters before code that are examined."""
@@ -55,6 +58,13 @@ def find_refused_end(esp: Esp, text: str) -> int | None:
     end = text[-_MAX_TAG_LENGTH:]
     match = None if pattern is None else pattern.search(end)
     return None if match is None else len(text) - len(end) + match.start()
+
+
+def find_unestablished(esp: Esp, text: str) -> int | None:
+    """Return the offset of the first character whose meaning in a block is unknown, or None."""
+    pattern = _RULES[esp].established
+    match = None if pattern is None else pattern.match(text)
+    return None if match is None or match.end() == len(text) else match.end()
 
 
 def separate_start(esp: Esp, text: str, *, is_start_of_block: bool) -> str:

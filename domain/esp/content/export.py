@@ -21,7 +21,12 @@ from ..conditions import ConditionCode, compile_condition
 from ..conditions.compilation import variable_caveat
 from ..dialects import DIALECTS, Esp
 from ..errors import NotExpressible, NotInsertable
-from .adjacent_text import find_refused_end, separate_end_of_block, separate_start
+from .adjacent_text import (
+    find_refused_end,
+    find_unestablished,
+    separate_end_of_block,
+    separate_start,
+)
 from .field_codes import insertion_code, value_expression, with_other_quotes
 from .markup import Markup
 from .preludes import Preludes
@@ -163,6 +168,13 @@ class _Export:
                     " Write a space after it."
                 )
                 self._refuse(node.start + refused, message)
+        unestablished = find_unestablished(self._esp, text) if in_block else None
+        if unestablished is not None:
+            message = (
+                f"No source establishes how {self._title} reads this character in a condition."
+                " Test the email."
+            )
+            self._warn(node.start + unestablished, message)
         if _is_code(before, in_block=in_block):
             text = separate_start(self._esp, text, is_start_of_block=before is None)
         return separate_end_of_block(self._esp, text) if in_block and after is None else text

@@ -199,6 +199,29 @@ def test_a_percent_sign_before_code_in_percent_signs_is_refused(esp, refusal, ex
     assert "%=v(@tier)=%%%" in export(Esp.SALESFORCE, "{{recipient.tier}}%").content
 
 
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("50% off", 3),
+        ('<td width="100%">', 15),
+        ("%A%%IF $B != ''%%C_1%%ELSE%x%/IF% 5%", 36),
+        ("% off 20%", 1),
+    ],
+)
+def test_a_percent_sign_in_a_block_of_activecampaign_is_a_warning(text, column, export):
+    source = f'{{{{#if recipient.tier = "a"}}}}\n{text}\n{{{{/if}}}}'
+    exported = export(Esp.ACTIVECAMPAIGN, source)
+    assert text in exported.content
+    (_, warning) = messages(exported)
+    assert warning == (
+        f"2:{column} No source establishes how ActiveCampaign reads this character in a condition."
+        " Test the email."
+    )
+    assert len(export(Esp.ACTIVECAMPAIGN, source.replace(text, "%A%%IF $B%%/IF%")).warnings) == 1
+    assert export(Esp.ACTIVECAMPAIGN, f"{text} {{{{recipient.tier}}}}").warnings == ()
+    assert len(export(Esp.MAILCHIMP, source).warnings) == 1
+
+
 def test_lines_with_only_a_tag_keep_their_line_breaks_in_handlebars(export):
     source = "a\n{{#if recipient.tier is set}}\nb\n{{else}}\nc\n{{/if}}\nd"
     assert export(Esp.ITERABLE, source).content == (
