@@ -139,12 +139,12 @@ def _kind(value: object) -> _Kind:
             return Unsupported.LIST
         case dict():
             return Unsupported.OBJECT
-        case str() if _ISO.fullmatch(value) and _exists(value):
+        case str() if _ISO.fullmatch(value) and _is_instant(value):
             return DataType.DATE if len(value) == _DATE_LENGTH else DataType.DATETIME
     return DataType.TEXT
 
 
-def _exists(text: str) -> bool:
+def _is_instant(text: str) -> bool:
     try:
         datetime.fromisoformat(text)
     except ValueError:

@@ -12,26 +12,10 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 
-from recipient_fields.application import (
-    AdministratorRepository,
-    ApiKeyRepository,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationRepository,
-    OrganizationRepository,
-    SessionRepository,
-)
-
-from .administrators import PostgresAdministratorRepository
-from .api_keys import PostgresApiKeyRepository
 from .errors import every_error_translated, retry_once
-from .fields import PostgresFieldRepository
-from .history import PostgresHistoryRepository
-from .integrations import PostgresIntegrationRepository
 from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
-from .organizations import PostgresOrganizationRepository
+from .repositories import PostgresRepositories
 from .schema import apply_migrations, require_sufficient
-from .sessions import PostgresSessionRepository
 from .transactions import Work
 
 T = TypeVar("T")
@@ -51,7 +35,7 @@ _SET = """
 _NO_LIMIT = "0"
 
 
-class PostgresConnectionStorage:
+class PostgresConnectionStorage(PostgresRepositories):
     """The repositories of a PostgreSQL database, over the application's own connections.
 
     If the connection is in a transaction, or not in autocommit mode, changes are part of the
@@ -73,15 +57,7 @@ class PostgresConnectionStorage:
         """
         self._database = _ApplicationDatabase(connect, schema)
         self._schema = schema
-        self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
-        self.fields: FieldRepository = PostgresFieldRepository(self._database)
-        self.history: HistoryRepository = PostgresHistoryRepository(self._database)
-        self.integrations: IntegrationRepository = PostgresIntegrationRepository(self._database)
-        self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
-        self.administrators: AdministratorRepository = PostgresAdministratorRepository(
-            self._database
-        )
-        self.sessions: SessionRepository = PostgresSessionRepository(self._database)
+        super().__init__(self._database)
 
     def migrate(self) -> int:
         """Create the schema if it is missing, apply the migrations that it lacks, and count them.

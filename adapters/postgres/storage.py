@@ -5,35 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
 
-from recipient_fields.application import (
-    AdministratorRepository,
-    ApiKeyRepository,
-    FieldRepository,
-    HistoryRepository,
-    IntegrationRepository,
-    OrganizationRepository,
-    SessionRepository,
-    Snapshot,
-)
+from recipient_fields.application import Snapshot
 
 from ..url_options import boolean, integer
-from .administrators import PostgresAdministratorRepository
-from .api_keys import PostgresApiKeyRepository
 from .connection import parse_options, parse_url, require_compiled_driver
 from .database import Database
-from .fields import PostgresFieldRepository
-from .history import PostgresHistoryRepository
-from .integrations import PostgresIntegrationRepository
 from .limits import CHECK_TIMEOUT
-from .organizations import PostgresOrganizationRepository
+from .repositories import PostgresRepositories
 from .schema import require_current, require_sufficient
-from .sessions import PostgresSessionRepository
 from .transfer import Transfer
 
 _MAX_POOL_SIZE = 1_000
 
 
-class PostgresStorage:
+class PostgresStorage(PostgresRepositories):
     """The repositories of one PostgreSQL database, whose schema is up to date.
 
     Any number of threads and processes may use one database. Every method ends within three
@@ -66,15 +51,7 @@ class PostgresStorage:
         self.pool_size = pool_size
         self._database = Database(parameters, pool_size=pool_size, prepare=prepare)
         self._transfer = Transfer(parameters)
-        self.organizations: OrganizationRepository = PostgresOrganizationRepository(self._database)
-        self.fields: FieldRepository = PostgresFieldRepository(self._database)
-        self.history: HistoryRepository = PostgresHistoryRepository(self._database)
-        self.integrations: IntegrationRepository = PostgresIntegrationRepository(self._database)
-        self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(self._database)
-        self.administrators: AdministratorRepository = PostgresAdministratorRepository(
-            self._database
-        )
-        self.sessions: SessionRepository = PostgresSessionRepository(self._database)
+        super().__init__(self._database)
 
     def check(self) -> None:
         """Raise StorageUnavailable unless PostgreSQL responds within 500 ms and has the schema."""

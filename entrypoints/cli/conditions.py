@@ -62,7 +62,8 @@ def check(
 ) -> None:
     """Check a condition against the fields of an organization.
 
-    Without --esp and --integration, the condition can use all fields of the organization.
+    CONDITION is text, such as `visits >= 3`, or its JSON form. Without --esp and
+    --integration, it can use all fields of the organization.
     """
     target = chosen_target(esp, integration)
     with (
@@ -102,7 +103,8 @@ def compile_(
 ) -> None:
     """Compile a condition for an ESP: print code that selects one of two texts.
 
-    If the ESP can't express the condition, the command prints the reason and exits with status 3.
+    CONDITION is text, such as `visits >= 3`, or its JSON form. If the ESP can't
+    express it, the command prints the reason and exits with status 3.
     """
     target = required_target(esp, integration)
     with (
@@ -140,7 +142,8 @@ def explain(
 ) -> None:
     """Explain a condition: state it in English, and how each ESP supports it.
 
-    With --esp or --integration, only that ESP is shown.
+    CONDITION is text, such as `visits >= 3`, or its JSON form. With --esp or
+    --integration, only that ESP is shown.
     """
     target = chosen_target(esp, integration)
     with (

@@ -44,7 +44,10 @@ def content() -> None:
 def check(
     storage: str, organization: str, content: BinaryIO, *, strict: bool, as_json: bool
 ) -> None:
-    """Check CONTENT without an ESP, and print the keys of the fields that it uses."""
+    """Check CONTENT without an ESP, and print the keys of the fields that it uses.
+
+    CONTENT is a UTF-8 file, by default standard input.
+    """
     _, text = _decoded(content.read())
     with (
         reporting_violations(_INVALID, source=text, as_json=as_json),
@@ -80,8 +83,8 @@ def export(
 ) -> None:
     """Replace references and conditions in CONTENT with code for one ESP.
 
-    The command writes the result to standard output. If the content can't be exported, it writes
-    nothing and reports all reasons.
+    CONTENT is a UTF-8 file, by default standard input. The command writes the result to standard
+    output. If the content can't be exported, it writes nothing and reports all reasons.
     """
     target = required_target(esp, integration)
     mark, text = _decoded(content.read())
@@ -112,7 +115,8 @@ def export(
 def preview(storage: str, organization: str, recipient: BinaryIO, content: BinaryIO) -> None:
     """Show CONTENT as one recipient would read it.
 
-    Only the ESP can evaluate expressions: `{{recipient.KEY | expression}}` stays as it is.
+    CONTENT is a UTF-8 file, by default standard input. Only the ESP can evaluate expressions:
+    `{{recipient.KEY | expression}}` stays as it is.
     """
     mark, text = _decoded(content.read())
     values = parse_json(recipient.read())

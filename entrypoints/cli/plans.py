@@ -134,9 +134,9 @@ def plan(
     prune: bool,
     as_json: bool,
 ) -> None:
-    """Show how FILE would change the API-managed fields.
+    """Show how a document of fields would change the API-managed fields.
 
-    FILE is a document of fields in YAML or JSON. The command changes nothing. The exit status is 0
+    FILE is the document, in YAML or JSON. The command changes nothing. The exit status is 0
     if there is nothing to do, 3 if there are changes, and 1 if a change is refused.
     """
     opening = open_fields(ctx, organization, url, field_limit=field_limit)
@@ -175,9 +175,9 @@ def apply(
     prune: bool,
     yes: bool,
 ) -> None:
-    """Apply FILE or PLAN to the API-managed fields.
+    """Apply a document of fields, or a plan, to the API-managed fields.
 
-    FILE is a document of fields in YAML or JSON, and PLAN is a file that `plan --out` has written.
+    FILE is the document, in YAML or JSON, and PLAN is a file that `plan --out` has written.
     All changes take effect together, or none. If any field of the organization has changed since
     the plan, the command changes nothing.
     """

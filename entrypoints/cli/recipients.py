@@ -50,7 +50,7 @@ def schema(
 )
 @click.pass_context
 def types(ctx: click.Context, organization: str | None, url: str | None, language: str) -> None:
-    """Print the type of a recipient's data: a TypedDict or an interface.
+    """Print the type of a recipient's data: a Python TypedDict or a TypeScript interface.
 
     The same fields always produce the same types.
     """

@@ -150,7 +150,7 @@ class PasswordReset(Page):
     def on_get(
         self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
     ) -> None:
-        """Ask for a confirmation that names the administrator."""
+        """Show the confirmation, which contains the email address."""
         self._show(req, resp, _get(self.core, req, administrator_id))
 
     def on_post(
@@ -199,7 +199,7 @@ class AdministratorRevocation(Page):
     def on_get(
         self, req: falcon.Request, resp: falcon.Response, administrator_id: AdministratorId
     ) -> None:
-        """Ask for a confirmation that names the administrator."""
+        """Show the confirmation, which contains the email address."""
         self._show(req, resp, _get(self.core, req, administrator_id))
 
     def on_post(

@@ -131,7 +131,7 @@ class ApiKeyRotation(Page):
     changes = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
-        """Ask for the time after which the key expires."""
+        """Show the form for the grace period of the old key."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
         now = self.core.administration.clock()
         if key.state(now) is not KeyState.ACTIVE:
@@ -173,7 +173,7 @@ class ApiKeyRevocation(Page):
     changes = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, key_id: ApiKeyId) -> None:
-        """Ask for a confirmation that names the key."""
+        """Show the confirmation, which contains the name of the key."""
         key = self.core.administration.get_key(visit(req).organization.id, key_id)
         now = self.core.administration.clock()
         self.pages.send(

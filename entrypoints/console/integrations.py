@@ -216,7 +216,7 @@ class IntegrationDeletion(Page):
     def on_get(
         self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
     ) -> None:
-        """Ask for a confirmation that names the integration and its fields."""
+        """Show the confirmation, which lists the fields of the integration."""
         self._show(req, resp, integration_id)
 
     def on_post(

@@ -85,7 +85,7 @@ class SignIn(Page):
         self._show(req, resp, email="", following=req.get_param("next") or "")
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Check the password, and begin a session in place of the present one."""
+        """Check the password, and begin a session that replaces the current one."""
         form = visit(req).form
         try:
             signed_in = self.core.administrators.sign_in(

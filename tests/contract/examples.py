@@ -12,6 +12,7 @@ from recipient_fields.application import (
     SyncPlanner,
 )
 from recipient_fields.domain import (
+    ADMINISTRATOR,
     API,
     MAX_HISTORY_PAGE,
     MAX_SAFE_INTEGER,
@@ -40,6 +41,7 @@ from recipient_fields.domain import (
     SecretToken,
     Source,
     grant_key,
+    sync_channel,
 )
 from recipient_fields.domain.esp import (
     Esp,
@@ -61,6 +63,9 @@ NEVER_ASSIGNED: Final = (0, -1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70, -(2**70))
 """Ids that no storage assigns, including some that a column can't store."""
 
 MAX_INTEGRATION_ID: Final = IntegrationId(MAX_SAFE_INTEGER)
+
+SYNC: Final = sync_channel(IntegrationId(7))
+"""The channel of an integration's sync runs."""
 
 INSTANTS: Final = (
     datetime(1, 1, 1, tzinfo=UTC),
@@ -116,6 +121,21 @@ def a_definition(key: str = "city", *, by: Channel = API, **members: Any) -> Fie
         members.setdefault("esp_field_name", "CITY")
     draft = FieldDraft(**{"name": "City", "key": key, "data_type": DataType.TEXT, **members})
     return draft.define(by=by, at=NOW)
+
+
+MIXED_DEFINITIONS: Final = (
+    a_definition("city", name="b"),
+    a_definition("zip", name="a", data_type=DataType.NUMBER, insertable=False),
+    a_definition("size", name="Größe", by=ADMINISTRATOR),
+    a_definition("greek", name="Όσας"),
+    a_definition("loyalty_tier", name="a", data_type=DataType.DATE),
+    a_definition("percent", name="100 % \\ sure"),
+    a_definition("first", name="b", by=SYNC, esp_field_name="FName"),
+    a_definition("emoji", name="😀", insertable=False),
+    a_definition("private_use", name="\uf8ff"),
+    a_definition("upper", name="B", by=ADMINISTRATOR),
+)
+"""Fields of every kind, some with equal names."""
 
 
 def a_grant(

@@ -12,7 +12,6 @@ from attrs import evolve
 
 from recipient_fields.application import FieldRepository
 from recipient_fields.domain import (
-    ADMINISTRATOR,
     MAX_SAFE_INTEGER,
     DataType,
     FieldId,
@@ -26,12 +25,18 @@ from recipient_fields.domain import (
     SortKey,
     SortValue,
     Source,
-    sync_channel,
 )
 
-from .examples import AUTHOR, LATER, NEVER_ASSIGNED, NOW, a_definition, permit, renaming
-
-SYNC = sync_channel(IntegrationId(7))
+from .examples import (
+    AUTHOR,
+    LATER,
+    MIXED_DEFINITIONS,
+    NEVER_ASSIGNED,
+    NOW,
+    a_definition,
+    permit,
+    renaming,
+)
 
 FILTERS: dict[str, dict[str, Any]] = {
     "nothing": {},
@@ -101,18 +106,7 @@ class QueryCases:
     @pytest.fixture
     def mixed_fields(self, fields: FieldRepository, ours: OrganizationId) -> OrganizationId:
         """Return an organization with fields of every kind, some with equal names."""
-        for definition in (
-            a_definition("city", name="b"),
-            a_definition("zip", name="a", data_type=DataType.NUMBER, insertable=False),
-            a_definition("size", name="Größe", by=ADMINISTRATOR),
-            a_definition("greek", name="Όσας"),
-            a_definition("loyalty_tier", name="a", data_type=DataType.DATE),
-            a_definition("percent", name="100 % \\ sure"),
-            a_definition("first", name="b", by=SYNC, esp_field_name="FName"),
-            a_definition("emoji", name="😀", insertable=False),
-            a_definition("private_use", name="\uf8ff"),
-            a_definition("upper", name="B", by=ADMINISTRATOR),
-        ):
+        for definition in MIXED_DEFINITIONS:
             fields.add(ours, definition, author=AUTHOR)
         fields.update(ours, FieldKey("zip"), renaming("aa"), author=AUTHOR)
         return ours

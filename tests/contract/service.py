@@ -42,7 +42,6 @@ from recipient_fields.domain import (
     HistoryPage,
     HistoryQuery,
     HistoryRecord,
-    IntegrationId,
     InvalidField,
     KeyRepeated,
     KeyTaken,
@@ -61,7 +60,6 @@ from recipient_fields.domain import (
     VersionConflict,
     decide,
     format_instant,
-    sync_channel,
 )
 
 from .concurrency import race
@@ -70,16 +68,17 @@ from .examples import (
     AUTHOR,
     LATER,
     LINES,
+    MIXED_DEFINITIONS,
     NEVER_ASSIGNED,
     NOW,
     SNIPPETS,
+    SYNC,
     a_definition,
     permit,
     renaming,
 )
 from .queries import FILTERS, TEXTS
 
-SYNC = sync_channel(IntegrationId(7))
 OTHERS: pytest.MarkDecorator = pytest.mark.parametrize(
     "other", [ADMINISTRATOR, SYNC], ids=lambda other: other.phrase
 )
@@ -937,15 +936,7 @@ class RecipientFieldsContract:
     @pytest.fixture
     def mixed_fields(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
         """Return an organization with fields of every kind, some with equal names."""
-        for definition in (
-            a_definition("city", name="b"),
-            a_definition("zip", name="a", data_type=DataType.NUMBER, insertable=False),
-            a_definition("size", name="Größe", by=ADMINISTRATOR),
-            a_definition("greek", name="Όσας"),
-            a_definition("loyalty_tier", name="a", data_type=DataType.DATE),
-            a_definition("percent", name="100 % \\ sure"),
-            a_definition("first", name="b", by=SYNC, esp_field_name="FName"),
-        ):
+        for definition in MIXED_DEFINITIONS:
             storage.fields.add(ours, definition, author=AUTHOR)
         return ours
 
@@ -991,7 +982,8 @@ class RecipientFieldsContract:
         self._assert_found(service, mixed_fields, FieldQuery(**members))
 
     @pytest.mark.parametrize(
-        ("sort", "descending", "limit"), [*product(SortKey, [False, True], [1, 3, 7])]
+        ("sort", "descending", "limit"),
+        [*product(SortKey, [False, True], [1, 3, len(MIXED_DEFINITIONS)])],
     )
     def test_consecutive_pages_contain_every_field_once(
         self,
@@ -1012,7 +1004,7 @@ class RecipientFieldsContract:
             query = evolve(query, after=page.next)
         whole = service.find_fields(mixed_fields, FieldQuery(sort=sort, descending=descending))
         assert tuple(found) == whole.fields
-        assert len(found) == 7
+        assert len(found) == len(MIXED_DEFINITIONS)
 
     def test_a_page_can_begin_after_any_position(
         self, service: RecipientFields, mixed_fields: OrganizationId

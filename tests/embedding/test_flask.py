@@ -86,7 +86,7 @@ def test_the_response_to_a_storage_failure_contains_no_secret(
     def fail(*_: Any) -> None:
         raise StorageUnavailable("PostgreSQL: host db-7 is down")
 
-    monkeypatch.setattr("recipient_fields.adapters.memory.storage.MemoryFieldRepository.all", fail)
+    monkeypatch.setattr("recipient_fields.adapters.memory.fields.MemoryFieldRepository.all", fail)
 
     response = client.get("/merge-tags", headers=ADA)
 

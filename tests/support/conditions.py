@@ -34,6 +34,7 @@ from recipient_fields.domain.conditions import (
 def define(
     key: str, data_type: DataType, allowed_values: Sequence[object] | None = None
 ) -> RecipientField:
+    """Return an API-managed field with this key, which is also its name."""
     draft = FieldDraft(name=key, key=key, data_type=data_type, allowed_values=allowed_values)
     definition = draft.define(by=API, at=datetime(2026, 11, 20, 12, tzinfo=UTC))
     return definition.with_id(FieldId(1), OrganizationId(1))

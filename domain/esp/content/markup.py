@@ -23,7 +23,8 @@ class Markup:
                 offset = text.find("-->", match.end())
                 continue
             offset = self._add_tag(match.end())
-            if match[0] != "<" and offset >= 0:
+            is_style = match[0] != "<"
+            if is_style and offset >= 0:  # Double quotes enclose strings in the CSS that follows.
                 end = _STYLE_END.search(text, offset)
                 self._add(offset, '"')
                 offset = -1 if end is None else end.start()

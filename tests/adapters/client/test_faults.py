@@ -43,6 +43,7 @@ from ...support.http_server import (
     in_turn,
     stub_server,
 )
+from ...support.slow_responses import HEAD, SLOW_RESPONSES
 from ..postgres.examples import NOW
 
 ORGANIZATION = OrganizationId(1)
@@ -239,18 +240,6 @@ def test_a_service_that_does_not_respond_times_out_at_the_deadline(call):
         assert error_message(call, client) == "The service did not respond in time."
         assert 0.25 < monotonic() - started < 1
     assert len(server.requests) == 1
-
-
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-SLOW_RESPONSES = {
-    "status line": b"",
-    "a header": HEAD + b"X-Slow: ",
-    "the body": HEAD + b"Content-Length: 1000\r\n\r\n",
-    "a body of no length": HEAD + b"Connection: close\r\n\r\n",
-    "the size of a chunk": HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
-    "a trailer": HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-Slow: ",
-    "a failure": b"HTTP/1.1 500 Oops\r\nContent-Length: 1000\r\n\r\n",
-}
 
 
 def slow_response(beginning: bytes) -> Iterator[bytes]:

@@ -14,16 +14,7 @@ from recipient_fields.adapters.esp import MailchimpFieldSource
 from recipient_fields.adapters.esp.run import Limits
 from recipient_fields.domain.esp import EspUnavailable
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-SLOW_RESPONSES = {
-    "status line": b"",
-    "a header": HEAD + b"X-Slow: ",
-    "the body": HEAD + b"Content-Length: 1000\r\n\r\n",
-    "a body of no length": HEAD + b"Connection: close\r\n\r\n",
-    "the size of a chunk": HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
-    "a trailer": HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-Slow: ",
-    "a failure": b"HTTP/1.1 500 Oops\r\nContent-Length: 1000\r\n\r\n",
-}
+from ...support.slow_responses import SLOW_RESPONSES
 
 
 @contextmanager

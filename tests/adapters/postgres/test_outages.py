@@ -6,7 +6,6 @@ timeout pass, longer ones show that recovery does not depend on the length.
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from recipient_fields.adapters.postgres.connection import DeadlineConnection, pa
 from recipient_fields.domain import OrganizationId, StorageUnavailable
 from recipient_fields.testing.assertions import attempt
 
+from ...support.outages import OUTAGE_SECONDS, OUTAGES
 from ...support.postgres import PostgresServer, execute, new_database
 from ...support.waiting import eventually
 from .examples import AUTHOR, NOW, a_definition
@@ -31,7 +31,6 @@ from .load import Load
 
 pytestmark = pytest.mark.slow
 
-OUTAGE_SECONDS = float(os.environ.get("RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS", "2"))
 MAX_RESPONSE_TIME = 3.0
 
 
@@ -43,40 +42,9 @@ def database(server: PostgresServer) -> Iterator[str]:
         yield url
 
 
-def terminate_backends(server: PostgresServer) -> None:
-    server.terminate_backends()
-
-
-def restart_fast(server: PostgresServer) -> None:
-    server.stop("fast")
-    server.start()
-
-
-def restart_immediately(server: PostgresServer) -> None:
-    server.stop("immediate")
-    server.start()
-
-
-def kill_a_backend(server: PostgresServer) -> None:
-    """Kill one session, so that the postmaster ends all others and recovers."""
-    server.kill_a_backend()
-
-
-def kill_the_postmaster(server: PostgresServer) -> None:
-    server.kill()
-    sleep(OUTAGE_SECONDS)
-    server.start()
-
-
 @pytest.mark.parametrize(
     "break_and_mend",
-    [
-        terminate_backends,
-        restart_fast,
-        restart_immediately,
-        kill_a_backend,
-        kill_the_postmaster,
-    ],
+    OUTAGES,
 )
 def test_an_outage_loses_nothing_and_ends_soon(
     server: PostgresServer,

@@ -23,11 +23,11 @@ from attrs import frozen
 from recipient_fields.application import Core
 from recipient_fields.domain import Organization
 
+from ...support.outages import OUTAGE_SECONDS
 from ...support.postgres import PostgresServer
 from ...support.service import FIELDS, Service
 from ..conftest import checked
 from .load import MAX_RESPONSE_TIME
-from .test_outages import OUTAGE_SECONDS
 
 pytestmark = pytest.mark.slow
 

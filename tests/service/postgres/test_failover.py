@@ -24,12 +24,12 @@ from attrs import Factory, define, frozen
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.selection import open_core
 
+from ...support.outages import OUTAGE_SECONDS
 from ...support.postgres import PASSWORD, PostgresServer
 from ...support.service import FIELDS, Client, Response
 from ...support.waiting import eventually
 from .conftest import serving
 from .load import MAX_RESPONSE_TIME
-from .test_outages import OUTAGE_SECONDS
 
 pytestmark = pytest.mark.slow
 

@@ -15,13 +15,13 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import Organization
 
+from ...support.outages import OUTAGE_SECONDS
 from ...support.postgres import PostgresServer
 from ...support.service import FIELDS, Client
 from ...support.waiting import eventually
 from .conftest import serving
 from .load import HttpLoad
 from .proxy import Proxy
-from .test_outages import OUTAGE_SECONDS
 
 pytestmark = pytest.mark.slow
 

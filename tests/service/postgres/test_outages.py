@@ -5,45 +5,18 @@ RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS sets the duration of an outage.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from time import monotonic, sleep
 
 import psycopg
 import pytest
 
+from ...support.outages import OUTAGE_SECONDS, OUTAGES
 from ...support.postgres import PostgresServer, execute
 from ...support.waiting import eventually
 from .load import MAX_RESPONSE_TIME, HttpLoad
 
 pytestmark = pytest.mark.slow
-
-OUTAGE_SECONDS = float(os.environ.get("RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS", "2"))
-
-
-def terminate_backends(server: PostgresServer) -> None:
-    server.terminate_backends()
-
-
-def restart_fast(server: PostgresServer) -> None:
-    server.stop("fast")
-    server.start()
-
-
-def restart_immediately(server: PostgresServer) -> None:
-    server.stop("immediate")
-    server.start()
-
-
-def kill_a_backend(server: PostgresServer) -> None:
-    """Kill one session, so that the postmaster ends all others and recovers."""
-    server.kill_a_backend()
-
-
-def kill_the_postmaster(server: PostgresServer) -> None:
-    server.kill()
-    sleep(OUTAGE_SECONDS)
-    server.start()
 
 
 def freeze(server: PostgresServer) -> None:
@@ -54,14 +27,7 @@ def freeze(server: PostgresServer) -> None:
 
 @pytest.mark.parametrize(
     "break_and_mend",
-    [
-        terminate_backends,
-        restart_fast,
-        restart_immediately,
-        kill_a_backend,
-        kill_the_postmaster,
-        freeze,
-    ],
+    [*OUTAGES, freeze],
 )
 def test_clients_get_503_with_retry_after_and_lose_nothing(
     server: PostgresServer,

@@ -1,5 +1,5 @@
--- Instants are whole milliseconds since 1970, allowed values JSON. A sequence never goes back, so
--- no id returns. There are no foreign keys: DuckDB would index what they point at.
+-- Instants are whole milliseconds since 1970, allowed values JSON. A sequence never decreases, so
+-- no id is assigned twice. There are no foreign keys: DuckDB would index their columns.
 CREATE SEQUENCE IF NOT EXISTS organization_ids;
 CREATE SEQUENCE IF NOT EXISTS field_ids;
 CREATE SEQUENCE IF NOT EXISTS integration_ids;
