@@ -46,9 +46,10 @@ def test_every_selection_of_tests_on_a_page_finds_tests(page: Path) -> None:
 
 
 def _unknown_words(command: list[str]) -> set[str]:
-    """Return the words after `-k` that neither the selected files nor the contract contain."""
-    paths = [ROOT / each for each in command if each.startswith("tests/")]
-    files = {each for path in (*paths, ROOT / "tests/contract") for each in _modules(path)}
+    """Return the words after `-k` that neither the selected files nor shared tests contain."""
+    selected = [ROOT / each for each in command if each.startswith("tests/")]
+    shared = (ROOT / "tests/contract", ROOT / "tests/support")
+    files = {each for path in (*selected, *shared) for each in _modules(path)}
     text = "".join(file.read_text("utf-8") for file in files).lower()
     words = re.findall(r"\w+", command[command.index("-k") + 1].lower())
     return {word for word in words if word not in text} - {"and", "or", "not"}
