@@ -155,7 +155,7 @@ class AdministratorService:
         *,
         by: str,
     ) -> Administrator:
-        """Change the role of an administrator. It holds from the next request of the administrator.
+        """Change the role of an administrator. The next request has the new role.
 
         Raises: AdministratorNotFound if the organization has no such administrator;
         LastAdministrator if its last `admin` would become a viewer.
@@ -275,16 +275,13 @@ class AdministratorService:
             self._count_attempt(subject, at, limit, address)
         administrator = None if parsed is None else self.administrators.find(parsed)
         password = normalize_password(password)
-        stored = None if administrator is None else administrator.password_hash
-        if len(password) > MAX_PASSWORD_LENGTH:
-            stored, password = None, ""
         try:
-            correct = self._hashing.verify(stored, password)
+            correct = self._is_password(administrator, password)
         except PasswordHashingBusy:
             for subject in limits:
                 self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
             raise
-        if administrator is None or stored is None or not correct:
+        if administrator is None or not correct:
             _note_failure(administrator, address)
             raise SignInFailed
         try:
@@ -295,7 +292,7 @@ class AdministratorService:
         self.sessions.forget_attempts(_account_subject(administrator.email))
         self.sessions.uncount_attempt(_address_subject(address), at, window=ATTEMPT_WINDOW)
         _note("signed in", administrator, by=administrator.email.text, address=address)
-        self._rehash(administrator, stored, password)
+        self._rehash(administrator, password)
         return signed_in
 
     def authenticate(self, token: str) -> SignedInAdministrator | None:
@@ -416,9 +413,20 @@ class AdministratorService:
             audit("Sign-in", "throttled", by="unknown", address=address)
             raise SignInThrottled(max(1, ceil((until - at).total_seconds())))
 
-    def _rehash(self, administrator: Administrator, stored: str, password: str) -> None:
+    def _is_password(self, administrator: Administrator | None, password: str) -> bool:
+        """Return whether the normalized password is the administrator's.
+
+        It takes the same time if there is no administrator, or no password.
+        """
+        stored = None if administrator is None else administrator.password_hash
+        if len(password) > MAX_PASSWORD_LENGTH:
+            stored, password = None, ""
+        return self._hashing.verify(stored, password)
+
+    def _rehash(self, administrator: Administrator, password: str) -> None:
         """Store a hash with the current parameters if the stored one has others."""
-        if self._hashing.needs_rehash(stored):
+        stored = administrator.password_hash
+        if stored is not None and self._hashing.needs_rehash(stored):
             with suppress(PasswordHashingBusy):  # The next sign-in tries again.
                 new = self._hashing.hash(password)
                 self.administrators.replace_password_hash(administrator.id, stored, new)

@@ -27,7 +27,7 @@ from recipient_fields.domain import (
 from ..row_mapping import RowMapping, stored_administrator
 from .columns import storable_id
 from .database import Database
-from .organizations import catalog_revision
+from .organizations import require_organization
 
 COLUMNS = """administrators.id, email, password_hash, (
         SELECT group_concat(organization_id || ':' || role)
@@ -88,7 +88,7 @@ class SqliteAdministratorRepository(AdministratorRepository):
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Administrator, ...]:
         with self._database.reading() as connection:
-            catalog_revision(connection, organization_id)
+            require_organization(connection, organization_id)
             return _all(connection, organization_id)
 
     def get(
@@ -112,7 +112,7 @@ class SqliteAdministratorRepository(AdministratorRepository):
         /,
     ) -> Administrator:
         with self._database.writing() as connection:
-            catalog_revision(connection, organization_id)
+            require_organization(connection, organization_id)
             before = _all(connection, organization_id)
             connection.execute(_INSERT, (email.text, email.folded, epoch_milliseconds(at)))
             connection.execute(_INSERT_MEMBERSHIP, (organization_id, role.value, email.folded))

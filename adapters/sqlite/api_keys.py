@@ -24,7 +24,7 @@ from recipient_fields.domain import (
 from ..row_mapping import RowMapping, found_key, stored_key
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
-from .organizations import catalog_revision
+from .organizations import require_organization
 
 COLUMNS = (
     "id, organization_id, name, access, digest, display, created_by,"
@@ -57,7 +57,7 @@ class SqliteApiKeyRepository(ApiKeyRepository):
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
         with self._database.reading() as connection:
-            catalog_revision(connection, organization_id)
+            require_organization(connection, organization_id)
             rows = connection.execute(_SELECT_ALL, (organization_id,))
             return tuple(read_api_key(row) for row in rows)
 
@@ -117,7 +117,7 @@ def _get(
 
 
 def _add(connection: sqlite3.Connection, grant: KeyGrant) -> ApiKey:
-    catalog_revision(connection, grant.organization_id)
+    require_organization(connection, grant.organization_id)
     row = connection.execute(
         _INSERT,
         (

@@ -38,7 +38,7 @@ from recipient_fields.domain import (
 from ..row_mapping import field_values, read_field
 from .columns import storable_id
 from .database import Database
-from .organizations import catalog_revision
+from .organizations import catalog_revision, require_organization
 from .queries import COUNT, bind, select_statement
 from .recording import find_deleted_field, record_changes
 
@@ -116,7 +116,7 @@ class SqliteFieldRepository(FieldRepository):
     ) -> RecipientField:
         changes, at = CatalogChanges(created=(definition,)), definition.created_at
         with self._database.writing() as connection:
-            catalog_revision(connection, organization_id)
+            require_organization(connection, organization_id)
             _require_addable(connection, organization_id, definition, limit)
             applied = apply_changes(connection, organization_id, changes, author=author, at=at)
             return applied.created[0]

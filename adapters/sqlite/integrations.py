@@ -30,7 +30,7 @@ from ..row_mapping import RowMapping, stored_integration
 from .columns import optional_instant, optional_milliseconds, storable_id
 from .database import Database
 from .fields import apply_changes, select_fields
-from .organizations import catalog_revision
+from .organizations import require_organization
 
 COLUMNS = "id, organization_id, esp, name, created_at, last_synced_at"
 _SELECT_ALL = f"SELECT {COLUMNS} FROM integrations WHERE organization_id = ? ORDER BY id"
@@ -56,13 +56,13 @@ class SqliteIntegrationRepository(IntegrationRepository):
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
         with self._database.reading() as connection:
-            catalog_revision(connection, organization_id)
+            require_organization(connection, organization_id)
             rows = connection.execute(_SELECT_ALL, (organization_id,))
             return tuple(read_integration(row) for row in rows)
 
     def count_fields(self, organization_id: OrganizationId, /) -> Mapping[IntegrationId, int]:
         with self._database.reading() as connection:
-            catalog_revision(connection, organization_id)
+            require_organization(connection, organization_id)
             rows = connection.execute(_COUNT_FIELDS, (organization_id,))
             return {IntegrationId(integration_id): fields for integration_id, fields in rows}
 
@@ -72,7 +72,7 @@ class SqliteIntegrationRepository(IntegrationRepository):
 
     def add(self, organization_id: OrganizationId, draft: IntegrationDraft, /) -> Integration:
         with self._database.writing() as connection:
-            catalog_revision(connection, organization_id)
+            require_organization(connection, organization_id)
             created_at = epoch_milliseconds(draft.created_at)
             values = (organization_id, draft.esp.value, draft.name, created_at)
             (integration_id,) = connection.execute(_INSERT, values).fetchone()

@@ -77,7 +77,7 @@ class SqliteOrganizationRepository(OrganizationRepository):
         self, organization_id: OrganizationId, check: OrganizationCheck, /
     ) -> OrganizationContents:
         with self._database.writing() as connection:
-            catalog_revision(connection, organization_id)
+            require_organization(connection, organization_id)
             deleted = OrganizationContents(
                 fields=connection.execute(_DELETE_FIELDS, (organization_id,)).rowcount,
                 api_keys=connection.execute(_DELETE_API_KEYS, (organization_id,)).rowcount,
@@ -103,6 +103,11 @@ def catalog_revision(connection: sqlite3.Connection, organization_id: Organizati
         raise OrganizationNotFound
     revision: int = row[0]
     return revision
+
+
+def require_organization(connection: sqlite3.Connection, organization_id: OrganizationId) -> None:
+    """Raise OrganizationNotFound if the organization does not exist."""
+    catalog_revision(connection, organization_id)
 
 
 def advance_catalog(
