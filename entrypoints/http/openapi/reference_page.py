@@ -23,10 +23,12 @@ from ..problems import RequestRejected, entity_tag
 from ..request_guard import precondition
 from ..resource import READS, Resource
 from .document import document
+from .examples import render_examples
 
 REFERENCE_PATH = "/docs"
 PAGE_FILES = {
     "favicon-32x32.png": "image/png",
+    "page.css": "text/css; charset=utf-8",
     "start.js": "text/javascript; charset=utf-8",
     "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
     "swagger-ui.css": "text/css; charset=utf-8",
@@ -46,7 +48,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 )
 """The page loads all files from this service. Swagger UI's style sheet contains `data:` icons."""
 
-_PAGE = b"""\
+_PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
 <head>
@@ -55,16 +57,39 @@ _PAGE = b"""\
 <title>Recipient Fields</title>
 <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
 <link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
 <script defer src="docs/swagger-ui-bundle.js"></script>
 <script defer src="docs/start.js"></script>
 </head>
 <body>
+<section class="first">
+<h1>Recipient Fields: six requests</h1>
+<p>Set the environment variables <code>URL</code>, the address of this service, and
+<code>API_KEY</code>, an API key of your organization. Then run the examples as they are. All
+operations are below.</p>
+EXAMPLES
+</section>
 <div id="swagger-ui">
 <p>The API is described by <a href="openapi.json">an OpenAPI document</a>. To browse it here, allow
 scripts, and install the service with <code>recipient-fields[docs]</code>.</p>
 </div>
 </body>
 </html>
+"""
+_STYLE = b"""\
+body { margin: 0; color: #3b4151; background: #fff; }
+.first { box-sizing: border-box; max-width: 1460px; margin: 0 auto; padding: 20px; }
+.first { font: 14px/1.5 sans-serif; }
+.first h1 { margin: 0 0 8px; font-size: 26px; }
+.first code, .first pre { font: 12px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
+.first summary { padding: 8px 0; cursor: pointer; }
+.first summary code { display: inline-block; width: 56px; font-weight: bold; }
+.first figure { min-width: 0; margin: 0 0 12px; }
+.first figcaption { font-weight: bold; }
+.first pre { margin: 4px 0; padding: 10px; overflow-x: auto; background: #f4f6f8; }
+@media (width >= 1100px) {
+  .first .programs { display: grid; grid-template-columns: 2fr 3fr 3fr; gap: 16px; }
+}
 """
 _START = b"""\
 SwaggerUIBundle({
@@ -75,6 +100,7 @@ SwaggerUIBundle({
   validatorUrl: null,
 });
 """
+_OWN_FILES = {"page.css": _STYLE, "start.js": _START}
 
 
 class OpenApiDocument(Resource):
@@ -96,7 +122,7 @@ class ReferencePage(Resource):
         """Send the page."""
         resp.set_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         resp.set_header("Referrer-Policy", "no-referrer")
-        _send_file(req, resp, _PAGE, f"{HTML}; charset=utf-8")
+        _send_file(req, resp, _page(), f"{HTML}; charset=utf-8")
 
     on_head = on_get
 
@@ -147,10 +173,15 @@ def _document(mount_path: str) -> bytes:
 
 
 @cache
+def _page() -> bytes:
+    return _PAGE.replace("EXAMPLES", render_examples()).encode()
+
+
+@cache
 def page_file(name: str) -> bytes | None:
     """Return the content of one of the page's files, or None if Swagger UI is not installed."""
-    if name == "start.js":
-        return _START
+    if name in _OWN_FILES:
+        return _OWN_FILES[name]
     package = find_spec("swagger_ui")
     if package is None or package.origin is None:
         return None
