@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 
 from attrs import evolve, field, frozen, mutable
 
@@ -144,12 +144,11 @@ class _ParquetWriter:
     _copied: list[pa.RecordBatch] = field(factory=list)
 
     def write(self, row: Row, reasons: Sequence[str] = ()) -> None:
-        if not isinstance(row, _ParquetRow):
-            raise TypeError("The row is not from a Parquet file.")
-        if row.batch is not self._batch:
+        copied = cast("_ParquetRow", row)
+        if copied.batch is not self._batch:
             self._copy_rows()
-            self._batch = row.batch
-        self._indices.append(row.index)
+            self._batch = copied.batch
+        self._indices.append(copied.index)
         self._reasons.append(reasons)
 
     def finish(self) -> None:

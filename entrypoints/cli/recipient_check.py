@@ -103,9 +103,8 @@ def check(
 
     FILE is a CSV file whose header contains the keys or the names of fields, a file of JSON Lines
     (.jsonl or .ndjson) with their keys, or a Parquet file (.parquet) whose columns have their keys
-    or names. An empty cell is a value that is not set. The
-    command stores nothing. The exit status is 0 if all recipients are valid, 3 if some are
-    invalid, and 1 if the file can't be read.
+    or names. An empty cell is a value that is not set. The command stores nothing. The exit status
+    is 0 if all recipients are valid, 3 if some are invalid, and 1 if the file can't be read.
     """
     _check_names(file.name, out, rejects)
     if integration is not None and is_json_lines(file.name):

@@ -161,6 +161,10 @@ def _zip() -> bytes:
         (b"", "Choose a file that is not empty."),
         (gzip.compress(b"0" * 10_000_000), "is compressed with gzip. Decompress it first."),
         (_zip(), "is a ZIP archive or a spreadsheet. Export it as CSV first."),
+        (
+            b"PAR1" + bytes(1000) + b"PAR1",
+            "is a Parquet file. Export it as CSV, or use the command",
+        ),
         (b"tier\n" + b"x" * (MAX_FILE_SIZE - 5), "The row is longer than 1,048,576 characters."),
         (b"x" * MAX_FILE_SIZE, "The row is longer than 1,048,576 characters."),
         (b"\n" * 1000, "The first line must be a header"),
@@ -173,6 +177,7 @@ def _zip() -> bytes:
         "empty",
         "gzip",
         "zip",
+        "parquet",
         "one-line",
         "no-line-break",
         "blank-lines",
