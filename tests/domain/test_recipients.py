@@ -142,3 +142,25 @@ def test_many_allowed_values_are_counted_instead_of_listed() -> None:
     field = a_field("country", DataType.TEXT, [f"c{i}" for i in range(250)])
     (violation,) = RecipientSchema.of([field]).check({"country": "c250"}).violations
     assert violation.message == "Use one of the 250 allowed values of the field."
+
+
+@pytest.mark.parametrize(
+    ("allowed", "message"),
+    [
+        (["a" * 100, "b" * 98], f"Use one of {'a' * 100}, {'b' * 98}."),
+        (["a" * 100, "b" * 99], "Use one of the 2 allowed values of the field."),
+        (["a" * 201], "Use the allowed value of the field."),
+    ],
+)
+def test_long_allowed_values_are_counted_instead_of_listed(
+    allowed: list[object], message: str
+) -> None:
+    schema = RecipientSchema.of([a_field("country", DataType.TEXT, allowed)])
+    (violation,) = schema.check({"country": "x"}).violations
+    assert violation.message == message
+
+
+def test_only_the_first_violations_have_suggestions() -> None:
+    checked = SCHEMA.check({f"subscribed{number}": 1 for number in range(25)})
+    suggestions = [violation.suggestion for violation in checked.violations]
+    assert suggestions == ["subscribed"] * 20 + [None] * 5
