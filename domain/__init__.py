@@ -177,7 +177,8 @@ from .queries import (
     fold_case,
 )
 from .recipient_columns import column_name, match_columns, propose_keys
-from .recipient_texts import DecimalMark, RecipientRows, RecipientTexts
+from .recipient_rows import RecipientRows
+from .recipient_texts import DecimalMark, RecipientTexts
 from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,

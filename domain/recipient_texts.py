@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from attrs import field, frozen
@@ -61,31 +61,6 @@ class RecipientTexts:
     def check_for(self, key: str) -> ValueCheck[str]:
         """Return the check for the texts of this key that are not empty."""
         return self._checks.get(key, self.schema.check_unknown)
-
-
-@frozen
-class RecipientRows:
-    """A check of rows of texts. The texts of each row are in the order of the keys."""
-
-    texts: RecipientTexts
-    keys: Sequence[str]
-    _checks: Sequence[ValueCheck[str]] = field(init=False, eq=False, repr=False)
-
-    @_checks.default
-    def _checks_by_column(self) -> Sequence[ValueCheck[str]]:
-        return [self.texts.check_for(key) for key in self.keys]
-
-    def violations(self, row: Sequence[str], *, suggest: bool = True) -> Sequence[Violation]:
-        """Return the violations of a row.
-
-        For a valid row, this is faster than `RecipientTexts.check`, because it does not collect the
-        values. `suggest` is the argument of `RecipientSchema.check`.
-        """
-        for check, text in zip(self._checks, row, strict=True):
-            if text and isinstance(check(text), Violation):
-                texts = dict(zip(self.keys, row, strict=True))
-                return self.texts.check(texts, suggest=suggest).violations
-        return ()
 
 
 def _decimal_point(text: str) -> object:

@@ -97,7 +97,11 @@ class ParquetRecipients:
             for index, row in enumerate(rows):
                 number += 1
                 recipient = dict(zip(keys, row, strict=True))
-                yield _ParquetRow(number, (), recipient, batch=batch, index=index)
+                yield _ParquetRow(number, (), document=recipient, batch=batch, index=index)
+
+    def values(self, row: Row) -> Mapping[str, object]:
+        """Return the values by the keys of their columns."""
+        return row.document
 
     @contextmanager
     def open_writer(self, file: BinaryIO, *, rejects: bool) -> Iterator[RecipientWriter]:

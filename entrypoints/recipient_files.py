@@ -10,8 +10,10 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
 from pathlib import PurePath
-from typing import BinaryIO, Protocol, TextIO, cast, runtime_checkable
+from types import MappingProxyType
+from typing import BinaryIO, NamedTuple, Protocol, TextIO, cast, runtime_checkable
 
 from attrs import evolve, field, frozen, mutable
 
@@ -46,17 +48,17 @@ class UnreadableFile(RecipientFieldsError):
     """The file can't be read as rows of recipients."""
 
 
-@frozen
-class Row:
+class Row(NamedTuple):
     """One row of a file: its first line, from 1, and its cells or its text.
 
-    `values` are None if the row has no values to check, for the reason in `violation`.
+    If the row has no values to check, `violation` is the reason.
     """
 
     line: int
     source: Sequence[str]
-    values: Mapping[str, object] | None
     violation: Violation | None = None
+    document: Mapping[str, object] = MappingProxyType({})
+    """The object in a line of JSON."""
 
 
 class RecipientWriter(Protocol):
@@ -75,6 +77,9 @@ class RecipientReader(Protocol):
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows. Raises: UnreadableFile if the rest of the file can't be read."""
+
+    def values(self, row: Row) -> Mapping[str, object]:
+        """Return the values of a row that has values."""
 
     def open_writer(
         self, file: BinaryIO, *, rejects: bool
@@ -147,19 +152,21 @@ class _Lines:
         self.row_length = 0
 
     def __iter__(self) -> Iterator[str]:
-        while line := self._read():
-            self.number += 1
-            self.row_length += len(line)
-            if self.row_length > MAX_ROW_LENGTH:
-                raise UnreadableFile(
-                    f"{self.name}:{self.row_start}: The row is longer than {MAX_ROW_LENGTH:,}"
-                    " characters. Check that each quote is closed."
-                )
-            yield line
-
-    def _read(self) -> str:
         try:
-            line = self.file.readline(MAX_ROW_LENGTH + 1)
+            while line := self.file.readline(MAX_ROW_LENGTH + 1):
+                self.number += 1
+                self.row_length += len(line)
+                if self.row_length > MAX_ROW_LENGTH:
+                    raise UnreadableFile(
+                        f"{self.name}:{self.row_start}: The row is longer than {MAX_ROW_LENGTH:,}"
+                        " characters. Check that each quote is closed."
+                    )
+                if "\0" in line:
+                    raise UnreadableFile(
+                        f"{self.name}:{self.number}: The line has a null character."
+                        " Set the encoding, for example utf-16-le."
+                    )
+                yield line
         except UnicodeError:
             raise UnreadableFile(
                 f"{self.name}: The text after line {self.number} is not {self.file.encoding}."
@@ -167,12 +174,6 @@ class _Lines:
             ) from None
         except OSError as error:
             raise UnreadableFile(f"{self.name}: Can't read it: {error.strerror}.") from error
-        if "\0" in line:
-            raise UnreadableFile(
-                f"{self.name}:{self.number + 1}: The line has a null character."
-                " Set the encoding, for example utf-16-le."
-            )
-        return line
 
 
 @frozen
@@ -198,28 +199,32 @@ class CsvRecipients:
         iterator = iter(lines)
         first = next(iterator, "")
         delimiter = delimiter or max(_DELIMITERS, key=first.count)
-        rows = csv.reader(_chained(first, iterator), delimiter=delimiter, strict=True)
-        header = _next_row(rows, lines) or []
+        rows = csv.reader(chain([first], iterator), delimiter=delimiter, strict=True)
+        header = next(_csv_rows(rows, lines), [])
         _check_header(header, name)
         return cls(name, header, delimiter, lines, rows, header)
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows that are not blank. Raises: UnreadableFile if a quote is not closed."""
-        lines, rows, keys = self._lines, self._rows, self.keys
+        lines, width = self._lines, len(self.header)
         lines.begin_row()
-        while (cells := _next_row(rows, lines)) is not None:
-            if len(cells) == len(keys):
-                yield Row(lines.row_start, cells, dict(zip(keys, cells, strict=True)))
+        for cells in _csv_rows(self._rows, lines):
+            if len(cells) == width:
+                yield Row(lines.row_start, cells)
             elif cells:
                 found = counted(len(cells), "cell")
-                message = f"The row has {found}, and the header has {len(keys):,}."
-                yield Row(lines.row_start, cells, None, Violation(Rule.FORMAT, message))
+                message = f"The row has {found}, and the header has {width:,}."
+                yield Row(lines.row_start, cells, Violation(Rule.FORMAT, message))
             lines.begin_row()
 
     @property
     def header_place(self) -> str:
         """The place of the header in messages."""
         return f"{self.name}:1"
+
+    def values(self, row: Row) -> Mapping[str, object]:
+        """Return the cells by the keys of their columns."""
+        return dict(zip(self.keys, row.source, strict=True))
 
     def with_keys(self, keys: Mapping[str, str]) -> CsvRecipients:
         """Return a reader with these keys. A column without a key keeps its name."""
@@ -270,13 +275,17 @@ class JsonLinesRecipients:
             values = parse_json(line.encode(), max_values=_MAX_ROW_VALUES)
         except TooManyValues:
             violation = Violation(Rule.FORMAT, "The line has too many members and values.")
-            return Row(number, (line,), None, violation)
+            return Row(number, (line,), violation)
         except NotJson as error:
-            return Row(number, (line,), None, Violation(Rule.FORMAT, str(error)))
+            return Row(number, (line,), Violation(Rule.FORMAT, str(error)))
         if not isinstance(values, dict):
             violation = Violation(Rule.TYPE, "The line must be a JSON object.")
-            return Row(number, (line,), None, violation)
-        return Row(number, (line,), values)
+            return Row(number, (line,), violation)
+        return Row(number, (line,), document=values)
+
+    def values(self, row: Row) -> Mapping[str, object]:
+        """Return the members of the object."""
+        return row.document
 
     @contextmanager
     def open_writer(self, file: BinaryIO, *, rejects: bool) -> Iterator[RecipientWriter]:
@@ -303,19 +312,15 @@ def _render_json_line(row: Row, _reasons: Sequence[str]) -> str:
 
 
 def _render_json_reject(row: Row, reasons: Sequence[str]) -> str:
-    recipient = row.source[0] if row.values is None else row.values
+    recipient = row.source[0] if row.violation else row.document
     document = {"recipient": recipient, REASONS: reasons}
     return json.dumps(document, ensure_ascii=False) + "\n"
 
 
-def _chained(first: str, others: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from others
-
-
-def _next_row(rows: Iterator[list[str]], lines: _Lines) -> list[str] | None:
+def _csv_rows(rows: Iterator[list[str]], lines: _Lines) -> Iterator[list[str]]:
+    """Yield the rows. Raises: UnreadableFile if the text is not CSV."""
     try:
-        return next(rows, None)
+        yield from rows
     except csv.Error as error:
         place = f"{lines.name}:{lines.row_start}"
         if "unexpected end" in str(error) or "field limit" in str(error):

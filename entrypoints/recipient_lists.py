@@ -37,8 +37,6 @@ _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 _MAX_SHOWN = 100
 _MAX_COUNTS = 1_000
 """Pairs of a field and a rule that are counted apart: more than fields of an organization."""
-_MAX_SUGGESTIONS = 200
-"""Values of a row. Suggestions for one row of 4,900 unknown keys would take over a minute."""
 _OTHER = "(other)"
 _MAX_TITLES = 10
 """Unknown columns in a message."""
@@ -129,7 +127,7 @@ class RecipientList:
             rows = RecipientRows(RecipientTexts(schema, options.decimal_mark), reader.keys)
             return cls(reader, lambda row, suggest: rows.violations(row.source, suggest=suggest))
         return cls(
-            reader, lambda row, suggest: schema.check(row.values or {}, suggest=suggest).violations
+            reader, lambda row, suggest: schema.check(row.document, suggest=suggest).violations
         )
 
     @property
@@ -142,8 +140,9 @@ class RecipientList:
     ) -> Iterator[tuple[Row, Sequence[Violation]]]:
         """Yield the rows of this list with their violations, and add them to the report."""
         for row in rows:
-            suggest = report.suggests and len(row.values or ()) <= _MAX_SUGGESTIONS
-            violations = (row.violation,) if row.violation else self._check_row(row, suggest)
+            violations = (
+                (row.violation,) if row.violation else self._check_row(row, report.suggests)
+            )
             report.add(row, violations)
             yield row, violations
 

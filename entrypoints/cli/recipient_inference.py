@@ -122,13 +122,13 @@ def _add_all(reader: RecipientReader, inference: FieldInference, name: str) -> i
     """
     count = skipped = 0
     for row in reader:
-        if row.values is None:
+        if row.violation is not None:
             skipped += 1
-            if skipped == 1 and row.violation is not None:
+            if skipped == 1:
                 note(f"{name}:{row.line}: {row.violation.message}")
             continue
         count += 1
-        inference.add(row.values, row.line)
+        inference.add(reader.values(row), row.line)
         if len(inference.titles) > MAX_BATCH_OPERATIONS:
             raise UnreadableFile(
                 f"{name}:{row.line}: There are more than {MAX_BATCH_OPERATIONS:,} columns."

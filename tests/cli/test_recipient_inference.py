@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.cli.field_files import parse_file, render_yaml
 from recipient_fields.entrypoints.recipient_files import (
     CsvRecipients,
-    Row,
     open_recipients,
 )
 
@@ -228,11 +227,13 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
     return [header, *draw(rows)]
 
 
-def infer_and_create(rows: Iterable[Row], mark: DecimalMark | None) -> RecipientSchema:
-    """Return the schema of an organization with the fields that are proposed for the rows."""
+def infer_and_create(
+    recipients: Iterable[Mapping[str, object]], mark: DecimalMark | None
+) -> RecipientSchema:
+    """Return the schema of an organization with the fields that are proposed for recipients."""
     inference = FieldInference(mark)
-    for row in rows:
-        inference.add(row.values or {}, row.line)
+    for number, values in enumerate(recipients, start=1):
+        inference.add(values, number)
     document = render_draft_document(each.draft for each in inference.propose())
     core = Core.over(MemoryStorage())
     organization_id = core.administration.create_organization("Acme").id
@@ -249,13 +250,12 @@ def test_the_proposed_fields_accept_each_row_of_a_csv_file(table: list[list[str]
     content = text.getvalue().encode()
     with open_recipients(io.BytesIO(content), "list.csv", None, ";") as reader:
         assert isinstance(reader, CsvRecipients)
-        header, rows = reader.header, [*reader]
-    schema = infer_and_create(rows, ",")
+        header, recipients = reader.header, [reader.values(row) for row in reader]
+    schema = infer_and_create(recipients, ",")
     keys = match_columns(header, [*schema.fields.values()])
     assert len({*keys.values()}) == len(header)
-    for row in rows:
-        assert row.values is not None
-        values: Any = {keys[title]: cell for title, cell in row.values.items()}
+    for recipient in recipients:
+        values: Any = {keys[title]: cell for title, cell in recipient.items()}
         assert RecipientTexts(schema, ",").check(values).violations == ()
 
 
@@ -279,6 +279,6 @@ def test_the_proposed_fields_accept_each_row_of_json_lines(data: st.DataObject, 
     rows = data.draw(st.lists(st.fixed_dictionaries({}, optional=columns), min_size=1))
     content = "\n".join(map(json.dumps, rows)).encode()
     with open_recipients(io.BytesIO(content), "list.jsonl", None, None) as reader:
-        schema = infer_and_create(reader, None)
+        schema = infer_and_create(map(reader.values, reader), None)
     for row in rows:
         assert schema.check(row).violations == ()

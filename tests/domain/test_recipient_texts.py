@@ -14,7 +14,6 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     OrganizationId,
-    RecipientRows,
     RecipientSchema,
     RecipientTexts,
     Rule,
@@ -79,24 +78,3 @@ def test_all_violations_of_a_recipient_are_reported_together() -> None:
         (("born",), Rule.FORMAT),
         (("cities",), Rule.UNKNOWN_FIELD),
     ]
-
-
-@pytest.mark.parametrize("additional", [False, True])
-@pytest.mark.parametrize(
-    "row",
-    [
-        ("42", "2026-11-20", "Bern", ""),
-        ("", "", "", ""),
-        ("", "", "", "x"),
-        ("old", "2026-11-20", "Bern", ""),
-        ("old", "yesterday", "B\0", "x"),
-        ("1e999", "2026-02-30", "Bern", ""),
-    ],
-)
-def test_a_row_has_the_violations_of_its_texts(row: tuple[str, ...], additional: bool) -> None:
-    fields = schema(age=DataType.NUMBER, born=DataType.DATE, city=DataType.TEXT).fields
-    texts = RecipientTexts(RecipientSchema(fields, additional))
-    keys = ("age", "born", "city", "agee")
-    for suggest in (False, True):
-        expected = texts.check(dict(zip(keys, row, strict=True)), suggest=suggest).violations
-        assert RecipientRows(texts, keys).violations(row, suggest=suggest) == expected

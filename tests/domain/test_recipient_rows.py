@@ -1,0 +1,90 @@
+"""The data of recipients as rows of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipient_fields.domain import (
+    API,
+    DataType,
+    DecimalMark,
+    FieldDraft,
+    FieldId,
+    OrganizationId,
+    RecipientRows,
+    RecipientSchema,
+    RecipientTexts,
+)
+from recipient_fields.testing.examples import NOW
+
+DRAFTS = (
+    FieldDraft(name="name", data_type=DataType.TEXT),
+    FieldDraft(name="tier", data_type=DataType.TEXT, allowed_values=["gold", "1.5", "2026-11-20"]),
+    FieldDraft(name="size", data_type=DataType.NUMBER),
+    FieldDraft(name="level", data_type=DataType.NUMBER, allowed_values=[1, 2.5]),
+    FieldDraft(name="subscribed", data_type=DataType.BOOLEAN),
+    FieldDraft(name="born", data_type=DataType.DATE),
+    FieldDraft(name="seen", data_type=DataType.DATETIME),
+)
+FIELDS = tuple(
+    draft.define(by=API, at=NOW).with_id(FieldId(number), OrganizationId(1))
+    for number, draft in enumerate(DRAFTS, start=1)
+)
+KEYS = ("nickname", *(field.key for field in FIELDS))
+
+EXAMPLES = (
+    *("", "gold", "Gold", "g", "1", "1.0", "2,5", "-0", "-", "007", ".5", "5.", "1_0", "٣", "1\n"),
+    *("9007199254740991", "9007199254740992", "9" * 15, "9" * 16, "0." + "9" * 400, "1e3", "1e999"),
+    *("TRUE", "false", "t", "2026-11-20", "2026-11-20T09:15:00Z", "2", "2026-02-30"),
+    *("a\nb", "a\0b", "a\ud800", "\u2028"),
+)
+numbers = st.from_regex(r"-?[0-9]{0,20}([.,][0-9]{0,3})?([eE][-+]?[0-9]{1,3})?", fullmatch=True)
+dates = st.dates().map(str) | st.from_regex("[0-9]{4}-[0-9]{2}-[0-9]{2}", fullmatch=True)
+texts = st.one_of(
+    st.sampled_from(EXAMPLES), numbers, dates, dates.map("{}T09:15:00Z".format), st.text()
+)
+marks = st.sampled_from([".", ","])
+
+
+def require_same_violations(
+    keys: Sequence[str], rows: Sequence[Sequence[str]], mark: DecimalMark, *, additional: bool
+) -> None:
+    """Check that the rows have the violations of their texts."""
+    checked = RecipientTexts(RecipientSchema.of(FIELDS, additional=additional), mark)
+    checked_rows = RecipientRows(checked, keys)
+    for row in [*rows, *rows]:  # the second time, texts are remembered
+        expected = checked.check(dict(zip(keys, row, strict=True))).violations
+        assert checked_rows.violations(row) == expected
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("mark", [".", ","])
+@pytest.mark.parametrize("additional", [False, True])
+def test_a_text_has_the_same_violation_in_a_row(
+    key: str, mark: DecimalMark, additional: bool
+) -> None:
+    require_same_violations([key], [[text] for text in EXAMPLES], mark, additional=additional)
+
+
+@given(st.lists(st.tuples(*(texts for _ in KEYS)), max_size=5), marks, st.booleans())
+def test_a_row_has_the_violations_of_its_texts(
+    rows: list[tuple[str, ...]], mark: DecimalMark, additional: bool
+) -> None:
+    require_same_violations(KEYS, rows, mark, additional=additional)
+
+
+def test_suggestions_can_be_left_out() -> None:
+    rows = RecipientRows(RecipientTexts(RecipientSchema.of(FIELDS)), ["tier"])
+    assert [each.suggestion for each in rows.violations(["Gold"])] == ["gold"]
+    assert [each.suggestion for each in rows.violations(["Gold"], suggest=False)] == [None]
+
+
+@pytest.mark.parametrize("row", [("gold",), ("", "gold", "3")])
+def test_a_row_has_one_text_for_each_key(row: tuple[str, ...]) -> None:
+    checked = RecipientRows(RecipientTexts(RecipientSchema.of(FIELDS)), ("tier", "size"))
+    with pytest.raises(ValueError, match="zip"):
+        checked.violations(row)
