@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import date
 from typing import BinaryIO, TypeAlias, cast
 
-from attrs import evolve, field, frozen, mutable
+from attrs import define, evolve, field, frozen, mutable
 
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.domain.instants import format_instant, from_epoch_milliseconds
@@ -34,7 +34,7 @@ _OUT_OF_RANGE = "out of range"
 """A text that no field of dates accepts, for a date that Python can't represent."""
 
 
-@frozen
+@define
 class _ParquetRow(Row):
     """A row with the place that it is copied from."""
 

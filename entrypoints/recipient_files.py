@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import BinaryIO, NamedTuple, Protocol, TextIO, cast, runtime_checkable
+from typing import BinaryIO, Protocol, TextIO, cast, runtime_checkable
 
-from attrs import evolve, field, frozen, mutable
+from attrs import define, evolve, field, frozen, mutable
 
 from recipient_fields.application.strict_json import NotJson, TooManyValues, parse_json
 from recipient_fields.domain import RecipientFieldsError, Rule, Violation
@@ -30,6 +30,7 @@ REASONS = "violations"
 _JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 _MAX_ROW_VALUES = 10_000
 """Member names and values of a line of JSON, as in the body of a request."""
+_NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 _DELIMITERS = ",;\t|"
 _ENCODINGS_BY_MARK = {
     b"\xef\xbb\xbf": "utf-8-sig",
@@ -48,7 +49,8 @@ class UnreadableFile(RecipientFieldsError):
     """The file can't be read as rows of recipients."""
 
 
-class Row(NamedTuple):
+@define  # `frozen` would take twice the CPU, and a file has a million rows.
+class Row:
     """One row of a file: its first line, from 1, and its cells or its text.
 
     If the row has no values to check, `violation` is the reason.
@@ -57,8 +59,8 @@ class Row(NamedTuple):
     line: int
     source: Sequence[str]
     violation: Violation | None = None
-    document: Mapping[str, object] = MappingProxyType({})
-    """The object in a line of JSON."""
+    document: Mapping[str, object] = _NO_MEMBERS
+    """The values by key. Empty for CSV: `RecipientReader.values` returns them."""
 
 
 class RecipientWriter(Protocol):
@@ -146,15 +148,14 @@ class _Lines:
     number: int = 0
     row_start: int = 1
     row_length: int = 0
-
-    def begin_row(self) -> None:
-        self.row_start = self.number + 1
-        self.row_length = 0
+    """Set it to 0 at the end of a row."""
 
     def __iter__(self) -> Iterator[str]:
         try:
             while line := self.file.readline(MAX_ROW_LENGTH + 1):
                 self.number += 1
+                if not self.row_length:
+                    self.row_start = self.number
                 self.row_length += len(line)
                 if self.row_length > MAX_ROW_LENGTH:
                     raise UnreadableFile(
@@ -200,22 +201,24 @@ class CsvRecipients:
         first = next(iterator, "")
         delimiter = delimiter or max(_DELIMITERS, key=first.count)
         rows = csv.reader(chain([first], iterator), delimiter=delimiter, strict=True)
-        header = next(_csv_rows(rows, lines), [])
+        with _csv_errors(lines):
+            header = next(rows, [])
         _check_header(header, name)
         return cls(name, header, delimiter, lines, rows, header)
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows that are not blank. Raises: UnreadableFile if a quote is not closed."""
         lines, width = self._lines, len(self.header)
-        lines.begin_row()
-        for cells in _csv_rows(self._rows, lines):
-            if len(cells) == width:
-                yield Row(lines.row_start, cells)
-            elif cells:
-                found = counted(len(cells), "cell")
-                message = f"The row has {found}, and the header has {width:,}."
-                yield Row(lines.row_start, cells, Violation(Rule.FORMAT, message))
-            lines.begin_row()
+        lines.row_length = 0
+        with _csv_errors(lines):
+            for cells in self._rows:
+                if len(cells) == width:
+                    yield Row(lines.row_start, cells)
+                elif cells:
+                    found = counted(len(cells), "cell")
+                    message = f"The row has {found}, and the header has {width:,}."
+                    yield Row(lines.row_start, cells, Violation(Rule.FORMAT, message))
+                lines.row_length = 0
 
     @property
     def header_place(self) -> str:
@@ -267,7 +270,7 @@ class JsonLinesRecipients:
         for line in self._lines:
             if not line.isspace():
                 yield self._row(line.rstrip("\r\n"))
-            self._lines.begin_row()
+            self._lines.row_length = 0
 
     def _row(self, line: str) -> Row:
         number = self._lines.number
@@ -317,10 +320,11 @@ def _render_json_reject(row: Row, reasons: Sequence[str]) -> str:
     return json.dumps(document, ensure_ascii=False) + "\n"
 
 
-def _csv_rows(rows: Iterator[list[str]], lines: _Lines) -> Iterator[list[str]]:
-    """Yield the rows. Raises: UnreadableFile if the text is not CSV."""
+@contextmanager
+def _csv_errors(lines: _Lines) -> Iterator[None]:
+    """Raise UnreadableFile if the lines are not CSV."""
     try:
-        yield from rows
+        yield
     except csv.Error as error:
         place = f"{lines.name}:{lines.row_start}"
         if "unexpected end" in str(error) or "field limit" in str(error):

@@ -63,13 +63,10 @@ class CheckReport:
     valid: int = 0
     invalid: int = 0
     shown: int = 0
+    shows: bool = True
+    """Whether the next violation is shown."""
     counts: Counter[tuple[str, str]] = field(factory=Counter)
     """The number of violations by field and rule."""
-
-    @property
-    def suggests(self) -> bool:
-        """Whether suggestions are shown for the next row."""
-        return self.shown < _MAX_SHOWN
 
     @property
     def hidden(self) -> int:
@@ -93,8 +90,9 @@ class CheckReport:
             if count not in self.counts and len(self.counts) >= _MAX_COUNTS:
                 count = _OTHER, violation.rule.value
             self.counts[count] += 1
-            if self.suggests:
+            if self.shows:
                 self.shown += 1
+                self.shows = self.shown < _MAX_SHOWN
                 self.show(row, violation)
 
     def has(self, rule: Rule) -> bool:
@@ -140,9 +138,7 @@ class RecipientList:
     ) -> Iterator[tuple[Row, Sequence[Violation]]]:
         """Yield the rows of this list with their violations, and add them to the report."""
         for row in rows:
-            violations = (
-                (row.violation,) if row.violation else self._check_row(row, report.suggests)
-            )
+            violations = (row.violation,) if row.violation else self._check_row(row, report.shows)
             report.add(row, violations)
             yield row, violations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -156,11 +156,12 @@ def _check_names(file: str, *outputs: str | None) -> None:
         )
 
 
-def _with_progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Row]:
-    """Yield the rows, and show on a terminal how much of the file is read."""
-    if not sys.stderr.isatty() or not file.seekable():
-        yield from reader
-        return
+def _with_progress(reader: RecipientReader, file: BinaryIO) -> Iterable[Row]:
+    """Return the rows. On a terminal, their iteration shows how much of the file is read."""
+    return _progress(reader, file) if sys.stderr.isatty() and file.seekable() else reader
+
+
+def _progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Row]:
     length = reader.row_count or Path(file.name).stat().st_size
     with click.progressbar(length=length, file=sys.stderr, label="Checking") as bar:
         for number, row in enumerate(reader):

@@ -1,21 +1,24 @@
 """The check of a CSV file by the command and by other libraries, each in its own process.
 
-Each function imports its library, so that the memory of a process does not include the others.
+Each check begins with the bytes of the file, rejects unknown columns, counts the violations by
+column and rule, and keeps the first 100 with their row, column and message. Each function imports
+its library, so that the memory of a process does not include the others.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, date, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen, mutable
 
 from recipient_fields.application.recipient_schemas import render_json_schema
 from recipient_fields.domain import (
@@ -28,6 +31,12 @@ from recipient_fields.domain import (
 )
 
 from .recipient_lists import COLUMNS, Column
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+_MAX_FIRST = 100
+"""Violations that are kept, as many as the command prints."""
 
 Check: TypeAlias = Callable[[], int]
 """Returns the number of invalid recipients."""
@@ -60,21 +69,64 @@ def command_with_outputs(path: Path) -> Check:
     return _command(path, "--out", f"{path}.valid", "--rejects", f"{path}.rejects")
 
 
+@mutable
+class _Violations:
+    """The violations of the rows of a list."""
+
+    invalid: int = 0
+    counts: Counter[tuple[object, object]] = field(factory=Counter)
+    first: list[tuple[int, object, str]] = field(factory=list)
+
+    def add(self, line: int, violations: Iterable[tuple[object, object, str]]) -> None:
+        """Add an invalid row: the column, the rule and the message of each violation."""
+        self.invalid += 1
+        for column, rule, message in violations:
+            self.counts[column, rule] += 1
+            if len(self.first) < _MAX_FIRST:
+                self.first.append((line, column, message))
+
+
 def pydantic(path: Path) -> Check:
     """Check each row with a TypeAdapter of a TypedDict, in pydantic's lax mode."""
-    validate = pydantic_validator()
-    return lambda: sum(not validate(row) for row in _rows(path))
+    from pydantic import ValidationError
+
+    validate = _pydantic_adapter().validate_python
+
+    def check() -> int:
+        violations = _Violations()
+        for line, values in _rows(path):
+            try:
+                validate(values)
+            except ValidationError as error:
+                details = error.errors(
+                    include_url=False, include_context=False, include_input=False
+                )
+                reasons = ((each["loc"][0], each["type"], each["msg"]) for each in details)
+                violations.add(line, reasons)
+        return violations.invalid
+
+    return check
 
 
 def jsonschema(path: Path) -> Check:
     """Check each row with jsonschema-rs and our JSON Schema, after the conversion of numbers."""
-    is_valid = jsonschema_validator()
+    validator = _jsonschema_validator()
     numbers = {key for key, each in COLUMNS.items() if each.data_type is DataType.NUMBER}
 
     def convert(row: Mapping[str, str]) -> dict[str, object]:
         return {key: _number(text) if key in numbers else text for key, text in row.items()}
 
-    return lambda: sum(not is_valid(convert(row)) for row in _rows(path))
+    def check() -> int:
+        violations = _Violations()
+        for line, texts in _rows(path):
+            values = convert(texts)
+            if not validator.is_valid(values):
+                errors = validator.iter_errors(values)
+                reasons = ((each.instance_path[0], each.kind.name, each.message) for each in errors)
+                violations.add(line, reasons)
+        return violations.invalid
+
+    return check
 
 
 def pandera(path: Path) -> Check:
@@ -108,7 +160,9 @@ def pandera(path: Path) -> Check:
         try:
             schema.validate(frame, lazy=True)
         except SchemaErrors as errors:
-            return int(errors.failure_cases["index"].nunique())
+            cases = errors.failure_cases
+            _ = cases.groupby(["column", "check"]).size(), cases.head(_MAX_FIRST).to_dict("records")
+            return int(cases["index"].nunique())
         return 0
 
     return check
@@ -127,7 +181,22 @@ def recipient_schema() -> RecipientSchema:
 
 def pydantic_validator() -> Callable[[object], bool]:
     """Return a function that checks the values of a recipient with pydantic."""
-    from pydantic import Field, TypeAdapter, ValidationError
+    from pydantic import ValidationError
+
+    adapter = _pydantic_adapter()
+
+    def validate(values: object) -> bool:
+        try:
+            adapter.validate_python(values)
+        except ValidationError:
+            return False
+        return True
+
+    return validate
+
+
+def _pydantic_adapter() -> TypeAdapter[object]:
+    from pydantic import Field, TypeAdapter
     from typing_extensions import TypedDict
 
     limits = Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER, allow_inf_nan=False)
@@ -140,23 +209,18 @@ def pydantic_validator() -> Callable[[object], bool]:
         key: types[each.data_type] if each.allowed is None else Literal[tuple(each.allowed)]
         for key, each in COLUMNS.items()
     }
-    adapter = TypeAdapter(TypedDict("Recipient", members, total=False))  # type: ignore[operator]
-
-    def validate(values: object) -> bool:
-        try:
-            adapter.validate_python(values)
-        except ValidationError:
-            return False
-        return True
-
-    return validate
+    return TypeAdapter(TypedDict("Recipient", members, total=False))  # type: ignore[operator]
 
 
 def jsonschema_validator() -> Callable[[object], bool]:
     """Return a function that checks the values of a recipient with jsonschema-rs."""
+    return _jsonschema_validator().is_valid
+
+
+def _jsonschema_validator() -> Any:
     from jsonschema_rs import validator_for
 
-    return validator_for(render_json_schema(recipient_schema()), validate_formats=True).is_valid
+    return validator_for(render_json_schema(recipient_schema()), validate_formats=True)
 
 
 def _check(prepare: Prepare, path: Path) -> Usage:
@@ -192,13 +256,14 @@ def storage_url(path: Path) -> str:
     return f"sqlite:{path.with_name('storage.db')}"
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the values of each row that are set."""
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line of each row, and its values that are set."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file)
         keys = next(rows)
+        assert set(keys) <= set(COLUMNS), "unknown columns"
         for cells in rows:
-            yield {key: cell for key, cell in zip(keys, cells, strict=True) if cell}
+            yield rows.line_num, {key: cell for key, cell in zip(keys, cells, strict=True) if cell}
 
 
 def _number(text: str) -> float | str:
