@@ -79,9 +79,9 @@ def written(table: pa.Table) -> bytes:
     return sink.getvalue()
 
 
-def read_values(table: pa.Table) -> list[Mapping[str, object] | None]:
+def read_values(table: pa.Table) -> list[Mapping[str, object]]:
     reader = ParquetRecipients.open(io.BytesIO(written(table)), "list.parquet")
-    return [row.values for row in reader]
+    return [reader.values(row) for row in reader]
 
 
 def summary(valid: int, invalid: int = 0) -> str:
