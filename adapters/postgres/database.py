@@ -6,22 +6,22 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from psycopg.conninfo import make_conninfo
 from psycopg.errors import InvalidSqlStatementName, ReadOnlySqlTransaction
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recipient_fields.domain import StorageUnavailable
 
 from .circuit_breaker import CHECK_INTERVAL, CircuitBreaker
-from .connection import DeadlineConnection, Parameters
+from .connection import Parameters
 from .errors import retry_once
 from .limits import CALL_TIMEOUT, LOCK_TIMEOUT
 from .monitor import Monitor
+from .primary import HostObserver, PositionedConnection, PrimaryTracker
 from .transactions import Work
 
 T = TypeVar("T")
 
-_PooledWork: TypeAlias = Callable[[DeadlineConnection], T]
+_PooledWork: TypeAlias = Callable[[PositionedConnection], T]
 
 _POOL_TIMEOUT = 1.0
 _SPARE_CONNECTIONS = 1  # for the readiness check
@@ -46,16 +46,16 @@ class Database:
     """
 
     def __init__(self, parameters: Parameters, *, pool_size: int, prepare: bool) -> None:
-        url = make_conninfo("", **parameters)
         options: dict[str, Any] = {
             "autocommit": True,
             "prepare_threshold": _PREPARE_THRESHOLD if prepare else None,
         }
         self._prepare = prepare
         self._breaker = CircuitBreaker()
+        self._primary = PrimaryTracker(parameters, on_promotion=lambda: self._pool.drain())
         self._pool = ConnectionPool(
-            url,
-            connection_class=DeadlineConnection,
+            self._primary.conninfo,
+            connection_class=PositionedConnection,
             kwargs=options,
             name="recipient-fields",
             min_size=1,
@@ -67,7 +67,13 @@ class Database:
             open=True,
         )
         self._monitor = Monitor(
-            self._breaker, lambda: DeadlineConnection.connect(url, **options), self._pool.check
+            self._breaker,
+            self._primary,
+            lambda: PositionedConnection.connect(self._primary.conninfo(), **options),
+            self._pool.check,
+        )
+        self._observer = HostObserver(
+            self._primary, lambda url: PositionedConnection.connect(url, **options)
         )
 
     def read(self, work: Work[T], *, seconds: float = CALL_TIMEOUT) -> T:
@@ -86,7 +92,7 @@ class Database:
         """
         begin = _BEGIN if first is None else f"{_BEGIN}; {first}"
 
-        def transaction(connection: DeadlineConnection) -> T:
+        def transaction(connection: PositionedConnection) -> T:
             try:
                 connection.execute(begin, prepare=False)
                 result = work(connection)
@@ -110,6 +116,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection. A connection in use closes when it returns to the pool."""
+        self._observer.close()
         self._monitor.close()
         self._pool.close(timeout=1.0)
 
@@ -129,18 +136,21 @@ class Database:
         connection = self._get_connection(deadline)
         try:
             connection.deadline = deadline
-            return work(connection)
+            result = work(connection)
         except ReadOnlySqlTransaction:
             self._pool.drain()  # This server is no longer the primary.
             raise
         except InvalidSqlStatementName:
             self._pool.drain()  # Something deallocated the prepared statements of this session.
             raise
+        else:
+            self._primary.require(connection)
+            return result
         finally:
             connection.deadline = None
             self._pool.putconn(connection)
 
-    def _get_connection(self, deadline: float) -> DeadlineConnection:
+    def _get_connection(self, deadline: float) -> PositionedConnection:
         deadline = min(deadline, monotonic() + _POOL_TIMEOUT)
         while (left := deadline - monotonic()) > 0:
             self._breaker.require()
@@ -149,14 +159,15 @@ class Database:
             except PoolTimeout:
                 self._breaker.request_check()
                 continue
-            if not connection.is_lost():
+            if not connection.is_lost() and self._primary.allows(connection):
                 return connection
             connection.close()
             self._pool.putconn(connection)
         raise PoolTimeout("no connection was free in time")
 
-    def _configure(self, connection: DeadlineConnection) -> None:
+    def _configure(self, connection: PositionedConnection) -> None:
+        self._primary.identify(connection)
         if self._prepare:
             connection.execute(_SETTINGS, prepare=False)
-            self._breaker.record_response()
+        self._breaker.record_response()
         connection.breaker = self._breaker

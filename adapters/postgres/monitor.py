@@ -1,4 +1,4 @@
-"""The thread that checks whether PostgreSQL responds, and whether idle connections still work."""
+"""The thread that checks whether PostgreSQL responds, and whether connections still work."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from time import monotonic
 import psycopg
 
 from .circuit_breaker import CircuitBreaker
-from .connection import DeadlineConnection
 from .errors import one_line
+from .primary import PositionedConnection, PrimaryTracker
 
 _INTERVAL = 1.0
 _SHORTEST_INTERVAL = 0.1
@@ -20,6 +20,8 @@ _SHORTEST_INTERVAL = 0.1
 class Monitor:
     """Checks PostgreSQL every second, and sooner if a request has waited.
 
+    A check also reads whether the server is still the primary.
+
     It uses a connection of its own, so requests that use up the pool can't delay it. While the
     circuit is open, nothing else tries to reach PostgreSQL.
     """
@@ -27,7 +29,8 @@ class Monitor:
     def __init__(
         self,
         breaker: CircuitBreaker,
-        connect: Callable[[], DeadlineConnection],
+        primary: PrimaryTracker,
+        connect: Callable[[], PositionedConnection],
         check_pool: Callable[[], None],
     ) -> None:
         """Start the thread.
@@ -35,9 +38,10 @@ class Monitor:
         `check_pool` checks the idle connections of the pool, and opens one if there is none.
         """
         self._breaker = breaker
+        self._primary = primary
         self._connect = connect
         self._check_pool = check_pool
-        self._connection: DeadlineConnection | None = None
+        self._connection: PositionedConnection | None = None
         self._closing = Event()
         self._thread = Thread(target=self._run, name="recipient-fields-monitor", daemon=True)
         self._thread.start()
@@ -68,15 +72,19 @@ class Monitor:
 
     def _check_server(self) -> bool:
         try:
-            if self._connection is None or self._connection.is_lost():
+            if self._connection is None or not self._is_usable(self._connection):
                 self._disconnect()
                 self._connection = self._connect()
-            self._connection.execute("", prepare=False)
+            self._primary.identify(self._connection)
         except psycopg.Error as error:
+            self._disconnect()
             self._breaker.record_failure(one_line(error))
             return False
         self._breaker.record_success()
         return True
+
+    def _is_usable(self, connection: PositionedConnection) -> bool:
+        return not connection.is_lost() and self._primary.allows(connection)
 
     def _disconnect(self) -> None:
         if self._connection is not None:

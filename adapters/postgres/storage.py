@@ -29,7 +29,8 @@ class PostgresStorage(PostgresRepositories):
         """Open the storage of a URL such as `postgresql://user:password@host/database`.
 
         `pool_size`: how many connections calls can use at once, 1 to 1,000. The storage opens up to
-        two more, for its readiness check and its monitor.
+        two more, for its readiness check and its monitor. If the URL has several hosts, it opens
+        one more to each.
 
         `prepare`: whether to configure sessions and prepare statements in them. False for PgBouncer
         in transaction mode, which shares sessions between clients.
