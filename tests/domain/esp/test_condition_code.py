@@ -265,3 +265,35 @@ def test_copies_of_an_empty_text_do_not_count():
 def test_small_and_large_numbers_have_no_exponent():
     assert "> 0.0000001 %" in compiled(Esp.BREVO, "visits > 0.0000001").code
     assert "> 9007199254740991 %" in compiled(Esp.BREVO, "visits > 9007199254740991").code
+
+
+def texts(number: int) -> str:
+    return ", ".join(f'"a{index}"' for index in range(number))
+
+
+def test_a_normal_form_has_at_most_60_alternatives():
+    low, high = (
+        " and ".join(f"visits {symbol} {number}" for number in range(1, 9)) for symbol in "<>"
+    )
+    either = f"({low} or {high})"  # The normal form of its negation has 64 alternatives.
+    code = compiled(Esp.KLAVIYO, f"tier in ({texts(30)}) and {either}").code
+    assert code.count(" or ") == 59
+    with pytest.raises(NotExpressible, match="more than 60 alternatives"):
+        compiled(Esp.KLAVIYO, f"tier in ({texts(31)}) and {either}")
+
+
+def test_nested_blocks_contain_at_most_32_copies():
+    code = compiled(Esp.ITERABLE, f"tier in ({texts(31)})", then="yes", otherwise="no").code
+    assert (code.count("yes"), code.count("no")) == (31, 1)
+    with pytest.raises(NotExpressible, match="more than 32 copies"):
+        compiled(Esp.ITERABLE, f"tier in ({texts(32)})")
+    with pytest.raises(NotExpressible, match="more than 32 copies"):
+        compiled(Esp.ITERABLE, f"not (member or tier in ({texts(32)}))", then="", otherwise="no")
+
+
+def test_a_condition_has_at_most_100_tests():
+    assert compiled(Esp.HUBSPOT, f"tier in ({texts(100)})").code.count("==") == 100
+    guarded = f"tier in ({texts(98)}) or visits > 1"
+    assert compiled(Esp.HUBSPOT, guarded).code.count("==") == 98
+    with pytest.raises(NotExpressible, match="more than 100 tests"):
+        compiled(Esp.HUBSPOT, f"tier in ({texts(99)}) or visits > 1")
