@@ -29,7 +29,6 @@ _WRITTEN_ROWS = 16_384
 """Rows of a row group in an output."""
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _EPOCH = date(1970, 1, 1).toordinal()
-_MILLISECONDS_OF_DAY = 24 * 60 * 60 * 1_000
 _OUT_OF_RANGE = "out of range"
 """A text that no field of dates accepts, for a date that Python can't represent."""
 
@@ -195,7 +194,7 @@ def _find_conversion(data_type: pa.DataType) -> _Conversion | None:
         return None if convert is None else lambda column: convert(column.dictionary_decode())
     if types.is_floating(data_type) or types.is_decimal(data_type):
         return _numbers
-    if types.is_date(data_type):
+    if types.is_date32(data_type):
         return _dates
     if types.is_timestamp(data_type):
         return None if data_type.tz is None else _datetimes
@@ -216,11 +215,8 @@ def _numbers(column: pa.Array) -> Sequence[object]:
 
 
 def _dates(column: pa.Array) -> Sequence[object]:
-    if pa.types.is_date64(column.type):
-        values, unit = column.cast(pa.int64()).to_pylist(), _MILLISECONDS_OF_DAY
-    else:
-        values, unit = column.cast(pa.int32()).to_pylist(), 1
-    return [None if each is None else _format_date(each // unit) for each in values]
+    days = column.cast(pa.int32()).to_pylist()
+    return [None if each is None else _format_date(each) for each in days]
 
 
 def _format_date(days: int) -> str:

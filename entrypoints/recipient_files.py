@@ -32,11 +32,8 @@ _MAX_ROW_VALUES = 10_000
 """Member names and values of a line of JSON, as in the body of a request."""
 _NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 _DELIMITERS = ",;\t|"
-_ENCODINGS_BY_MARK = {
-    b"\xef\xbb\xbf": "utf-8-sig",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-}
+_BYTE_ORDER_MARK = "\ufeff"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _OTHER_FORMATS = {
     b"\x1f\x8b": "is compressed with gzip. Decompress it first.",
     b"PK\x03\x04": "is a ZIP archive or a spreadsheet. Export it as CSV first.",
@@ -135,7 +132,7 @@ def open_text(binary: BinaryIO, name: str, encoding: str | None) -> TextIO:
     for mark, message in _OTHER_FORMATS.items():
         if start.startswith(mark):
             raise UnreadableFile(f"{name} {message}")
-    detected = next((e for m, e in _ENCODINGS_BY_MARK.items() if start.startswith(m)), "utf-8")
+    detected = "utf-16" if start.startswith(_UTF_16_MARKS) else "utf-8"
     return io.TextIOWrapper(buffered, encoding or detected, newline="")
 
 
@@ -153,6 +150,8 @@ class _Lines:
     def __iter__(self) -> Iterator[str]:
         try:
             while line := self.file.readline(MAX_ROW_LENGTH + 1):
+                if self.number == 0:
+                    line = line.removeprefix(_BYTE_ORDER_MARK)
                 self.number += 1
                 if not self.row_length:
                     self.row_start = self.number

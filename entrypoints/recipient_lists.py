@@ -29,8 +29,6 @@ from .recipient_files import (
     require_different,
 )
 
-ShowViolation: TypeAlias = Callable[[Row, Violation], None]
-"""Is called with each of the first violations of a list."""
 _RowCheck: TypeAlias = Callable[[Row, bool], Sequence[Violation]]
 """Returns the violations of a row with values, with suggestions if its last argument is true."""
 
@@ -57,21 +55,23 @@ class ListOptions:
 
 @mutable
 class CheckReport:
-    """The counts of a check."""
+    """The first violations of a check, with their lines, and the counts of all."""
 
-    show: ShowViolation
     valid: int = 0
     invalid: int = 0
-    shown: int = 0
-    shows: bool = True
-    """Whether the next violation is shown."""
+    violations: list[tuple[int, Violation]] = field(factory=list)
     counts: Counter[tuple[str, str]] = field(factory=Counter)
     """The number of violations by field and rule."""
 
     @property
+    def suggests(self) -> bool:
+        """Whether the report contains the violations of the next row."""
+        return len(self.violations) < _MAX_SHOWN
+
+    @property
     def hidden(self) -> int:
-        """The number of violations that were not shown."""
-        return self.counts.total() - self.shown
+        """The number of violations after the first ones."""
+        return self.counts.total() - len(self.violations)
 
     @property
     def summary(self) -> str:
@@ -80,7 +80,7 @@ class CheckReport:
         return f"Checked {checked:,} recipients: {self.valid:,} valid, {self.invalid:,} invalid."
 
     def add(self, row: Row, violations: Sequence[Violation]) -> None:
-        """Count a row, and show its violations."""
+        """Add a row."""
         if not violations:
             self.valid += 1
             return
@@ -90,10 +90,8 @@ class CheckReport:
             if count not in self.counts and len(self.counts) >= _MAX_COUNTS:
                 count = _OTHER, violation.rule.value
             self.counts[count] += 1
-            if self.shows:
-                self.shown += 1
-                self.shows = self.shown < _MAX_SHOWN
-                self.show(row, violation)
+            if self.suggests:
+                self.violations.append((row.line, violation))
 
     def has(self, rule: Rule) -> bool:
         """Return whether a value violates the rule."""
@@ -138,7 +136,9 @@ class RecipientList:
     ) -> Iterator[tuple[Row, Sequence[Violation]]]:
         """Yield the rows of this list with their violations, and add them to the report."""
         for row in rows:
-            violations = (row.violation,) if row.violation else self._check_row(row, report.shows)
+            violations = (
+                (row.violation,) if row.violation else self._check_row(row, report.suggests)
+            )
             report.add(row, violations)
             yield row, violations
 

@@ -6,8 +6,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from pathlib import Path
 from typing import BinaryIO, cast
 
 import click
@@ -120,22 +118,20 @@ def check(
         catalog = fields.list_fields(organization_id)
     reader = ctx.with_resource(open_reader(file, encoding, delimiter))
     recipients = RecipientList.of(reader, catalog, options)
-    report = CheckReport(partial(_print_violation, file.name))
+    report = CheckReport()
     with _Outputs.open(recipients.reader, out, rejects) as outputs:
         for row, violations in recipients.check(_with_progress(recipients.reader, file), report):
             outputs.write(row, violations)
-    _print_summary(report)
+    _print_report(report, file.name)
     if decimal == "." and recipients.may_have_decimal_commas and report.has(Rule.TYPE):
         note("If the numbers have decimal commas, add --decimal ','.")
     ctx.exit(INVALID_RECIPIENTS if report.invalid else 0)
 
 
-def _print_violation(name: str, row: Row, violation: Violation) -> None:
-    print_line(one_line(f"{name}:{row.line}: {violation_text(violation)}"))
-
-
-def _print_summary(report: CheckReport) -> None:
-    """Print the number of violations by field and rule, and the number of rows."""
+def _print_report(report: CheckReport, name: str) -> None:
+    """Print the first violations, the number of all by field and rule, and the number of rows."""
+    for line, violation in report.violations:
+        print_line(one_line(f"{name}:{line}: {violation_text(violation)}"))
     if report.hidden:
         print_line(f"… and {report.hidden:,} more violations.")
     if report.counts:
@@ -162,10 +158,11 @@ def _with_progress(reader: RecipientReader, file: BinaryIO) -> Iterable[Row]:
 
 
 def _progress(reader: RecipientReader, file: BinaryIO) -> Iterator[Row]:
-    length = reader.row_count or Path(file.name).stat().st_size
+    length = reader.row_count or os.fstat(file.fileno()).st_size
     with click.progressbar(length=length, file=sys.stderr, label="Checking") as bar:
         for number, row in enumerate(reader):
             if number % _PROGRESS_ROWS == 0:
                 position = file.tell() if reader.row_count is None else number
                 bar.update(position - bar.pos)
             yield row
+        bar.update(length - bar.pos)

@@ -11,11 +11,11 @@ import falcon
 from attrs import field, frozen
 
 from recipient_fields.application import Core
-from recipient_fields.domain import Catalog, RecipientFieldsError, Rule, Violation
+from recipient_fields.domain import Catalog, RecipientFieldsError, Rule
 from recipient_fields.domain.esp import DIALECTS, Integration
 from recipient_fields.domain.text import to_line
 
-from ..recipient_files import Row, UnreadableFile, is_json_lines, open_recipients
+from ..recipient_files import UnreadableFile, is_json_lines, open_recipients
 from ..recipient_lists import (
     CheckReport,
     ListOptions,
@@ -136,13 +136,8 @@ class _Result:
     ) -> _Result:
         """Check the list. Raises: UnreadableFile; ListNotChecked if it exceeds a limit."""
         name = to_line(file.name[-_MAX_NAME_LENGTH:], max_length=_MAX_NAME_LENGTH)
-        violations: list[tuple[int, str, str]] = []
-
-        def show(row: Row, violation: Violation) -> None:
-            violations.append((row.line, violation_key(violation), violation_message(violation)))
-
         end = thread_time() + _MAX_SECONDS
-        report, content, rejects = CheckReport(show), io.BytesIO(file.content), io.BytesIO()
+        report, content, rejects = CheckReport(), io.BytesIO(file.content), io.BytesIO()
         with (
             open_recipients(content, name, options.encoding, options.delimiter) as reader,
             reader.open_writer(rejects, rejects=True) as writer,
@@ -159,7 +154,10 @@ class _Result:
             name=name,
             is_json_lines=is_json_lines(name),
             report=report,
-            violations=violations,
+            violations=[
+                (line, violation_key(each), violation_message(each))
+                for line, each in report.violations
+            ],
             suggests_decimal_comma=options.decimal_mark == "."
             and recipients.may_have_decimal_commas
             and report.has(Rule.TYPE),

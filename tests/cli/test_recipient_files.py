@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO, cast
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from recipient_fields.application import Core
@@ -19,7 +25,8 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
-from ..support.command_line import CommandLine, Run
+from ..support.command_line import CommandLine, Run, Script
+from ..support.waiting import TIMEOUT
 
 INVALID = 3
 HEADER = "tier,shoe_size,born\n"
@@ -87,8 +94,23 @@ def test_invalid_rows_are_reported_by_line_field_and_rule(
         b"tier\tcomment\ngold\tx\n",
         b"tier,comment\ngold,x",
         b"tier,comment\n\ngold,x\n\n",
+        b"tier,comment\rgold,x\r",
+        b'\xef\xbb\xbf"tier";"comment"\r\n"gold";"a, b"\r\n',
+        "\ufefftier\tcomment\r\ngold\tZoë\r\n".encode("utf-16-be"),
     ],
-    ids=["bom", "crlf", "line-break", "utf-16", "semicolons", "tabs", "no-last-break", "blank"],
+    ids=[
+        "bom",
+        "crlf",
+        "line-break",
+        "utf-16",
+        "semicolons",
+        "tabs",
+        "no-last-break",
+        "blank",
+        "cr",
+        "spreadsheet",
+        "unicode-text",
+    ],
 )
 def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
     checked = check(content)
@@ -146,6 +168,21 @@ def test_a_file_is_rejected_with_one_line(
 def test_an_encoding_is_specified(check: Callable[..., Run]) -> None:
     content = "comment\nZoë\n".encode("latin-1")
     assert check(content, "--encoding", "latin-1").status == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_a_byte_order_mark_belongs_to_no_name(check: Callable[..., Run], encoding: str) -> None:
+    content = "\ufefftier\ngold\n".encode(encoding)
+    assert check(content, "--encoding", encoding).status == 0
+    json_lines = '\ufeff{"tier": "gold"}\n'.encode(encoding)
+    assert check(json_lines, "--encoding", encoding, name="a.jsonl").status == 0
+
+
+def test_a_long_line_of_json_is_rejected_with_one_line(check: Callable[..., Run]) -> None:
+    content = b'{"comment": "' + b"x" * 50_000_000 + b'"}\n'
+    assert check(content, name="a.jsonl").failure() == (
+        "a.jsonl:1: The row is longer than 1,048,576 characters. Check that each quote is closed."
+    )
 
 
 def test_a_row_with_another_number_of_cells_is_invalid(check: Callable[..., Run]) -> None:
@@ -227,6 +264,76 @@ def test_a_file_that_can_not_be_read_leaves_the_outputs_unchanged(
     assert check('tier\ngold\n"', "--out", out).status == 1
     assert out.read_text() == "before"
     assert {path.name for path in tmp_path.iterdir()} == {"good.csv", "list.csv"}
+
+
+class TestProgress:
+    BAR = "Checking  [####################################]  100%"
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        path = tmp_path / "list.csv"
+        path.write_text("tier\n" + "gold\n" * 20_000 + "golf\n")
+        return path
+
+    def test_a_bar_at_a_terminal_shows_how_much_is_read(
+        self, script: Script, acme: OrganizationId, path: Path
+    ) -> None:
+        status, shown = script.at_a_terminal(
+            "recipients", "check", str(path), "--organization", acme
+        )
+        bars, _, report = shown.rpartition("100%")
+        assert [int(each) for each in re.findall(r"(\d+)%", bars)] == sorted(
+            {int(each) for each in re.findall(r"(\d+)%", bars)}
+        )
+        assert 0 < int(re.findall(r"(\d+)%", bars)[1]) < 100
+        assert status == INVALID
+        # The report begins on a new line, and the cursor is visible again.
+        assert report.startswith(f"\x1b[?25h\r\n{path}:20002: tier: Use one of gold, silver.")
+
+    def test_standard_input_from_a_file_has_a_bar(
+        self, script: Script, acme: OrganizationId, path: Path
+    ) -> None:
+        with path.open("rb") as stdin:
+            _, shown = script.at_a_terminal(
+                "recipients", "check", "-", "--organization", acme, stdin=stdin
+            )
+        assert self.BAR in shown
+        assert "\n<stdin>:20002: tier: " in shown
+
+    def test_a_pipe_has_no_bar(self, script: Script, acme: OrganizationId, path: Path) -> None:
+        with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
+            assert cat.stdout is not None
+            _, shown = script.at_a_terminal(
+                "recipients",
+                "check",
+                "-",
+                "--organization",
+                acme,
+                stdin=cast("BinaryIO", cat.stdout),
+            )
+        assert "Checking" not in shown
+        assert "\nChecked 20,001 recipients: 20,000 valid, 1 invalid." in shown
+
+    def test_a_parquet_file_has_a_bar(
+        self, script: Script, acme: OrganizationId, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "list.parquet"
+        pq.write_table(pa.table({"shoe_size": pa.array(range(20_000))}), path)
+        status, shown = script.at_a_terminal(
+            "recipients", "check", str(path), "--organization", acme
+        )
+        assert " 50%" in shown
+        assert self.BAR in shown
+        assert status == 0
+
+
+def test_a_pipe_is_read(script: Script, acme: OrganizationId, tmp_path: Path) -> None:
+    path = tmp_path / "list.jsonl"
+    os.mkfifo(path)
+    with script.start("recipients", "check", str(path), "--organization", acme) as process:
+        path.write_bytes(b'{"tier": "gold"}\n' * 100_000)
+        _, err = process.communicate(timeout=TIMEOUT)
+    assert err == b"Checked 100,000 recipients: 100,000 valid, 0 invalid.\n"
 
 
 @pytest.mark.parametrize(

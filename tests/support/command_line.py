@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from attrs import frozen
 from click.testing import CliRunner
@@ -115,15 +115,17 @@ class Script:
             out, err = process.communicate(timeout=TIMEOUT)
         return Run(process.returncode, (out or b"").decode("utf-8"), err.decode(errors="replace"))
 
-    def at_a_terminal(self, *arguments: str | int, reply: str) -> tuple[int, str]:
+    def at_a_terminal(
+        self, *arguments: str | int, reply: str = "", stdin: BinaryIO | None = None
+    ) -> tuple[int, str]:
         """Run the command at a pseudoterminal, and type `reply` at its first prompt.
 
-        Return the exit status and the output.
+        Standard input can be a file instead. Return the exit status and the output.
         """
         terminal, program_end = pty.openpty()
         try:
             process = self.start(
-                *arguments, stdin=program_end, stdout=program_end, stderr=program_end
+                *arguments, stdin=stdin or program_end, stdout=program_end, stderr=program_end
             )
             os.close(program_end)
             with process:
