@@ -191,8 +191,8 @@ class AdministratorService:
     def reset(self, email: str, *, by: str) -> Invitation:
         """Create a link with which the administrator sets another password, in any organization.
 
-        The current password stays valid until then. Only the operator may call this: an
-        administrator calls `reset_in`.
+        The current password stays valid until the link is used. Only the operator may call this:
+        an administrator calls `reset_in`.
         Raises: AdministratorNotFound if there is no such administrator; InvalidAdministrator if the
         address is invalid.
         """

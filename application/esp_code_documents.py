@@ -140,7 +140,7 @@ def render_warnings(warnings: Iterable[ContentWarning]) -> list[dict[str, object
 
 
 def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Target:
-    """Return the one of both that is not None. Raises: InvalidInput if that is not exactly one."""
+    """Return the argument that is not None. Raises: InvalidInput unless exactly one is not."""
     if esp is None and integration_id is None:
         raise InvalidInput(
             [Violation(Rule.REQUIRED, "Send this member or `integration_id`.", ("esp",))]

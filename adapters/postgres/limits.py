@@ -3,6 +3,9 @@
 CALL_TIMEOUT = 2.0
 """Seconds for a call without another timeout."""
 CHECK_TIMEOUT = 0.5
-"""Seconds for the readiness check."""
+"""Seconds for the readiness check: the limit of `/readyz` in the HTTP contract (section 4)."""
 LOCK_TIMEOUT = "1s"
-"""The time for which a statement waits for a lock, in the syntax of PostgreSQL."""
+"""The time for which a statement waits for a lock, in the syntax of PostgreSQL.
+
+It is shorter than the call, so that PostgreSQL reports the lock as the cause.
+"""

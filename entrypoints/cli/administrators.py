@@ -106,8 +106,8 @@ def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: b
 def reset(storage: str, email: str, console_url: str, *, as_json: bool) -> None:
     """Print a link that sets another password.
 
-    It works once, within 24 hours. The current password stays valid until then. The new password
-    ends all of the person's sessions.
+    It works once, within 24 hours. The current password stays valid until the link is used. The
+    new password ends all of the person's sessions.
     """
     with open_existing(storage) as core:
         invitation = core.administrators.reset(email, by=OPERATOR)

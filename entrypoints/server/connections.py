@@ -117,7 +117,7 @@ class Connection(HTTPChannel):
     queued_at: float = 0.0
     """The time at which the first request began to wait for a thread."""
     occupies_write: bool = False
-    """Whether the first request counts as one of the writes under way."""
+    """Whether the first request counts as one of the writes in progress."""
     waits_for_client: bool = False
     """Whether the first request waits until the client has received the responses before it."""
 

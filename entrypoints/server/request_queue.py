@@ -19,7 +19,7 @@ class QueuedRequest(Protocol):
     queued_at: float
     """When it began to wait, as a `monotonic()` time."""
     occupies_write: bool
-    """Whether it counts as one of the writes under way, since it was taken out of the queue."""
+    """Whether it counts as one of the writes in progress, since it was taken out of the queue."""
 
     @property
     def writes(self) -> bool:
@@ -27,7 +27,7 @@ class QueuedRequest(Protocol):
 
 
 class RequestQueue:
-    """Requests in the order in which they came, with a limit to the writes under way at once.
+    """Requests in the order in which they came, with a limit to the writes in progress at once.
 
     A write can wait for a lock of the storage, for a second and longer. If writes could occupy all
     threads, one organization whose row is locked would keep the others from reading. A write
@@ -40,7 +40,7 @@ class RequestQueue:
 
     def __init__(self, max_writes: int) -> None:
         self._max_writes = max_writes
-        self._writes_under_way = 0
+        self._writes_in_progress = 0
         self._reads: deque[QueuedRequest] = deque()
         self._writes: deque[QueuedRequest] = deque()
 
@@ -60,13 +60,13 @@ class RequestQueue:
             return self._reads.popleft()
         if self._reads and self._reads[0].queued_at <= self._writes[0].queued_at:
             return self._reads.popleft()
-        self._writes_under_way += 1
+        self._writes_in_progress += 1
         self._writes[0].occupies_write = True
         return self._writes.popleft()
 
     def end_write(self) -> None:
         """Free the place of a write that was taken and has ended."""
-        self._writes_under_way -= 1
+        self._writes_in_progress -= 1
 
     def take_older(self, than: float) -> list[QueuedRequest]:
         """Take all requests that were queued before that time, without counting them as writes."""
@@ -78,4 +78,4 @@ class RequestQueue:
 
     @property
     def _has_place_for_write(self) -> bool:
-        return bool(self._writes) and self._writes_under_way < self._max_writes
+        return bool(self._writes) and self._writes_in_progress < self._max_writes

@@ -39,8 +39,8 @@ from .examples import (
     a_link,
     grant,
     must_not_be_called,
-    permit_any,
     permit_change,
+    permit_organization,
     set_password_hash,
 )
 
@@ -280,7 +280,7 @@ class AdministratorCases:
         session = storage.sessions.add(both, digests[0], NOW, "")
         storage.sessions.add(dana, digests[1], NOW, "")
         administrators.add_link(a_link(dana, SecretToken.generate()))
-        assert storage.organizations.delete(ours, permit_any).administrators == 2
+        assert storage.organizations.delete(ours, permit_organization).administrators == 2
         kept = both.without(ours)
         assert administrators.all(theirs) == (kept,)
         assert administrators.find(dana.email) is None

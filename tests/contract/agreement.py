@@ -61,8 +61,8 @@ from .examples import (
     NOW,
     a_grant,
     channel_of,
-    permit_all,
-    permit_any,
+    permit_integration,
+    permit_organization,
 )
 from .strategies import (
     changes,
@@ -129,7 +129,7 @@ def port_calls(draw: st.DrawFn, *, max_calls: int = 40) -> list[Call]:
         _calls(
             "delete_organization",
             ids,
-            st.sampled_from((permit_any, _reject_organization_with_fields)),
+            st.sampled_from((permit_organization, _reject_organization_with_fields)),
         ),
         _calls("all_fields", ids),
         _calls("select_fields", ids, queries(keyed=shared)),
@@ -155,7 +155,9 @@ def port_calls(draw: st.DrawFn, *, max_calls: int = 40) -> list[Call]:
         _calls("get_integration", ids, ids),
         _calls("add_integration", ids, integration_drafts()),
         _calls("rename_integration", ids, ids, names()),
-        _calls("delete_integration", ids, ids, st.sampled_from((permit_all, _reject_fields))),
+        _calls(
+            "delete_integration", ids, ids, st.sampled_from((permit_integration, _reject_fields))
+        ),
         _calls("sync", ids, ids, runs()),
         _calls("sync", st.just(Nth(0)), st.just(Nth(0)), runs()),
     )

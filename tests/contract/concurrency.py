@@ -61,8 +61,8 @@ from .examples import (
     changing,
     grant,
     permit,
-    permit_all,
-    permit_any,
+    permit_integration,
+    permit_organization,
     renaming,
     reporting,
 )
@@ -605,7 +605,9 @@ class ConcurrencyCases:
                         at=LATER,
                     )
                     written.append(fields.all(ours))
-                integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
+                integrations.delete(
+                    ours, integration.id, permit_integration, author=AUTHOR, at=LATER
+                )
                 written.append(fields.all(ours))
             finally:
                 done.set()
@@ -681,7 +683,7 @@ class ConcurrencyCases:
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         deletion = partial(
-            integrations.delete, ours, integration.id, permit_all, author=AUTHOR, at=LATER
+            integrations.delete, ours, integration.id, permit_integration, author=AUTHOR, at=LATER
         )
         other_call = ConcurrentCall(deletion, self.max_wait)
 
@@ -740,7 +742,7 @@ class ConcurrencyCases:
         self, storage: Storage, ours: OrganizationId, addition: Addition
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
-        deletion = partial(storage.organizations.delete, ours, permit_any)
+        deletion = partial(storage.organizations.delete, ours, permit_organization)
         adding = partial(addition, storage, key)
         *outcomes, deleted = race(*[adding] * self.threads, deletion)
         assert isinstance(deleted, OrganizationContents)
@@ -754,7 +756,7 @@ class ConcurrencyCases:
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
         plain = PlainKey.generate()
-        deletion = partial(storage.organizations.delete, ours, permit_any)
+        deletion = partial(storage.organizations.delete, ours, permit_organization)
         other_call = ConcurrentCall(deletion, self.max_wait)
 
         def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
@@ -771,7 +773,7 @@ class ConcurrencyCases:
         self, storage: Storage, ours: OrganizationId
     ) -> None:
         integration = storage.integrations.add(ours, an_integration_draft())
-        deletion = partial(storage.organizations.delete, ours, permit_any)
+        deletion = partial(storage.organizations.delete, ours, permit_organization)
         other_call = ConcurrentCall(deletion, self.max_wait)
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
@@ -790,7 +792,7 @@ class ConcurrencyCases:
     def test_exactly_one_concurrent_deletion_of_an_organization_succeeds(
         self, organizations: OrganizationRepository, ours: OrganizationId
     ) -> None:
-        outcomes = race(*[partial(organizations.delete, ours, permit_any)] * self.threads)
+        outcomes = race(*[partial(organizations.delete, ours, permit_organization)] * self.threads)
         kinds = [type(outcome) for outcome in outcomes]
         assert kinds.count(OrganizationContents) == 1
         assert kinds.count(OrganizationNotFound) == self.threads - 1

@@ -32,9 +32,9 @@ from .examples import (
     an_integration_draft,
     grant,
     permit,
-    permit_all,
-    permit_any,
     permit_change,
+    permit_integration,
+    permit_organization,
     renaming,
     reporting,
     set_password_hash,
@@ -107,7 +107,9 @@ class StorageDurabilityContract:
         with opened() as storage:
             ours = storage.organizations.add("ACME", NOW).id
             deleted = storage.integrations.add(ours, an_integration_draft())
-            storage.integrations.delete(ours, deleted.id, permit_all, author=AUTHOR, at=LATER)
+            storage.integrations.delete(
+                ours, deleted.id, permit_integration, author=AUTHOR, at=LATER
+            )
         with opened() as storage:
             assert storage.integrations.add(ours, an_integration_draft()).id > deleted.id
 
@@ -117,7 +119,7 @@ class StorageDurabilityContract:
         with opened() as storage:
             deleted = storage.organizations.add("ACME", NOW).id
             ids = ids_of_new_rows(storage, deleted)
-            storage.organizations.delete(deleted, permit_any)
+            storage.organizations.delete(deleted, permit_organization)
         with opened() as storage:
             other = storage.organizations.add("ACME", NOW).id
             assert other > deleted

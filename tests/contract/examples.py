@@ -230,11 +230,11 @@ def permit(_: RecipientField) -> None:
     """Permit the deletion of any field."""
 
 
-def permit_all(_: tuple[RecipientField, ...]) -> None:
+def permit_integration(_: tuple[RecipientField, ...]) -> None:
     """Permit the deletion of any integration."""
 
 
-def permit_any(_: OrganizationContents) -> None:
+def permit_organization(_: OrganizationContents) -> None:
     """Permit the deletion of any organization."""
 
 

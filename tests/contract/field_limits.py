@@ -26,8 +26,8 @@ from .examples import (
     an_esp_field,
     an_integration_draft,
     permit,
-    permit_all,
-    permit_any,
+    permit_integration,
+    permit_organization,
     renaming,
     reporting,
     restoring,
@@ -61,13 +61,13 @@ def _delete_integration(storage: Storage, ours: OrganizationId) -> None:
     integration = storage.integrations.add(ours, an_integration_draft())
     planner = reporting(an_esp_field("TOWN"), an_esp_field("STREET"))
     storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
-    storage.integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
+    storage.integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
 
 
 def _delete_other_organization(storage: Storage, _: OrganizationId) -> None:
     theirs = storage.organizations.add("Theirs", NOW)
     storage.fields.add(theirs.id, a_definition(), author=AUTHOR)
-    storage.organizations.delete(theirs.id, permit_any)
+    storage.organizations.delete(theirs.id, permit_organization)
 
 
 CHANGES: Final[dict[str, Change]] = {

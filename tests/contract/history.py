@@ -61,8 +61,8 @@ from .examples import (
     an_esp_field,
     an_integration_draft,
     permit,
-    permit_all,
-    permit_any,
+    permit_integration,
+    permit_organization,
     records_of,
     renaming,
     reporting,
@@ -269,7 +269,9 @@ class HistoryCases:
         integrations.sync(ours, integration.id, planner, author=AUTHOR, at=NOW)
         fields.add(ours, a_definition("zip"), author=AUTHOR)
         author = Author(ADMINISTRATOR, id=3, name="dana@acme.example")
-        deleted = integrations.delete(ours, integration.id, permit_all, author=author, at=LATER)
+        deleted = integrations.delete(
+            ours, integration.id, permit_integration, author=author, at=LATER
+        )
         records = records_of(history, ours)[3:]
         assert tuple(r.before for r in records) == deleted
         assert [(r.sequence, r.operation, r.occurred_at, r.author) for r in records] == [
@@ -281,7 +283,7 @@ class HistoryCases:
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         integrations.sync(ours, integration.id, reporting(), author=AUTHOR, at=LATER)
-        integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
+        integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
         assert records_of(history, ours) == ()
 
     @pytest.mark.parametrize("call", NO_CHANGES.values(), ids=NO_CHANGES)
@@ -323,7 +325,7 @@ class HistoryCases:
     ) -> None:
         for organization_id in (ours, theirs):
             fields.add(organization_id, a_definition(), author=AUTHOR)
-        organizations.delete(ours, permit_any)
+        organizations.delete(ours, permit_organization)
         for read in READS.values():
             with pytest.raises(OrganizationNotFound):
                 read(history, ours)
@@ -413,7 +415,11 @@ class PastCatalogCases:
             lambda: fields.delete(ours, city.key, permit, author=AUTHOR, at=LATER),
             lambda: fields.restore(ours, fields_by_key[city.key], restoring(), author=AUTHOR),
             lambda: integrations.delete(
-                ours, integration.id, permit_all, author=AUTHOR, at=LATER + timedelta(days=1)
+                ours,
+                integration.id,
+                permit_integration,
+                author=AUTHOR,
+                at=LATER + timedelta(days=1),
             ),
         )
         read: dict[datetime, tuple[RecipientField, ...]] = {}

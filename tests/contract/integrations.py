@@ -37,7 +37,7 @@ from .examples import (
     an_esp_field,
     an_integration_draft,
     must_not_be_called,
-    permit_all,
+    permit_integration,
     reporting,
 )
 from .fields import REFUSALS
@@ -146,7 +146,7 @@ class IntegrationCases:
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         deleted = integrations.add(ours, an_integration_draft())
-        integrations.delete(ours, deleted.id, permit_all, author=AUTHOR, at=LATER)
+        integrations.delete(ours, deleted.id, permit_integration, author=AUTHOR, at=LATER)
         assert integrations.add(ours, an_integration_draft()).id > deleted.id
 
     def test_a_new_integration_does_not_change_the_catalog(
@@ -316,7 +316,10 @@ class IntegrationCases:
     ) -> None:
         fields.add(ours, a_definition(), author=AUTHOR)
         before = fields.all(ours)
-        assert integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER) == ()
+        assert (
+            integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
+            == ()
+        )
         assert integrations.all(ours) == ()
         assert fields.all(ours) == before
 
@@ -340,7 +343,7 @@ class IntegrationCases:
         assert integrations.all(ours) == (synced,)
         assert fields.all(ours) == before
         assert (
-            integrations.delete(ours, synced.id, permit_all, author=AUTHOR, at=LATER)
+            integrations.delete(ours, synced.id, permit_integration, author=AUTHOR, at=LATER)
             == before.fields
         )
 
@@ -352,7 +355,7 @@ class IntegrationCases:
         synced: Integration,
         call: Call,
     ) -> None:
-        integrations.delete(ours, synced.id, permit_all, author=AUTHOR, at=LATER)
+        integrations.delete(ours, synced.id, permit_integration, author=AUTHOR, at=LATER)
         with pytest.raises(IntegrationNotFound):
             call(integrations, ours, synced.id)
         assert integrations.all(ours) == ()
@@ -364,7 +367,7 @@ class IntegrationCases:
         ours: OrganizationId,
         synced: Integration,
     ) -> None:
-        deleted = integrations.delete(ours, synced.id, permit_all, author=AUTHOR, at=LATER)
+        deleted = integrations.delete(ours, synced.id, permit_integration, author=AUTHOR, at=LATER)
         added = fields.add(ours, a_definition(deleted[0].key), author=AUTHOR)
         assert added.id > max(field.id for field in deleted)
 

@@ -36,7 +36,7 @@ from .examples import (
     an_integration_draft,
     grant,
     must_not_be_called,
-    permit_any,
+    permit_organization,
     reporting,
 )
 from .fields import REFUSALS
@@ -194,14 +194,14 @@ class OrganizationCases:
         self, storage: Storage, ours: OrganizationId
     ) -> None:
         empty = OrganizationContents(fields=0, api_keys=0, integrations=0, administrators=0)
-        assert storage.organizations.delete(ours, permit_any) == empty
+        assert storage.organizations.delete(ours, permit_organization) == empty
         assert_gone(storage, ours)
 
     @by_id
     def test_a_deleted_organization_is_not_found(
         self, organizations: OrganizationRepository, ours: OrganizationId, call: Call
     ) -> None:
-        organizations.delete(ours, permit_any)
+        organizations.delete(ours, permit_organization)
         with pytest.raises(OrganizationNotFound):
             call(organizations, ours)
 
@@ -222,12 +222,12 @@ class OrganizationCases:
             storage.organizations.delete(ours, check)
         assert raised.value is refusal
         assert everything_of(storage, ours) == before
-        assert storage.organizations.delete(ours, permit_any) == full
+        assert storage.organizations.delete(ours, permit_organization) == full
 
     def test_no_id_of_a_deleted_organization_is_assigned_again(self, storage: Storage) -> None:
         deleted = storage.organizations.add("ACME", NOW).id
         ids = ids_of_new_rows(storage, deleted)
-        storage.organizations.delete(deleted, permit_any)
+        storage.organizations.delete(deleted, permit_organization)
         other = storage.organizations.add("ACME", NOW).id
         assert other > deleted
         pairs = zip(ids_of_new_rows(storage, other), ids, strict=True)

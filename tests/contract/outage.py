@@ -40,9 +40,9 @@ from .examples import (
     an_esp_field,
     an_integration_draft,
     permit,
-    permit_all,
-    permit_any,
     permit_change,
+    permit_integration,
+    permit_organization,
     renaming,
     reporting,
     restoring,
@@ -128,7 +128,7 @@ WRITES: Final[dict[str, Call]] = {
         _OURS, _INTEGRATION, reporting(an_esp_field()), author=AUTHOR, at=LATER
     ),
     "integrations.delete": lambda storage: storage.integrations.delete(
-        _OURS, _INTEGRATION, permit_all, author=AUTHOR, at=LATER
+        _OURS, _INTEGRATION, permit_integration, author=AUTHOR, at=LATER
     ),
     "administrators.grant": lambda storage: storage.administrators.grant(
         _OURS, _EMAIL, Role.VIEWER, NOW, permit_change
@@ -163,7 +163,9 @@ WRITES: Final[dict[str, Call]] = {
     "history.prune": lambda storage: storage.history.prune(_OURS, NOW + MILLISECOND),
     "organizations.add": lambda storage: storage.organizations.add("ACME", NOW),
     "organizations.rename": lambda storage: storage.organizations.rename(_OURS, "Globex"),
-    "organizations.delete": lambda storage: storage.organizations.delete(_OURS, permit_any),
+    "organizations.delete": lambda storage: storage.organizations.delete(
+        _OURS, permit_organization
+    ),
 }
 """One call of every method that writes."""
 

@@ -56,7 +56,16 @@ from recipient_fields.domain import (
 )
 
 from .assertions import assert_found, assert_published, attempt, exact
-from .examples import AUTHOR, LATER, NOW, a_definition, a_grant, channel_of, permit_any, records_of
+from .examples import (
+    AUTHOR,
+    LATER,
+    NOW,
+    a_definition,
+    a_grant,
+    channel_of,
+    permit_organization,
+    records_of,
+)
 from .history import replay
 from .strategies import OWN_INTEGRATION_IDS, changes, channels, definitions, instants, queries
 
@@ -484,7 +493,9 @@ class StorageMachine(RuleBasedStateMachine):
     def delete_organization(self, organization_id: OrganizationId) -> None:
         """Delete an organization, unless it is the last one. Its keys are no longer found."""
         fields = self.model.fields.get(organization_id, {})
-        deleted = attempt(lambda: self.storage.organizations.delete(organization_id, permit_any))
+        deleted = attempt(
+            lambda: self.storage.organizations.delete(organization_id, permit_organization)
+        )
         keys = attempt(lambda: self.model.delete_organization(organization_id))
         self.past_catalogs.pop(organization_id, None)
         if isinstance(keys, OrganizationNotFound):

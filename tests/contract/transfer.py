@@ -43,8 +43,8 @@ from .examples import (
     an_integration_draft,
     grant,
     permit,
-    permit_all,
-    permit_any,
+    permit_integration,
+    permit_organization,
     records_of,
     renaming,
     reporting,
@@ -126,11 +126,13 @@ class StorageTransferContract:
         field = source.fields.add(ours, a_definition("last"), author=AUTHOR)
         source.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
         integration = source.integrations.add(ours, an_integration_draft())
-        source.integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
+        source.integrations.delete(
+            ours, integration.id, permit_integration, author=AUTHOR, at=LATER
+        )
         deleted = source.organizations.add("Deleted", NOW).id
         key = source.api_keys.add(a_grant(deleted))
         administrator = grant(source.administrators, deleted)
-        source.organizations.delete(deleted, permit_any)
+        source.organizations.delete(deleted, permit_organization)
         _transfer(source, target)
         assert target.fields.add(ours, a_definition("last"), author=AUTHOR).id > field.id
         assert target.integrations.add(ours, an_integration_draft()).id > integration.id
@@ -151,7 +153,9 @@ class StorageTransferContract:
     ) -> None:
         ours = source.organizations.add("Ours", NOW).id
         integration = source.integrations.add(ours, an_integration_draft())
-        source.integrations.delete(ours, integration.id, permit_all, author=AUTHOR, at=LATER)
+        source.integrations.delete(
+            ours, integration.id, permit_integration, author=AUTHOR, at=LATER
+        )
         _transfer(source, target)
         assert target.integrations.add(ours, an_integration_draft()).id > integration.id
 
@@ -164,7 +168,7 @@ class StorageTransferContract:
         with _transferable(target).snapshot() as before:
             pass
         for organization in target.organizations.all():
-            target.organizations.delete(organization.id, permit_any)
+            target.organizations.delete(organization.id, permit_organization)
         _transfer(source, target)
         _assert_new_ids_are_greater(target, ours, before)
 

@@ -43,7 +43,7 @@ def permit(_: RecipientField) -> None:
     """Permit the deletion of any field."""
 
 
-def permit_any(_: OrganizationContents) -> None:
+def permit_organization(_: OrganizationContents) -> None:
     """Permit the deletion of any organization."""
 
 

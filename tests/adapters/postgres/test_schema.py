@@ -28,7 +28,7 @@ from .examples import (
     a_grant,
     an_integration_draft,
     permit,
-    permit_any,
+    permit_organization,
     renaming,
 )
 
@@ -328,4 +328,4 @@ def use_everything(storage: PostgresStorage) -> None:
     storage.integrations.add(organization.id, an_integration_draft())
     storage.organizations.get(organization.id)
     storage.organizations.rename(organization.id, "Other")
-    storage.organizations.delete(organization.id, permit_any)
+    storage.organizations.delete(organization.id, permit_organization)
