@@ -161,6 +161,13 @@ def find_faults(browser: Chrome, axe: str, views: Sequence[View]) -> list[str]:
     return faults
 
 
+def find_contrast_faults(browser: Chrome, axe: str) -> list[str]:
+    """Return the texts of the page that have too little contrast. `axe` is axe-core's script."""
+    browser.execute_script(axe)
+    faults: list[str] = browser.execute_script(_AXE, _CONTRAST)
+    return faults
+
+
 def find_focus_faults(browser: Chrome) -> list[str]:
     """Press Tab until all controls had the focus. Return those that had none, or no outline."""
     stops = browser.execute_script(_PREPARE_FOCUS)

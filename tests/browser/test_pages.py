@@ -1,4 +1,7 @@
-"""The built documentation in a browser, on a laptop (1,280 pixels) and on a phone (400)."""
+"""The built documentation in a browser, on a laptop (1,280 pixels) and on a phone (400).
+
+Each page is shown in light and in dark colours.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,11 @@ import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
 
 from ..docs.blocks import ROOT, RUN, blocks_of
+from ..support.waiting import TIMEOUT
+from .page_audit import find_contrast_faults, install_axe, set_view
 
 PAGES = sorted(path.stem for path in (ROOT / "docs").glob("*.md"))
 
@@ -84,6 +90,38 @@ def test_no_page_is_wider_than_the_window(on_a_laptop: Pages, on_a_phone: Pages)
     assert _found(on_a_phone, "tooWide") == {}
 
 
+def test_every_text_has_enough_contrast(on_a_laptop: Pages, on_a_phone: Pages) -> None:
+    for scheme in ("light", "dark"):
+        assert _found(on_a_laptop, scheme) == {}
+        assert _found(on_a_phone, scheme) == {}
+
+
+def test_the_colours_follow_the_system(documentation: str, shared_browser: Chrome) -> None:
+    shared_browser.get(f"{documentation}/index.html")
+    colours = []
+    for scheme in ("light", "dark"):
+        set_view(shared_browser, 1280, scheme)
+        body = shared_browser.find_element(By.TAG_NAME, "body")
+        colours.append(body.value_of_css_property("background-color"))
+
+    assert colours[0] != colours[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "title"), [("revision", "Concepts"), ("linearizable", "Reliability")]
+)
+def test_the_search_works_without_a_network(
+    documentation: str, shared_browser: Chrome, words: str, title: str
+) -> None:
+    shared_browser.get(f"{documentation}/search.html?q={words}")
+
+    def titles(browser: Chrome) -> list[str]:
+        links = browser.find_elements(By.CSS_SELECTOR, "#search-results li > a")
+        return [link.text for link in links]
+
+    WebDriverWait(shared_browser, TIMEOUT).until(lambda browser: title in titles(browser))
+
+
 def test_every_block_has_a_copy_button(on_a_laptop: Pages) -> None:
     assert _found(on_a_laptop, "withoutButton") == {}
 
@@ -122,12 +160,15 @@ def test_every_error_code_is_the_anchor_of_its_heading(
 
 
 def _measured(documentation: str, browser: Chrome, width: int) -> Pages:
-    metrics = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    axe = install_axe()
     measured = {}
     for page in PAGES:
         browser.get(f"{documentation}/{page}.html")
+        set_view(browser, width, "light", height=1000)
         measured[page] = browser.execute_script(MEASURE)
+        for scheme in ("light", "dark"):
+            set_view(browser, width, scheme, height=1000)
+            measured[page][scheme] = find_contrast_faults(browser, axe)
     return measured
 
 
