@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,13 @@ def test_the_content_is_exported_as_shown(title: str) -> None:
 
 def test_the_content_is_shown_for_three_esps() -> None:
     assert len(EXPORTS) == 3
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/installing.md"])
+def test_the_version_is_that_of_the_package(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8").replace("127.0.0.1", "").replace("0.0.0.0", "")
+
+    assert {*re.findall(r"\b\d+\.\d+\.\d+\b", text)} == {version("recipient-fields")}
 
 
 def test_the_contract_suite_has_as_many_cases_as_stated() -> None:
