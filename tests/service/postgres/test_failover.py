@@ -9,35 +9,34 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from operator import attrgetter
-from threading import Event
+from contextlib import ExitStack
 from time import monotonic, sleep
-from typing import Any
 
 import psycopg
 import pytest
-from attrs import Factory, define, frozen
+from attrs import frozen
 
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.selection import open_core
 
 from ...support.outages import OUTAGE_SECONDS
 from ...support.postgres import PASSWORD, PostgresServer
-from ...support.service import FIELDS, Client, Response
+from ...support.service import FIELDS, Client
 from ...support.waiting import eventually
 from .conftest import serving
 from .load import MAX_RESPONSE_TIME
+from .writers import (
+    Request,
+    acknowledged_since,
+    all_requests,
+    require_nothing_lost_or_duplicated,
+    writing,
+)
 
 pytestmark = pytest.mark.slow
 
 THREADS = 4
 POOL = 8 + 2
-PAUSE = 0.02
-RETRY_TIMEOUT = 30.0
-
 FIRST_WRITE = 3.0
 """The maximum number of seconds from a promotion to the first write."""
 CROWDS = [THREADS - 2]
@@ -46,81 +45,6 @@ if "RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS" in os.environ:
     CROWDS.append(3 * POOL)
 
 _log = logging.getLogger(__name__)
-
-
-@frozen
-class Request:
-    """One request: when it began and ended, and the status of its response."""
-
-    began: float
-    ended: float
-    status: int
-
-    @property
-    def seconds(self) -> float:
-        return self.ended - self.began
-
-
-@define
-class Writer:
-    """Creates one field after the other, changes each, and retries after a 503."""
-
-    client: Client
-    requests: list[Request] = Factory(list)
-    acknowledged: list[dict[str, Any]] = Factory(list)
-
-    def write_until(self, ending: Event) -> None:
-        while not ending.is_set():
-            key = f"field_{len(self.acknowledged)}"
-            created = self._acknowledged(partial(self.client.create, name=key, key=key))
-            change = partial(self.client.change, _id(created), custom_value_expression=key)
-            changed = self._acknowledged(change)
-            assert changed.status == 200, changed.body
-            self.acknowledged.append(changed.document["recipient_field"])
-
-    def _acknowledged(self, send: Callable[[], Response]) -> Response:
-        """Return the first response that is not 503. A 409 must follow a 503."""
-        began = monotonic()
-        may_be_stored = False
-        while monotonic() < began + RETRY_TIMEOUT:
-            response = self._send(send)
-            sleep(PAUSE)
-            if response.status != 503:
-                assert response.status in {200, 201, 409}, response.body
-                assert response.status != 409 or may_be_stored
-                return response
-            assert "Retry-After" in response.headers
-            may_be_stored = True
-        raise AssertionError("The service did not recover.")
-
-    def _send(self, send: Callable[[], Response]) -> Response:
-        began = monotonic()
-        response = send()
-        self.requests.append(Request(began, monotonic(), response.status))
-        return response
-
-
-def _id(created: Response) -> int:
-    document = created.document
-    if created.status == 409:
-        return int(document["error"]["details"][0]["existing_id"])
-    return int(document["recipient_field"]["id"])
-
-
-@contextmanager
-def writing(clients: list[Client]) -> Iterator[list[Writer]]:
-    """Let each client write until the block ends and its last write is acknowledged."""
-    ending = Event()
-    writers = [Writer(client) for client in clients]
-    with ThreadPoolExecutor(len(writers)) as pool:
-        runs = [pool.submit(writer.write_until, ending) for writer in writers]
-        try:
-            sleep(0.5)
-            yield writers
-        finally:
-            ending.set()
-    for run in runs:
-        run.result()
 
 
 @frozen
@@ -157,24 +81,6 @@ def pair() -> Iterator[Pair]:
         stack.callback(standby.remove)
         primary.require_standby()
         yield Pair(primary, standby)
-
-
-def require_nothing_lost_or_duplicated(writers: list[Writer]) -> None:
-    """Check that exactly the acknowledged fields are stored, and that no response was late."""
-    for writer in writers:
-        assert writer.client.fields() == writer.acknowledged
-        assert max(request.seconds for request in writer.requests) < MAX_RESPONSE_TIME
-
-
-def all_requests(writers: list[Writer]) -> list[Request]:
-    return sorted(
-        (request for writer in writers for request in writer.requests), key=attrgetter("ended")
-    )
-
-
-def acknowledged_since(begin: float, writers: list[Writer]) -> list[Request]:
-    """Return the writes that began after `begin` and succeeded, ordered by their end."""
-    return [each for each in all_requests(writers) if each.began > begin and each.status < 300]
 
 
 @pytest.mark.parametrize("lose", [PostgresServer.kill_everything, PostgresServer.freeze])
