@@ -279,7 +279,8 @@ class InsufficientAccess(RecipientFieldsError):
 class VersionConflict(RecipientFieldsError):
     """A precondition does not hold.
 
-    `current` is the version tag of the field, or None if the field does not exist.
+    `current` is the version tag of the field. It is None if the field does not exist, and for an
+    operation of a batch that a client sent over HTTP.
     """
 
     def __init__(

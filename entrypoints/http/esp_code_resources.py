@@ -17,7 +17,7 @@ from recipient_fields.application.esp_code_documents import (
 from recipient_fields.application.strict_json import render_json
 
 from .bodies import read_json
-from .request_guard import credential
+from .request_context import credential
 from .resource import KIBIBYTE, MEBIBYTE, Resource
 
 

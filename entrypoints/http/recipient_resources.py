@@ -18,7 +18,7 @@ from recipient_fields.domain import RecipientSchema
 from .bodies import read_json
 from .media_types import JSON, JSON_SCHEMA, PROBLEM
 from .parameters import Parameter, parse_members
-from .request_guard import credential, parameters
+from .request_context import credential, parameters
 from .resource import Resource
 from .response_cache import ResponseCache
 from .responses import ReadResponse, send

@@ -7,28 +7,21 @@ content type. A client without a key learns nothing about routes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 import falcon
 from attrs import frozen
 from falcon.routing import CompiledRouter
 
 from recipient_fields.application import KeyValidator
-from recipient_fields.domain import (
-    API,
-    Author,
-    Credential,
-    Precondition,
-    Rejection,
-    RejectionReason,
-)
+from recipient_fields.domain import Credential, Rejection, RejectionReason
 
 from .bodies import require_size
 from .media_types import require_acceptable, require_json
 from .parameters import parse_parameters
 from .preconditions import parse_precondition
 from .problems import RequestRejected
-from .request_id import logged_request_id, request_id
+from .request_context import credential
+from .request_id import request_id
 from .resource import MAX_BODY_SIZE, READS, WRITES, Resource
 
 PROTECTED_PREFIX = "/api/"
@@ -118,30 +111,6 @@ class ResponseHeaders:
             resp.set_header("Cache-Control", "no-store")
         if is_protected:
             resp.set_header("Vary", "Authorization, Accept")
-
-
-def credential(req: falcon.Request) -> Credential:
-    """Return the credential of the request's API key."""
-    validated: Credential = req.context.credential
-    return validated
-
-
-def author(req: falcon.Request) -> Author:
-    """Return the author of the request's changes: its API key."""
-    key = credential(req)
-    return Author(API, id=key.key_id, name=key.key_display, request_id=logged_request_id(req))
-
-
-def parameters(req: falcon.Request) -> Mapping[str, str]:
-    """Return the query parameters, all of which the resource has."""
-    parsed: Mapping[str, str] = req.context.parameters
-    return parsed
-
-
-def precondition(req: falcon.Request) -> Precondition:
-    """Return the precondition that the request sets for the field's version."""
-    parsed: Precondition = req.context.precondition
-    return parsed
 
 
 def _validate(header: str | None, validator: KeyValidator) -> Credential | Rejection:

@@ -19,7 +19,7 @@ from recipient_fields.domain import FieldKey
 from .bodies import read_json
 from .history_parameters import HISTORY_NAMES, HISTORY_REPEATABLE, parse_history_query
 from .list_parameters import NAMES, REPEATABLE, parse_as_of, parse_query
-from .request_guard import author, credential, parameters, precondition
+from .request_context import author, credential, parameters, precondition
 from .resource import Resource
 from .response_cache import ResponseCache
 from .responses import (

@@ -21,7 +21,7 @@ from .history_parameters import next_history_page
 from .list_parameters import next_page
 from .mount_path import mount_path
 from .problems import entity_tag
-from .request_guard import parameters, precondition
+from .request_context import parameters, precondition
 from .resource import READS
 
 

@@ -20,7 +20,7 @@ from recipient_fields.application.strict_json import render_json
 from ..media_types import HTML, JSON, admits_html
 from ..mount_path import mount_path
 from ..problems import RequestRejected, entity_tag
-from ..request_guard import precondition
+from ..request_context import precondition
 from ..resource import READS, Resource
 from .document import document
 from .examples import render_examples
