@@ -158,14 +158,9 @@ class SyncRun:
         matches = _match_stored(accepted, stored, refused_names)
         refused = [*self._refused, *self._repeated, *without_key, *clashes]
 
-        removed = []
+        removed: tuple[RecipientField, ...] = ()
         if not DIALECTS[integration.esp].lists_fields_in_use_only:
-            matched_ids = {each.id for _, each in matches if each is not None}
-            removed = [
-                each
-                for each in stored
-                if each.id not in matched_ids and each.origin.esp_field_name not in refused_names
-            ]
+            removed = _unreported(stored, matches, refused_names)
         updates = [
             FieldUpdate(before, before.updated_from(each.definition, by=channel, at=self._at))
             for each, before in matches
@@ -174,19 +169,13 @@ class SyncRun:
         updated = tuple(each for each in updates if each.after is not each.before)
 
         taken = {each.key for each in fields} - {each.key for each in removed}
-        created = []
-        for new in (each for each, before in matches if before is None):
-            key = next((key for key in new.keys if key not in taken), None)
-            if key is None:
-                refused.append(RefusedField(str(new.esp_name), _no_free_key(new.keys)))
-            else:
-                taken.add(key)
-                created.append(evolve(new.definition, key=key))
+        new = [each for each, before in matches if before is None]
+        created, without_free_key = _with_free_keys(new, taken)
         return SyncPlan(
             integration=integration.synced(self._at),
-            changes=CatalogChanges(deleted=tuple(removed), updated=updated, created=tuple(created)),
+            changes=CatalogChanges(deleted=removed, updated=updated, created=tuple(created)),
             unchanged=len(updates) - len(updated),
-            refused=tuple(refused),
+            refused=(*refused, *without_free_key),
         )
 
 
@@ -288,6 +277,36 @@ def _match_stored(
         if field.origin.esp_field_name not in refused_names
     }
     return [(each, field or by_name.pop(each.esp_name, None)) for each, field in by_identity]
+
+
+def _unreported(
+    stored: Iterable[RecipientField],
+    matches: Iterable[_Match],
+    refused_names: Container[str | None],
+) -> tuple[RecipientField, ...]:
+    """Return the stored fields that the report does not contain, not even as a refused field."""
+    matched_ids = {field.id for _, field in matches if field is not None}
+    return tuple(
+        field
+        for field in stored
+        if field.id not in matched_ids and field.origin.esp_field_name not in refused_names
+    )
+
+
+def _with_free_keys(
+    new: Iterable[_ValidField], taken: Set[FieldKey]
+) -> tuple[list[FieldDefinition], list[RefusedField]]:
+    """Return the new fields with their first free keys, and those that are refused without one."""
+    occupied = set(taken)
+    created, refused = [], []
+    for each in new:
+        key = next((key for key in each.keys if key not in occupied), None)
+        if key is None:
+            refused.append(RefusedField(str(each.esp_name), _no_free_key(each.keys)))
+        else:
+            occupied.add(key)
+            created.append(evolve(each.definition, key=key))
+    return created, refused
 
 
 def _refuse_clashes(
