@@ -16,7 +16,8 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft, OrganizationId
 
-from ..support.command_line import CommandLine, Run, Script
+from ..support.command_line import SCRIPT, CommandLine, Run, Script
+from ..support.service import WITHOUT_DAC_OVERRIDE
 from ..support.waiting import TIMEOUT, eventually
 
 ROWS = b"comment\n" + b"x\n" * 100_000
@@ -162,6 +163,37 @@ class TestFailures:
         run = check("--out", out, "--rejects", missing)
         assert run.failure() == f"Can't write {missing}: No such file or directory."
         assert names(tmp_path) == {"list.csv"}
+
+    def test_files_without_the_permission_to_write_are_not_replaced(
+        self, script: Script, acme: OrganizationId, tmp_path: Path, out: Path
+    ) -> None:
+        (tmp_path / "list.csv").write_text("tier\ngold\n")
+        out.write_text("before")
+
+        def check() -> tuple[int, str]:
+            run = subprocess.run(
+                [
+                    *(*WITHOUT_DAC_OVERRIDE, SCRIPT, "--storage", script.storage),
+                    *("recipients", "check", tmp_path / "list.csv"),
+                    *("--organization", str(acme), "--out", out),
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            return run.returncode, run.stderr.splitlines()[-1]
+
+        out.chmod(0o444)
+        message = f"Error: Invalid value for '--out': File '{out}' is not writable."
+        assert check() == (2, message)
+        out.chmod(0o644)
+        tmp_path.chmod(0o555)
+        try:
+            assert check() == (1, f"Error: Can't write {out}: Permission denied.")
+        finally:
+            tmp_path.chmod(0o755)
+        assert out.read_text() == "before"
+        assert names(tmp_path) == {"list.csv", "good.csv"}
 
     def test_a_pipe_is_not_replaced(self, check: Callable[..., Run], out: Path) -> None:
         os.mkfifo(out)
