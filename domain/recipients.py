@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, TypeVar
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from .errors import Rule, Violation
 from .fields import RecipientField
@@ -101,7 +101,7 @@ class RecipientSchema:
         if character_violation(key) is not None:
             return _BAD_KEY
         suggestion = self._suggestion(key, value) if suggest else None
-        return evolve(violation, path=(key,), suggestion=suggestion)
+        return Violation(violation.rule, violation.message, (key,), suggestion)
 
     def _suggestion(self, key: str, value: object) -> str | None:
         """Return the known key or the allowed text that is most similar."""

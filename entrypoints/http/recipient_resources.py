@@ -23,8 +23,10 @@ from .resource import Resource
 from .response_cache import ResponseCache
 from .responses import ReadResponse, send
 
-_MAX_SUGGESTIONS = 100
-"""Each search for a similar value takes up to a few milliseconds."""
+_MAX_SUGGESTIONS = 50
+"""Each search for a similar key or value takes up to 10 ms."""
+_MAX_VIOLATIONS = 10_000
+"""A response with so many violations has up to 4 MiB. Further recipients have one each."""
 
 
 @frozen
@@ -73,12 +75,13 @@ class RecipientChecks(Resource):
 def _check(
     schema: RecipientSchema, recipients: Iterable[Mapping[str, object]]
 ) -> Iterator[Mapping[str, object]]:
-    suggestions = 0
+    count = 0
     for recipient in recipients:
-        checked = schema.check(recipient, suggest=suggestions < _MAX_SUGGESTIONS)
-        suggestions += len(checked.violations)
+        checked = schema.check(recipient, suggest=count < _MAX_SUGGESTIONS)
         if checked.violations:
-            yield {"valid": False, "violations": [*map(render_violation, checked.violations)]}
+            violations = checked.violations[: max(1, _MAX_VIOLATIONS - count)]
+            count += len(checked.violations)
+            yield {"valid": False, "violations": [*map(render_violation, violations)]}
         else:
             yield {"valid": True, "recipient": checked.values}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from time import thread_time
 
 import pytest
 
@@ -141,4 +142,20 @@ class TestChecks:
 
     def test_suggestions_are_limited(self, reader: Api):
         results = check(reader, *[{"sise": 1}] * 200).json["results"]
-        assert sum("suggestion" in result["violations"][0] for result in results) == 100
+        assert sum("suggestion" in result["violations"][0] for result in results) == 50
+
+    def test_violations_are_limited(self, reader: Api):
+        recipient = {f"unknown{number}": 1 for number in range(30)}
+        results = check(reader, *[recipient] * 335, {"size": 1}, {"size": "1"}).json["results"]
+        counts = [len(result.get("violations", ())) for result in results]
+        assert counts == [30] * 333 + [10, 1, 0, 1]
+        assert [result["valid"] for result in results] == [False] * 335 + [True, False]
+
+    def test_many_unknown_keys_that_resemble_fields_are_checked_in_time(self, api: Api):
+        for number in range(100):
+            api.put(f"number_of_something_{number}", {"name": "Number", "data_type": "number"})
+        recipient = {f"nomber_of_somethin_{number}": 1 for number in range(10_000)}
+        began = thread_time()
+        (result,) = check(api, recipient).json["results"]
+        assert thread_time() - began < 3
+        assert len(result["violations"]) == 10_000

@@ -566,7 +566,10 @@ _RECIPIENTS: Schema = {
     ),
     "RecipientCheck": {
         "type": "object",
-        "description": "The recipient with converted values if it is valid. Otherwise, violations.",
+        "description": (
+            "The recipient with converted values if it is valid. Otherwise, violations. After"
+            " 10,000 violations, a response has only the first one of each recipient."
+        ),
         "properties": {
             "valid": {"type": "boolean"},
             "recipient": ref("Recipient"),
