@@ -16,7 +16,7 @@ PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-deploy test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-scaling bench-quick format lock sbom clean FORCE
 
 help:           ## show this list
@@ -57,6 +57,12 @@ test-deploy: install ## check the files in docs/deploy with Debian's programs, i
 		>/dev/null || { apt-get update && apt-get install --yes --no-install-recommends \
 			nginx-light haproxy prometheus buildah crun mmdebstrap; }
 	$(BIN)/python -m pytest tests/deploy
+
+test-ha: install ## test the service on three nodes of Patroni, with Debian's etcd, HAProxy and PgBouncer, installing them if absent
+	{ command -v etcd && command -v haproxy && command -v pgbouncer; } >/dev/null || { apt-get update && \
+		apt-get install --yes --no-install-recommends etcd-server haproxy pgbouncer; }
+	$(BIN)/pip install --quiet --upgrade --target build/patroni --require-hashes --requirement tests/ha/requirements.txt
+	$(BIN)/python -m pytest tests/ha --log-cli-level=INFO
 
 test-framing: install ## compare the request parsing with h11, for 1,000,000 streams
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py
@@ -115,6 +121,8 @@ lock:           ## update the requirements files with versions and hashes, after
 	$(LOCK) --extra dev --output-file requirements-dev.txt pyproject.toml
 	$(LOCK) --extra cli --extra postgres --constraint requirements-dev.txt \
 		--output-file requirements.txt pyproject.toml
+	printf 'patroni[etcd3]>=4.1\npsycopg[binary]>=3.3.9,<3.4\n' | \
+		$(LOCK) --constraint requirements-dev.txt --output-file tests/ha/requirements.txt -
 	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
 		$(LOCK) --constraint requirements-dev.txt --output-file requirements-build.txt -
 

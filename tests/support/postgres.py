@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
@@ -58,7 +58,7 @@ class PostgresServer:
     @classmethod
     def create(cls) -> PostgresServer:
         """Create and start a server. `postgres` and the roles it creates log in by password."""
-        server = cls(_new_folder(), free_port())
+        server = cls(new_folder(), free_port())
         password_file = server.folder / "password"
         password_file.write_text(PASSWORD)
         password_file.chmod(0o644)
@@ -143,6 +143,13 @@ class PostgresServer:
             return False
         return True
 
+    def is_running(self) -> bool:
+        """Return whether the postmaster runs."""
+        try:
+            return bool(self._processes())
+        except (FileNotFoundError, psutil.NoSuchProcess):
+            return False
+
     def freeze(self) -> None:
         """Stop every process of the server. The kernel still accepts connections for it."""
         for process in self._processes():
@@ -171,7 +178,7 @@ class PostgresServer:
 
     def standby(self) -> PostgresServer:
         """Create a server that replicates this one."""
-        other = PostgresServer(_new_folder(), free_port())
+        other = PostgresServer(new_folder(), free_port())
         other._run(
             *("pg_basebackup", "--pgdata", other.data, "--dbname", self.url()),
             *("--write-recovery-conf", "--checkpoint", "fast", "--no-sync"),
@@ -252,19 +259,29 @@ def run_unprivileged(
 
     Raises: PermissionError if the user it runs as can't reach the program.
     """
+    return start_unprivileged(program, *arguments, output=output, folder=folder).wait()
+
+
+def start_unprivileged(
+    program: Path,
+    *arguments: str | Path,
+    output: IO[str] | int,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a program as `run_unprivileged` does, and return its process."""
     root = os.geteuid() == 0
-    return subprocess.run(
+    return subprocess.Popen(
         [program, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        check=False,
         cwd=folder,
-        env={**os.environ, "LC_ALL": "C"},
+        env={**os.environ, "LC_ALL": "C", **(environment or {})},
         user=_UNPRIVILEGED if root else None,
         group=pwd.getpwnam(_UNPRIVILEGED).pw_gid if root else None,
         extra_groups=[] if root else None,
-    ).returncode
+    )
 
 
 @cache
@@ -290,7 +307,8 @@ def reachable(packages: Path) -> Path:
     return packages
 
 
-def _new_folder() -> Path:
+def new_folder() -> Path:
+    """Create a folder that PostgreSQL's user owns."""
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     if os.geteuid() == 0:
         user = pwd.getpwnam(_UNPRIVILEGED)
