@@ -80,7 +80,7 @@ class Node:
         environment["ETCD_NAME"] = self.name
         environment["ETCD_DATA_DIR"] = str(self.server.folder / "etcd")
         self._etcd = start_unprivileged(
-            _program("etcd"),
+            program("etcd"),
             output=self._log,
             folder=self.server.folder,
             environment=environment,
@@ -246,11 +246,11 @@ def running_cluster() -> Iterator[Cluster]:
         stack.callback(shutil.rmtree, folder)
         shutil.copy(FILES / "haproxy.cfg", folder)
         _configure_pgbouncer(folder)
-        for program, file in (("haproxy", "haproxy.cfg"), ("pgbouncer", "pgbouncer.ini")):
-            options = ("-db", "-f") if program == "haproxy" else ()
+        for name, file in (("haproxy", "haproxy.cfg"), ("pgbouncer", "pgbouncer.ini")):
+            options = ("-db", "-f") if name == "haproxy" else ()
             environment = {f"NODE{n}": address for n, address in enumerate(ADDRESSES, 1)}
             process = start_unprivileged(
-                _program(program),
+                program(name),
                 *(*options, file),
                 output=subprocess.DEVNULL,
                 folder=folder,
@@ -273,7 +273,8 @@ def _configure_pgbouncer(folder: Path) -> None:
     (folder / "userlist.txt").write_text(f'"fields" "{PASSWORD}"\n')
 
 
-def _program(name: str) -> Path:
+def program(name: str) -> Path:
+    """Return the path of a program of Debian."""
     path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     assert path, f"{name} is missing: run `make test-ha`."
     return Path(path)
