@@ -58,7 +58,7 @@ test-deploy: install ## check the files in docs/deploy with Debian's programs, i
 			nginx-light haproxy prometheus buildah crun mmdebstrap; }
 	$(BIN)/python -m pytest tests/deploy
 
-test-ha: install ## test the service on three nodes of Patroni, with Debian's etcd, HAProxy and PgBouncer, installing them if absent
+test-ha: install ## test failovers on three nodes of Patroni, installing etcd, HAProxy and PgBouncer of Debian if absent
 	{ command -v etcd && command -v haproxy && command -v pgbouncer; } >/dev/null || { apt-get update && \
 		apt-get install --yes --no-install-recommends etcd-server haproxy pgbouncer; }
 	$(BIN)/pip install --quiet --upgrade --target build/patroni --require-hashes --requirement tests/ha/requirements.txt
