@@ -116,7 +116,7 @@ class _Export:
         self._content, self._resolver, self._esp = content, resolver, esp
         self._tags = tuple(find_tags(esp, content.masked))
         self._markup = Markup(content.masked)
-        self._preludes = Preludes(resolver.fields.values(), content.source)
+        self._preludes = _preludes(esp, content, resolver)
         self._variables: dict[str, str] = {}
         self._insertion_codes: dict[tuple[str, str | None], str | NotInsertable] = {}
         self._condition_codes: dict[tuple[Condition, bool], ConditionCode | NotExpressible] = {}
@@ -275,7 +275,7 @@ class _Export:
         field = self._resolver.get(key)
         if key not in self.used:
             self.used[key] = field
-            preludes = self._preludes.of(field) if self._esp is Esp.SALESFORCE else {}
+            preludes = {} if self._preludes is None else self._preludes.of(field)
             for variable, prelude in preludes.items():
                 if self._variables.setdefault(variable, prelude) != prelude:
                     message = f"Another field of this content sets the variable {variable}."
@@ -335,6 +335,13 @@ class _Export:
         self.violations.append(violation)
         if len(self.violations) >= MAX_VIOLATIONS:
             raise InvalidContent(self.violations)
+
+
+def _preludes(esp: Esp, content: Content, resolver: FieldResolver) -> Preludes | None:
+    """Return the preludes of the fields, or None if the dialect has none."""
+    if DIALECTS[esp].prelude is None:
+        return None
+    return Preludes(resolver.fields.values(), content.source)
 
 
 def _is_code(neighbour: Node | None, *, in_block: bool) -> bool:
