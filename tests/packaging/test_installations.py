@@ -30,6 +30,7 @@ NEEDS = {
     "entrypoints.http": "http",
     "entrypoints.composition": "http",
     "entrypoints.hosting": "http",
+    "entrypoints.parquet_recipients": "parquet",
     "entrypoints.wsgi": "http",
     "testing": "testing",
 }
