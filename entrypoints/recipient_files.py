@@ -168,9 +168,10 @@ class _Lines:
                     )
                 yield line
         except UnicodeError:
+            place = f" after line {self.number:,}" if self.number else ""
             raise UnreadableFile(
-                f"{self.name}: The text after line {self.number} is not {self.file.encoding}."
-                " Set the encoding, for example latin-1."
+                f"{self.name}: The text{place} is not {self.file.encoding}. Set the encoding, for"
+                " example cp1252 for a list from Windows."
             ) from None
         except OSError as error:
             raise UnreadableFile(f"{self.name}: Can't read it: {error.strerror}.") from error

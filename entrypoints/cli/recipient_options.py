@@ -34,7 +34,7 @@ class _Encoding(click.ParamType[str]):
         try:
             codecs.lookup(value)
         except (LookupError, ValueError):
-            self.fail("use an encoding such as utf-8, utf-16 or latin-1.", param, ctx)
+            self.fail("use an encoding such as utf-8, utf-16 or cp1252.", param, ctx)
         return value
 
 

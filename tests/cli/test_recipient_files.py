@@ -140,8 +140,15 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
         (
             "comment\nZoë\n".encode("latin-1"),
             (
-                "list.csv: The text after line 0 is not utf-8. Set the encoding, for example"
-                " latin-1."
+                "list.csv: The text is not utf-8. Set the encoding, for example cp1252 for a list"
+                " from Windows."
+            ),
+        ),
+        (
+            ("comment\n" + "x\n" * 8_000 + "Zoë\n").encode("latin-1"),
+            (
+                "list.csv: The text after line 4,093 is not utf-8. Set the encoding, for example"
+                " cp1252 for a list from Windows."
             ),
         ),
         (gzip.compress(b"tier\n"), "list.csv is compressed with gzip. Decompress it first."),
@@ -157,7 +164,18 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
             ("list.csv:1: The line has a null character. Set the encoding, for example utf-16-le."),
         ),
     ],
-    ids=["empty", "repeated", "unnamed", "unknown", "quote", "latin-1", "gzip", "long", "utf-16"],
+    ids=[
+        "empty",
+        "repeated",
+        "unnamed",
+        "unknown",
+        "quote",
+        "latin-1",
+        "later",
+        "gzip",
+        "long",
+        "utf-16",
+    ],
 )
 def test_a_file_is_rejected_with_one_line(
     check: Callable[..., Run], content: bytes, message: str
@@ -165,9 +183,10 @@ def test_a_file_is_rejected_with_one_line(
     assert check(content).failure() == message
 
 
-def test_an_encoding_is_specified(check: Callable[..., Run]) -> None:
-    content = "comment\nZoë\n".encode("latin-1")
-    assert check(content, "--encoding", "latin-1").status == 0
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le"])
+def test_an_encoding_is_specified(check: Callable[..., Run], encoding: str) -> None:
+    content = "comment\nZoë\n".encode(encoding)
+    assert check(content, "--encoding", encoding).status == 0
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
@@ -340,7 +359,7 @@ def test_a_pipe_is_read(script: Script, acme: OrganizationId, tmp_path: Path) ->
     ("arguments", "message"),
     [
         (("--delimiter", "ab"), "Invalid value for '--delimiter': use one character, or tab."),
-        (("--encoding", "x"), "use an encoding such as utf-8, utf-16 or latin-1."),
+        (("--encoding", "x"), "use an encoding such as utf-8, utf-16 or cp1252."),
         (("--out", "a", "--rejects", "a"), "FILE, --out and --rejects must be different files."),
     ],
 )

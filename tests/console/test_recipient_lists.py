@@ -115,7 +115,7 @@ def test_a_list_without_rejects_shows_its_report_instead_of_an_empty_file(upload
 
 def test_options_are_applied_and_stay_chosen(upload: Upload) -> None:
     content = "tier;shoe_size;city\ngold;42,5;Zürich\n".encode("cp1252")
-    assert "The text after line 0 is not utf-8. Set the encoding" in upload(content).text
+    assert "The text is not utf-8. Set the encoding" in upload(content).text
     options = {"decimal": "comma", "encoding": "cp1252", "additional": "true"}
 
     page = upload(content, **options)
