@@ -51,6 +51,8 @@ class ListOptions:
     """The header contains the ESP's names of this integration's fields."""
     additional: bool = False
     """Whether values that are not of recipient fields are accepted."""
+    additional_advice: str = "accept additional values"
+    """How a user sets `additional`."""
 
 
 @mutable
@@ -171,7 +173,10 @@ def _with_keys(reader: ColumnReader, catalog: Catalog, options: ListOptions) -> 
         known = esp_names
     unknown = [title for title in reader.header if title not in keys]
     if unknown and not options.additional:
-        raise UnreadableFile(f"{reader.header_place}: {_unknown_columns(unknown, known)}")
+        raise UnreadableFile(
+            f"{reader.header_place}: {_unknown_columns(unknown, known)}"
+            f" Remove them, or {options.additional_advice}."
+        )
     all_keys = [keys.get(title, title) for title in reader.header]
     require_different(reader.header_place, all_keys, "are the same field")
     return reader.with_keys(keys)
@@ -189,7 +194,4 @@ def _unknown_columns(titles: list[str], known: Iterable[str]) -> str:
     similar = closest_match(titles[0], known)
     hint = "" if similar is None else f" Did you mean {similar}?"
     more = f" and {len(titles) - _MAX_TITLES:,} more" if len(titles) > _MAX_TITLES else ""
-    return (
-        f"These columns are not recipient fields: {', '.join(titles[:_MAX_TITLES])}{more}.{hint}"
-        " Remove them, or accept additional values."
-    )
+    return f"These columns are not recipient fields: {', '.join(titles[:_MAX_TITLES])}{more}.{hint}"

@@ -113,6 +113,7 @@ def check(
         decimal_mark=cast("DecimalMark", decimal),
         integration=integration,
         additional=additional,
+        additional_advice="add --additional",
     )
     with open_fields(ctx, organization, url) as (fields, organization_id):
         catalog = fields.list_fields(organization_id)

@@ -243,7 +243,7 @@ class TestCheck:
                 ["teir"],
                 (
                     "These columns are not recipient fields: teir. Did you mean tier? Remove them,"
-                    " or accept additional values."
+                    " or add --additional."
                 ),
             ),
             (["tier", "tier"], "Columns 1 and 2 have the same name, tier."),

@@ -127,7 +127,7 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
             b"teir\n",
             (
                 "list.csv:1: These columns are not recipient fields: teir. Did you mean tier?"
-                " Remove them, or accept additional values."
+                " Remove them, or add --additional."
             ),
         ),
         (
