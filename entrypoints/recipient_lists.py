@@ -20,6 +20,7 @@ from recipient_fields.domain import (
     match_columns,
 )
 
+from .counts import counted
 from .recipient_files import (
     ColumnReader,
     CsvRecipients,
@@ -78,8 +79,8 @@ class CheckReport:
     @property
     def summary(self) -> str:
         """The number of rows, as a sentence."""
-        checked = self.valid + self.invalid
-        return f"Checked {checked:,} recipients: {self.valid:,} valid, {self.invalid:,} invalid."
+        checked = counted(self.valid + self.invalid, "recipient")
+        return f"Checked {checked}: {self.valid:,} valid, {self.invalid:,} invalid."
 
     def add(self, row: Row, violations: Sequence[Violation]) -> None:
         """Add a row."""

@@ -28,6 +28,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.instants import format_instant
+from recipient_fields.entrypoints.counts import counted
 from recipient_fields.entrypoints.parquet_recipients import ParquetRecipients
 
 from ..support.command_line import CommandLine, Run, Script
@@ -86,7 +87,7 @@ def read_values(table: pa.Table) -> list[Mapping[str, object]]:
 
 def summary(valid: int, invalid: int = 0) -> str:
     checked = valid + invalid
-    return f"Checked {checked:,} recipients: {valid:,} valid, {invalid:,} invalid.\n"
+    return f"Checked {counted(checked, 'recipient')}: {valid:,} valid, {invalid:,} invalid.\n"
 
 
 class TestTypes:

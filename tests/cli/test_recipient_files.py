@@ -24,6 +24,7 @@ from recipient_fields.domain import (
     OrganizationId,
     sync_channel,
 )
+from recipient_fields.entrypoints.counts import counted
 
 from ..support.command_line import CommandLine, Run, Script
 from ..support.waiting import TIMEOUT
@@ -60,7 +61,7 @@ def check(cli: CommandLine, acme: OrganizationId, tmp_path: Path) -> Callable[..
 
 def summary(valid: int, invalid: int = 0) -> str:
     checked = valid + invalid
-    return f"Checked {checked} recipients: {valid} valid, {invalid} invalid.\n"
+    return f"Checked {counted(checked, 'recipient')}: {valid} valid, {invalid} invalid.\n"
 
 
 def test_invalid_rows_are_reported_by_line_field_and_rule(

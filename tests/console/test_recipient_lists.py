@@ -137,7 +137,7 @@ def test_a_header_can_contain_the_names_of_an_esp(console: Console, upload: Uplo
     checked = upload("FNAME\nAnn\n", integration=str(integration))
     json_lines = upload('{"FNAME": "Ann"}', file_name="a.jsonl", integration=str(integration))
 
-    assert "Checked 1 recipients: 1 valid, 0 invalid." in checked.text
+    assert "Checked 1 recipient: 1 valid, 0 invalid." in checked.text
     assert "Only a CSV file can have ESP names." in json_lines.text
 
 
@@ -222,7 +222,7 @@ def test_a_line_of_many_unknown_keys_is_checked_in_time(console: Console, upload
 def test_deeply_nested_json_is_a_violation(upload: Upload) -> None:
     page = upload("[" * 1_000_000 + "\n", file_name="list.jsonl")
 
-    assert "Checked 1 recipients: 0 valid, 1 invalid." in page.text
+    assert "Checked 1 recipient: 0 valid, 1 invalid." in page.text
 
 
 def test_the_name_of_the_file_is_shown_as_text(upload: Upload) -> None:
