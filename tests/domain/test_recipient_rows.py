@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -88,3 +89,18 @@ def test_a_row_has_one_text_for_each_key(row: tuple[str, ...]) -> None:
     checked = RecipientRows(RecipientTexts(RecipientSchema.of(FIELDS)), ("tier", "size"))
     with pytest.raises(ValueError, match="zip"):
         checked.violations(row)
+
+
+@pytest.mark.slow
+def test_the_memory_for_remembered_texts_is_limited() -> None:
+    rows = RecipientRows(RecipientTexts(RecipientSchema.of(FIELDS)), ["seen"])
+    tracemalloc.start()
+    try:
+        for second in range(200_000):
+            minute, hour = second // 60, second // 3_600
+            text = f"2026-11-{hour // 24 + 1:02}T{hour % 24:02}:{minute % 60:02}:{second % 60:02}Z"
+            assert rows.violations([text]) == ()
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used < 20 * 1024 * 1024
