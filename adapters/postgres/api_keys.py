@@ -62,7 +62,9 @@ _INSERT = """
         %(expires_at)s
     FROM organizations WHERE id = %(organization_id)s FOR KEY SHARE RETURNING id
 """
-_UPDATE = "UPDATE api_keys SET expires_at = %s, revoked_at = %s WHERE id = %s"
+_UPDATE = """
+    UPDATE api_keys SET expires_at = %s, revoked_at = %s WHERE id = %s AND organization_id = %s
+"""
 _RECORD_USE = """
     UPDATE api_keys SET last_used_at = %(at)s
     WHERE id = %(id)s AND organization_id = %(organization_id)s
@@ -172,6 +174,7 @@ def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey
             optional_milliseconds(changed.expires_at),
             optional_milliseconds(changed.revoked_at),
             key.id,
+            key.organization_id,
         ),
     )
     return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import sleep
@@ -49,6 +50,11 @@ _UNAVAILABLE = (
     "57P0",  # shutting down, starting up, terminated
     "58030",  # input or output failed
 )
+_INTERNAL = "XX000"
+_LOST_WORKER = "failure on connection marked as essential"
+"""The start of Citus's message if a worker is lost while it executes a statement."""
+_SHARD = r"(_[0-9]+)?"
+"""What Citus appends to the name of a constraint in the errors of workers."""
 _INVALID = {
     "22001": Rule.TOO_LONG,
     "22003": Rule.OUT_OF_RANGE,
@@ -121,7 +127,7 @@ def _translation(error: psycopg.Error) -> RecipientFieldsError | None:
             return None
         logged = isinstance(error, CircuitOpen)
         return StorageUnavailable(f"PostgreSQL: {one_line(error)}", logged=logged)
-    if state.startswith(_UNAVAILABLE) or _is_key_conflict(error):
+    if state.startswith(_UNAVAILABLE) or _is_key_conflict(error) or _lost_a_worker(error):
         return StorageUnavailable(f"PostgreSQL: {one_line(error)} ({state})")
     if _violates(error, DIGEST_ONCE):
         return DigestTaken()
@@ -134,5 +140,10 @@ def _is_key_conflict(error: psycopg.Error) -> bool:
     return _violates(error, KEY_ONCE)
 
 
+def _lost_a_worker(error: psycopg.Error) -> bool:
+    return error.sqlstate == _INTERNAL and one_line(error).startswith(_LOST_WORKER)
+
+
 def _violates(error: psycopg.Error, constraint: str) -> bool:
-    return error.sqlstate == "23505" and error.diag.constraint_name == constraint
+    name = error.diag.constraint_name or ""
+    return error.sqlstate == "23505" and bool(re.fullmatch(f"{constraint}{_SHARD}", name))

@@ -60,9 +60,10 @@ _INSERT = """
     SELECT id, %(esp)s, %(name)s, %(created_at)s
     FROM organizations WHERE id = %(organization_id)s FOR KEY SHARE RETURNING id
 """
-_RENAME = "UPDATE integrations SET name = %(name)s WHERE id = %(id)s"
-_RECORD_SYNC = "UPDATE integrations SET last_synced_at = %(last_synced_at)s WHERE id = %(id)s"
-_DELETE = "DELETE FROM integrations WHERE id = %(id)s"
+_THIS = "WHERE id = %(id)s AND organization_id = %(organization_id)s"
+_RENAME = f"UPDATE integrations SET name = %(name)s {_THIS}"
+_RECORD_SYNC = f"UPDATE integrations SET last_synced_at = %(last_synced_at)s {_THIS}"
+_DELETE = f"DELETE FROM integrations {_THIS}"
 
 _SYNC_TIMEOUT = 60.0
 """Seconds. A run stores thousands of fields, and no request waits for it."""
@@ -116,7 +117,8 @@ class PostgresIntegrationRepository:
     ) -> Integration:
         def rename(connection: Connection[Any]) -> Integration:
             renamed = _get(connection, organization_id, integration_id).renamed(name)
-            connection.execute(_RENAME, {"id": renamed.id, "name": renamed.name})
+            values = {**_bind(organization_id, integration_id), "name": renamed.name}
+            connection.execute(_RENAME, values)
             return renamed
 
         return self._database.write(rename, first=lock_catalog(organization_id))
@@ -137,7 +139,7 @@ class PostgresIntegrationRepository:
             check(fields)
             changes = CatalogChanges(deleted=fields)
             PlannedRows.of(changes).store(connection, organization_id, author=author, at=at)
-            connection.execute(_DELETE, {"id": integration.id})
+            connection.execute(_DELETE, _bind(organization_id, integration_id))
             return fields
 
         return self._database.write(delete, first=lock_catalog(organization_id))
@@ -155,7 +157,8 @@ class PostgresIntegrationRepository:
         def store(connection: Connection[Any], plan: SyncPlan, rows: PlannedRows) -> None:
             rows.store(connection, organization_id, author=author, at=at)
             synced_at = optional_milliseconds(plan.integration.last_synced_at)
-            connection.execute(_RECORD_SYNC, {"id": integration_id, "last_synced_at": synced_at})
+            values = {**_bind(organization_id, integration_id), "last_synced_at": synced_at}
+            connection.execute(_RECORD_SYNC, values)
 
         for _ in range(_PLANS_WITHOUT_LOCK):
             plan = self._sync_unless_changed(organization_id, integration_id, planner, store)
@@ -204,6 +207,10 @@ class PostgresIntegrationRepository:
         )
 
 
+def _bind(organization_id: OrganizationId, integration_id: IntegrationId) -> Mapping[str, object]:
+    return {"id": storable_id(integration_id), "organization_id": storable_id(organization_id)}
+
+
 def _get_with_catalog(
     connection: Connection[Any], organization_id: OrganizationId, integration_id: IntegrationId
 ) -> tuple[Integration, Catalog]:
@@ -214,11 +221,7 @@ def _get_with_catalog(
 def _get(
     connection: Connection[Any], organization_id: OrganizationId, integration_id: IntegrationId
 ) -> Integration:
-    values = {
-        "id": storable_id(integration_id),
-        "organization_id": storable_id(organization_id),
-    }
-    row = connection.execute(_SELECT_BY_ID, values).fetchone()
+    row = connection.execute(_SELECT_BY_ID, _bind(organization_id, integration_id)).fetchone()
     if row is None:
         raise IntegrationNotFound
     return read_integration(row)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from time import monotonic
@@ -21,6 +22,7 @@ from .connection import (
     require_compiled_driver,
 )
 from .errors import every_error_translated
+from .indexes import Index
 
 C = TypeVar("C", bound=Connection[Any])
 
@@ -50,28 +52,41 @@ _TABLES = [
     "administrator_forms",
     "sign_in_attempts",
 ]
+_END_OF_STATEMENT = re.compile(r"(?<=;)\n+")
 _RECORD = "INSERT INTO schema_migrations (name) VALUES (%s)"
 
 
 @frozen
 class Migration:
-    """A numbered file of SQL statements, which is applied in one transaction."""
+    """A numbered file of SQL statements, which are applied in one transaction."""
 
     name: str
-    sql: str
+    statements: tuple[str, ...]
+    """In order. Citus rejects several at once if one creates an index."""
 
 
 def migrate(url: str) -> int:
     """Apply the missing migrations to the database, and return their number.
 
-    Each migration is one transaction. Several processes can migrate one database at the same time.
+    Each migration is one transaction, but an index is built before it, without blocking writers.
+    Several processes can migrate one database at the same time.
 
     Raises: StorageUnavailable if the server can't be reached or denies permission, or if the schema
     is of a newer version of this package.
     """
     require_compiled_driver()
-    with connected(Connection, parse_url(url)) as connection:
-        return apply_migrations(connection)
+    parameters = parse_url(url)
+
+    def build_indexes(migration: Migration) -> None:
+        def is_needed() -> bool:
+            return migration.name not in _applied(connection)
+
+        for index in filter(None, map(Index.created_by, migration.statements)):
+            with connected(Connection, parameters) as second:
+                index.build(connection, second, is_needed)
+
+    with connected(Connection, parameters) as connection:
+        return apply_migrations(connection, build_indexes)
 
 
 def migrate_new(url: str) -> None:
@@ -85,8 +100,12 @@ def migrate_new(url: str) -> None:
             apply_migrations(connection)
 
 
-def apply_migrations(connection: Connection[Any]) -> int:
+def apply_migrations(
+    connection: Connection[Any], prepare: Callable[[Migration], None] | None = None
+) -> int:
     """Apply the missing migrations to the database, and return their number.
+
+    `prepare` is called before each one.
 
     They are part of the connection's transaction if it is in one. If no migration is missing, the
     role needs only read access.
@@ -96,7 +115,9 @@ def apply_migrations(connection: Connection[Any]) -> int:
     """
     _require_usable(connection)
     applied = 0
-    while _pending_migrations(connection):
+    while pending := _pending_migrations(connection):
+        if prepare is not None:
+            prepare(pending[0])
         applied += _apply_next(connection)
     return applied
 
@@ -158,7 +179,8 @@ def _apply_next(connection: Connection[Any]) -> int:
             return 0
         # A migration that waits for the lock of a table blocks all later statements on it.
         connection.execute("SET LOCAL lock_timeout = '500ms'")
-        connection.execute(pending[0].sql.encode())
+        for statement in pending[0].statements:
+            connection.execute(statement.encode())
         connection.execute(_RECORD, (pending[0].name,))
         return 1
 
@@ -181,7 +203,12 @@ def _require_usable(connection: Connection[Any]) -> None:
 def _load_migrations() -> tuple[Migration, ...]:
     folder = files(__package__) / "migrations"
     return tuple(
-        Migration(file.name.removesuffix(".sql"), file.read_text("utf-8"))
+        Migration(file.name.removesuffix(".sql"), _split(file.read_text("utf-8")))
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
         if file.name.endswith(".sql")
     )
+
+
+def _split(sql: str) -> tuple[str, ...]:
+    """Return the statements of a file. Each ends with a semicolon at the end of a line."""
+    return tuple(_END_OF_STATEMENT.split(sql.strip()))

@@ -16,7 +16,7 @@ from recipient_fields.adapters.postgres.errors import (
     retry_once,
     translated_errors,
 )
-from recipient_fields.domain import InvalidField, Rule, StorageUnavailable
+from recipient_fields.domain import DigestTaken, InvalidField, Rule, StorageUnavailable
 
 from ...support.messages import are_sentences
 
@@ -122,6 +122,32 @@ def test_a_key_that_two_transactions_insert_at_once_is_retryable() -> None:
     assert is_retryable(violation_of(KEY_ONCE))
     with pytest.raises(StorageUnavailable, match="23505"), translated_errors():
         raise violation_of(KEY_ONCE)
+
+
+def test_a_key_that_exists_in_a_shard_is_retryable() -> None:
+    assert is_retryable(violation_of(f"{KEY_ONCE}_102022"))
+    assert not is_retryable(violation_of(f"{KEY_ONCE}_of_another_table"))
+
+
+def test_a_digest_that_exists_in_a_shard_is_taken() -> None:
+    with pytest.raises(DigestTaken), translated_errors():
+        raise violation_of("api_keys_digest_once_102043")
+
+
+def internal_error(message: str) -> psycopg.Error:
+    diagnostics: dict[int, bytes | None] = {DiagnosticField.MESSAGE_PRIMARY: message.encode()}
+    return psycopg.errors.InternalError_(message, info=diagnostics)
+
+
+def test_a_lost_worker_is_unavailable() -> None:
+    lost = internal_error("failure on connection marked as essential: 127.0.0.1:5433")
+    with pytest.raises(StorageUnavailable, match="essential"), translated_errors():
+        raise lost
+
+
+def test_another_internal_error_passes_unchanged() -> None:
+    with pytest.raises(psycopg.errors.InternalError_), translated_errors():
+        raise internal_error("cache lookup failed")
 
 
 def test_other_unique_violations_pass_unchanged() -> None:

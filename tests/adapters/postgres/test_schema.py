@@ -120,7 +120,7 @@ def test_a_row_that_can_not_be_converted_is_named(
 
 
 def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
-    assert migrate(empty_database) == 5
+    assert migrate(empty_database) == 9
     assert migrate(empty_database) == 0
 
 
@@ -128,9 +128,18 @@ WITHOUT_HISTORY = """
     DELETE FROM schema_migrations WHERE name >= '0004_history';
     DROP TABLE recipient_field_changes;
     ALTER TABLE organizations DROP COLUMN last_sequence, DROP COLUMN last_change_at,
-        DROP COLUMN api_field_count, DROP COLUMN counted_revision
+        DROP COLUMN api_field_count, DROP COLUMN counted_revision;
+    DROP INDEX IF EXISTS integrations_of_organization, api_keys_of_organization;
+    ALTER TABLE integrations DROP CONSTRAINT integrations_pk,
+        ADD CONSTRAINT integrations_pk PRIMARY KEY (id);
+    ALTER TABLE api_keys DROP CONSTRAINT api_keys_pk,
+        ADD CONSTRAINT api_keys_pk PRIMARY KEY (id);
+    CREATE INDEX IF NOT EXISTS integrations_by_organization ON integrations (organization_id);
+    CREATE INDEX IF NOT EXISTS api_keys_by_organization ON api_keys (organization_id)
 """
-"""Undoes the last two migrations."""
+"""Undoes the last migrations."""
+UNDONE = 6
+"""The number of migrations that this undoes."""
 
 MIGRATING = (
     "import sys; from recipient_fields.adapters.postgres import migrate; migrate(sys.argv[1])"
@@ -151,6 +160,10 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0003_administrators",),
         ("0004_history",),
         ("0005_field_count",),
+        ("0006_integration_index",),
+        ("0007_integration_key",),
+        ("0008_api_key_index",),
+        ("0009_api_key_key",),
     ]
 
 
@@ -175,8 +188,39 @@ def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_databa
         process.wait(10)
     with pytest.raises(StorageUnavailable, match="behind"):
         PostgresStorage(empty_database)
-    assert migrate(empty_database) == 2
+    assert migrate(empty_database) == UNDONE
     PostgresStorage(empty_database).close()
+
+
+def test_an_index_whose_build_was_killed_is_built_again(empty_database: str) -> None:
+    migrate(empty_database)
+    execute(empty_database, WITHOUT_HISTORY)
+    execute(
+        empty_database,
+        "CREATE UNIQUE INDEX api_keys_of_organization ON api_keys (organization_id, id);"
+        " UPDATE pg_index SET indisvalid = false"
+        " WHERE indexrelid = 'api_keys_of_organization'::regclass",
+    )
+    assert migrate(empty_database) == UNDONE
+    assert key_columns(empty_database, "api_keys_pk") == [("organization_id",), ("id",)]
+
+
+@pytest.mark.parametrize(
+    "table", ["recipient_fields", "recipient_field_changes", "api_keys", "integrations"]
+)
+def test_the_first_column_of_each_primary_key_is_the_organization(
+    database: str, table: str
+) -> None:
+    assert key_columns(database, f"{table}_pk")[0] == ("organization_id",)
+
+
+def key_columns(database: str, constraint: str) -> list[tuple[object, ...]]:
+    return execute(
+        database,
+        "SELECT attname FROM pg_constraint, unnest(conkey) WITH ORDINALITY AS key (number, place)"
+        f" JOIN pg_attribute ON attnum = number WHERE conname = '{constraint}'"
+        " AND attrelid = conrelid ORDER BY place",
+    )
 
 
 WRITE = """
@@ -190,7 +234,7 @@ WRITE = """
 
 @pytest.fixture
 def without_history(empty_database: str) -> str:
-    """Return a database with 200,000 fields and the schema before the last two migrations."""
+    """Return a database with 200,000 fields and the schema before the last six migrations."""
     migrate(empty_database)
     execute(empty_database, WITHOUT_HISTORY)
     execute(
@@ -210,7 +254,7 @@ def test_the_migration_of_a_large_table_blocks_no_writer_for_a_second(without_hi
     """It is repeated, because a deadlock with a writer would depend on the moment."""
     with Writers(without_history) as writers:
         for _ in range(10):
-            assert migrate(without_history) == 2
+            assert migrate(without_history) == UNDONE
             sleep(0.1)
             execute(without_history, WITHOUT_HISTORY)
     assert len(writers.durations) > 100
@@ -227,7 +271,61 @@ def test_a_migration_that_waits_for_a_long_transaction_blocks_no_writer_for_a_se
         with pytest.raises(StorageUnavailable, match="lock timeout"):
             migrate(without_history)
     assert 0.3 < max(writers.durations) < 1
-    assert migrate(without_history) == 2
+    assert migrate(without_history) == UNDONE
+
+
+MILLION_KEYS = """
+    SET session_replication_role = replica; -- without checks of the foreign keys
+    INSERT INTO integrations (organization_id, esp, name, created_at)
+    SELECT 1 + number % 200, 'mailchimp', 'List', now() FROM generate_series(1, 1000000) AS number;
+    INSERT INTO api_keys (organization_id, name, access, digest, display, created_at)
+    SELECT 1 + number % 200, 'CI', 'read_only', sha256(number::text::bytea), 'rf_', now()
+    FROM generate_series(1, 1000000) AS number
+"""
+USE_KEY = "UPDATE api_keys SET last_used_at = now() WHERE id = %s AND organization_id = %s"
+SYNC = "UPDATE integrations SET last_synced_at = now() WHERE id = %s"
+"""Statements of the versions whose keys are only the id."""
+
+
+@pytest.mark.slow
+def test_new_keys_of_a_million_rows_block_no_writer_for_a_second(without_history: str) -> None:
+    execute(without_history, MILLION_KEYS)
+    durations: list[float] = []
+    with ThreadPoolExecutor(1) as threads:
+        migrated = threads.submit(migrate, without_history)
+        with psycopg.connect(without_history, autocommit=True) as connection:
+            for number in count(1):
+                began = monotonic()
+                connection.execute(USE_KEY, (number, 1 + number % 200))
+                connection.execute(SYNC, (number,))
+                durations.append(monotonic() - began)
+                if migrated.done():
+                    break
+        assert migrated.result() == UNDONE
+    assert len(durations) > 10
+    assert max(durations) < 1
+
+
+def test_an_index_build_waits_for_a_writer_without_blocking_the_others(
+    empty_database: str,
+) -> None:
+    migrate(empty_database)
+    execute(empty_database, WITHOUT_HISTORY)
+    with ThreadPoolExecutor(1) as threads:
+        with psycopg.connect(empty_database) as writer:
+            writer.execute("UPDATE api_keys SET last_used_at = now()")
+            migrated = threads.submit(migrate, empty_database)
+            eventually(
+                lambda: execute(
+                    empty_database,
+                    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
+                    " AND wait_event_type = 'Lock' AND query LIKE 'CREATE UNIQUE INDEX%api_keys%'",
+                ),
+                within=20,
+            )
+            sleep(0.6)  # longer than a migration waits for a lock
+            execute(empty_database, "SET lock_timeout = '1ms'; UPDATE api_keys SET name = 'CI'")
+        assert migrated.result() == UNDONE
 
 
 class Writers:
