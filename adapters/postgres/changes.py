@@ -81,7 +81,10 @@ _ADVANCE = f"""
         last_sequence = last_sequence + %(count)s,
         last_change_at = coalesce(
             {_AT.format("%(occurred_at)s")},
-            greatest({_AT.format("%(at)s")}, last_change_at + interval '1 millisecond')
+            greatest(
+                {_AT.format("%(at)s")},
+                (last_change_at AT TIME ZONE 'UTC' + interval '1 millisecond') AT TIME ZONE 'UTC'
+            )
         )
     WHERE id = %(organization_id)s
 """
