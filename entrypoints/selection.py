@@ -20,7 +20,12 @@ from recipient_fields.application import (
     Storage,
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
-from recipient_fields.domain import InvalidStorageUrl, OrganizationId, RecipientFieldsError
+from recipient_fields.domain import (
+    InvalidStorageUrl,
+    OrganizationId,
+    RecipientFieldsError,
+    StorageUnavailable,
+)
 from recipient_fields.domain.esp import Esp
 
 from .settings import STORED_KEYS
@@ -134,15 +139,19 @@ def open_new_storage(url: str) -> Storage:
     return open_storage(url)
 
 
-def migrate_storage(url: str) -> None:
+def migrate_storage(url: str, *, distributed: bool = False) -> None:
     """Update the schema of the storage. Other storages than PostgreSQL do so when they open.
 
-    Raises: the same as `open_storage`.
+    `distributed`: also distribute the tables of PostgreSQL over the workers of Citus.
+
+    Raises: the same as `open_storage`. StorageUnavailable if this storage can't be distributed.
     """
     if storage_kind(url) == "postgresql":
         from recipient_fields.adapters.postgres import migrate
 
-        migrate(url)
+        migrate(url, distributed=distributed)
+    elif distributed:
+        raise StorageUnavailable("Only PostgreSQL with Citus can be distributed.")
     else:
         open_storage(url).close()
 

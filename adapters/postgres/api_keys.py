@@ -28,7 +28,8 @@ from .columns import (
     optional_milliseconds,
     storable_id,
 )
-from .organizations import keep_organization
+from .distributed import SELECT_OWNER, insert_key, owner_ids
+from .organizations import keep_organization, select_revision
 from .transactions import Transactions
 
 COLUMNS = (
@@ -38,12 +39,16 @@ COLUMNS = (
 )
 _SELECT = f"SELECT {COLUMNS} FROM api_keys"
 _INSTANT = "(extract(epoch FROM {}) * 1000)::bigint"
-_FIND = f"""
+_SELECT_FOUND = f"""
     SELECT api_keys.id, organization_id, access, revision,
         {_INSTANT.format("expires_at")}, {_INSTANT.format("revoked_at")},
         {_INSTANT.format("last_used_at")}
     FROM api_keys JOIN organizations ON organizations.id = organization_id
-    WHERE digest = %s
+"""
+_FIND = f"{_SELECT_FOUND} WHERE digest = %s"
+_FIND_BY_ID = f"""
+    {_SELECT_FOUND} WHERE api_keys.id = %(id)s AND organization_id = %(organization_id)s
+    AND organizations.id = %(organization_id)s
 """
 _SELECT_BY_ID = f"{_SELECT} WHERE id = %s AND organization_id = %s"
 _SELECT_FOR_CHANGE = f"{_SELECT_BY_ID} FOR NO KEY UPDATE"
@@ -92,11 +97,12 @@ class PostgresApiKeyRepository:
         return self._database.read(lambda c: _get(c, _SELECT_BY_ID, organization_id, key_id))
 
     def find(self, digest: bytes, /) -> FoundKey | None:
-        row = self._database.read(lambda c: c.execute(_FIND, (digest,)).fetchone())
+        select = _find_distributed if self._database.distributed else _find
+        row = self._database.read(lambda c: select(c, digest))
         return None if row is None else _found(row)
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
-        return self._database.write(lambda connection: _add(connection, grant))
+        return self._database.write(lambda connection: self._add(connection, grant))
 
     def update(
         self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /
@@ -113,7 +119,7 @@ class PostgresApiKeyRepository:
         def rotate(connection: Connection[Any]) -> tuple[ApiKey, ApiKey]:
             key = _get(connection, _SELECT_FOR_CHANGE, organization_id, key_id)
             replaced, grant = succession(key)
-            return _update(connection, key, replaced), _add(connection, grant)
+            return _update(connection, key, replaced), self._add(connection, grant)
 
         return self._database.write(rotate, first=keep_organization(organization_id))
 
@@ -128,6 +134,36 @@ class PostgresApiKeyRepository:
         self._database.write(
             lambda connection: connection.execute(_RECORD_USE, values), seconds=_RECORD_USE_TIMEOUT
         )
+
+    def _add(self, connection: Connection[Any], grant: KeyGrant) -> ApiKey:
+        values = {
+            "organization_id": storable_id(grant.organization_id),
+            "name": grant.name,
+            "access": grant.access.value,
+            "digest": grant.digest,
+            "display": grant.display,
+            "created_by": grant.created_by,
+            "created_at": whole_milliseconds(grant.created_at),
+            "expires_at": optional_milliseconds(grant.expires_at),
+        }
+        if self._database.distributed:
+            if select_revision(connection, grant.organization_id) is None:
+                raise OrganizationNotFound
+            return grant.with_id(ApiKeyId(insert_key(connection, values)))
+        row = connection.execute(_INSERT, values).fetchone()
+        if row is None:
+            raise OrganizationNotFound
+        return grant.with_id(ApiKeyId(row[0]))
+
+
+def _find(connection: Connection[Any], digest: bytes) -> tuple[Any, ...] | None:
+    return connection.execute(_FIND, (digest,)).fetchone()
+
+
+def _find_distributed(connection: Connection[Any], digest: bytes) -> tuple[Any, ...] | None:
+    """Look up the organization first. The second statement reads one shard, in one snapshot."""
+    owner = connection.execute(SELECT_OWNER, (digest,)).fetchone()
+    return None if owner is None else connection.execute(_FIND_BY_ID, owner_ids(owner)).fetchone()
 
 
 def _found(row: tuple[Any, ...]) -> FoundKey:
@@ -144,25 +180,6 @@ def _get(
     if row is None:
         raise ApiKeyNotFound
     return read_api_key(row)
-
-
-def _add(connection: Connection[Any], grant: KeyGrant) -> ApiKey:
-    row = connection.execute(
-        _INSERT,
-        {
-            "organization_id": storable_id(grant.organization_id),
-            "name": grant.name,
-            "access": grant.access.value,
-            "digest": grant.digest,
-            "display": grant.display,
-            "created_by": grant.created_by,
-            "created_at": whole_milliseconds(grant.created_at),
-            "expires_at": optional_milliseconds(grant.expires_at),
-        },
-    ).fetchone()
-    if row is None:
-        raise OrganizationNotFound
-    return grant.with_id(ApiKeyId(row[0]))
 
 
 def _update(connection: Connection[Any], key: ApiKey, changed: ApiKey) -> ApiKey:

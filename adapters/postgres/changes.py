@@ -33,6 +33,7 @@ from recipient_fields.domain import (
 
 from ..row_mapping import author_document, field_document, plain_values, stored_record
 from .columns import from_utc, optional_json, storable_id
+from .distributed import insert_fields, insert_records, read_rows
 
 RECORD_COLUMNS = (
     "organization_id, sequence, operation, field_id, author::text AS author,"
@@ -113,7 +114,7 @@ _RECORD = """
 _ONE = ", ".join(
     f"%({name})s::{kind} AS {name}" for name, kind in {**_TYPES, "id": "bigint"}.items()
 )
-_ADD_ONE = f"""
+_ADVANCE_FOR_ONE = f"""
     WITH holder AS (
         SELECT id FROM recipient_fields
         WHERE organization_id = %(organization_id)s AND key = %(key)s
@@ -123,7 +124,10 @@ _ADD_ONE = f"""
             OR %(limit)s::bigint > {_FIELD_COUNT.format(source="%(source)s")}
         )
         RETURNING last_sequence, last_change_at
-    ), added AS (
+    )
+"""
+_ADD_ONE = f"""
+    {_ADVANCE_FOR_ONE}, added AS (
         {{insert}} FROM catalog, (SELECT {_ONE}) AS field RETURNING id
     ), recorded AS (
         {_RECORD}, last_sequence, last_change_at, %(operation)s, added.id, %(key)s, %(source)s,
@@ -138,10 +142,17 @@ ADD = _ADD_ONE.format(insert=_INSERT_NEW)
 or the limit is reached. The catalog is locked, so no other transaction interferes."""
 RESTORE = _ADD_ONE.format(insert=_INSERT_WITH_ID)
 """The same for a field that has an id."""
+_ADVANCE_DISTRIBUTED = f"""
+    {_ADVANCE_FOR_ONE}
+    SELECT (SELECT id FROM holder), catalog.last_sequence,
+        (extract(epoch FROM catalog.last_change_at) * 1000)::bigint
+    FROM organizations LEFT JOIN catalog ON true WHERE id = %(organization_id)s
+"""
+"""The part of both that is one task on Citus."""
 
 # Rows are sent as one JSON document: one statement stores and records a thousand of them.
 _MEMBERS = ", ".join(f"{name} {kind}" for name, kind in _TYPES_OF_CHANGE.items())
-_STORE_ALL = f"""
+_ADVANCE_FOR_ALL = f"""
     WITH change AS (
         SELECT * FROM ROWS FROM (json_to_recordset(%(rows)s::json) AS ({_MEMBERS}))
             WITH ORDINALITY AS change ({", ".join(_TYPES_OF_CHANGE)}, place)
@@ -149,7 +160,10 @@ _STORE_ALL = f"""
         {_ADVANCE} RETURNING last_sequence - %(count)s AS previous_sequence, last_change_at
     ), stored AS (
         {{statement}}
-    ), recorded AS (
+    )
+"""
+_STORE_ALL = f"""
+    {_ADVANCE_FOR_ALL}, recorded AS (
         {_RECORD}, previous_sequence + place, last_change_at, %(operation)s, stored.id, key, source,
             %(author)s::json, before::json, after::json
         FROM catalog, stored JOIN change USING (key)
@@ -173,6 +187,18 @@ _UPDATE = f"""
     FROM change WHERE organization_id = %(organization_id)s AND field.id = change.id
     RETURNING field.id, field.key
 """
+_STORE_DISTRIBUTED: Mapping[RecordedOperation, str] = {
+    operation: f"""
+        {_ADVANCE_FOR_ALL.format(statement=statement)}
+        SELECT (extract(epoch FROM last_change_at) * 1000)::bigint, previous_sequence FROM catalog
+    """
+    for operation, statement in {
+        RecordedOperation.DELETED: _DELETE,
+        RecordedOperation.UPDATED: _UPDATE,
+        RecordedOperation.CREATED: "SELECT",
+    }.items()
+}
+"""The parts of the statements below that are one task on Citus."""
 _STORE: Mapping[RecordedOperation, str] = {
     operation: _STORE_ALL.format(statement=statement)
     for operation, statement in {
@@ -232,6 +258,7 @@ class PlannedRows:
         *,
         author: Author,
         at: datetime,
+        distributed: bool,
     ) -> AppliedChanges:
         """Store and record the changes at this time in the locked catalog."""
         values = {
@@ -242,8 +269,10 @@ class PlannedRows:
         occurred_at = None
         ids: dict[RecordedOperation, list[int]] = {each: [] for each in _STORE}
         for batch in self._batches:
-            [(occurred_at, stored)] = connection.execute(
-                _STORE[batch.operation],
+            store = _store_distributed if distributed else _store
+            occurred_at, stored = store(
+                connection,
+                batch,
                 {
                     **values,
                     "occurred_at": occurred_at,
@@ -252,13 +281,60 @@ class PlannedRows:
                     "added_api_fields": batch.added_api_fields,
                     "rows": batch.rows,
                 },
-            ).fetchall()
+            )
             ids[batch.operation] += stored
         created = zip(self._changes.created, ids[RecordedOperation.CREATED], strict=True)
         return AppliedChanges(
             self._changes,
             tuple(each.with_id(FieldId(field_id), organization_id) for each, field_id in created),
         )
+
+
+def store_addition(
+    connection: Connection[Any], values: Mapping[str, object], *, distributed: bool
+) -> tuple[Any, ...] | None:
+    """Store and record a field that is new or restored, in the locked catalog.
+
+    Return None if there is no organization, or else the id of the field that has the key, and the
+    id of the stored field unless the key is taken or the limit is reached.
+    """
+    if not distributed:
+        statement = ADD if values["id"] is None else RESTORE
+        return connection.execute(statement, values).fetchone()
+    row = connection.execute(_ADVANCE_DISTRIBUTED, values).fetchone()
+    if row is None:
+        return None
+    holder, sequence, occurred_at = row
+    if sequence is None:
+        return holder, None
+    ids = insert_fields(connection, [values])
+    insert_records(connection, values, [values], ids, first=sequence, occurred_at=occurred_at)
+    return None, ids[0]
+
+
+def _store(
+    connection: Connection[Any], batch: _Batch, values: Mapping[str, object]
+) -> tuple[int, list[int]]:
+    """Return the time of the records, and the ids of the fields."""
+    [(occurred_at, stored)] = connection.execute(_STORE[batch.operation], values).fetchall()
+    return occurred_at, stored
+
+
+def _store_distributed(
+    connection: Connection[Any], batch: _Batch, values: Mapping[str, object]
+) -> tuple[int, list[int]]:
+    """Do the same on Citus."""
+    statement = _STORE_DISTRIBUTED[batch.operation]
+    [(occurred_at, previous)] = connection.execute(statement, values).fetchall()
+    rows = read_rows(batch.rows)
+    if batch.operation is RecordedOperation.CREATED:
+        ids = insert_fields(
+            connection, [{**row, "organization_id": values["organization_id"]} for row in rows]
+        )
+    else:
+        ids = [int(str(row["id"])) for row in rows]
+    insert_records(connection, values, rows, ids, first=previous + 1, occurred_at=occurred_at)
+    return occurred_at, ids
 
 
 def bind_addition(
@@ -269,7 +345,7 @@ def bind_addition(
     limit: int | None,
     author: Author,
 ) -> Mapping[str, object]:
-    """Return the values of the placeholders in ADD and RESTORE."""
+    """Return the values for `store_addition`."""
     values = stored_values(definition)
     return {
         "id": None,

@@ -89,6 +89,8 @@ class PostgresConnectionStorage(PostgresRepositories):
 class _ApplicationDatabase:
     """Transactions on the application's connections."""
 
+    distributed = False
+
     def __init__(self, connect: Callable[[], Connection[Any]], schema: str | None) -> None:
         self._connect = connect
         self._search_path = None if schema is None else Identifier(schema).as_string(None)

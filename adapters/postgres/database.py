@@ -45,7 +45,10 @@ class Database:
     It translates the driver's errors, and retries a transaction once if it conflicted with another.
     """
 
-    def __init__(self, parameters: Parameters, *, pool_size: int, prepare: bool) -> None:
+    def __init__(
+        self, parameters: Parameters, *, pool_size: int, prepare: bool, distributed: bool
+    ) -> None:
+        self.distributed = distributed
         options: dict[str, Any] = {
             "autocommit": True,
             "prepare_threshold": _PREPARE_THRESHOLD if prepare else None,

@@ -27,6 +27,9 @@ KEY_ONCE = "recipient_fields_key_once"
 DIGEST_ONCE = "api_keys_digest_once"
 """The constraint that at most one API key has a digest."""
 
+_OWNER_ONCE = "api_key_owners_pk"
+"""The same on Citus, for all organizations."""
+
 T = TypeVar("T")
 
 _RETRY_DELAY = 0.05
@@ -129,7 +132,7 @@ def _translation(error: psycopg.Error) -> RecipientFieldsError | None:
         return StorageUnavailable(f"PostgreSQL: {one_line(error)}", logged=logged)
     if state.startswith(_UNAVAILABLE) or _is_key_conflict(error) or _lost_a_worker(error):
         return StorageUnavailable(f"PostgreSQL: {one_line(error)} ({state})")
-    if _violates(error, DIGEST_ONCE):
+    if _violates(error, DIGEST_ONCE) or _violates(error, _OWNER_ONCE):
         return DigestTaken()
     if state in _INVALID:
         return InvalidField([Violation(_INVALID[state], _INVALID_MESSAGE)])

@@ -36,7 +36,7 @@ from recipient_fields.domain import (
 )
 
 from ..row_mapping import RowMapping, stored_field
-from .changes import ADD, RECORD_COLUMNS, RESTORE, PlannedRows, bind_addition, read_record
+from .changes import RECORD_COLUMNS, PlannedRows, bind_addition, read_record, store_addition
 from .columns import from_optional_json, from_utc, storable_id
 from .organizations import lock_catalog
 from .queries import bind, select_statement
@@ -124,7 +124,8 @@ class PostgresFieldRepository:
             RecordedOperation.CREATED, organization_id, definition, limit=limit, author=author
         )
         row = self._database.write(
-            lambda c: c.execute(ADD, values).fetchone(), first=lock_catalog(organization_id)
+            lambda c: store_addition(c, values, distributed=self._database.distributed),
+            first=lock_catalog(organization_id),
         )
         return definition.with_id(_added_id(row, definition, limit), organization_id)
 
@@ -143,7 +144,11 @@ class PostgresFieldRepository:
             if changed != field:
                 changes = CatalogChanges(updated=(FieldUpdate(field, changed),))
                 PlannedRows.of(changes).store(
-                    connection, organization_id, author=author, at=changed.updated_at
+                    connection,
+                    organization_id,
+                    author=author,
+                    at=changed.updated_at,
+                    distributed=self._database.distributed,
                 )
             return changed
 
@@ -163,7 +168,13 @@ class PostgresFieldRepository:
             field = _get(connection, organization_id, reference)
             check(field)
             changes = CatalogChanges(deleted=(field,))
-            PlannedRows.of(changes).store(connection, organization_id, author=author, at=at)
+            PlannedRows.of(changes).store(
+                connection,
+                organization_id,
+                author=author,
+                at=at,
+                distributed=self._database.distributed,
+            )
 
         self._database.write(delete, first=lock_catalog(organization_id))
 
@@ -182,7 +193,8 @@ class PostgresFieldRepository:
             values = bind_addition(
                 RecordedOperation.RESTORED, organization_id, restored, limit=limit, author=author
             )
-            _added_id(connection.execute(RESTORE, values).fetchone(), restored, limit)
+            row = store_addition(connection, values, distributed=self._database.distributed)
+            _added_id(row, restored, limit)
             return restored
 
         return self._database.write(restore, first=lock_catalog(organization_id))
@@ -198,7 +210,13 @@ class PostgresFieldRepository:
     ) -> AppliedChanges:
         def apply(connection: Connection[Any]) -> AppliedChanges:
             changes = planner(select_catalog(connection, organization_id))
-            return PlannedRows.of(changes).store(connection, organization_id, author=author, at=at)
+            return PlannedRows.of(changes).store(
+                connection,
+                organization_id,
+                author=author,
+                at=at,
+                distributed=self._database.distributed,
+            )
 
         return self._database.write(apply, first=lock_catalog(organization_id))
 
@@ -220,7 +238,7 @@ def select_catalog(connection: Connection[Any], organization_id: OrganizationId)
 def _added_id(
     row: tuple[Any, ...] | None, definition: FieldDefinition, limit: int | None
 ) -> FieldId:
-    """Return the id in the row that ADD or RESTORE returned for this field."""
+    """Return the id in the row that `store_addition` returned for this field."""
     if row is None:
         raise OrganizationNotFound
     holder, field_id = row

@@ -29,6 +29,7 @@ from recipient_fields.domain.esp import (
 from ..row_mapping import stored_integration
 from .changes import PlannedRows
 from .columns import from_utc, optional_from_utc, optional_milliseconds, storable_id
+from .distributed import INSERT_INTEGRATION
 from .fields import select_catalog
 from .organizations import lock_catalog, select_revision
 from .transactions import Transactions, Work
@@ -107,7 +108,15 @@ class PostgresIntegrationRepository:
             "name": draft.name,
             "created_at": draft.created_at,
         }
-        row = self._database.write(lambda c: c.execute(_INSERT, values).fetchone())
+
+        def add(connection: Connection[Any]) -> tuple[Any, ...] | None:
+            if not self._database.distributed:
+                return connection.execute(_INSERT, values).fetchone()
+            if select_revision(connection, organization_id) is None:
+                return None
+            return connection.execute(INSERT_INTEGRATION, values).fetchone()
+
+        row = self._database.write(add)
         if row is None:
             raise OrganizationNotFound
         return draft.with_id(IntegrationId(row[0]), organization_id)
@@ -138,7 +147,13 @@ class PostgresIntegrationRepository:
             fields = integration.filter_fields(select_catalog(connection, organization_id).fields)
             check(fields)
             changes = CatalogChanges(deleted=fields)
-            PlannedRows.of(changes).store(connection, organization_id, author=author, at=at)
+            PlannedRows.of(changes).store(
+                connection,
+                organization_id,
+                author=author,
+                at=at,
+                distributed=self._database.distributed,
+            )
             connection.execute(_DELETE, _bind(organization_id, integration_id))
             return fields
 
@@ -155,7 +170,13 @@ class PostgresIntegrationRepository:
         at: datetime,
     ) -> SyncPlan:
         def store(connection: Connection[Any], plan: SyncPlan, rows: PlannedRows) -> None:
-            rows.store(connection, organization_id, author=author, at=at)
+            rows.store(
+                connection,
+                organization_id,
+                author=author,
+                at=at,
+                distributed=self._database.distributed,
+            )
             synced_at = optional_milliseconds(plan.integration.last_synced_at)
             values = {**_bind(organization_id, integration_id), "last_synced_at": synced_at}
             connection.execute(_RECORD_SYNC, values)

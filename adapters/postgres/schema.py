@@ -21,8 +21,10 @@ from .connection import (
     parse_url,
     require_compiled_driver,
 )
+from .distributed import distribute, is_distributed
 from .errors import every_error_translated
 from .indexes import Index
+from .limits import LOCK_TIMEOUT
 
 C = TypeVar("C", bound=Connection[Any])
 
@@ -65,8 +67,11 @@ class Migration:
     """In order. Citus rejects several at once if one creates an index."""
 
 
-def migrate(url: str) -> int:
+def migrate(url: str, *, distributed: bool = False) -> int:
     """Apply the missing migrations to the database, and return their number.
+
+    `distributed`: also distribute the tables over the workers of Citus, if they are not yet. No
+    other process may use the database during this.
 
     Each migration is one transaction, but an index is built before it, without blocking writers.
     Several processes can migrate one database at the same time.
@@ -86,7 +91,12 @@ def migrate(url: str) -> int:
                 index.build(connection, second, is_needed)
 
     with connected(Connection, parameters) as connection:
-        return apply_migrations(connection, build_indexes)
+        applied = apply_migrations(connection, build_indexes)
+        if distributed:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                distribute(connection, LOCK_TIMEOUT)
+        return applied
 
 
 def migrate_new(url: str) -> None:
@@ -122,13 +132,17 @@ def apply_migrations(
     return applied
 
 
-def require_current(parameters: Parameters) -> None:
-    """Raise StorageUnavailable unless the database has exactly the schema of this version."""
+def require_current(parameters: Parameters) -> bool:
+    """Return whether Citus distributes the tables of the database.
+
+    Raises: StorageUnavailable unless the database has exactly the schema of this version.
+    """
     with connected(DeadlineConnection, parameters) as connection:
         connection.deadline = monotonic() + _START_TIMEOUT
         _require_usable(connection)
         _refuse_newer(_applied(connection))
         require_sufficient(connection)
+        return is_distributed(connection)
 
 
 def require_sufficient(connection: Connection[Any]) -> None:

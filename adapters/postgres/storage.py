@@ -48,9 +48,11 @@ class PostgresStorage(PostgresRepositories):
         if "prepare" in options:
             prepare = boolean("prepare", options["prepare"])
         parameters = parse_url(url)
-        require_current(parameters)
+        distributed = require_current(parameters)
         self.pool_size = pool_size
-        self._database = Database(parameters, pool_size=pool_size, prepare=prepare)
+        self._database = Database(
+            parameters, pool_size=pool_size, prepare=prepare, distributed=distributed
+        )
         self._transfer = Transfer(parameters)
         super().__init__(self._database)
 

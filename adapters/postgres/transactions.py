@@ -19,6 +19,10 @@ class Transactions(Protocol):
     `seconds` limits the whole call.
     """
 
+    @property
+    def distributed(self) -> bool:
+        """Whether Citus distributes the tables."""
+
     def read(self, work: Work[T], *, seconds: float = ...) -> T:
         """Return the result of the work. Each of its statements may see its own snapshot."""
 

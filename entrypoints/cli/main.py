@@ -77,10 +77,15 @@ def main(ctx: click.Context) -> None:
 
 
 @main.command()
+@click.option(
+    "--distributed",
+    is_flag=True,
+    help="Also distribute the tables over the workers of Citus, by organization.",
+)
 @click.pass_obj
-def migrate(storage: str) -> None:
+def migrate(storage: str, distributed: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Update the storage's schema."""
-    migrate_storage(storage)
+    migrate_storage(storage, distributed=distributed)
     click.echo("The storage is up to date.", err=True)
 
 

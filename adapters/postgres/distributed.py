@@ -1,0 +1,213 @@
+"""Changes of fields on Citus, where each statement is one task on the worker of the organization.
+
+Citus executes an INSERT in a WITH clause as several tasks on several workers. So the first
+statement advances the locked catalog and checks, and the next ones insert.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from psycopg import Connection
+
+from recipient_fields.domain import StorageUnavailable
+
+from .columns import storable_id
+
+OWNERS = "api_key_owners"
+"""The reference table of the organizations of API keys. Only a distributed schema has it."""
+INSERT_KEY = """
+    INSERT INTO api_keys (
+        organization_id, name, access, digest, display, created_by, created_at, expires_at
+    ) VALUES (
+        %(organization_id)s, %(name)s, %(access)s, %(digest)s, %(display)s, %(created_by)s,
+        %(created_at)s, %(expires_at)s
+    ) RETURNING id
+"""
+INSERT_OWNER = f"""
+    INSERT INTO {OWNERS} (digest, key_id, organization_id)
+    VALUES (%(digest)s, %(id)s, %(organization_id)s)
+"""
+SELECT_OWNER = f"SELECT organization_id, key_id FROM {OWNERS} WHERE digest = %s"
+INSERT_INTEGRATION = """
+    INSERT INTO integrations (organization_id, esp, name, created_at)
+    VALUES (%(organization_id)s, %(esp)s, %(name)s, %(created_at)s) RETURNING id
+"""
+
+_IS_DISTRIBUTED = f"SELECT to_regclass('{OWNERS}') IS NOT NULL"
+_HAS_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
+_OF_ORGANIZATION = ("recipient_fields", "recipient_field_changes", "integrations", "api_keys")
+_LOCK_TIMEOUT = """
+    SELECT format('ALTER DATABASE %%I SET lock_timeout = %%L', current_database(), %s::text)
+"""
+"""The statement for each node, because the setting of a session does not reach the workers."""
+_INSTANT = "to_timestamp(%s::bigint / 1000.0)"
+_FIELD = {
+    "organization_id": "%s::bigint",
+    "name": "%s",
+    "folded_name": "%s",
+    "key": "%s",
+    "data_type": "%s",
+    "allowed_values": "%s::json",
+    "insertable": "%s::boolean",
+    "source": "%s",
+    "integration_id": "%s::bigint",
+    "esp_field_name": "%s",
+    "folded_esp_field_name": "%s",
+    "custom_insertion_code": "%s",
+    "custom_value_expression": "%s",
+    "created_at": _INSTANT,
+    "updated_at": _INSTANT,
+    "version": "%s::bigint",
+}
+_RECORD = {
+    "organization_id": "%s::bigint",
+    "sequence": "%s::bigint",
+    "occurred_at": _INSTANT,
+    "operation": "%s",
+    "field_id": "%s::bigint",
+    "key": "%s",
+    "source": "%s",
+    "author": "%s::json",
+    "before": "%s::json",
+    "after": "%s::json",
+}
+"""The placeholder of each column."""
+
+
+def is_distributed(connection: Connection[Any]) -> bool:
+    """Return whether the schema is distributed."""
+    [(distributed,)] = connection.execute(_IS_DISTRIBUTED).fetchall()
+    return bool(distributed)
+
+
+def distribute(connection: Connection[Any], lock_timeout: str) -> None:
+    """Distribute the current schema over the workers by organization, unless it is distributed.
+
+    The tables of administrators stay on the coordinator. The connection is in a transaction.
+
+    Raises: StorageUnavailable if the database does not have Citus.
+    """
+    if is_distributed(connection):
+        return
+    [(has_citus,)] = connection.execute(_HAS_CITUS).fetchall()
+    if not has_citus:
+        raise StorageUnavailable(
+            "The database does not have Citus. Run CREATE EXTENSION citus on every node."
+        )
+    for statement in _conversion():
+        connection.execute(statement.encode())
+    [(setting,)] = connection.execute(_LOCK_TIMEOUT, (lock_timeout,)).fetchall()
+    connection.execute(setting.encode())
+    connection.execute("SELECT run_command_on_workers(%s)", (setting,))
+
+
+def insert_fields(connection: Connection[Any], fields: Sequence[Mapping[str, object]]) -> list[int]:
+    """Insert the rows, and return their ids in the same order."""
+    columns, overriding = _FIELD, ""
+    if fields[0].get("id") is not None:
+        columns, overriding = {**_FIELD, "id": "%s::bigint"}, "OVERRIDING SYSTEM VALUE"
+    stored = _insert(
+        connection, "recipient_fields", columns, fields, overriding, "RETURNING key, id"
+    )
+    ids = dict(stored)
+    return [ids[each["key"]] for each in fields]
+
+
+def insert_records(
+    connection: Connection[Any],
+    values: Mapping[str, object],
+    rows: Iterable[Mapping[str, object]],
+    ids: Iterable[int],
+    *,
+    first: int,
+    occurred_at: int,
+) -> None:
+    """Insert the records of these rows, which have these ids. `first`: the first sequence."""
+    records = [
+        {
+            "before": None,
+            "after": None,
+            **row,
+            "organization_id": values["organization_id"],
+            "author": values["author"],
+            "operation": values["operation"],
+            "sequence": sequence,
+            "occurred_at": occurred_at,
+            "field_id": field_id,
+        }
+        for sequence, (row, field_id) in enumerate(zip(rows, ids, strict=True), first)
+    ]
+    _insert(connection, "recipient_field_changes", _RECORD, records)
+
+
+def insert_key(connection: Connection[Any], values: Mapping[str, object]) -> int:
+    """Insert an API key and its owner, and return its id."""
+    [(key_id,)] = connection.execute(INSERT_KEY, values).fetchall()
+    connection.execute(INSERT_OWNER, {**values, "id": key_id})
+    return int(key_id)
+
+
+def read_rows(document: str) -> list[dict[str, object]]:
+    """Return the rows of a batch."""
+    rows: list[dict[str, object]] = json.loads(document)
+    return rows
+
+
+def _insert(
+    connection: Connection[Any],
+    table: str,
+    columns: Mapping[str, str],
+    rows: Sequence[Mapping[str, object]],
+    overriding: str = "",
+    returning: str = "",
+) -> list[tuple[Any, ...]]:
+    row = f"({', '.join(columns.values())})"
+    statement = (
+        f"INSERT INTO {table} ({', '.join(columns)}) {overriding}"
+        f" VALUES {', '.join([row] * len(rows))} {returning}"
+    )
+    values = [each[column] for each in rows for column in columns]
+    cursor = connection.execute(statement.encode(), values)
+    return cursor.fetchall() if returning else []
+
+
+def _conversion() -> Iterable[str]:
+    """Return the statements that distribute the schema."""
+    for table in (*_OF_ORGANIZATION, "administrator_memberships"):
+        yield f"ALTER TABLE {table} DROP CONSTRAINT {table}_organization"
+    yield """
+        ALTER TABLE api_keys DROP CONSTRAINT api_keys_digest_once,
+        ADD CONSTRAINT api_keys_digest_once UNIQUE (organization_id, digest)
+    """
+    yield "SELECT create_distributed_table('organizations', 'id')"
+    for table in _OF_ORGANIZATION:
+        yield (
+            f"SELECT create_distributed_table('{table}', 'organization_id',"
+            " colocate_with => 'organizations')"
+        )
+        yield (
+            f"ALTER TABLE {table} ADD CONSTRAINT {table}_organization"
+            " FOREIGN KEY (organization_id) REFERENCES organizations (id)"
+        )
+    yield f"""
+        CREATE TABLE {OWNERS} (
+            digest bytea NOT NULL,
+            key_id bigint NOT NULL,
+            organization_id bigint NOT NULL,
+            CONSTRAINT {OWNERS}_pk PRIMARY KEY (digest)
+        )
+    """
+    yield f"SELECT create_reference_table('{OWNERS}')"
+    yield f"""
+        INSERT INTO {OWNERS} (digest, key_id, organization_id)
+        SELECT digest, id, organization_id FROM api_keys
+    """
+
+
+def owner_ids(row: tuple[Any, ...]) -> Mapping[str, int]:
+    """Return the values for a statement on the API key in a row of SELECT_OWNER."""
+    organization_id, key_id = row
+    return {"organization_id": storable_id(organization_id), "id": storable_id(key_id)}

@@ -1,0 +1,209 @@
+"""What holds on a cluster of Citus while its workers are killed, added and filled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from threading import Event
+from typing import Any
+from unittest.mock import patch
+
+import psycopg
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.adapters.postgres.connection import DeadlineConnection
+from recipient_fields.domain import (
+    FieldKey,
+    FieldLimitReached,
+    FieldQuery,
+    OrganizationId,
+    RecipientFieldsError,
+    StorageUnavailable,
+)
+
+from ..adapters.postgres.examples import (
+    AUTHOR,
+    LATER,
+    NOW,
+    a_definition,
+    a_grant,
+    an_integration_draft,
+    permit,
+    renaming,
+)
+from ..support.citus import CitusCluster
+from ..support.postgres import execute
+from ..support.waiting import eventually
+
+LIMIT = 16
+
+
+@pytest.fixture
+def own_database(cluster: CitusCluster) -> Iterator[str]:
+    """Create a database that the test breaks."""
+    with cluster.new_database() as url:
+        migrate(url, distributed=True)
+        yield url
+
+
+@pytest.fixture
+def own_storage(own_database: str) -> Iterator[PostgresStorage]:
+    with closing(PostgresStorage(own_database)) as storage:
+        yield storage
+
+
+def test_the_limit_is_exact_for_concurrent_creations(storage: PostgresStorage) -> None:
+    ours = storage.organizations.add("Ours", NOW).id
+
+    def create(number: int) -> bool:
+        try:
+            storage.fields.add(ours, a_definition(f"city_{number}"), limit=LIMIT, author=AUTHOR)
+        except FieldLimitReached:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(create, range(3 * LIMIT))) == LIMIT
+    assert len(storage.fields.all(ours).fields) == LIMIT
+
+
+def test_a_killed_worker_affects_only_its_own_organizations(
+    cluster: CitusCluster, own_database: str, own_storage: PostgresStorage
+) -> None:
+    storage = own_storage
+    organizations = [storage.organizations.add(f"Org {n}", NOW).id for n in range(24)]
+    keys = {each: storage.api_keys.add(a_grant(each)) for each in organizations}
+    workers = {each: cluster.worker_of(own_database, each) for each in organizations}
+    killed = workers[organizations[0]]
+    assert {worker.port for worker in workers.values()} == {w.port for w in cluster.workers}
+    errors = []
+    with Traffic(storage, organizations) as traffic:
+        killed.kill()
+        try:
+            for each in organizations:
+                try:
+                    assert storage.api_keys.find(keys[each].digest)
+                    storage.fields.add(each, a_definition("during"), author=AUTHOR)
+                except StorageUnavailable:
+                    errors.append(each)
+        finally:
+            killed.start()
+        eventually(lambda: recovered(storage, organizations), within=10)
+    assert errors == [each for each in organizations if workers[each] is killed]
+    assert {type(error) for _, error in traffic.errors} <= {StorageUnavailable}
+    assert {workers[each].port for each, _ in traffic.errors} == {killed.port}
+
+
+def recovered(storage: PostgresStorage, organizations: list[OrganizationId]) -> bool:
+    try:
+        for each in organizations:
+            storage.fields.update(each, FieldKey("during"), renaming("Town"), author=AUTHOR)
+    except StorageUnavailable:
+        return False
+    except RecipientFieldsError:  # Not created while its worker was killed.
+        storage.fields.add(each, a_definition("during"), author=AUTHOR)
+        return False
+    return True
+
+
+def test_shards_move_to_an_added_worker_without_an_error(
+    cluster: CitusCluster, own_database: str, own_storage: PostgresStorage
+) -> None:
+    organizations = [own_storage.organizations.add(f"Org {n}", NOW).id for n in range(24)]
+    with Traffic(own_storage, organizations) as traffic:
+        added = cluster.add_server(own_database)
+        execute(own_database, "SELECT rebalance_table_shards(shard_transfer_mode => 'auto')")
+    assert any(cluster.worker_of(own_database, each) is added for each in organizations)
+    assert traffic.errors == []
+    assert traffic.calls > 100
+    for each in organizations:
+        stored = {field.key for field in own_storage.fields.all(each).fields}
+        assert stored == traffic.created[each]
+
+
+class Traffic:
+    """Threads that create and list fields of every organization until the block ends."""
+
+    def __init__(self, storage: PostgresStorage, organizations: list[OrganizationId]) -> None:
+        self.errors: list[tuple[OrganizationId, Exception]] = []
+        self.created: dict[OrganizationId, set[FieldKey]] = {each: set() for each in organizations}
+        self.calls = 0
+        self._storage = storage
+        self._ending = Event()
+        self._threads = ThreadPoolExecutor(2)
+        self._parts = (organizations[::2], organizations[1::2])
+
+    def __enter__(self) -> Traffic:
+        self._running = [self._threads.submit(self._run, part) for part in self._parts]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._threads.shutdown()
+        for each in self._running:
+            each.result()
+
+    def _run(self, organizations: list[OrganizationId]) -> None:
+        number = 0
+        while not self._ending.wait(0.01):
+            number += 1
+            for each in organizations:
+                key = FieldKey(f"city_{number}")
+                try:
+                    self._storage.fields.add(each, a_definition(key), author=AUTHOR)
+                    self.created[each].add(key)
+                    self._storage.fields.all(each)
+                except StorageUnavailable as error:
+                    self.errors.append((each, error))
+                self.calls += 2
+
+
+# Statements of requests to the API. The key's owner is in a reference table on the coordinator.
+def test_every_statement_of_a_request_is_one_task(storage: PostgresStorage) -> None:
+    ours = storage.organizations.add("Ours", NOW).id
+    key = storage.api_keys.add(a_grant(ours))
+    integration = storage.integrations.add(ours, an_integration_draft())
+    with explained() as counts:
+        storage.api_keys.find(key.digest)
+        storage.api_keys.record_use(ours, key.id, LATER)
+        field = storage.fields.add(ours, a_definition(), limit=2, author=AUTHOR)
+        storage.fields.get(ours, field.id)
+        storage.fields.get(ours, field.key)
+        storage.fields.all(ours)
+        storage.fields.publish(ours)
+        storage.fields.select(ours, FieldQuery(limit=10))
+        storage.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
+        storage.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+        storage.integrations.rename(ours, integration.id, "Other")
+        storage.integrations.all(ours)
+    assert len(counts) >= 14
+    assert set(counts.values()) == {1}, {text: n for text, n in counts.items() if n != 1}
+
+
+@contextmanager
+def explained() -> Iterator[dict[str, int]]:
+    """Explain each statement before it is executed in the block, and collect its tasks."""
+    counts: dict[str, int] = {}
+    execute_statement = psycopg.Connection.execute
+
+    def executed(
+        connection: psycopg.Connection[Any], query: Any, values: Any = None, **options: Any
+    ) -> Any:
+        text = query.decode() if isinstance(query, bytes) else query
+        if text.split()[0] in ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"):
+            explain = f"EXPLAIN (FORMAT JSON) {text}".encode()
+            [row] = execute_statement(connection, explain, values, prepare=False).fetchall()
+            counts[text] = tasks(row[0][0])
+        return execute_statement(connection, query, values, **options)
+
+    with patch.object(DeadlineConnection, "execute", executed):
+        yield counts
+
+
+def tasks(plan: Any) -> int:
+    """Return the number of tasks in a plan of Citus."""
+    if isinstance(plan, dict):
+        return plan.get("Task Count", 0) + sum(map(tasks, plan.values()))
+    return sum(map(tasks, plan)) if isinstance(plan, list) else 0
