@@ -16,7 +16,7 @@ PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-citus test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-scaling bench-quick format lock sbom clean FORCE
 
 help:           ## show this list
@@ -63,6 +63,10 @@ test-ha: install ## test failovers on three nodes of Patroni, installing etcd, H
 		apt-get install --yes --no-install-recommends etcd-server haproxy pgbouncer; }
 	$(BIN)/pip install --quiet --upgrade --target build/patroni --require-hashes --requirement tests/ha/requirements.txt
 	$(BIN)/python -m pytest tests/ha --log-cli-level=INFO
+
+CITUS_SOURCE ?= build/citus-source
+test-citus: install ## run the storage contract on Citus, and kill, add and fill its workers; builds Citus from CITUS_SOURCE
+	RECIPIENT_FIELDS_TEST_CITUS=$(CITUS_SOURCE) $(BIN)/python -m pytest tests/citus
 
 test-framing: install ## compare the request parsing with h11, for 1,000,000 streams
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py

@@ -75,6 +75,18 @@ _RECORD = {
     "after": "%s::json",
 }
 """The placeholder of each column."""
+_INSERT_RECORDS = """
+    INSERT INTO recipient_field_changes (
+        organization_id, sequence, occurred_at, operation, field_id, key, source, author, before,
+        after
+    )
+    SELECT organization_id, sequence, to_timestamp(occurred_at / 1000.0), operation, field_id, key,
+        source, author::json, before::json, after::json
+    FROM json_to_recordset(%(records)s::json) AS record (
+        organization_id bigint, sequence bigint, occurred_at bigint, operation text,
+        field_id bigint, key text, source text, author text, before text, after text
+    )
+"""
 
 
 def is_distributed(connection: Connection[Any]) -> bool:
@@ -126,7 +138,7 @@ def insert_records(
     occurred_at: int,
 ) -> None:
     """Insert the records of these rows, which have these ids. `first`: the first sequence."""
-    records = [
+    records: list[dict[str, object]] = [
         {
             "before": None,
             "after": None,
@@ -140,7 +152,10 @@ def insert_records(
         }
         for sequence, (row, field_id) in enumerate(zip(rows, ids, strict=True), first)
     ]
-    _insert(connection, "recipient_field_changes", _RECORD, records)
+    if len(records) == 1:
+        _insert(connection, "recipient_field_changes", _RECORD, records)
+    else:
+        connection.execute(_INSERT_RECORDS, {"records": json.dumps(records)})
 
 
 def insert_key(connection: Connection[Any], values: Mapping[str, object]) -> int:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
+import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
 
 from ..support.citus import CitusCluster
-from ..support.postgres import execute
+from .build import build
 
 WORKERS = 3
 
@@ -27,11 +30,15 @@ EMPTY = [
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[CitusCluster]:
-    cluster = CitusCluster(WORKERS)
-    try:
-        yield cluster
-    finally:
-        cluster.remove()
+    source = Path(os.environ.get("RECIPIENT_FIELDS_TEST_CITUS", "build/citus-source"))
+    programs = build(source.resolve(), Path("build/citus").resolve())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RECIPIENT_FIELDS_TEST_POSTGRES", str(programs))
+        cluster = CitusCluster(WORKERS)
+        try:
+            yield cluster
+        finally:
+            cluster.remove()
 
 
 @pytest.fixture(scope="session")
@@ -41,10 +48,19 @@ def shared_database(cluster: CitusCluster) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def emptier(shared_database: str) -> Iterator[psycopg.Connection]:
+    """Open a connection that deletes rows. The workers' sessions stay open with it."""
+    with psycopg.connect(shared_database, autocommit=True) as connection:
+        connection.execute("SET citus.multi_shard_modify_mode = 'sequential'")
+        yield connection
+
+
 @pytest.fixture
-def emptied_database(shared_database: str) -> str:
-    for statement in EMPTY:
-        execute(shared_database, statement)
+def emptied_database(shared_database: str, emptier: psycopg.Connection) -> str:
+    with emptier.transaction():
+        for statement in EMPTY:
+            emptier.execute(statement.encode())
     return shared_database
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from .postgres import PostgresServer, execute
 
-SHARDS = 6
+SHARDS = 4
 
 _SETTINGS = """
 shared_preload_libraries = 'citus'

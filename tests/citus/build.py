@@ -1,0 +1,51 @@
+"""A PostgreSQL with Citus, which is built against a copy of the server in the test wheel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from ..support.postgres import PROGRAMS, installed_packages
+
+SOURCE = "citus-14.0.1"
+MISSING = f"""\
+This needs the source of Citus. Download the tag v14.0.1 from https://github.com/citusdata/citus,
+and put it as {SOURCE}.tar.xz, with a build.sh that installs it, into a folder. Then run
+
+    make test-citus CITUS_SOURCE=FOLDER
+"""
+
+
+def build(source: Path, target: Path) -> Path:
+    """Build in the target folder unless it is built, and return the folder of the programs.
+
+    The source is a folder with the archive and its `build.sh`, whose head lists what it requires.
+    """
+    programs = target / PROGRAMS
+    if (programs.parent / "share" / "postgresql" / "extension" / "citus.control").exists():
+        return programs
+    archive = source / f"{SOURCE}.tar.xz"
+    if not archive.exists():
+        pytest.exit(MISSING, returncode=pytest.ExitCode.USAGE_ERROR)
+    shutil.rmtree(target, ignore_errors=True)
+    packages = installed_packages()
+    for part in (PROGRAMS.parent, Path(f"{PROGRAMS.parts[0]}.libs")):
+        shutil.copytree(packages / part, target / part, symlinks=True)
+    with tarfile.open(archive) as files:
+        files.extractall(target, filter="fully_trusted")
+    for extension in ("columnar", "distributed"):
+        link = target / SOURCE / "src" / "backend" / extension / "safeclib"
+        if not link.exists():
+            link.unlink(missing_ok=True)
+            link.symlink_to("../../../vendor/safestringlib/safeclib")
+    subprocess.run(
+        ["bash", source / "build.sh", target / SOURCE],
+        check=True,
+        env={**os.environ, "PG_CONFIG": str(programs / "pg_config")},
+    )
+    return programs
