@@ -29,7 +29,7 @@ from .columns import (
     storable_id,
 )
 from .distributed import SELECT_OWNER, insert_key, owner_ids
-from .organizations import keep_organization, select_revision
+from .organizations import keep_if_distributed, keep_organization, select_revision
 from .transactions import Transactions
 
 COLUMNS = (
@@ -102,7 +102,8 @@ class PostgresApiKeyRepository:
         return None if row is None else _found(row)
 
     def add(self, grant: KeyGrant, /) -> ApiKey:
-        return self._database.write(lambda connection: self._add(connection, grant))
+        keep = keep_if_distributed(grant.organization_id, distributed=self._database.distributed)
+        return self._database.write(lambda connection: self._add(connection, grant), first=keep)
 
     def update(
         self, organization_id: OrganizationId, key_id: ApiKeyId, change: KeyChange, /

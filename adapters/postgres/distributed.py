@@ -30,6 +30,10 @@ INSERT_OWNER = f"""
     INSERT INTO {OWNERS} (digest, key_id, organization_id)
     VALUES (%(digest)s, %(id)s, %(organization_id)s)
 """
+_INSERT_OWNERS = f"""
+    INSERT INTO {OWNERS} (digest, key_id, organization_id)
+    SELECT digest, id, organization_id FROM api_keys
+"""
 SELECT_OWNER = f"SELECT organization_id, key_id FROM {OWNERS} WHERE digest = %s"
 INSERT_INTEGRATION = """
     INSERT INTO integrations (organization_id, esp, name, created_at)
@@ -165,6 +169,11 @@ def insert_key(connection: Connection[Any], values: Mapping[str, object]) -> int
     return int(key_id)
 
 
+def insert_all_owners(connection: Connection[Any]) -> None:
+    """Insert the owners of all API keys."""
+    connection.execute(_INSERT_OWNERS)
+
+
 def read_rows(document: str) -> list[dict[str, object]]:
     """Return the rows of a batch."""
     rows: list[dict[str, object]] = json.loads(document)
@@ -216,10 +225,7 @@ def _conversion() -> Iterable[str]:
         )
     """
     yield f"SELECT create_reference_table('{OWNERS}')"
-    yield f"""
-        INSERT INTO {OWNERS} (digest, key_id, organization_id)
-        SELECT digest, id, organization_id FROM api_keys
-    """
+    yield _INSERT_OWNERS
 
 
 def owner_ids(row: tuple[Any, ...]) -> Mapping[str, int]:

@@ -31,7 +31,7 @@ from .changes import PlannedRows
 from .columns import from_utc, optional_from_utc, optional_milliseconds, storable_id
 from .distributed import INSERT_INTEGRATION
 from .fields import select_catalog
-from .organizations import lock_catalog, select_revision
+from .organizations import keep_if_distributed, lock_catalog, select_revision
 from .transactions import Transactions, Work
 
 T = TypeVar("T")
@@ -116,7 +116,8 @@ class PostgresIntegrationRepository:
                 return None
             return connection.execute(INSERT_INTEGRATION, values).fetchone()
 
-        row = self._database.write(add)
+        keep = keep_if_distributed(organization_id, distributed=self._database.distributed)
+        row = self._database.write(add, first=keep)
         if row is None:
             raise OrganizationNotFound
         return draft.with_id(IntegrationId(row[0]), organization_id)

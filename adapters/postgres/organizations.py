@@ -128,6 +128,14 @@ def keep_organization(organization_id: OrganizationId) -> str:
     return _lock(organization_id, "KEY SHARE")
 
 
+def keep_if_distributed(organization_id: OrganizationId, *, distributed: bool) -> str | None:
+    """Return the same statement for Citus, where an INSERT can't select and lock its organization.
+
+    After it, the transaction checks that the organization exists. None for plain PostgreSQL.
+    """
+    return keep_organization(organization_id) if distributed else None
+
+
 def select_revision(connection: Connection[Any], organization_id: OrganizationId) -> int | None:
     """Return the revision of the organization's catalog, or None if there is no organization."""
     row = connection.execute(_SELECT_REVISION, {"id": storable_id(organization_id)}).fetchone()

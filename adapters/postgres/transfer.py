@@ -39,6 +39,7 @@ from . import administrators, api_keys, fields, integrations, organizations
 from .changes import RECORD_COLUMNS, read_record, stored_values
 from .columns import optional_from_utc
 from .connection import LongRunningConnection, Parameters
+from .distributed import insert_all_owners, is_distributed
 from .errors import every_error_translated, one_line
 from .schema import connected
 
@@ -166,6 +167,8 @@ class Transfer:
                 _ORGANIZATIONS.store(connection, snapshot.organizations)
                 _INTEGRATIONS.store(connection, snapshot.integrations)
                 _API_KEYS.store(connection, snapshot.api_keys)
+                if is_distributed(connection):
+                    insert_all_owners(connection)
                 _FIELDS.store(connection, snapshot.fields)
                 _HISTORY.store(connection, snapshot.history)
                 _ADMINISTRATORS.store(connection, snapshot.administrators)

@@ -12,8 +12,10 @@ from unittest.mock import patch
 import psycopg
 import pytest
 
+from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.adapters.postgres.connection import DeadlineConnection
+from recipient_fields.application import copy_storage
 from recipient_fields.domain import (
     FieldKey,
     FieldLimitReached,
@@ -67,6 +69,29 @@ def test_the_limit_is_exact_for_concurrent_creations(storage: PostgresStorage) -
     with ThreadPoolExecutor(8) as threads:
         assert sum(threads.map(create, range(3 * LIMIT))) == LIMIT
     assert len(storage.fields.all(ours).fields) == LIMIT
+
+
+def test_an_existing_schema_is_converted_with_its_rows(cluster: CitusCluster) -> None:
+    with cluster.new_database() as url:
+        migrate(url)
+        with closing(PostgresStorage(url)) as storage:
+            ours = storage.organizations.add("Ours", NOW).id
+            field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+            key = storage.api_keys.add(a_grant(ours))
+        migrate(url, distributed=True)
+        migrate(url, distributed=True)
+        with closing(PostgresStorage(url)) as storage:
+            assert storage.fields.all(ours).fields == (field,)
+            assert storage.api_keys.find(key.digest) is not None
+            assert storage.fields.add(ours, a_definition("town"), author=AUTHOR).id > field.id
+
+
+def test_a_copied_api_key_is_found(storage: PostgresStorage) -> None:
+    source = MemoryStorage()
+    ours = source.organizations.add("Ours", NOW).id
+    key = source.api_keys.add(a_grant(ours))
+    copy_storage(source, storage)
+    assert storage.api_keys.find(key.digest) == source.api_keys.find(key.digest)
 
 
 def test_a_killed_worker_affects_only_its_own_organizations(
