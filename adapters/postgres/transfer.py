@@ -65,7 +65,7 @@ _SELECT_IDENTITY = """
 """
 # Blocks other copies and new organizations until the transaction ends, but no readers.
 _LOCK = "LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE"
-_HAS_ORGANIZATIONS = "SELECT EXISTS (SELECT FROM organizations)"
+_HAS_ORGANIZATIONS = "SELECT EXISTS (SELECT id FROM organizations)"
 
 
 @frozen

@@ -92,6 +92,9 @@ def test_a_copied_api_key_is_found(storage: PostgresStorage) -> None:
     key = source.api_keys.add(a_grant(ours))
     copy_storage(source, storage)
     assert storage.api_keys.find(key.digest) == source.api_keys.find(key.digest)
+    target = MemoryStorage()
+    copy_storage(storage, target)
+    assert target.api_keys.find(key.digest) == source.api_keys.find(key.digest)
 
 
 def test_a_killed_worker_affects_only_its_own_organizations(
