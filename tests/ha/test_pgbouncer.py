@@ -7,7 +7,7 @@ import signal
 import subprocess
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from time import monotonic
+from time import monotonic, sleep
 
 import psycopg
 
@@ -57,6 +57,7 @@ def test_reads_from_a_standby_are_rejected_if_the_url_requires_the_primary() -> 
         assert reads(storage, ours)
         eventually(lambda: execute(standby.url(), "SELECT id FROM organizations"), within=10)
 
+        sleep(2)  # The service begins to check the server one second after its start.
         lead_to(standby)
         pooler.send_signal(signal.SIGHUP)
         began = monotonic()
