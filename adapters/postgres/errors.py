@@ -148,5 +148,7 @@ def _lost_a_worker(error: psycopg.Error) -> bool:
 
 
 def _violates(error: psycopg.Error, constraint: str) -> bool:
-    name = error.diag.constraint_name or ""
-    return error.sqlstate == "23505" and bool(re.fullmatch(f"{constraint}{_SHARD}", name))
+    # Citus reports the error of a worker without the name, but its message contains the name.
+    name = error.diag.constraint_name or error.diag.message_primary or ""
+    found = re.search(rf"\b{constraint}{_SHARD}\b", name)
+    return error.sqlstate == "23505" and found is not None

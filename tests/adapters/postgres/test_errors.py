@@ -134,6 +134,13 @@ def test_a_digest_that_exists_in_a_shard_is_taken() -> None:
         raise violation_of("api_keys_digest_once_102043")
 
 
+def test_a_digest_that_a_worker_reports_in_its_message_is_taken() -> None:
+    message = b'duplicate key value violates unique constraint "api_keys_digest_once_102043"'
+    diagnostics: dict[int, bytes | None] = {DiagnosticField.MESSAGE_PRIMARY: message}
+    with pytest.raises(DigestTaken), translated_errors():
+        raise psycopg.errors.UniqueViolation("the server's words", info=diagnostics)
+
+
 def internal_error(message: str) -> psycopg.Error:
     diagnostics: dict[int, bytes | None] = {DiagnosticField.MESSAGE_PRIMARY: message.encode()}
     return psycopg.errors.InternalError_(message, info=diagnostics)
