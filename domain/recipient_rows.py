@@ -12,13 +12,14 @@ from attrs import field, frozen
 from .errors import Violation
 from .recipient_texts import DecimalMark, RecipientTexts
 from .recipients import ValueCheck
-from .values import DataType
+from .values import AllowedValues, DataType
 
 _Acceptance: TypeAlias = Callable[[str], object]
 """Returns a true value only for texts that are permitted."""
+_Rule: TypeAlias = tuple[DataType, AllowedValues | None]
 
-_MAX_REMEMBERED = 100_000
-"""Texts in memory, in all columns. They occupy less than 20 MiB."""
+_MAX_REMEMBERED = 50_000
+"""Dates in memory, and date-times. Both occupy less than 20 MiB."""
 _MAX_REMEMBERED_LENGTH = 32
 """Characters of a text in memory. Dates, date-times and most allowed values are shorter."""
 
@@ -49,7 +50,8 @@ class RecipientRows:
 
     @_acceptances.default
     def _acceptances_by_column(self) -> Sequence[_Acceptance]:
-        return [self._acceptance(key) for key in self.keys]
+        remembered: dict[_Rule, _PermittedTexts] = {}
+        return [self._acceptance(key, remembered) for key in self.keys]
 
     def violations(self, row: Sequence[str], *, suggest: bool = True) -> Sequence[Violation]:
         """Return the violations that `RecipientTexts.check` reports for the texts of a row."""
@@ -58,18 +60,27 @@ class RecipientRows:
         texts = dict(zip(self.keys, row, strict=True))
         return self.texts.check(texts, suggest=suggest).violations
 
-    def _acceptance(self, key: str) -> _Acceptance:
+    def _acceptance(self, key: str, remembered: dict[_Rule, _PermittedTexts]) -> _Acceptance:
+        """Return the function for a column. Fields with the same rule share the texts in memory."""
         schema = self.texts.schema
         recipient_field = schema.fields.get(key)
-        if recipient_field is None and schema.additional:
-            return str.isprintable
-        if recipient_field is not None and recipient_field.allowed_values is None:
-            if recipient_field.data_type is DataType.TEXT:
+        if recipient_field is None:
+            return str.isprintable if schema.additional else _permits_no_text
+        data_type, allowed_values = rule = recipient_field.data_type, recipient_field.allowed_values
+        if allowed_values is None:
+            if data_type is DataType.TEXT:
                 return str.isprintable
-            if recipient_field.data_type is DataType.NUMBER:
+            if data_type is DataType.NUMBER:
                 return _NUMBER_ACCEPTANCES[self.texts.decimal_mark]
-        max_remembered = _MAX_REMEMBERED // len(self.keys)
-        return _PermittedTexts(self.texts.check_for(key), max_remembered).__getitem__
+        max_remembered = _MAX_REMEMBERED if allowed_values is None else len(allowed_values.values)
+        if rule not in remembered:
+            check = self.texts.check_for(key)
+            remembered[rule] = _PermittedTexts(check, max_remembered)
+        return remembered[rule].__getitem__
+
+
+def _permits_no_text(text: str) -> bool:
+    return not text
 
 
 class _PermittedTexts(dict[str, bool]):
@@ -82,6 +93,6 @@ class _PermittedTexts(dict[str, bool]):
 
     def __missing__(self, text: str) -> bool:
         permitted = not isinstance(self._check(text), Violation)
-        if permitted and len(self) < self._max_remembered and len(text) <= _MAX_REMEMBERED_LENGTH:
+        if permitted and len(self) <= self._max_remembered and len(text) <= _MAX_REMEMBERED_LENGTH:
             self[text] = True
         return permitted
