@@ -26,7 +26,7 @@ from .history import history
 from .integrations import integrations
 from .keys import keys
 from .openapi import openapi
-from .options import option_variables
+from .options import option, option_variables
 from .organizations import organizations
 from .output import note, printable
 from .plans import apply, plan
@@ -77,7 +77,7 @@ def main(ctx: click.Context) -> None:
 
 
 @main.command()
-@click.option(
+@option(
     "--distributed",
     is_flag=True,
     help="Also distribute the tables over the workers of Citus, by organization.",
