@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, default_int_handler, getsignal, signal
 
 import pytest
 
@@ -23,10 +24,21 @@ _keys = KeyDetector()
 
 def pytest_sessionstart() -> None:
     """Check the requirements of PostgreSQL, and enable all log records that could contain a key."""
+    _stop_ignoring_signals()
     require_reachable_temporary_folder()
     logging.getLogger().addHandler(_keys)
     for name in ("recipient_fields", "waitress"):
         logging.getLogger(name).setLevel(logging.DEBUG)
+
+
+def _stop_ignoring_signals() -> None:
+    """Let signals have their effect, also if `nohup` or a shell has started the tests with `&`.
+
+    The processes that the tests start would inherit that these signals are ignored.
+    """
+    for number, action in ((SIGHUP, SIG_DFL), (SIGINT, default_int_handler)):
+        if getsignal(number) is SIG_IGN:
+            signal(number, action)
 
 
 @pytest.hookimpl(trylast=True)
