@@ -67,7 +67,7 @@ class PrimaryTracker:
         `on_promotion` is called when a newer timeline is seen, and when a primary has become a
         standby. It should close the idle connections.
         """
-        self.hosts = split_hosts(parameters)
+        self.hosts: tuple[Parameters, ...] = split_hosts(parameters)
         self._parameters = parameters
         self._on_promotion = on_promotion
         self._requires_primary = parameters.get("target_session_attrs") in _PRIMARY_ATTRIBUTES
