@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, default_int_handler, getsignal, signal
 
 import pytest
+from hypothesis import settings
 
 from recipient_fields.adapters.postgres import migrate
 
@@ -18,6 +19,10 @@ from .support.postgres import (
     require_reachable_temporary_folder,
 )
 from .support.redaction import KeyDetector
+
+# The time of an example depends on what else the machine does.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 _keys = KeyDetector()
 
