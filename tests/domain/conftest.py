@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from recipient_fields.domain import (
     API,
@@ -21,9 +20,6 @@ from recipient_fields.domain import (
 )
 
 from ..support.messages import are_sentences
-
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,12 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-settings.load_profile("mutation")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart() -> None:
+    """Load the profile after the other conftests, which load one for the whole suite."""
+    settings.load_profile("mutation")
 
 
 @pytest.hookimpl(tryfirst=True)
