@@ -30,7 +30,7 @@ test: install   ## run the test suite without its slowest parts
 	$(BIN)/$(PYTEST) -m "not slow"
 
 test-all: install ## run the whole test suite, as continuous integration does
-	@echo "About 20 minutes on two cores. The slow tests run alone: their services and databases have deadlines."
+	@echo "About 26 minutes on two cores. The slow tests run alone: their services and databases have deadlines."
 	$(BIN)/$(PYTEST) -m "not slow"
 	$(BIN)/python -m pytest -m slow
 
