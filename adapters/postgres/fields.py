@@ -143,13 +143,8 @@ class PostgresFieldRepository:
             changed = change(field)
             if changed != field:
                 changes = CatalogChanges(updated=(FieldUpdate(field, changed),))
-                PlannedRows.of(changes).store(
-                    connection,
-                    organization_id,
-                    author=author,
-                    at=changed.updated_at,
-                    distributed=self._database.distributed,
-                )
+                at = changed.updated_at
+                self._store(connection, organization_id, changes, author=author, at=at)
             return changed
 
         return self._database.write(update, first=lock_catalog(organization_id))
@@ -168,13 +163,7 @@ class PostgresFieldRepository:
             field = _get(connection, organization_id, reference)
             check(field)
             changes = CatalogChanges(deleted=(field,))
-            PlannedRows.of(changes).store(
-                connection,
-                organization_id,
-                author=author,
-                at=at,
-                distributed=self._database.distributed,
-            )
+            self._store(connection, organization_id, changes, author=author, at=at)
 
         self._database.write(delete, first=lock_catalog(organization_id))
 
@@ -210,15 +199,26 @@ class PostgresFieldRepository:
     ) -> AppliedChanges:
         def apply(connection: Connection[Any]) -> AppliedChanges:
             changes = planner(select_catalog(connection, organization_id))
-            return PlannedRows.of(changes).store(
-                connection,
-                organization_id,
-                author=author,
-                at=at,
-                distributed=self._database.distributed,
-            )
+            return self._store(connection, organization_id, changes, author=author, at=at)
 
         return self._database.write(apply, first=lock_catalog(organization_id))
+
+    def _store(
+        self,
+        connection: Connection[Any],
+        organization_id: OrganizationId,
+        changes: CatalogChanges,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        return PlannedRows.of(changes).store(
+            connection,
+            organization_id,
+            author=author,
+            at=at,
+            distributed=self._database.distributed,
+        )
 
 
 def select_catalog(connection: Connection[Any], organization_id: OrganizationId) -> Catalog:

@@ -394,7 +394,6 @@ def test_the_contract_finds_faults_of_sync_runs(
 def test_the_state_machine_finds_faults_of_call_sequences(fault: type[Faulty]) -> None:
     hasty = settings(
         max_examples=500,
-        deadline=None,
         database=None,
         derandomize=True,
         phases=[Phase.generate],

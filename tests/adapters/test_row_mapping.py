@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.adapters.driver_errors import unavailable_on
@@ -39,7 +39,6 @@ from recipient_fields.testing.examples import AUTHOR, NOW, a_definition
 from recipient_fields.testing.strategies import definitions, stored_fields
 
 
-@settings(deadline=None)
 @given(stored_fields())
 def test_a_field_can_be_read_from_its_row_and_from_the_row_as_json(field: RecipientField) -> None:
     row = list(field_values(field).values())
@@ -71,7 +70,6 @@ def record_row(record: HistoryRecord) -> dict[str, Any]:
     return row
 
 
-@settings(deadline=None)
 @given(stored_fields(), stored_fields(), st.sampled_from(RecordedOperation))
 def test_a_record_can_be_read_from_its_row(
     before: RecipientField, after: RecipientField, operation: RecordedOperation

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from time import time_ns
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage, open_storage
@@ -93,7 +93,6 @@ TestSqliteMachine = pytest.mark.slow(machine_for(sqlite_storage).TestCase)
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(port_calls())
 def test_sqlite_agrees_with_memory(calls: list[Call]) -> None:
     with closing(MemoryStorage()) as memory, sqlite_storage() as sqlite:

@@ -37,12 +37,9 @@ CHANNELS = (API, ADMINISTRATOR, *map(sync_channel, strategies.OWN_INTEGRATION_ID
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-unhurried = settings(deadline=None)
-
-
 def generate(strategy: SearchStrategy[T], condition: Callable[[T], bool]) -> None:
     """Fail unless the strategy generates a value that fulfils the condition."""
-    find(strategy, condition, settings=settings(phases=[Phase.generate], deadline=None))
+    find(strategy, condition, settings=settings(phases=[Phase.generate]))
 
 
 def owner_of(field: RecipientField) -> Channel:
@@ -85,13 +82,11 @@ def test_channels_and_origins_meet_as_the_same_integration_and_as_different_ones
     )
 
 
-@unhurried
 @given(strategies.origins())
 def test_a_channel_is_generated_for_every_origin(origin: Origin) -> None:
     assert Channel(origin.source, origin.integration_id) in CHANNELS
 
 
-@unhurried
 @given(strategies.channels())
 def test_channels_are_those_of_the_api_administrators_and_two_integrations(
     channel: Channel,
@@ -99,7 +94,6 @@ def test_channels_are_those_of_the_api_administrators_and_two_integrations(
     assert channel in CHANNELS
 
 
-@unhurried
 @given(strategies.channels().flatmap(lambda by: st.tuples(st.just(by), strategies.drafts(by=by))))
 def test_a_channel_creates_fields_of_its_drafts(pair: tuple[Channel, FieldDraft]) -> None:
     by, draft = pair
@@ -115,7 +109,6 @@ def test_stored_fields_are_of_every_source_new_and_changed(source: Source, chang
     )
 
 
-@unhurried
 @given(strategies.stored_fields())
 def test_a_stored_field_counts_its_changes_and_moves_forward_with_each(
     field: RecipientField,
@@ -131,7 +124,6 @@ def test_a_stored_field_counts_its_changes_and_moves_forward_with_each(
     "channel", [API, ADMINISTRATOR, sync_channel(strategies.OWN_INTEGRATION_IDS[0])]
 )
 def test_the_fields_of_one_channel_can_be_generated(channel: Channel) -> None:
-    @unhurried
     @given(strategies.stored_fields(by=channel))
     def the_channel_owns(field: RecipientField) -> None:
         assert channel.owns(field.origin)
@@ -139,7 +131,6 @@ def test_the_fields_of_one_channel_can_be_generated(channel: Channel) -> None:
     the_channel_owns()
 
 
-@unhurried
 @given(strategies.stored_fields(), strategies.changes(), strategies.channels())
 def test_every_field_accepts_every_change_through_its_own_channel(
     field: RecipientField, changes: FieldChanges, channel: Channel
@@ -151,7 +142,6 @@ def test_every_field_accepts_every_change_through_its_own_channel(
             field.with_changes(changes, by=channel, at=field.updated_at)
 
 
-@unhurried
 @given(st.data(), strategies.stored_fields())
 def test_changes_for_a_data_type_fit_its_fields(data: st.DataObject, field: RecipientField) -> None:
     changes = data.draw(strategies.changes(field.data_type))

@@ -21,7 +21,6 @@ from .api import (
 pytestmark = pytest.mark.slow
 
 thoroughly = settings(
-    deadline=None,
     max_examples=100,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -90,7 +90,7 @@ def core(
     core.storage.close()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(calls, max_size=25))
 def test_fields_of_other_origins_and_organizations_do_not_change(
     core: Core, sequence: list[Call]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.adapters.introspection import IntrospectionKeyValidator, TokenRules
@@ -235,7 +235,6 @@ NAMES = st.sampled_from(["organization_id", "scope", "client_id", "exp", "nbf", 
 
 
 @given(claims=st.dictionaries(NAMES, JSON), start=st.sampled_from([{}, CLAIMS]))
-@settings(deadline=None)
 def test_any_claims_prove_a_credential_or_have_a_reason(
     claims: dict[str, Any], start: dict[str, object]
 ) -> None:

@@ -502,7 +502,7 @@ def test_no_log_or_error_contains_a_token_or_a_secret(
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_damaged_response_is_read_or_raises_an_error(data: st.DataObject) -> None:
     whole = HEAD + b"Content-Length: %d\r\n\r\n" % len(GOOD.body) + GOOD.body
     at = data.draw(st.integers(0, len(whole) - 1), label="at")

@@ -118,12 +118,12 @@ the_pool_may_be_random = pytest.mark.filterwarnings(
 @pytest.mark.slow
 def test_any_sequence_of_calls_returns_what_the_model_returns(shared_database: str) -> None:
     machine = machine_for(lambda: closing(PostgresStorage(shared_database)))
-    run_state_machine_as_test(machine, settings=settings(max_examples=30, deadline=None))
+    run_state_machine_as_test(machine, settings=settings(max_examples=30))
     require_exact_counters(shared_database)
 
 
 @the_pool_may_be_random
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=port_calls())
 @pytest.mark.slow
 def test_postgresql_and_memory_return_the_same(
