@@ -75,10 +75,10 @@ _FIELD_COUNT = """
     ) END
 """
 """The number of fields of this source before a statement that changes the locked catalog."""
-_ADVANCE = f"""
+_ADVANCE_FROM = f"""
     UPDATE organizations SET
         revision = {_NEXT_REVISION}, counted_revision = {_NEXT_REVISION},
-        api_field_count = {_FIELD_COUNT.format(source="'api'")} + %(added_api_fields)s,
+        api_field_count = {{count}} + %(added_api_fields)s,
         last_sequence = last_sequence + %(count)s,
         last_change_at = coalesce(
             {_AT.format("%(occurred_at)s")},
@@ -90,6 +90,7 @@ _ADVANCE = f"""
     WHERE id = %(organization_id)s
 """
 """`occurred_at` is the time of the transaction's records, or NULL in its first statement."""
+_ADVANCE = _ADVANCE_FROM.format(count=_FIELD_COUNT.format(source="'api'"))
 # Each use appends a FROM clause with the rows.
 _INSERT = f"""
     INSERT INTO recipient_fields (
@@ -114,34 +115,50 @@ _RECORD = """
 _ONE = ", ".join(
     f"%({name})s::{kind} AS {name}" for name, kind in {**_TYPES, "id": "bigint"}.items()
 )
-_ADVANCE_FOR_ONE = f"""
+_ADVANCE_UNLESS_TAKEN = """
     WITH holder AS (
         SELECT id FROM recipient_fields
         WHERE organization_id = %(organization_id)s AND key = %(key)s
     ), catalog AS (
-        {_ADVANCE} AND NOT EXISTS (SELECT FROM holder) AND (
-            %(limit)s::bigint IS NULL
-            OR %(limit)s::bigint > {_FIELD_COUNT.format(source="%(source)s")}
-        )
+        {advance} AND NOT EXISTS (SELECT FROM holder)
+            AND (%(limit)s::bigint IS NULL OR %(limit)s::bigint > {count})
         RETURNING last_sequence, last_change_at
     )
 """
-_ADD_ONE = f"""
-    {_ADVANCE_FOR_ONE}, added AS (
+_ADVANCE_FOR_ONE = _ADVANCE_UNLESS_TAKEN.format(
+    advance=_ADVANCE, count=_FIELD_COUNT.format(source="%(source)s")
+)
+_STORE_ONE = f"""
+    added AS (
         {{insert}} FROM catalog, (SELECT {_ONE}) AS field RETURNING id
     ), recorded AS (
         {_RECORD}, last_sequence, last_change_at, %(operation)s, added.id, %(key)s, %(source)s,
             %(author)s::json, NULL, %(after)s::json
         FROM catalog, added
     )
+"""
+_ADD_ONE = f"""
+    {_ADVANCE_FOR_ONE}, {_STORE_ONE}
     SELECT (SELECT id FROM holder), (SELECT id FROM added)
     FROM organizations WHERE id = %(organization_id)s
 """
-ADD = _ADD_ONE.format(insert=_INSERT_NEW)
+_ADD = _ADD_ONE.format(insert=_INSERT_NEW)
 """Returns the id of the field that has the key, and the id of the new field unless the key is taken
 or the limit is reached. The catalog is locked, so no other transaction interferes."""
-RESTORE = _ADD_ONE.format(insert=_INSERT_WITH_ID)
+_RESTORE = _ADD_ONE.format(insert=_INSERT_WITH_ID)
 """The same for a field that has an id."""
+_ADVANCE_IF_COUNTED = _ADVANCE_UNLESS_TAKEN.format(
+    advance=_ADVANCE_FROM.format(count="api_field_count") + "AND counted_revision = revision",
+    count="CASE WHEN %(source)s = 'api' THEN api_field_count END",
+)
+# While it waits for the lock, other fields can be added that it does not see. So it does not count
+# the fields, and a constraint rejects a key that was taken meanwhile.
+ADD_UNLOCKED = f"""
+    {_ADVANCE_IF_COUNTED}, {_STORE_ONE.format(insert=_INSERT_NEW)}
+    SELECT id FROM added
+"""
+"""Locks the catalog itself, and returns the id of the new field. Returns no row if it stored
+nothing: then `store_addition`, in the locked catalog, stores the field or finds the reason."""
 _ADVANCE_DISTRIBUTED = f"""
     {_ADVANCE_FOR_ONE}
     SELECT (SELECT id FROM holder), catalog.last_sequence,
@@ -303,7 +320,7 @@ def store_addition(
     id of the stored field unless the key is taken or the limit is reached.
     """
     if not distributed:
-        statement = ADD if values["id"] is None else RESTORE
+        statement = _ADD if values["id"] is None else _RESTORE
         return connection.execute(statement, values).fetchone()
     row = connection.execute(_ADVANCE_DISTRIBUTED, values).fetchone()
     if row is None:

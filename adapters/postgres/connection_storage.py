@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -101,6 +101,10 @@ class _ApplicationDatabase:
 
     def write(self, work: Work[T], *, first: str | None = None, seconds: float = CALL_TIMEOUT) -> T:
         return retry_once(lambda: self._attempt(work, first, seconds))
+
+    def try_statement(self, _: str, _values: Mapping[str, object], /) -> TupleRow | None:
+        """Do nothing: it would be part of the application's transaction."""
+        return None
 
     def _attempt(self, work: Work[T], first: str | None, seconds: float) -> T:
         with (

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from psycopg.errors import InvalidSqlStatementName, ReadOnlySqlTransaction
+from psycopg import Connection
+from psycopg.errors import InvalidSqlStatementName, ReadOnlySqlTransaction, UniqueViolation
+from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recipient_fields.domain import StorageUnavailable
@@ -107,6 +110,20 @@ class Database:
             return result
 
         return self._run(transaction, seconds)
+
+    def try_statement(self, statement: str, values: Mapping[str, object], /) -> TupleRow | None:
+        """Execute one statement as its own transaction, and return its first row.
+
+        Return None if it returns no row, if a row with the same key was added at the same time, or
+        on Citus, which would execute its parts on several workers.
+        """
+
+        def execute(connection: Connection[Any]) -> TupleRow | None:
+            with suppress(UniqueViolation):
+                return connection.execute(statement, values).fetchone()
+            return None
+
+        return None if self.distributed else self._run(execute, CALL_TIMEOUT)
 
     def pool_use(self) -> dict[str, int]:
         """Return how many connections are `open` and `in_use`, and how many calls are `waiting`."""

@@ -36,7 +36,14 @@ from recipient_fields.domain import (
 )
 
 from ..row_mapping import RowMapping, stored_field
-from .changes import RECORD_COLUMNS, PlannedRows, bind_addition, read_record, store_addition
+from .changes import (
+    ADD_UNLOCKED,
+    RECORD_COLUMNS,
+    PlannedRows,
+    bind_addition,
+    read_record,
+    store_addition,
+)
 from .columns import from_optional_json, from_utc, storable_id
 from .organizations import lock_catalog
 from .queries import bind, select_statement
@@ -123,6 +130,8 @@ class PostgresFieldRepository:
         values = bind_addition(
             RecordedOperation.CREATED, organization_id, definition, limit=limit, author=author
         )
+        if (added := self._database.try_statement(ADD_UNLOCKED, values)) is not None:
+            return definition.with_id(FieldId(added[0]), organization_id)
         row = self._database.write(
             lambda c: store_addition(c, values, distributed=self._database.distributed),
             first=lock_catalog(organization_id),

@@ -27,7 +27,8 @@ COLUMNS = "id, name, created_at AT TIME ZONE 'UTC'"
 _SELECT_ALL = f"SELECT {COLUMNS} FROM organizations ORDER BY id"
 _SELECT_REVISION = "SELECT revision FROM organizations WHERE id = %(id)s"
 _INSERT = f"""
-    INSERT INTO organizations (name, revision, created_at) VALUES (%s, %s, %s) RETURNING {COLUMNS}
+    INSERT INTO organizations (name, revision, created_at, api_field_count, counted_revision)
+    VALUES (%(name)s, %(revision)s, %(created_at)s, 0, %(revision)s) RETURNING {COLUMNS}
 """
 _SELECT_BY_ID = f"SELECT {COLUMNS} FROM organizations WHERE id = %(organization_id)s"
 _RENAME = f"""
@@ -73,8 +74,11 @@ class PostgresOrganizationRepository:
         return _found(self._database.read(lambda c: c.execute(_SELECT_BY_ID, values).fetchone()))
 
     def add(self, name: str, created_at: datetime, /) -> Organization:
-        revision = epoch_milliseconds(created_at)  # which is Organization.first_revision
-        values = (parse_organization_name(name), revision, whole_milliseconds(created_at))
+        values = {
+            "name": parse_organization_name(name),
+            "revision": epoch_milliseconds(created_at),  # which is Organization.first_revision
+            "created_at": whole_milliseconds(created_at),
+        }
         [row] = self._database.write(lambda c: c.execute(_INSERT, values).fetchall())
         return read_organization(row)
 

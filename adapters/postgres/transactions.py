@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from psycopg import Connection
+from psycopg.rows import TupleRow
 
 T = TypeVar("T")
 
@@ -30,4 +31,10 @@ class Transactions(Protocol):
         """Return the result of the work, which is one transaction. Roll back if it raises.
 
         `first` is a statement without parameters, executed before the work.
+        """
+
+    def try_statement(self, statement: str, values: Mapping[str, object], /) -> TupleRow | None:
+        """Execute one statement as its own transaction if possible, and return its first row.
+
+        Return None if it stored nothing: use `write` then.
         """

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from recipient_fields.adapters.postgres import changes
+from recipient_fields.adapters.postgres import changes, fields
 from recipient_fields.entrypoints.cli import main
 
 
@@ -25,7 +25,7 @@ def _unrecorded(statement: str) -> str:
 
 
 with pytest.MonkeyPatch.context() as patch:
-    patch.setattr(changes, "ADD", _unrecorded(changes.ADD))
+    patch.setattr(fields, "ADD_UNLOCKED", _unrecorded(changes.ADD_UNLOCKED))
     for document in ("author_document", "field_document"):
         patch.setattr(changes, document, lambda _: None)
     main()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Protocol
 
 import psycopg
@@ -10,9 +12,19 @@ import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresConnectionStorage, PostgresStorage
+from recipient_fields.adapters.postgres.changes import ADD_UNLOCKED, bind_addition
 from recipient_fields.application import copy_storage
-from recipient_fields.domain import CatalogChanges, FieldKey, FieldLimitReached, OrganizationId
+from recipient_fields.domain import (
+    CatalogChanges,
+    FieldKey,
+    FieldLimitReached,
+    KeyTaken,
+    OrganizationId,
+    RecordedOperation,
+)
 
+from ...support.postgres import execute
+from ...support.waiting import eventually
 from .examples import AUTHOR, LATER, NOW, a_definition, permit
 from .field_counts import require_exact_counters
 
@@ -64,11 +76,22 @@ class OlderVersion(Version):
     def delete(self, key: str) -> None:
         assert self._changed(DELETE, key) == 1
 
+    @contextmanager
+    def adding(self, key: str) -> Iterator[None]:
+        """Add a field in a transaction that commits at the end of the block."""
+        with self._changing(ADD, key):
+            yield
+
     def _changed(self, statement: str, key: str) -> int:
+        with self._changing(statement, key) as count:
+            return count
+
+    @contextmanager
+    def _changing(self, statement: str, key: str) -> Iterator[int]:
         values = {"organization_id": self._organization_id, "key": key, "limit": LIMIT}
         with psycopg.connect(self._url) as connection:
             connection.execute(LOCK, values)
-            return connection.execute(statement, values).rowcount
+            yield connection.execute(statement, values).rowcount
 
 
 class ThisVersion(Version):
@@ -89,6 +112,15 @@ class ThisVersion(Version):
     def delete(self, key: str) -> None:
         reference = FieldKey(key)
         self._fields.delete(self._organization_id, reference, permit, author=AUTHOR, at=LATER)
+
+
+def waiting(database: str) -> list[tuple[object, ...]]:
+    """Return the sessions of the storage that wait for a lock."""
+    return execute(
+        database,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND application_name = 'recipient-fields' AND wait_event_type = 'Lock'",
+    )
 
 
 @pytest.fixture
@@ -112,6 +144,34 @@ def test_changes_by_an_older_version_are_counted(
     assert this.add("town")
     assert not this.add("village")
     require_exact_counters(database)
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_a_creation_that_waits_for_an_older_version_counts_its_field(
+    database: str, older: OlderVersion, this: ThisVersion, left: int
+) -> None:
+    for number in range(LIMIT - left):
+        assert this.add(f"city_{number}")
+    with ThreadPoolExecutor() as threads:
+        with older.adding("town"):
+            added = threads.submit(this.add, "village")
+            eventually(lambda: waiting(database))
+        assert added.result() == (left == 2)
+    this.delete("town")
+    require_exact_counters(database)
+
+
+def test_a_creation_that_waits_for_the_same_key_names_the_holder(
+    database: str, ours: OrganizationId, storage: PostgresStorage, older: OlderVersion
+) -> None:
+    with ThreadPoolExecutor() as threads:
+        with older.adding("town"):
+            definition = a_definition("town")
+            added = threads.submit(storage.fields.add, ours, definition, author=AUTHOR)
+            eventually(lambda: waiting(database))
+        with pytest.raises(KeyTaken) as taken:
+            added.result()
+    assert taken.value.existing_id == storage.fields.get(ours, FieldKey("town")).id
 
 
 @pytest.mark.slow
@@ -169,7 +229,11 @@ def test_a_creation_does_not_read_the_other_fields(
     storage.fields.apply(ours, lambda _: changes, author=AUTHOR, at=NOW)
     with psycopg.connect(database) as connection, connection.transaction():
         fields = PostgresConnectionStorage(lambda: connection).fields
-        fields.add(ours, a_definition("town"), limit=501, author=AUTHOR)
+        values = bind_addition(
+            RecordedOperation.CREATED, ours, a_definition("town"), limit=502, author=AUTHOR
+        )
+        assert connection.execute(ADD_UNLOCKED, values).rowcount == 1
+        fields.add(ours, a_definition("hamlet"), limit=502, author=AUTHOR)
         with pytest.raises(FieldLimitReached):
-            fields.add(ours, a_definition("village"), limit=501, author=AUTHOR)
+            fields.add(ours, a_definition("village"), limit=502, author=AUTHOR)
         assert connection.execute(READ_ROWS).fetchall() == [(0,)]
