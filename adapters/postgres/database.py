@@ -114,8 +114,9 @@ class Database:
     def try_statement(self, statement: str, values: Mapping[str, object], /) -> TupleRow | None:
         """Execute one statement as its own transaction, and return its first row.
 
-        Return None if it returns no row, if a row with the same key was added at the same time, or
-        on Citus, which would execute its parts on several workers.
+        Return None if it returns no row, or if a row with the same key was added at the same time.
+        Do nothing behind PgBouncer, whose sessions lack the settings of this pool, and on Citus,
+        which would execute the parts of the statement on several workers.
         """
 
         def execute(connection: Connection[Any]) -> TupleRow | None:
@@ -123,7 +124,8 @@ class Database:
                 return connection.execute(statement, values).fetchone()
             return None
 
-        return None if self.distributed else self._run(execute, CALL_TIMEOUT)
+        possible = self._prepare and not self.distributed
+        return self._run(execute, CALL_TIMEOUT) if possible else None
 
     def pool_use(self) -> dict[str, int]:
         """Return how many connections are `open` and `in_use`, and how many calls are `waiting`."""
