@@ -19,6 +19,8 @@ FIRST_KEY = "field_1"
 
 _PAUSE = 0.015
 """Seconds between two changes of a field."""
+_ORGANIZATIONS_PER_STATEMENT = 10_000
+"""The organizations whose fields one statement inserts, because it sorts them in memory."""
 
 _ADD_ORGANIZATIONS = """
     INSERT INTO organizations (name, revision, created_at)
@@ -144,7 +146,9 @@ class Database:
             cursor.execute("SET session_replication_role = replica")
             ids = [row[0] for row in cursor.execute(_ADD_ORGANIZATIONS, [organizations])]
             cursor.execute(_ADD_UNKNOWN_KEYS, [ids])
-            cursor.execute(_ADD_FIELDS, [ids, fields])
+            for begin in range(0, organizations, _ORGANIZATIONS_PER_STATEMENT):
+                part = ids[begin : begin + _ORGANIZATIONS_PER_STATEMENT]
+                cursor.execute(_ADD_FIELDS, [part, fields])
 
     def add_keys(self, count: int) -> tuple[Tenant, ...]:
         """Add an API key to each of `count` organizations, which are spread over all."""
@@ -156,6 +160,16 @@ class Database:
         """Return the size on disk in bytes."""
         with psycopg.connect(self.url) as connection:
             [(size,)] = connection.execute("SELECT pg_database_size(current_database())")
+        return int(size)
+
+    def history_record_size(self) -> int:
+        """Return the mean size of a record of the history in bytes, including indexes."""
+        select = """
+            SELECT pg_total_relation_size('recipient_field_changes') / count(*)
+            FROM recipient_field_changes
+        """
+        with psycopg.connect(self.url) as connection:
+            [(size,)] = connection.execute(select)
         return int(size)
 
     def remove_created(self, tenants: Sequence[Tenant]) -> None:
