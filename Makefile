@@ -17,7 +17,7 @@ PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-citus test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
-	bench-quick format lock sbom clean FORCE
+	bench-quick bench-scaling format lock sbom clean FORCE
 
 help:           ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -97,6 +97,9 @@ mutation: install ## change the core's code in thousands of ways, and report the
 
 bench: install  ## measure the service against the ceiling, and write docs/performance.md
 	$(BIN)/python tests/benchmarks/run.py --write
+
+bench-scaling: install ## measure up to a million organizations, and write docs/scaling.md; about 20 minutes, 12 GB of disk
+	$(BIN)/python tests/benchmarks/run.py --only scaling --rounds 5 --seconds 2 --write
 
 bench-quick: install ## run each benchmark once, briefly, as the tests do
 	$(BIN)/python tests/benchmarks/run.py --quick

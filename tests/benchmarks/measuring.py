@@ -20,7 +20,7 @@ from .traffic import Load
 
 T = TypeVar("T")
 
-_TICK = 1 / os.sysconf("SC_CLK_TCK")
+TICK = 1 / os.sysconf("SC_CLK_TCK")
 """Seconds. The resolution of the CPU time of a process."""
 _REPEATED_AT_MOST = 0.02
 _TRIES = 3
@@ -67,7 +67,7 @@ class Bench:
         for _ in range(_TRIES):
             started = server.cpu_seconds
             result = self.client(server.url, load, self.seconds)
-            used = max(server.cpu_seconds - started, _TICK)
+            used = max(server.cpu_seconds - started, TICK)
             if not load.changing or result.repeated <= _REPEATED_AT_MOST * result.requests:
                 return Measured(
                     cpu=used / result.requests,

@@ -21,7 +21,7 @@ _COLORS = {
     "pydantic": "#d55e00",
     "pandera": "#009e73",
     "jsonschema-rs": "#888888",
-    "key lookup": "#888888",
+    "list from the cache": "#888888",
     "list": "#0072b2",
     "one field": "#56b4e9",
     "change": "#d55e00",

@@ -13,6 +13,7 @@ from attrs import evolve
 from ..support.postgres import PostgresServer
 from .batches import batches
 from .bodies import bodies
+from .citus import citus
 from .clients import bundled, usual_client
 from .console import console
 from .creations import creations
@@ -43,10 +44,13 @@ PARTS = {
         console,
         recipients,
         scaling,
+        citus,
     )
 }
-SEPARATE = {scaling.__name__}
-"""Parts that run only if they are requested, because they require 30 minutes and 20 GB of disk."""
+LONG = {scaling.__name__}
+"""Parts that run only with `--quick` or if requested: they require much time and disk."""
+REQUIRE_CITUS = {citus.__name__}
+"""Parts that run only if they are requested."""
 
 
 @click.command()
@@ -61,9 +65,23 @@ SEPARATE = {scaling.__name__}
 @click.option("--write", is_flag=True, help="Write the figures into the pages.")
 @click.option("--rounds", default=9, show_default=True, type=click.IntRange(1))
 @click.option("--seconds", default=1.0, show_default=True, help="Seconds per run.")
+@click.option(
+    "--largest",
+    default=10_000,
+    show_default=True,
+    type=click.IntRange(10),
+    help="Maximum number of fields per organization. Some parts also use it for organizations.",
+)
 @click.option("--postgres", metavar="URL", help="Server for the databases. Default: a new one.")
 def main(
-    only: Sequence[str], *, quick: bool, write: bool, rounds: int, seconds: float, postgres: str
+    only: Sequence[str],
+    *,
+    quick: bool,
+    write: bool,
+    rounds: int,
+    seconds: float,
+    largest: int,
+    postgres: str,
 ) -> None:
     """Measure the service, and compare it with a server that sends constants."""
     if quick and write:
@@ -80,9 +98,10 @@ def main(
                 seconds=seconds,
                 warming=0.5,
                 rounds=rounds,
-                largest=10_000,
+                largest=largest,
             )
-        for name in only or [part for part in PARTS if quick or part not in SEPARATE]:
+        omitted = REQUIRE_CITUS if quick else REQUIRE_CITUS | LONG
+        for name in only or [part for part in PARTS if part not in omitted]:
             report = PARTS[name](bench)
             report = evolve(report, text=f"{report.text}\n\n{_conditions(bench, name)}")
             click.echo(f"\n{name}\n\n{report.text}")
@@ -109,6 +128,6 @@ def _conditions(bench: Bench, part: str) -> str:
         return f"{machine}; {medians}."
     if part in {batches.__name__, creations.__name__, start.__name__}:
         return f"{machine} shared with PostgreSQL; {medians}."
-    client = bench.client.__name__
+    client = bundled.__name__ if part in LONG | REQUIRE_CITUS else bench.client.__name__
     medians += f" of {bench.seconds:g} s"
     return f"{machine} shared with PostgreSQL and the client ({client}); {medians}."

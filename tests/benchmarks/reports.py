@@ -37,6 +37,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
 
 
+def section(title: str, text: str) -> str:
+    """Return the text below a heading for a part of a page's section."""
+    return f"### {title}\n\n{text}"
+
+
 def microseconds(seconds: float) -> str:
     return f"{seconds * 1e6:,.0f}"
 

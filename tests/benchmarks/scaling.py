@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter, sleep
+from time import perf_counter
 
-import psutil
 import psycopg
 from attrs import frozen
 
 from recipient_fields.adapters.postgres import migrate
 
-from ..support.postgres import new_database, programs
-from .data import FIRST_KEY, Database, Tenant
-from .measuring import Bench, Measured, typical
+from ..support.postgres import execute, new_database, programs
+from .capacity import Disk, capacity
+from .costs import Cost, Costs, costs_of
+from .data import Database
+from .measuring import Bench
 from .plot import Curves, Panel, plot
-from .reports import Report, microseconds, table
-from .servers import MEBIBYTE, Measurable, Server, postgres_cpu_seconds, service
-from .traffic import Load, change_field, create_field, read_field, read_list
+from .reports import Report, microseconds, section, table
+from .servers import MEBIBYTE
 
 PAGE = "scaling.md"
 PLOT = "scaling.svg"
@@ -32,74 +30,50 @@ PLOT = "scaling.svg"
 _FIELDS = 20
 """The fields of each organization, if the number of organizations varies."""
 _ORGANIZATIONS = (10, 1_000, 100_000, 1_000_000)
-_CATALOGS = (10, 100, 1_000, 10_000)
+_CATALOGS = {10: 128, 100: 128, 1_000: 128, 10_000: 16}
+"""The number of organizations, by the fields of each. All receive requests."""
 _ORGANIZATIONS_PER_FIELD = 100
 """The largest number of organizations, as a ratio to the largest number of fields."""
 _REQUESTED = 128
-"""Organizations that receive requests."""
-_SETTLE_SECONDS = 0.3
-"""Seconds until the service has completed the requests that the client abandoned."""
-
-Costs = Mapping[str, tuple[float, float]]
-"""The CPU time of the service and of PostgreSQL per request, in seconds, by kind of request."""
-
-
-@frozen
-class PostgresAlone(Measurable):
-    """The PostgreSQL server of a service, without the service."""
-
-    service: Server
-    postmaster: psutil.Process
-
-    @property
-    def url(self) -> str:
-        return self.service.url
-
-    @property
-    def cpu_seconds(self) -> float:
-        return postgres_cpu_seconds(self.postmaster)
-
-
-@frozen
-class Scenario:
-    """A kind of request to one of the services."""
-
-    name: str
-    server: Server
-    load: Load
-    during: Callable[[], AbstractContextManager[None]] = nullcontext
+"""The maximum number of organizations that receive requests, if their number varies."""
 
 
 @frozen(kw_only=True)
 class Maintenance:
-    """The size on disk in bytes, and durations in seconds."""
+    """Sizes on disk in bytes, and durations in seconds."""
 
     size: int
     migration: float
     dump: float
+    dump_size: int
     restoration: float
 
 
 def scaling(bench: Bench) -> Report:
     """Measure all kinds of requests with few and many organizations and fields."""
-    most = bench.largest * _ORGANIZATIONS_PER_FIELD
     organizations: dict[int, Costs] = {}
     maintenance: dict[int, Maintenance] = {}
-    for count in (each for each in _ORGANIZATIONS if each <= most):
-        with new_database(bench.postgres) as url:
-            database = Database(url)
-            migration = _crowd(database, count)
-            organizations[count] = _costs(bench, database, database.add_keys(_REQUESTED))
-            maintenance[count] = _maintenance(bench, database, migration)
+    record_size = 0
+    for count in _ORGANIZATIONS:
+        if count <= bench.largest * _ORGANIZATIONS_PER_FIELD:
+            with new_database(bench.postgres) as url:
+                database = Database(url)
+                migration = _crowd(database, count)
+                maintenance[count] = _maintenance(bench, database, migration)
+                organizations[count] = costs_of(bench, database, database.add_keys(_REQUESTED))
+                record_size = database.history_record_size()
     catalogs: dict[int, Costs] = {}
-    for fields in (each for each in _CATALOGS if each <= bench.largest):
-        with bench.database() as database:
-            tenants = database.add_tenants(_REQUESTED, fields=fields)
-            catalogs[fields] = _costs(bench, database, tenants)
-    tables = (
-        _costs_table("Organizations", organizations),
-        _maintenance_table(maintenance),
-        _costs_table("Fields", catalogs),
+    for fields, count in _CATALOGS.items():
+        if fields <= bench.largest:
+            with bench.database() as database:
+                tenants = database.add_tenants(count, fields=fields)
+                catalogs[fields] = costs_of(bench, database, tenants)
+    disk = Disk(field=_field_size(maintenance), record=record_size)
+    sections = (
+        section("Requests by organizations", _costs_table("Organizations", organizations)),
+        section("Requests by fields", _costs_table("Fields", catalogs)),
+        section("Size and maintenance by organizations", _maintenance_table(maintenance)),
+        capacity(organizations[max(organizations)], disk),
         f"Measured on {datetime.now(UTC).date()}.",
     )
     panels = (
@@ -107,7 +81,7 @@ def scaling(bench: Bench) -> Report:
         Panel("fields of each organization", _curves(catalogs)),
     )
     pictures = {PLOT: plot("µs of CPU of the service and PostgreSQL", panels)}
-    return Report("\n\n".join(tables), pictures, PAGE)
+    return Report("\n\n".join(sections), pictures, PAGE)
 
 
 def _crowd(database: Database, organizations: int) -> float:
@@ -119,6 +93,8 @@ def _crowd(database: Database, organizations: int) -> float:
     migrate(database.url)
     duration = perf_counter() - started
     database.vacuum()
+    # Otherwise, the server writes the new pages to the disk during the requests.
+    execute(database.url, "CHECKPOINT")
     return duration
 
 
@@ -138,53 +114,15 @@ def _return_to_first_migration(url: str) -> None:
         connection.execute((folder / first).read_bytes())
 
 
-def _costs(bench: Bench, database: Database, tenants: Sequence[Tenant]) -> Costs:
-    with service(database.url) as caching, service(database.url, "--cache", "0") as server:
-        scenarios = _scenarios(database, tenants, caching, server)
-        return {each.name: _cost(bench, each, database.postmaster()) for each in scenarios}
-
-
-def _scenarios(
-    database: Database, tenants: Sequence[Tenant], caching: Server, server: Server
-) -> Iterator[Scenario]:
-    lists = Load(requests=tuple(map(read_list, tenants)))
-    fields = tuple(read_field(tenant, database.field_id(tenant)) for tenant in tenants)
-    changes = tuple(change_field(tenant, FIRST_KEY) for tenant in tenants)
-    creations = Load(requests=tuple(map(create_field, tenants)), status=201)
-    yield Scenario("key lookup", caching, lists)
-    yield Scenario("list", server, lists)
-    yield Scenario("one field", server, Load(requests=fields))
-    yield Scenario("change", server, Load(requests=changes))
-    yield Scenario("creation", server, creations, partial(_without_created, database, tenants))
-
-
-@contextmanager
-def _without_created(database: Database, tenants: Sequence[Tenant]) -> Iterator[None]:
-    sleep(_SETTLE_SECONDS)
-    database.remove_created(tenants)
-    yield
-
-
-def _cost(bench: Bench, scenario: Scenario, postmaster: psutil.Process) -> tuple[float, float]:
-    def run(server: Measurable) -> Measured:
-        with scenario.during():
-            return bench.measure(server, scenario.load)
-
-    with scenario.during():
-        bench.warm(scenario.server, scenario.load)
-    postgres = PostgresAlone(scenario.server, postmaster)
-    rounds = bench.rounds_of(lambda: run(scenario.server), lambda: run(postgres))
-    ours, theirs = (typical(runs).cpu for runs in zip(*rounds, strict=True))
-    return ours, theirs
-
-
 def _maintenance(bench: Bench, database: Database, migration: float) -> Maintenance:
+    size = database.size()
     with TemporaryDirectory() as folder, new_database(bench.postgres) as copy:
         archive = Path(folder, "dump")
         dump = _duration("pg_dump", "--format", "custom", "--file", archive, database.url)
         restoration = _duration("pg_restore", "--exit-on-error", "--dbname", copy, archive)
+        dump_size = archive.stat().st_size
     return Maintenance(
-        size=database.size(), migration=migration, dump=dump, restoration=restoration
+        size=size, migration=migration, dump=dump, dump_size=dump_size, restoration=restoration
     )
 
 
@@ -194,24 +132,43 @@ def _duration(program: str, *arguments: str | Path) -> float:
     return perf_counter() - started
 
 
+def _field_size(maintenance: Mapping[int, Maintenance]) -> float:
+    """Return the bytes per field, with its part of the indexes, the organization and its API key.
+
+    The difference of two databases does not contain the size of an empty one.
+    """
+    few, many = min(maintenance), max(maintenance)
+    return (maintenance[many].size - maintenance[few].size) / ((many - few) * _FIELDS)
+
+
 def _costs_table(unit: str, costs: Mapping[int, Costs]) -> str:
-    names = next(iter(costs.values()))
-    head = (unit, *(f"{name}, µs" for name in names))
-    rows = [
-        (f"{n:,}", *(" + ".join(map(microseconds, cost)) for cost in row.values()))
-        for n, row in costs.items()
-    ]
-    return table(head, rows)
+    few, many = min(costs), max(costs)
+    head = (unit, *(f"{name}, µs" for name in costs[few]))
+    rows = [(f"{n:,}", *map(_cost_cell, row.values())) for n, row in costs.items()]
+    ratios = (_ratio_cell(costs[few][name], cost) for name, cost in costs[many].items())
+    return table(head, [*rows, (f"{many:,} ÷ {few:,}", *ratios)])
+
+
+def _cost_cell(cost: Cost) -> str:
+    return f"{microseconds(cost.service)} + {microseconds(cost.postgres)}"
+
+
+def _ratio_cell(few: Cost, many: Cost) -> str:
+    return f"{many.service / few.service:.2f}, {many.postgres / few.postgres:.2f}"
 
 
 def _maintenance_table(maintenance: Mapping[int, Maintenance]) -> str:
-    head = ("Organizations", "Size, MiB", "`migrate`, s", "`pg_dump`, s", "`pg_restore`, s")
+    head = (
+        *("Organizations", "Size, MiB", "`migrate`, s"),
+        *("`pg_dump`, s", "Backup, MiB", "`pg_restore`, s"),
+    )
     rows = [
         (
             f"{n:,}",
             f"{each.size / MEBIBYTE:,.0f}",
             f"{each.migration:.2f}",
             f"{each.dump:.1f}",
+            f"{each.dump_size / MEBIBYTE:,.1f}",
             f"{each.restoration:.1f}",
         )
         for n, each in maintenance.items()
@@ -221,4 +178,4 @@ def _maintenance_table(maintenance: Mapping[int, Maintenance]) -> str:
 
 def _curves(costs: Mapping[int, Costs]) -> Curves:
     names = next(iter(costs.values()))
-    return {name: [(n, sum(cost[name]) * 1e6) for n, cost in costs.items()] for name in names}
+    return {name: [(n, cost[name].total * 1e6) for n, cost in costs.items()] for name in names}
