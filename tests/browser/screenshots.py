@@ -38,8 +38,8 @@ PICTURES = Path(__file__).parents[2] / "docs" / "_static"
 MAX_HEIGHT = 1000
 EMAIL = "dana@acme.example"
 
-CONSOLE_WIDTH, CONSOLE_HEIGHT = 1072, 804
-OVERVIEW_WIDTH, OVERVIEW_HEIGHT = 1280, 576
+CONSOLE_WIDTH, CONSOLE_HEIGHT = 960, 480
+OVERVIEW_WIDTH, OVERVIEW_HEIGHT = 1280, 416
 REQUEST = r"""curl -s $URL/api/v1/recipient_fields \
     -H "Authorization: Bearer $API_KEY" \
     -H "Content-Type: application/json" \
@@ -47,19 +47,19 @@ REQUEST = r"""curl -s $URL/api/v1/recipient_fields \
           "name": "Loyalty tier",
           "data_type": "text",
           "allowed_values": ["gold", "silver"]
-        }}' | python3 -m json.tool"""
+        }}'"""
 OVERVIEW = """<!doctype html>
 <meta charset="utf-8">
 <style>
   :root { color-scheme: light dark; background: light-dark(#fff, #0d1117); }
   body { margin: 0; display: flex; gap: 16px; padding: 8px; }
   pre, img {
-    margin: 0; box-sizing: border-box; height: 560px; border-radius: 8px;
+    margin: 0; box-sizing: border-box; height: 400px; border-radius: 8px;
     border: 1px solid light-dark(#d0d4d9, #3a414a);
   }
   pre {
-    flex: 1; padding: 14px 16px; overflow: hidden;
-    font: 12.5px/17.4px "DejaVu Sans Mono", monospace;
+    flex: 1; padding: 14px 16px; overflow: hidden; white-space: pre-wrap; word-break: break-all;
+    font: 14px/21px "DejaVu Sans Mono", monospace;
     color: light-dark(#1f2328, #e6edf3); background: light-dark(#f6f8fa, #161b22);
   }
 </style>

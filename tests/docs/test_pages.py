@@ -23,9 +23,6 @@ BLOCKS = {
 EVERY_BLOCK = [block for blocks in BLOCKS.values() for block in blocks]
 PAGES_THAT_RUN = [page for page, blocks in BLOCKS.items() if any(block.runs for block in blocks)]
 
-BRIEF = {"README.md"}
-"""The pages that don't show the whole output of their blocks."""
-
 PREPARED = {"docs/calling-the-api.md": "demonstration", "docs/http-api.md": "demonstration"}
 """The fixture that a page requires. It returns the environment variables to set."""
 
@@ -43,9 +40,7 @@ def test_every_block_of_a_page_prints_the_shown_output(
         if block.shows is not None:
             assert_shown(output, block.shows)
         else:
-            assert output == "" or page in BRIEF, (
-                f"{block} prints output that the page does not show"
-            )
+            assert output == "", f"{block} prints output that the page does not show"
 
 
 @pytest.mark.parametrize("block", EVERY_BLOCK, ids=str)

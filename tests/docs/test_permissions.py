@@ -51,11 +51,10 @@ def test_the_table_equals_the_rule() -> None:
 
 def test_the_table_in_the_readme_equals_the_rule() -> None:
     page = (ROOT / "README.md").read_text("utf-8")
-    readme = {"read": "read", "all": "read and change"}
 
-    assert [row[2:] for row in _rows(page.partition("## Permissions")[2])[1:]] == [
-        [readme[_word(channel, origin)] for channel in [*CHANNELS.values()][:3]]
-        for origin in ORIGINS.values()
+    assert _rows(page.partition("## How it works")[2])[1:] == [
+        [f"`{source}`", *(_word(channel, origin) for channel in [*CHANNELS.values()][:3])]
+        for source, origin in ORIGINS.items()
     ]
 
 

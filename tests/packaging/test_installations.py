@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ..docs.blocks import blocks_of
 from ..support.postgres import new_database
 from ..support.service import Client
 from .distributions import ROOT
@@ -94,10 +95,10 @@ def test_the_installed_package_is_imported(bare: Environment) -> None:
 
 
 def test_the_embedding_example_runs_with_only_the_core(bare: Environment) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
-    (promised,) = re.findall(r"print\(.*\)  # (.*)", example)
+    example, *_ = blocks_of("embedding.md", (ROOT / "docs/embedding.md").read_text("utf-8"))
 
-    assert output(bare.python(example)) == promised
+    assert example.shows is not None
+    assert output(bare.python(example.text)) == example.shows.text.strip()
 
 
 @pytest.mark.parametrize("module", CORE)
