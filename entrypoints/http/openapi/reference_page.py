@@ -64,9 +64,11 @@ _PAGE = """\
 <body>
 <section class="first">
 <h1>Recipient Fields: six requests</h1>
-<p>Set the environment variables <code>URL</code>, the address of this service, and
-<code>API_KEY</code>, an API key of your organization. Then run the examples as they are. All
-operations are below.</p>
+<p>Set the environment variables <code>URL</code>, the address of this service without a slash at
+the end, and <code>API_KEY</code>, an API key of your organization. Then run the examples of one
+language in this order. Those in Python require Requests: <code>pip install requests</code>. Store
+those in JavaScript as <code>example.mjs</code>, and run <code>node example.mjs</code> with Node.js
+18 or later. All operations are below.</p>
 EXAMPLES
 </section>
 <div id="swagger-ui">
