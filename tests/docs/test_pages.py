@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from recipient_fields.application.condition_documents import parse_condition_document
+from recipient_fields.domain.conditions import parse_condition
+from recipient_fields.entrypoints.http.openapi.document import document
 
 from .blocks import PAGES, ROOT, RUN, SHOWN, Block, blocks_of
 from .printed import assert_shown
@@ -15,6 +24,9 @@ from .running import run_blocks
 
 CONFIGURATION = {"", "ini", "nginx", "sql", "toml", "yaml"}
 """The languages of blocks that are neither run nor printed. A block without one is a diagram."""
+
+DIRECTIVES = {"eval-rst", "glossary", "include", "literalinclude", "toctree"}
+"""The directives of Sphinx on the pages. None contains a program of the page itself."""
 
 BLOCKS = {
     str(path.relative_to(ROOT)): blocks_of(str(path.relative_to(ROOT)), path.read_text("utf-8"))
@@ -56,10 +68,51 @@ def test_a_text_block_shows_the_output_of_the_block_before(block: Block) -> None
 
 
 @pytest.mark.parametrize(
-    "block", [block for block in EVERY_BLOCK if block.language in {"json", "toml"}], ids=str
+    "block", [block for block in EVERY_BLOCK if block.language in {"json", "toml", "yaml"}], ids=str
 )
 def test_an_example_can_be_parsed(block: Block) -> None:
-    {"json": json.loads, "toml": tomllib.loads}[block.language](block.text)
+    parsers: dict[str, Callable[[str], object]] = {
+        "json": json.loads,
+        "toml": tomllib.loads,
+        "yaml": yaml.safe_load,
+    }
+    parsers[block.language](block.text)
+
+
+@pytest.mark.parametrize("page", ["conditions", "content", "http-api"])
+def test_the_example_of_a_request_body_fits_its_schema(page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    examples = re.findall(r"`POST (/\S+)`[^`]*\n\n```json\n(.*?)```", text, re.S)
+    described = document()
+
+    assert len(examples) == 1
+    for path, example in examples:
+        body = described["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        schema = {**body["schema"], "components": described["components"]}
+        jsonschema_rs.validate(schema, json.loads(example))
+
+
+def test_both_forms_of_the_example_are_the_same_condition() -> None:
+    text, *_ = (block.text for block in BLOCKS["docs/conditions.md"] if block.language == "")
+    form, *_ = (block.text for block in BLOCKS["docs/conditions.md"] if block.language == "json")
+
+    assert parse_condition_document(json.loads(form)) == parse_condition(text.strip())
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_block_of_a_page_is_fenced_without_a_directive(path: Path) -> None:
+    tokens = MarkdownIt("commonmark").enable("table").parse(path.read_text("utf-8"))
+    directives = re.findall(r"\{([\w-]+)\}", " ".join(t.info for t in tokens if t.type == "fence"))
+
+    assert [token.content for token in tokens if token.type == "code_block"] == []
+    assert {*directives} <= DIRECTIVES
+
+
+@pytest.mark.parametrize("block", [block for block in EVERY_BLOCK if block.not_run], ids=str)
+def test_the_reason_why_a_block_is_not_run_names_existing_tests(block: Block) -> None:
+    named = re.findall(r"tests/[\w/.]*\w", block.not_run or "")
+
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 @pytest.mark.parametrize("block", [block for block in EVERY_BLOCK if block.not_run], ids=str)

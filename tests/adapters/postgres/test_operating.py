@@ -1,0 +1,73 @@
+"""The statements of `docs/operating.md` that create roles and that advance sequences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from recipient_fields.adapters.postgres import PostgresStorage, migrate
+
+from ...support.postgres import PASSWORD, execute
+from .examples import NOW
+
+PAGE = (Path(__file__).parents[3] / "docs/operating.md").read_text("utf-8")
+CREATE, GRANT, ADVANCE = re.findall(r"```sql\n(.*?)```", PAGE, re.S)
+OWNER, SERVICE, DATABASE = (
+    "recipient_fields_owner",
+    "recipient_fields_service",
+    "recipient_fields",
+)
+
+
+@pytest.fixture
+def roles(server_url: str) -> Iterator[tuple[str, str]]:
+    """Run the statements that create roles and a database. Return the URL of each role."""
+    server = urlsplit(server_url)
+    host = server.netloc.rpartition("@")[2]
+    try:
+        for statement in CREATE.replace("…", PASSWORD).split(";\n"):
+            execute(server_url, statement)
+        execute(server._replace(path=f"/{DATABASE}").geturl(), GRANT)
+        owner, service = (
+            server._replace(netloc=f"{role}:{PASSWORD}@{host}", path=f"/{DATABASE}").geturl()
+            for role in (OWNER, SERVICE)
+        )
+        migrate(owner)
+        yield owner, service
+    finally:
+        execute(server_url, f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
+        execute(server_url, f"DROP ROLE IF EXISTS {OWNER}, {SERVICE}")
+
+
+def test_the_role_of_the_service_can_change_rows_and_no_tables(roles: tuple[str, str]) -> None:
+    _, service = roles
+
+    assert _new_organization(service) == 1
+    assert execute(service, "SHOW statement_timeout") == [("2500ms",)]
+    for statement in ("CREATE TABLE more ()", "DROP TABLE api_keys", "TRUNCATE api_keys"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            execute(service, statement)
+
+
+def test_the_sequences_skip_the_ids_that_were_assigned_since_a_dump(
+    roles: tuple[str, str],
+) -> None:
+    owner, service = roles
+    before = _new_organization(service)
+
+    execute(owner, ADVANCE)
+
+    assert _new_organization(service) > before + 100_000
+
+
+def _new_organization(url: str) -> int:
+    storage = PostgresStorage(url)
+    try:
+        return storage.organizations.add("Acme", NOW).id
+    finally:
+        storage.close()
