@@ -191,7 +191,7 @@ def _condition_notes() -> str:
         (title, "; ".join(names), result, message)
         for (title, result, message), names in notes.items()
     ]
-    return _table(("ESP", "Comparison", "", "Reason"), rows)
+    return _table(("ESP", "Comparison", "Support", "Reason"), rows)
 
 
 def _compiled(text: str, esp: Esp) -> tuple[str, tuple[str, ...]]:
