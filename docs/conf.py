@@ -68,6 +68,9 @@ html_title = "Recipient Fields"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+# No page links to the indices, and their long names do not fit on a phone. The search finds them.
+html_use_index = False
+html_domain_indices = False
 toc_object_entries_show_parents = "hide"
 
 _log = logging.getLogger(__name__)

@@ -23,6 +23,9 @@ FLAGS = (
     "--window-size=1280,2000",
 )
 
+SCRIPT_TIMEOUT = 100
+"""Seconds for a script. axe-core needs more than 30 for docs/library.md on a busy machine."""
+
 _SCRIPTS = "profile.managed_default_content_settings.javascript"
 _BLOCK = 2
 
@@ -38,6 +41,7 @@ def chromium(profile: Path, *, runs_scripts: bool = True) -> Iterator[Chrome]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     with Chrome(options, ChromeService(CHROMEDRIVER)) as browser:
+        browser.set_script_timeout(SCRIPT_TIMEOUT)
         yield browser
 
 

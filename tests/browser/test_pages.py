@@ -21,7 +21,8 @@ from ..docs.blocks import ROOT, RUN, blocks_of
 from ..support.waiting import TIMEOUT
 from .page_audit import find_contrast_faults, install_axe, set_view
 
-PAGES = sorted(path.stem for path in (ROOT / "docs").glob("*.md"))
+PAGES = sorted(("search", *(path.stem for path in (ROOT / "docs").glob("*.md"))))
+"""The pages of the documentation. Sphinx adds the page `search`."""
 
 CODES = re.findall(r"^### `(\w+)`$", (ROOT / "docs" / "errors.md").read_text("utf-8"), re.MULTILINE)
 
