@@ -130,7 +130,7 @@ def _section(typed: str, command: click.Command) -> str:
     parts = [heading, inspect.cleandoc(command.help or "")]
     if options(command):
         rows = [(_shown(each), each.help or "", _default(each)) for each in options(command)]
-        parts.append(_table(("Option", "", "Default"), rows))
+        parts.append(_table(("Option", "Meaning", "Default"), rows))
     return "\n\n".join(parts)
 
 
@@ -139,7 +139,7 @@ def _settings(typed: str) -> str:
         (f"`{each.envvar}`<br>{_code(_names(each))}", each.help or "", _default(each))
         for each in options(commands()[typed])
     ]
-    return _table(("Variable, option", "", "Default"), rows)
+    return _table(("Variable, option", "Meaning", "Default"), rows)
 
 
 def _credentials() -> str:
@@ -148,7 +148,7 @@ def _credentials() -> str:
         required, optional = esp_variables(esp)
         rows += [(dialect.title, f"`{name}`", "required") for name in required]
         rows += [(dialect.title, f"`{name}`", "") for name in optional]
-    return _table(("ESP", "Variable", ""), rows)
+    return _table(("ESP", "Variable", "Meaning"), rows)
 
 
 _CONDITIONS = {
