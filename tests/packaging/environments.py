@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import frozen
@@ -65,6 +67,29 @@ class Environment:
     def python(self, program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         """Run a Python program with warnings as errors."""
         return self.run(self.script("python"), "-W", "error", "-c", program, *arguments)
+
+    @contextmanager
+    def demonstration(self) -> Iterator[list[str]]:
+        """Run `serve --demo` and yield the lines that it prints, up to the link to the console."""
+        with subprocess.Popen(
+            [
+                *(self.script("recipient-fields"), "--storage", "memory:"),
+                *("serve", "--demo", "--listen", "127.0.0.1:0"),
+            ],
+            cwd=self.workplace,
+            env=self.variables(),
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stderr is not None
+            try:
+                lines = [next(process.stderr)]
+                while "/console/links/" not in lines[-1]:
+                    lines.append(next(process.stderr))
+                yield lines
+            finally:
+                process.terminate()
+                process.communicate(timeout=TIMEOUT)
 
     def variables(self, **ours: str) -> dict[str, str]:
         """Return environment variables without those of Python and of this project."""

@@ -186,28 +186,11 @@ def test_the_installed_service_serves_the_api_reference(service: str) -> None:
 
 
 def test_the_demonstration_of_the_readme_works_as_printed(serving: Environment) -> None:
-    with subprocess.Popen(
-        [
-            *(serving.script("recipient-fields"), "--storage", "memory:"),
-            *("serve", "--demo", "--listen", "127.0.0.1:0"),
-        ],
-        cwd=serving.workplace,
-        env=serving.variables(),
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
-        try:
-            lines = [next(process.stderr)]
-            while "/console/links/" not in lines[-1]:
-                lines.append(next(process.stderr))
-            commands = [line for line in lines if line.startswith("curl ")]
-            responses = [output(serving.run("bash", "-c", each)) for each in commands]
-            (link,) = re.findall(r"http://\S+/console/links/\S+", lines[-1])
-            page = output(serving.run("curl", "-s", "-i", link))
-        finally:
-            process.terminate()
-            process.communicate(timeout=TIMEOUT)
+    with serving.demonstration() as lines:
+        commands = [line for line in lines if line.startswith("curl ")]
+        responses = [output(serving.run("bash", "-c", each)) for each in commands]
+        (link,) = re.findall(r"http://\S+/console/links/\S+", lines[-1])
+        page = output(serving.run("curl", "-s", "-i", link))
 
     assert [response.split()[1] for response in responses] == ["200", "201", "403"]
     assert page.split()[1] == "200"
