@@ -17,7 +17,7 @@ PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-citus test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
-	bench-quick bench-scaling format lock sbom clean FORCE
+	bench-quick bench-scaling format lock sbom release release-check dist clean FORCE
 
 help:           ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -130,15 +130,17 @@ lock:           ## update the requirements files with versions and hashes, after
 	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
 		$(LOCK) --constraint requirements-dev.txt --output-file requirements-build.txt -
 
-sbom:           ## write the software bill of materials (CycloneDX) to build/sbom.json
-	rm -rf build/sbom build/cyclonedx
-	$(PYTHON) -m venv --without-pip build/sbom
-	$(PYTHON) -m venv build/cyclonedx
-	build/cyclonedx/bin/pip install --quiet cyclonedx-bom
-	build/cyclonedx/bin/pip --python build/sbom/bin/python install --quiet --require-hashes \
-		--no-deps --requirement requirements.txt
-	build/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml \
-		--output-reproducible --output-file build/sbom.json build/sbom
+sbom: install   ## write the software bill of materials (CycloneDX) to build/sbom.json
+	$(BIN)/python tests/packaging/release.py sbom build/sbom.json
+
+release: install ## build, commit and tag a release: make release VERSION=1.0.0
+	$(BIN)/python tests/packaging/release.py release "$(VERSION)"
+
+release-check: install ## try a release in a temporary repository, as continuous integration does
+	$(BIN)/python -m pytest tests/packaging/test_release.py
+
+dist: install   ## build the release of the current commit again, to compare it with the published one
+	$(BIN)/python tests/packaging/release.py dist
 
 clean:          ## remove all files that the other targets create, and recipient-fields.db
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis recipient-fields.db*

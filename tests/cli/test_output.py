@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -31,7 +32,7 @@ def test_every_command_prints_help(cli: CommandLine, command: list[str]) -> None
 
 
 def test_the_version_is_printed(cli: CommandLine) -> None:
-    assert cli("--version").table()[0].endswith("version 0.1.0")
+    assert cli("--version").table()[0].endswith(f"version {version('recipient-fields')}")
 
 
 @pytest.mark.parametrize(
