@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,9 @@ import pytest
 from recipient_fields.adapters.postgres import migrate
 
 from ...support.postgres import execute
+from ...support.upgrading import undo_statements
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs/upgrading.md"
 LATER = {
     file.stem: file.read_text("utf-8")
     for file in sorted((ROOT / "adapters/postgres/migrations").glob("*.sql"))[1:]
@@ -34,14 +33,8 @@ SHAPE = """
 APPLIED = "SELECT name FROM schema_migrations ORDER BY name"
 
 
-def undoings() -> dict[str, str]:
-    """Return the statements of the page that undo each migration, in its order."""
-    blocks = re.findall(r"```sql\n(BEGIN;\n.*?COMMIT;\n)```", PAGE.read_text("utf-8"), re.S)
-    return {re.findall(r"name = '(\w+)'", block)[0]: block for block in blocks}
-
-
 def test_the_page_undoes_every_migration_except_the_first_newest_first() -> None:
-    assert list(undoings()) == [*reversed(LATER)]
+    assert list(undo_statements()) == [*reversed(LATER)]
 
 
 @pytest.mark.parametrize("migration", LATER)
@@ -50,17 +43,17 @@ def test_the_statements_restore_the_schema_before_a_migration(
 ) -> None:
     migrate(empty_database)
     current = execute(empty_database, SHAPE)
-    for name, statements in undoings().items():
+    for name, statements in undo_statements().items():
         if name > migration:
             execute(empty_database, statements)
     after = execute(empty_database, SHAPE)
-    execute(empty_database, undoings()[migration])
+    execute(empty_database, undo_statements()[migration])
     before = execute(empty_database, SHAPE)
 
     assert execute(empty_database, APPLIED)[-1] < (migration,)
     execute(empty_database, LATER[migration])
     assert execute(empty_database, SHAPE) == after != before
-    execute(empty_database, undoings()[migration])
+    execute(empty_database, undo_statements()[migration])
     assert execute(empty_database, SHAPE) == before
     migrate(empty_database)
     assert execute(empty_database, SHAPE) == current
