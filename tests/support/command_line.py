@@ -105,9 +105,10 @@ class _Terminal(BytesIO):
 
 @frozen
 class Script:
-    """Runs the installed script with one storage in a new process."""
+    """Runs the installed script, or that of another version, with one storage in a new process."""
 
     storage: str
+    path: str = SCRIPT
 
     def __call__(self, *arguments: str | int | bytes, **settings: Any) -> Run:
         process = self.start(*arguments, **settings)
@@ -149,7 +150,7 @@ class Script:
     ) -> subprocess.Popen[bytes]:
         """Start the process and return it."""
         return subprocess.Popen(
-            [SCRIPT, *(a if isinstance(a, bytes) else str(a) for a in arguments)],
+            [self.path, *(a if isinstance(a, bytes) else str(a) for a in arguments)],
             env=environment_with({"RECIPIENT_FIELDS_STORAGE": self.storage, **(environment or {})}),
             **{
                 "stdin": subprocess.DEVNULL,

@@ -122,12 +122,17 @@ class Service:
     """A process of `recipient-fields serve`."""
 
     def __init__(
-        self, storage: str, *options: str, prefix: tuple[str, ...] = (), **environment: str
+        self,
+        storage: str,
+        *options: str,
+        prefix: tuple[str, ...] = (),
+        script: str = SCRIPT,
+        **environment: str,
     ) -> None:
-        """Start the process. `prefix` is a command that runs the service's command."""
+        """Start the process. `prefix` is a command that runs the service's command, `script`."""
         listen = () if "RECIPIENT_FIELDS_LISTEN" in environment else ("--listen", "127.0.0.1:0")
         self._process = subprocess.Popen(
-            [*prefix, SCRIPT, "--storage", storage, "serve", *listen, *options],
+            [*prefix, script, "--storage", storage, "serve", *listen, *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
