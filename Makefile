@@ -17,7 +17,7 @@ PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-citus test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
-	bench-quick bench-scaling format lock sbom release release-check dist clean FORCE
+	bench-frameworks bench-quick bench-scaling format lock sbom release release-check dist clean FORCE
 
 help:           ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -101,6 +101,13 @@ bench: install  ## measure the service against the ceiling, and write docs/perfo
 bench-scaling: install ## measure up to a million organizations, and write docs/scaling.md; about 20 minutes, 12 GB of disk
 	$(BIN)/python tests/benchmarks/run.py --only scaling --rounds 5 --seconds 2 --write
 
+bench-frameworks: install ## measure the service beside FastAPI, Litestar and Kinto, and write docs/performance.md
+	command -v wrk >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends wrk; }
+	$(PYTHON) -m venv build/frameworks
+	build/frameworks/bin/pip install --quiet --no-deps --require-hashes \
+		--requirement tests/benchmarks/applications/requirements.txt
+	$(BIN)/python tests/benchmarks/run.py --only frameworks --rounds 5 --write
+
 bench-quick: install ## run each benchmark once, briefly, as the tests do
 	$(BIN)/python tests/benchmarks/run.py --quick
 
@@ -127,6 +134,8 @@ lock:           ## update the requirements files with versions and hashes, after
 		--output-file requirements.txt pyproject.toml
 	printf 'patroni[etcd3]>=4.1\npsycopg[binary]>=3.3.9,<3.4\n' | \
 		$(LOCK) --constraint requirements-dev.txt --output-file tests/ha/requirements.txt -
+	printf '%s\n' fastapi 'kinto[postgresql]>=26' litestar 'psycopg[binary,pool]>=3.3.9,<3.4' 'uvicorn[standard]' | \
+		$(LOCK) --output-file tests/benchmarks/applications/requirements.txt -
 	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' | \
 		$(LOCK) --constraint requirements-dev.txt --output-file requirements-build.txt -
 

@@ -17,6 +17,7 @@ from .citus import citus
 from .clients import bundled, usual_client
 from .console import console
 from .creations import creations
+from .frameworks import frameworks
 from .goals import goals
 from .growth import growth
 from .history import history
@@ -45,12 +46,16 @@ PARTS = {
         recipients,
         scaling,
         citus,
+        frameworks,
     )
 }
 LONG = {scaling.__name__}
 """Parts that run only with `--quick` or if requested: they require much time and disk."""
-REQUIRE_CITUS = {citus.__name__}
-"""Parts that run only if they are requested."""
+NOT_INSTALLED = {citus.__name__, frameworks.__name__}
+"""Parts that run only if they are requested, because they require other programs."""
+
+_MAX_CONNECTIONS = 100
+"""The default of PostgreSQL. The part `frameworks` runs seven servers at the same time."""
 
 
 @click.command()
@@ -100,7 +105,7 @@ def main(
                 rounds=rounds,
                 largest=largest,
             )
-        omitted = REQUIRE_CITUS if quick else REQUIRE_CITUS | LONG
+        omitted = NOT_INSTALLED if quick else NOT_INSTALLED | LONG
         for name in only or [part for part in PARTS if part not in omitted]:
             report = PARTS[name](bench)
             report = evolve(report, text=f"{report.text}\n\n{_conditions(bench, name)}")
@@ -116,6 +121,9 @@ def _server(url: str | None) -> Iterator[str]:
         return
     server = PostgresServer.create()
     try:
+        server.configure(f"max_connections = {_MAX_CONNECTIONS}\n")
+        server.stop()
+        server.start()
         yield server.url()
     finally:
         server.remove()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -39,11 +40,11 @@ class Measurable(Protocol):
 
 
 class Server(Measurable):
-    """A server process that writes its URL to standard error."""
+    """A server process that logs its URL."""
 
-    def __init__(self, process: psutil.Popen, stderr: IO[bytes]) -> None:
+    def __init__(self, process: psutil.Popen, log: IO[bytes]) -> None:
         self._process = process
-        self._stderr = stderr
+        self._log = log
         self._url = eventually(self._find_url)
 
     @property
@@ -65,10 +66,9 @@ class Server(Measurable):
         return [self._process, *self._process.children()]
 
     def _find_url(self) -> str | None:
-        self._stderr.seek(0)
-        output = self._stderr.read(4096).decode()
+        output = os.pread(self._log.fileno(), 4096, 0).decode()  # keeps the position of the process
         assert self._process.poll() is None, output
-        found = re.search(r"listening on (http://[0-9.:]+)", output)
+        found = re.search(r"(?:listening|running|Serving) on (http://[0-9.:]+)", output)
         return found and found[1]
 
 
@@ -101,7 +101,7 @@ def postgres_cpu_seconds(postmaster: psutil.Process) -> float:
 @contextmanager
 def service(storage: str, *options: str) -> Iterator[Server]:
     """Run the service with that storage during the block."""
-    with _running(serve_command(storage, *options), b"") as server:
+    with running(serve_command(storage, *options)) as server:
         yield server
 
 
@@ -109,7 +109,7 @@ def service(storage: str, *options: str) -> Iterator[Server]:
 def unrecorded_service(storage: str) -> Iterator[Server]:
     """Run the service without the recording of creations during the block."""
     _, *options = serve_command(storage)
-    with _running((sys.executable, "-P", str(_UNRECORDED), *options), b"") as server:
+    with running((sys.executable, "-P", str(_UNRECORDED), *options)) as server:
         yield server
 
 
@@ -117,7 +117,7 @@ def unrecorded_service(storage: str) -> Iterator[Server]:
 def ceiling(response: ConstantResponse) -> Iterator[Server]:
     """Run the same host with that response as a constant."""
     command = (sys.executable, "-P", str(_CEILING), str(THREADS))
-    with _running(command, json.dumps(asdict(response)).encode()) as server:
+    with running(command, content=json.dumps(asdict(response)).encode()) as server:
         yield server
 
 
@@ -130,13 +130,18 @@ def serve_command(storage: str, *options: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _running(command: tuple[str, ...], content: bytes) -> Iterator[Server]:
-    with TemporaryFile() as stdin, TemporaryFile() as stderr:
+def running(
+    command: Sequence[str], *, content: bytes = b"", environment: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """Run a server with that standard input during the block."""
+    with TemporaryFile() as stdin, TemporaryFile() as log:
         stdin.write(content)
         stdin.seek(0)
-        process = psutil.Popen(command, stdin=stdin, stderr=stderr, env=environment_with({}))
+        process = psutil.Popen(
+            command, stdin=stdin, stdout=log, stderr=log, env=environment_with(environment or {})
+        )
         try:
-            yield Server(process, stderr)
+            yield Server(process, log)
         finally:
             process.terminate()
             process.wait(TIMEOUT)

@@ -18,6 +18,8 @@ NUMBER = "#########"
 """Placeholder for the number of a request in a load, whose 9 digits keep the length the same."""
 
 CONNECTIONS = 8
+CREATED = {"name": f"Created {NUMBER}", "data_type": "text", "allowed_values": ["gold", "red"]}
+"""The members of the fields that requests create."""
 READ_HEALTH = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 _SET_BY_THE_HOST = {"connection", "content-length", "date"}
@@ -45,7 +47,7 @@ class ConstantResponse:
 
 def read_list(tenant: Tenant, query: str = "", **headers: str) -> str:
     """Return a request for the fields of the tenant: all, or those that the query selects."""
-    return _request("GET", f"{FIELDS}{query}", tenant.key, None, headers)
+    return request("GET", f"{FIELDS}{query}", _authorization(tenant) | headers)
 
 
 def read_page(path: str, session: str) -> str:
@@ -55,20 +57,20 @@ def read_page(path: str, session: str) -> str:
 
 def read_field(tenant: Tenant, field_id: int) -> str:
     """Return a request for one field."""
-    return _request("GET", f"{FIELDS}/{field_id}", tenant.key, None, {})
+    return request("GET", f"{FIELDS}/{field_id}", _authorization(tenant))
 
 
-def create_field(tenant: Tenant) -> str:
-    """Return a request that creates a field with a unique name."""
-    members = {"name": f"Created {NUMBER}", "data_type": "text", "allowed_values": ["gold", "red"]}
-    return _request("POST", FIELDS, tenant.key, {"recipient_field": members}, {})
+def create_field(tenant: Tenant, **members: str) -> str:
+    """Return a request that creates a field with a unique name, and with these members."""
+    document = {"recipient_field": CREATED | members}
+    return request("POST", FIELDS, _authorization(tenant), document)
 
 
 def change_field(tenant: Tenant, reference: str) -> str:
     """Return a request that renames a field."""
     members = {"name": f"Changed {NUMBER}"}
     path = f"{FIELDS}/{reference}"
-    return _request("PATCH", path, tenant.key, {"recipient_field": members}, {})
+    return request("PATCH", path, _authorization(tenant), {"recipient_field": members})
 
 
 def send_once(url: str, request: str) -> ConstantResponse:
@@ -82,10 +84,17 @@ def send_once(url: str, request: str) -> ConstantResponse:
             return ConstantResponse(response.status, headers, response.read().decode())
 
 
-def _request(method: str, path: str, key: str, document: object, headers: Mapping[str, str]) -> str:
+def request(
+    method: str, path: str, headers: Mapping[str, str], document: object | None = None
+) -> str:
+    """Return a request with these headers and, unless it is None, this document as JSON."""
     body = "" if document is None else json.dumps(document)
-    lines = {"Host": "127.0.0.1", "Authorization": f"Bearer {key}", "Accept": "*/*", **headers}
+    lines = {"Host": "127.0.0.1", "Accept": "*/*", **headers}
     if body:
         lines |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n{body}"
+
+
+def _authorization(tenant: Tenant) -> dict[str, str]:
+    return {"Authorization": f"Bearer {tenant.key}"}
