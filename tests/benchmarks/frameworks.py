@@ -76,7 +76,10 @@ def frameworks(bench: Bench) -> Report:
         [name, *(microseconds(median(run.cpu for run in runs[kind][number])) for kind in KINDS)]
         for number, name in enumerate(_SIDES)
     ]
-    return Report(f"{table(_HEAD, speed)}\n\n{table(_COST_HEAD, cost)}")
+    faster = [
+        f"Faster than {name}: {_faster(runs, number)}." for number, name in enumerate([*_SIDES][:2])
+    ]
+    return Report("\n\n".join([table(_HEAD, speed), table(_COST_HEAD, cost), *faster]))
 
 
 def require_programs(folder: Path) -> None:
@@ -118,9 +121,26 @@ def check(kind: str, response: ConstantResponse) -> None:
 
 def _speed(ours: Sequence[Measured], theirs: Sequence[Measured]) -> tuple[str, str]:
     """Return the requests per second, and their ratio to ours."""
+    return rate(median(run.rate for run in theirs)), f"{_ratio(ours, theirs):.2f}"
+
+
+def _ratio(ours: Sequence[Measured], theirs: Sequence[Measured]) -> float:
     pairs = zip(ours, theirs, strict=True)
-    ratio = median(their.rate / our.rate for our, their in pairs)
-    return rate(median(run.rate for run in theirs)), f"{ratio:.2f}"
+    return median(their.rate / our.rate for our, their in pairs)
+
+
+def _faster(runs: Mapping[str, Sequence[Sequence[Measured]]], ours: int) -> str:
+    """Return the other programs that serve a kind of request faster than this side of ours."""
+    others = {name: n for n, name in enumerate(_SIDES) if not name.startswith(_OURS)}
+    return (
+        ", ".join(
+            f"{name} ({kind}, {ratio:.2f} times)"
+            for name, number in others.items()
+            for kind in KINDS
+            if (ratio := _ratio(runs[kind][ours], runs[kind][number])) > 1
+        )
+        or "none"
+    )
 
 
 @contextmanager
@@ -204,11 +224,12 @@ def _documents(bench: Bench) -> list[dict[str, object]]:
     return [{name: field[name] for name in _MEMBERS} for field in listed["recipient_fields"]]
 
 
+_OURS = "Recipient Fields"
 _SIDES: Mapping[str, Callable[[Bench], AbstractContextManager[Side]]] = {
-    "Recipient Fields": _ours,
-    "Recipient Fields, no cache": lambda bench: _ours(bench, "--cache", "0"),
-    "Recipient Fields, Granian": lambda bench: _ours(bench, "--server", "granian"),
-    "Recipient Fields, Granian, no cache": lambda bench: _ours(
+    _OURS: _ours,
+    f"{_OURS}, no cache": lambda bench: _ours(bench, "--cache", "0"),
+    f"{_OURS}, Granian": lambda bench: _ours(bench, "--server", "granian"),
+    f"{_OURS}, Granian, no cache": lambda bench: _ours(
         bench, "--server", "granian", "--cache", "0"
     ),
     "FastAPI": partial(_application, "fastapi_app"),
