@@ -167,7 +167,7 @@ class Node:
     @property
     def url(self) -> str:
         """The URL of the superuser on this node."""
-        return f"postgresql://postgres:{PASSWORD}@{self.address}/fields"
+        return f"postgresql://postgres:{PASSWORD}@{self.address}/recipient_fields"
 
 
 class Cluster:
@@ -184,9 +184,9 @@ class Cluster:
             node.start_patroni()
         eventually(self.is_healthy, within=HEALTHY)
         url = self.leader().url
-        server_url = url.replace("/fields", "/postgres")
+        server_url = url.replace("/recipient_fields", "/postgres")
         execute(server_url, f"CREATE ROLE fields LOGIN PASSWORD '{PASSWORD}'")
-        execute(server_url, "CREATE DATABASE fields OWNER fields")
+        execute(server_url, "CREATE DATABASE recipient_fields OWNER fields")
         migrate(url.replace("postgres:", "fields:", 1))
 
     def members(self) -> dict[str, dict[str, Any]]:

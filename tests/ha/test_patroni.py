@@ -30,9 +30,9 @@ from .cluster import ADDRESSES, Cluster, running_cluster
 
 THREADS = 4
 ROUTES = {
-    "haproxy": f"postgresql://fields:{PASSWORD}@127.0.0.1:5000/fields",
-    "pgbouncer": f"postgresql://fields:{PASSWORD}@127.0.0.1:6432/fields?prepare=false",
-    "hosts": f"postgresql://fields:{PASSWORD}@{','.join(ADDRESSES)}/fields"
+    "haproxy": f"postgresql://fields:{PASSWORD}@127.0.0.1:5000/recipient_fields",
+    "pgbouncer": f"postgresql://fields:{PASSWORD}@127.0.0.1:6432/recipient_fields?prepare=false",
+    "hosts": f"postgresql://fields:{PASSWORD}@{','.join(ADDRESSES)}/recipient_fields"
     "?target_session_attrs=read-write",
 }
 """The storage URLs. In the last one, the service selects the primary itself."""
