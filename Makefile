@@ -65,8 +65,9 @@ test-ha: install ## test failovers on three nodes of Patroni, installing etcd, H
 	$(BIN)/python -m pytest tests/ha --log-cli-level=INFO
 
 CITUS_SOURCE ?= build/citus-source
-test-citus: install ## run the storage contract on Citus, and kill, add and fill its workers; builds Citus from CITUS_SOURCE
-	RECIPIENT_FIELDS_TEST_CITUS=$(CITUS_SOURCE) $(BIN)/python -m pytest tests/citus
+test-citus: install ## test the storage and the API on Citus, and kill, add and fill its workers; builds Citus from CITUS_SOURCE
+	RECIPIENT_FIELDS_TEST_CITUS=$(CITUS_SOURCE) RECIPIENT_FIELDS_HISTORIES=5 $(BIN)/python -m pytest \
+		tests/citus tests/linearizability tests/http -k "citus or postgresql" --log-cli-level=INFO
 
 test-framing: install ## compare the request parsing with h11, for 1,000,000 streams
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py

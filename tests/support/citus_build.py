@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support.postgres import PROGRAMS, installed_packages
+from .postgres import PROGRAMS, installed_packages
 
 SOURCE = "citus-14.0.1"
 MISSING = f"""\
