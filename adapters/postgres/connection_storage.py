@@ -99,7 +99,14 @@ class _ApplicationDatabase:
         """Do the same as `write`: a read that fails must not end the application's transaction."""
         return self.write(work, seconds=seconds)
 
-    def write(self, work: Work[T], *, first: str | None = None, seconds: float = CALL_TIMEOUT) -> T:
+    def write(
+        self,
+        work: Work[T],
+        *,
+        first: str | None = None,
+        pipelined: bool = False,  # noqa: ARG002 - the application may use its connection for COPY
+        seconds: float = CALL_TIMEOUT,
+    ) -> T:
         return retry_once(lambda: self._attempt(work, first, seconds))
 
     def try_statement(self, _: str, _values: Mapping[str, object], /) -> TupleRow | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
@@ -36,10 +36,11 @@ _SETTINGS = f"""
     SET lock_timeout = '{LOCK_TIMEOUT}'"""
 # One round trip. LOCAL, because other clients use the same session behind PgBouncer, and because
 # the settings of this pool's own sessions may have been reset.
-_BEGIN = f"""
-    BEGIN ISOLATION LEVEL READ COMMITTED;
-    SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
-    SET LOCAL idle_in_transaction_session_timeout = '5s'"""
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED",
+    f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'",
+    "SET LOCAL idle_in_transaction_session_timeout = '5s'",
+)
 
 
 class Database:
@@ -90,19 +91,29 @@ class Database:
         """Do the same as `read`, but without counting a failure as a rejected request."""
         return self._retrying(work, seconds)
 
-    def write(self, work: Work[T], *, first: str | None = None, seconds: float = CALL_TIMEOUT) -> T:
+    def write(
+        self,
+        work: Work[T],
+        *,
+        first: str | None = None,
+        pipelined: bool = False,
+        seconds: float = CALL_TIMEOUT,
+    ) -> T:
         """Return the result of the work, which is one transaction. Roll back if it raises.
 
         `first` is a statement without parameters, executed before the work without a round trip of
-        its own.
+        its own. `pipelined`: a statement has a round trip only if the work fetches its rows.
         """
-        begin = _BEGIN if first is None else f"{_BEGIN}; {first}"
+        begin = _BEGIN if first is None else (*_BEGIN, first)
 
         def transaction(connection: PositionedConnection) -> T:
             try:
-                connection.execute(begin, prepare=False)
-                result = work(connection)
-                connection.execute("COMMIT", prepare=False)
+                with connection.pipeline() if pipelined else nullcontext():
+                    # A pipeline accepts only single statements.
+                    for statement in begin if pipelined else ["; ".join(begin)]:
+                        connection.execute(statement, prepare=False)
+                    result = work(connection)
+                    connection.execute("COMMIT", prepare=False)
             except BaseException:
                 if not connection.closed:
                     connection.rollback()

@@ -7,10 +7,10 @@ statement advances the locked catalog and checks, and the next ones insert.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from psycopg import Connection
+from psycopg import Connection, Cursor
 
 from recipient_fields.domain import StorageUnavailable
 
@@ -47,38 +47,33 @@ _LOCK_TIMEOUT = """
     SELECT format('ALTER DATABASE %%I SET lock_timeout = %%L', current_database(), %s::text)
 """
 """The statement for each node, because the setting of a session does not reach the workers."""
-_INSTANT = "to_timestamp(%s::bigint / 1000.0)"
-_FIELD = {
-    "organization_id": "%s::bigint",
-    "name": "%s",
-    "folded_name": "%s",
-    "key": "%s",
-    "data_type": "%s",
-    "allowed_values": "%s::json",
-    "insertable": "%s::boolean",
-    "source": "%s",
-    "integration_id": "%s::bigint",
-    "esp_field_name": "%s",
-    "folded_esp_field_name": "%s",
-    "custom_insertion_code": "%s",
-    "custom_value_expression": "%s",
-    "created_at": _INSTANT,
-    "updated_at": _INSTANT,
-    "version": "%s::bigint",
-}
-_RECORD = {
-    "organization_id": "%s::bigint",
-    "sequence": "%s::bigint",
-    "occurred_at": _INSTANT,
-    "operation": "%s",
-    "field_id": "%s::bigint",
-    "key": "%s",
-    "source": "%s",
-    "author": "%s::json",
-    "before": "%s::json",
-    "after": "%s::json",
-}
-"""The placeholder of each column."""
+_SELECT_ID = """
+    SELECT coalesce(%(id)s::bigint, nextval(pg_get_serial_sequence('recipient_fields', 'id')))
+"""
+_INSERT_FIELD = """
+    INSERT INTO recipient_fields (
+        id, organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
+        integration_id, esp_field_name, folded_esp_field_name, custom_insertion_code,
+        custom_value_expression, created_at, updated_at, version
+    ) OVERRIDING SYSTEM VALUE VALUES (
+        %(id)s::bigint, %(organization_id)s::bigint, %(name)s, %(folded_name)s, %(key)s,
+        %(data_type)s, %(allowed_values)s::json, %(insertable)s::boolean, %(source)s,
+        %(integration_id)s::bigint, %(esp_field_name)s, %(folded_esp_field_name)s,
+        %(custom_insertion_code)s, %(custom_value_expression)s,
+        to_timestamp(%(created_at)s::bigint / 1000.0),
+        to_timestamp(%(updated_at)s::bigint / 1000.0), %(version)s::bigint
+    )
+"""
+_INSERT_RECORD = """
+    INSERT INTO recipient_field_changes (
+        organization_id, sequence, occurred_at, operation, field_id, key, source, author, before,
+        after
+    ) VALUES (
+        %(organization_id)s::bigint, %(sequence)s::bigint,
+        to_timestamp(%(occurred_at)s::bigint / 1000.0), %(operation)s, %(field_id)s::bigint,
+        %(key)s, %(source)s, %(author)s::json, %(before)s::json, %(after)s::json
+    )
+"""
 _INSERT_RECORDS = """
     INSERT INTO recipient_field_changes (
         organization_id, sequence, occurred_at, operation, field_id, key, source, author, before,
@@ -120,16 +115,14 @@ def distribute(connection: Connection[Any], lock_timeout: str) -> None:
     connection.execute("SELECT run_command_on_workers(%s)", (setting,))
 
 
-def insert_fields(connection: Connection[Any], fields: Sequence[Mapping[str, object]]) -> list[int]:
-    """Insert the rows, and return their ids in the same order."""
-    columns, overriding = _FIELD, ""
-    if fields[0].get("id") is not None:
-        columns, overriding = {**_FIELD, "id": "%s::bigint"}, "OVERRIDING SYSTEM VALUE"
-    stored = _insert(
-        connection, "recipient_fields", columns, fields, overriding, "RETURNING key, id"
-    )
-    ids = dict(stored)
-    return [ids[each["key"]] for each in fields]
+def select_id(connection: Connection[Any], values: Mapping[str, object]) -> Cursor[Any]:
+    """Return the cursor of a query for the id in the values, or for a new one if that is None."""
+    return connection.execute(_SELECT_ID, values)
+
+
+def insert_field(connection: Connection[Any], values: Mapping[str, object]) -> None:
+    """Insert the row of a field, which has an id."""
+    connection.execute(_INSERT_FIELD, values)
 
 
 def insert_records(
@@ -157,7 +150,7 @@ def insert_records(
         for sequence, (row, field_id) in enumerate(zip(rows, ids, strict=True), first)
     ]
     if len(records) == 1:
-        _insert(connection, "recipient_field_changes", _RECORD, records)
+        connection.execute(_INSERT_RECORD, records[0])
     else:
         connection.execute(_INSERT_RECORDS, {"records": json.dumps(records)})
 
@@ -178,24 +171,6 @@ def read_rows(document: str) -> list[dict[str, object]]:
     """Return the rows of a batch."""
     rows: list[dict[str, object]] = json.loads(document)
     return rows
-
-
-def _insert(
-    connection: Connection[Any],
-    table: str,
-    columns: Mapping[str, str],
-    rows: Sequence[Mapping[str, object]],
-    overriding: str = "",
-    returning: str = "",
-) -> list[tuple[Any, ...]]:
-    row = f"({', '.join(columns.values())})"
-    statement = (
-        f"INSERT INTO {table} ({', '.join(columns)}) {overriding}"
-        f" VALUES {', '.join([row] * len(rows))} {returning}"
-    )
-    values = [each[column] for each in rows for column in columns]
-    cursor = connection.execute(statement.encode(), values)
-    return cursor.fetchall() if returning else []
 
 
 def _conversion() -> Iterable[str]:

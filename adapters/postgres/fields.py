@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import frozen
 from psycopg import Connection
@@ -47,7 +47,9 @@ from .changes import (
 from .columns import from_optional_json, from_utc, storable_id
 from .organizations import lock_catalog
 from .queries import bind, select_statement
-from .transactions import Transactions
+from .transactions import Transactions, Work
+
+T = TypeVar("T")
 
 COLUMNS = (
     "id, organization_id, name, key, data_type, insertable, source, integration_id,"
@@ -132,9 +134,9 @@ class PostgresFieldRepository:
         )
         if (added := self._database.try_statement(ADD_UNLOCKED, values)) is not None:
             return definition.with_id(FieldId(added[0]), organization_id)
-        row = self._database.write(
+        row = self._change(
+            organization_id,
             lambda c: store_addition(c, values, distributed=self._database.distributed),
-            first=lock_catalog(organization_id),
         )
         return definition.with_id(_added_id(row, definition, limit), organization_id)
 
@@ -156,7 +158,7 @@ class PostgresFieldRepository:
                 self._store(connection, organization_id, changes, author=author, at=at)
             return changed
 
-        return self._database.write(update, first=lock_catalog(organization_id))
+        return self._change(organization_id, update)
 
     def delete(
         self,
@@ -174,7 +176,7 @@ class PostgresFieldRepository:
             changes = CatalogChanges(deleted=(field,))
             self._store(connection, organization_id, changes, author=author, at=at)
 
-        self._database.write(delete, first=lock_catalog(organization_id))
+        self._change(organization_id, delete)
 
     def restore(
         self,
@@ -195,7 +197,7 @@ class PostgresFieldRepository:
             _added_id(row, restored, limit)
             return restored
 
-        return self._database.write(restore, first=lock_catalog(organization_id))
+        return self._change(organization_id, restore)
 
     def apply(
         self,
@@ -210,7 +212,13 @@ class PostgresFieldRepository:
             changes = planner(select_catalog(connection, organization_id))
             return self._store(connection, organization_id, changes, author=author, at=at)
 
-        return self._database.write(apply, first=lock_catalog(organization_id))
+        return self._change(organization_id, apply)
+
+    def _change(self, organization_id: OrganizationId, work: Work[T]) -> T:
+        """Return the result of the work, which is one transaction in the locked catalog."""
+        return self._database.write(
+            work, first=lock_catalog(organization_id), pipelined=self._database.distributed
+        )
 
     def _store(
         self,

@@ -27,10 +27,18 @@ class Transactions(Protocol):
     def read(self, work: Work[T], *, seconds: float = ...) -> T:
         """Return the result of the work. Each of its statements may see its own snapshot."""
 
-    def write(self, work: Work[T], *, first: str | None = None, seconds: float = ...) -> T:
+    def write(
+        self,
+        work: Work[T],
+        *,
+        first: str | None = None,
+        pipelined: bool = False,
+        seconds: float = ...,
+    ) -> T:
         """Return the result of the work, which is one transaction. Roll back if it raises.
 
-        `first` is a statement without parameters, executed before the work.
+        `first` is a statement without parameters, executed before the work. `pipelined`: the work
+        reads no `rowcount`, so a statement may wait until the work fetches rows.
         """
 
     def try_statement(self, statement: str, values: Mapping[str, object], /) -> TupleRow | None:
