@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeVar
 
 import psycopg
@@ -12,6 +13,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 
+from .distributed import is_distributed
 from .errors import every_error_translated, retry_once
 from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
 from .repositories import PostgresRepositories
@@ -89,11 +91,14 @@ class PostgresConnectionStorage(PostgresRepositories):
 class _ApplicationDatabase:
     """Transactions on the application's connections."""
 
-    distributed = False
-
     def __init__(self, connect: Callable[[], Connection[Any]], schema: str | None) -> None:
         self._connect = connect
         self._search_path = None if schema is None else Identifier(schema).as_string(None)
+
+    @cached_property
+    def distributed(self) -> bool:
+        """Whether Citus distributes the tables. The first use executes a query."""
+        return self.read(is_distributed)
 
     def read(self, work: Work[T], *, seconds: float = CALL_TIMEOUT) -> T:
         """Do the same as `write`: a read that fails must not end the application's transaction."""

@@ -147,14 +147,8 @@ class PostgresIntegrationRepository:
             integration = _get(connection, organization_id, integration_id)
             fields = integration.filter_fields(select_catalog(connection, organization_id).fields)
             check(fields)
-            changes = CatalogChanges(deleted=fields)
-            PlannedRows.of(changes).store(
-                connection,
-                organization_id,
-                author=author,
-                at=at,
-                distributed=self._database.distributed,
-            )
+            rows = PlannedRows.of(CatalogChanges(deleted=fields))
+            self._store(connection, organization_id, rows, author=author, at=at)
             connection.execute(_DELETE, _bind(organization_id, integration_id))
             return fields
 
@@ -171,13 +165,7 @@ class PostgresIntegrationRepository:
         at: datetime,
     ) -> SyncPlan:
         def store(connection: Connection[Any], plan: SyncPlan, rows: PlannedRows) -> None:
-            rows.store(
-                connection,
-                organization_id,
-                author=author,
-                at=at,
-                distributed=self._database.distributed,
-            )
+            self._store(connection, organization_id, rows, author=author, at=at)
             synced_at = optional_milliseconds(plan.integration.last_synced_at)
             values = {**_bind(organization_id, integration_id), "last_synced_at": synced_at}
             connection.execute(_RECORD_SYNC, values)
@@ -222,6 +210,18 @@ class PostgresIntegrationRepository:
             return plan
 
         return self._write_locked(organization_id, store)
+
+    def _store(
+        self,
+        connection: Connection[Any],
+        organization_id: OrganizationId,
+        rows: PlannedRows,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> None:
+        distributed = self._database.distributed
+        rows.store(connection, organization_id, author=author, at=at, distributed=distributed)
 
     def _write_locked(self, organization_id: OrganizationId, work: Work[T]) -> T:
         return self._database.write(
