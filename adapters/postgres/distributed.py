@@ -46,7 +46,7 @@ _OF_ORGANIZATION = ("recipient_fields", "recipient_field_changes", "integrations
 _LOCK_TIMEOUT = """
     SELECT format('ALTER DATABASE %%I SET lock_timeout = %%L', current_database(), %s::text)
 """
-"""The statement for each node, because the setting of a session does not reach the workers."""
+"""Returns a statement that Citus also executes on each worker, unlike the setting of a session."""
 _SELECT_ID = """
     SELECT coalesce(%(id)s::bigint, nextval(pg_get_serial_sequence('recipient_fields', 'id')))
 """
@@ -94,25 +94,25 @@ def is_distributed(connection: Connection[Any]) -> bool:
     return bool(distributed)
 
 
-def distribute(connection: Connection[Any], lock_timeout: str) -> None:
-    """Distribute the current schema over the workers by organization, unless it is distributed.
-
-    The tables of administrators stay on the coordinator. The connection is in a transaction.
-
-    Raises: StorageUnavailable if the database does not have Citus.
-    """
-    if is_distributed(connection):
-        return
+def require_citus(connection: Connection[Any]) -> None:
+    """Raise StorageUnavailable if the database does not have Citus."""
     [(has_citus,)] = connection.execute(_HAS_CITUS).fetchall()
     if not has_citus:
         raise StorageUnavailable(
             "The database does not have Citus. Run CREATE EXTENSION citus on every node."
         )
-    for statement in _conversion():
-        connection.execute(statement.encode())
+
+
+def distribute(connection: Connection[Any], lock_timeout: str) -> None:
+    """Distribute the current schema over the workers by organization, unless it is distributed.
+
+    The tables of administrators stay on the coordinator. The connection is in a transaction.
+    """
+    if not is_distributed(connection):
+        for statement in _conversion():
+            connection.execute(statement.encode())
     [(setting,)] = connection.execute(_LOCK_TIMEOUT, (lock_timeout,)).fetchall()
     connection.execute(setting.encode())
-    connection.execute("SELECT run_command_on_workers(%s)", (setting,))
 
 
 def select_id(connection: Connection[Any], values: Mapping[str, object]) -> Cursor[Any]:

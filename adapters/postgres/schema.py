@@ -21,7 +21,7 @@ from .connection import (
     parse_url,
     require_compiled_driver,
 )
-from .distributed import distribute, is_distributed
+from .distributed import distribute, is_distributed, require_citus
 from .errors import every_error_translated
 from .indexes import Index
 from .limits import LOCK_TIMEOUT
@@ -70,14 +70,14 @@ class Migration:
 def migrate(url: str, *, distributed: bool = False) -> int:
     """Apply the missing migrations to the database, and return their number.
 
-    `distributed`: also distribute the tables over the workers of Citus, if they are not yet. No
-    other process may use the database during this.
+    `distributed`: also distribute the tables over the workers of Citus, if they are not yet, and
+    configure new workers. No other process may use the database while the tables are distributed.
 
     Each migration is one transaction, but an index is built before it, without blocking writers.
     Several processes can migrate one database at the same time.
 
-    Raises: StorageUnavailable if the server can't be reached or denies permission, or if the schema
-    is of a newer version of this package.
+    Raises: StorageUnavailable if the server can't be reached, denies permission or lacks Citus, or
+    if the schema is of a newer version of this package.
     """
     require_compiled_driver()
     parameters = parse_url(url)
@@ -91,6 +91,8 @@ def migrate(url: str, *, distributed: bool = False) -> int:
                 index.build(connection, second, is_needed)
 
     with connected(Connection, parameters) as connection:
+        if distributed:
+            require_citus(connection)
         applied = apply_migrations(connection, build_indexes)
         if distributed:
             with connection.transaction():

@@ -38,7 +38,7 @@ from ..adapters.postgres.examples import (
 )
 from ..support.citus import CitusCluster
 from ..support.network import RoundTripCounter
-from ..support.postgres import NewDatabase, execute
+from ..support.postgres import NewDatabase, execute, new_database
 from ..support.waiting import eventually
 
 LIMIT = 16
@@ -99,6 +99,19 @@ def test_an_existing_schema_is_converted_with_its_rows(cluster: CitusCluster) ->
             assert storage.fields.all(ours).fields == (field,)
             assert storage.api_keys.find(key.digest) is not None
             assert storage.fields.add(ours, a_definition("town"), author=AUTHOR).id > field.id
+
+
+def test_the_workers_limit_the_wait_for_locks(cluster: CitusCluster, shared_database: str) -> None:
+    database = urlsplit(shared_database).path[1:]
+    for worker in cluster.workers:
+        assert execute(worker.url(database), "SHOW lock_timeout") == [("1s",)]
+
+
+def test_a_database_without_citus_stays_as_it_was(cluster: CitusCluster) -> None:
+    with new_database(cluster.coordinator.url()) as url:
+        with pytest.raises(StorageUnavailable, match="CREATE EXTENSION citus"):
+            migrate(url, distributed=True)
+        assert execute(url, "SELECT to_regclass('schema_migrations')") == [(None,)]
 
 
 def test_a_copied_api_key_is_found(storage: PostgresStorage) -> None:
