@@ -37,7 +37,7 @@ CONTENT, *EXPORTS = [
 def test_the_content_is_exported_as_shown(title: str, shown: str) -> None:
     (esp,) = [esp for esp, dialect in DIALECTS.items() if dialect.title == title]
     fields = [
-        _field(esp, 1, "first_name", DataType.TEXT),
+        _field(esp, 1, "tier", DataType.TEXT),
         _field(esp, 2, "vip", DataType.BOOLEAN),
     ]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from threading import Event, current_thread
+from time import monotonic
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
@@ -47,6 +49,8 @@ from ..support.postgres import NewDatabase, execute, new_database
 from ..support.waiting import eventually
 
 LIMIT = 16
+
+_logger = logging.getLogger(__name__)
 
 
 @pytest.fixture
@@ -157,10 +161,13 @@ def test_a_killed_worker_affects_only_its_own_organizations(
                     errors.append(each)
         finally:
             killed.start()
+        started = monotonic()
         eventually(lambda: recovered(storage, organizations), within=10)
+        _logger.info("recovered after %.1f s", monotonic() - started)
     assert errors == [each for each in organizations if workers[each] is killed]
     assert {type(error) for _, error in traffic.errors} <= {StorageUnavailable}
     assert {workers[each].port for each, _ in traffic.errors} == {killed.port}
+    _logger.info("%d errors in %d calls of 24 organizations", len(traffic.errors), traffic.calls)
 
 
 def recovered(storage: PostgresStorage, organizations: list[OrganizationId]) -> bool:
@@ -185,6 +192,7 @@ def test_shards_move_to_an_added_worker_without_an_error(
     assert any(cluster.worker_of(own_database, each) is added for each in organizations)
     assert traffic.errors == []
     assert traffic.calls > 100
+    _logger.info("%d calls without an error", traffic.calls)
     for each in organizations:
         stored = {field.key for field in own_storage.fields.all(each).fields}
         assert stored == traffic.created[each]

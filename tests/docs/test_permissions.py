@@ -31,6 +31,8 @@ ORIGINS = {
     "manual": Origin(Source.MANUAL),
     "integration": Origin(Source.INTEGRATION, OWN, "FNAME"),
 }
+CREATORS = ("the API", "an administrator", "a sync from an ESP")
+"""The README's names of these origins."""
 WORDS = {
     frozenset({Operation.READ}): "read",
     frozenset(Operation): "all",
@@ -53,8 +55,8 @@ def test_the_table_in_the_readme_equals_the_rule() -> None:
     page = (ROOT / "README.md").read_text("utf-8")
 
     assert _rows(page.partition("## How it works")[2])[1:] == [
-        [f"`{source}`", *(_word(channel, origin) for channel in [*CHANNELS.values()][:3])]
-        for source, origin in ORIGINS.items()
+        [creator, *(_word(channel, origin) for channel in [*CHANNELS.values()][:3])]
+        for creator, origin in zip(CREATORS, ORIGINS.values(), strict=True)
     ]
 
 
