@@ -65,6 +65,14 @@ _REMOVE_CREATED = """
     UPDATE organizations SET revision = revision + 1
     WHERE id IN (SELECT organization_id FROM removed)
 """
+_COUNT = """
+    UPDATE organizations SET counted_revision = revision, api_field_count = (
+        SELECT count(*) FROM recipient_fields
+        WHERE organization_id = organizations.id AND source = 'api'
+    )
+    WHERE id = ANY(%s)
+"""
+"""The statements above don't count the fields, so the next creation would, as after an upgrade."""
 _CHANGE = """
     WITH changed AS (
         UPDATE recipient_fields
@@ -99,6 +107,7 @@ class Database:
             ids = [row[0] for row in cursor.execute(_ADD_ORGANIZATIONS, [count])]
             tenants = _add_keys(cursor, ids)
             cursor.execute(_ADD_FIELDS, [ids, fields])
+            cursor.execute(_COUNT, [ids])
         self.vacuum()
         return tenants
 
@@ -174,8 +183,10 @@ class Database:
 
     def remove_created(self, tenants: Sequence[Tenant]) -> None:
         """Delete the fields that requests have created for these tenants."""
+        ids = [tenant.id for tenant in tenants]
         with psycopg.connect(self.url) as connection:
-            connection.execute(_REMOVE_CREATED, [[tenant.id for tenant in tenants]])
+            connection.execute(_REMOVE_CREATED, [ids])
+            connection.execute(_COUNT, [ids])
 
     def mark_keys_as_used(self) -> None:
         """Set the last use of all keys to now, so that the service does not record uses soon."""
