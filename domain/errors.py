@@ -311,8 +311,9 @@ class StorageNotFound(RecipientFieldsError):
 class StorageUnavailable(RecipientFieldsError):
     """The storage failed or did not respond in time.
 
-    If only its response was lost, the change may have been stored completely. `logged` is true if
-    the storage has logged the outage, so that callers need not log each failed request.
+    If only its response was lost, the change may have been stored completely, or is stored within
+    seconds. `logged` is true if the storage has logged the outage, so that callers need not log
+    each failed request.
     """
 
     def __init__(self, message: str = "", *, logged: bool = False) -> None:

@@ -75,7 +75,7 @@ _FIELD_COUNT = """
     ) END
 """
 """The number of fields of this source before a statement that changes the locked catalog."""
-_ADVANCE_FROM = f"""
+_ADVANCE_WITH_COUNT = f"""
     UPDATE organizations SET
         revision = {_NEXT_REVISION}, counted_revision = {_NEXT_REVISION},
         api_field_count = {{count}} + %(added_api_fields)s,
@@ -90,7 +90,7 @@ _ADVANCE_FROM = f"""
     WHERE id = %(organization_id)s
 """
 """`occurred_at` is the time of the transaction's records, or NULL in its first statement."""
-_ADVANCE = _ADVANCE_FROM.format(count=_FIELD_COUNT.format(source="'api'"))
+_ADVANCE = _ADVANCE_WITH_COUNT.format(count=_FIELD_COUNT.format(source="'api'"))
 # Each use appends a FROM clause with the rows.
 _INSERT = f"""
     INSERT INTO recipient_fields (
@@ -115,7 +115,7 @@ _RECORD = """
 _ONE = ", ".join(
     f"%({name})s::{kind} AS {name}" for name, kind in {**_TYPES, "id": "bigint"}.items()
 )
-_ADVANCE_UNLESS_TAKEN = """
+_ADVANCE_IF_ALLOWED = """
     WITH holder AS (
         SELECT id FROM recipient_fields
         WHERE organization_id = %(organization_id)s AND key = %(key)s
@@ -125,7 +125,7 @@ _ADVANCE_UNLESS_TAKEN = """
         RETURNING last_sequence, last_change_at
     )
 """
-_ADVANCE_FOR_ONE = _ADVANCE_UNLESS_TAKEN.format(
+_ADVANCE_FOR_ONE = _ADVANCE_IF_ALLOWED.format(
     advance=_ADVANCE, count=_FIELD_COUNT.format(source="%(source)s")
 )
 _STORE_ONE = f"""
@@ -147,13 +147,14 @@ _ADD = _ADD_ONE.format(insert=_INSERT_NEW)
 or the limit is reached. The catalog is locked, so no other transaction interferes."""
 _RESTORE = _ADD_ONE.format(insert=_INSERT_WITH_ID)
 """The same for a field that has an id."""
-_ADVANCE_IF_COUNTED = _ADVANCE_UNLESS_TAKEN.format(
-    advance=_ADVANCE_FROM.format(count="api_field_count") + "AND counted_revision = revision",
+_ADVANCE_IF_COUNTED = _ADVANCE_IF_ALLOWED.format(
+    advance=_ADVANCE_WITH_COUNT.format(count="api_field_count") + "AND counted_revision = revision",
     count="CASE WHEN %(source)s = 'api' THEN api_field_count END",
 )
-# While it waits for the lock, other fields can be added that it does not see. So it does not count
-# the fields, and a constraint rejects a key that was taken meanwhile.
-ADD_UNLOCKED = f"""
+# After a wait for the lock, PostgreSQL evaluates the conditions and new values on the newest row of
+# the organization, but sees the other tables as before. So the statement does not count the fields,
+# and a constraint rejects a key that was taken meanwhile.
+ADD_AND_LOCK = f"""
     {_ADVANCE_IF_COUNTED}, {_STORE_ONE.format(insert=_INSERT_NEW)}
     SELECT id FROM added
 """
@@ -165,7 +166,7 @@ _ADVANCE_DISTRIBUTED = f"""
         (extract(epoch FROM catalog.last_change_at) * 1000)::bigint
     FROM organizations LEFT JOIN catalog ON true WHERE id = %(organization_id)s
 """
-"""The part of both that is one task on Citus."""
+"""The part of `_ADD` and `_RESTORE` that is one task on Citus."""
 
 # Rows are sent as one JSON document: one statement stores and records a thousand of them.
 _MEMBERS = ", ".join(f"{name} {kind}" for name, kind in _TYPES_OF_CHANGE.items())

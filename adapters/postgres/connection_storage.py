@@ -115,7 +115,7 @@ class _ApplicationDatabase:
         return retry_once(lambda: self._attempt(work, first, seconds))
 
     def try_statement(self, _: str, _values: Mapping[str, object], /) -> TupleRow | None:
-        """Do nothing: it would be part of the application's transaction."""
+        """Do nothing: the search path and the timeouts require a transaction."""
         return None
 
     def _attempt(self, work: Work[T], first: str | None, seconds: float) -> T:

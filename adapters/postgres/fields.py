@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
+from time import monotonic
 from typing import Any, TypeVar
 
 from attrs import frozen
@@ -37,7 +38,7 @@ from recipient_fields.domain import (
 
 from ..row_mapping import RowMapping, stored_field
 from .changes import (
-    ADD_UNLOCKED,
+    ADD_AND_LOCK,
     RECORD_COLUMNS,
     PlannedRows,
     bind_addition,
@@ -45,6 +46,7 @@ from .changes import (
     store_addition,
 )
 from .columns import from_optional_json, from_utc, storable_id
+from .limits import CALL_TIMEOUT
 from .organizations import lock_catalog
 from .queries import bind, select_statement
 from .transactions import Transactions, Work
@@ -132,11 +134,13 @@ class PostgresFieldRepository:
         values = bind_addition(
             RecordedOperation.CREATED, organization_id, definition, limit=limit, author=author
         )
-        if (added := self._database.try_statement(ADD_UNLOCKED, values)) is not None:
+        deadline = monotonic() + CALL_TIMEOUT
+        if (added := self._database.try_statement(ADD_AND_LOCK, values)) is not None:
             return definition.with_id(FieldId(added[0]), organization_id)
         row = self._change(
             organization_id,
             lambda c: store_addition(c, values, distributed=self._database.distributed),
+            seconds=deadline - monotonic(),
         )
         return definition.with_id(_added_id(row, definition, limit), organization_id)
 
@@ -214,10 +218,15 @@ class PostgresFieldRepository:
 
         return self._change(organization_id, apply)
 
-    def _change(self, organization_id: OrganizationId, work: Work[T]) -> T:
+    def _change(
+        self, organization_id: OrganizationId, work: Work[T], *, seconds: float = CALL_TIMEOUT
+    ) -> T:
         """Return the result of the work, which is one transaction in the locked catalog."""
         return self._database.write(
-            work, first=lock_catalog(organization_id), pipelined=self._database.distributed
+            work,
+            first=lock_catalog(organization_id),
+            pipelined=self._database.distributed,
+            seconds=seconds,
         )
 
     def _store(

@@ -117,8 +117,8 @@ class PostgresOrganizationRepository:
 def lock_catalog(organization_id: OrganizationId) -> str:
     """Return the statement that locks the organization's catalog until its transaction ends.
 
-    Every change of a field begins with it, so what the transaction has read still holds when it
-    writes, and two changes can't deadlock.
+    Every transaction that changes fields begins with it, so what it has read still holds when it
+    writes, and two changes can't deadlock. `ADD_AND_LOCK` locks the same row itself.
     """
     return _lock(organization_id, "NO KEY UPDATE")
 

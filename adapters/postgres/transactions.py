@@ -15,7 +15,7 @@ Work: TypeAlias = Callable[[Connection[Any]], T]
 
 
 class Transactions(Protocol):
-    """One database. Both methods raise the errors of the domain, not those of the driver.
+    """One database. All methods raise the errors of the domain, not those of the driver.
 
     `seconds` limits the whole call.
     """
@@ -38,7 +38,7 @@ class Transactions(Protocol):
         """Return the result of the work, which is one transaction. Roll back if it raises.
 
         `first` is a statement without parameters, executed before the work. `pipelined`: the work
-        reads no `rowcount`, so a statement may wait until the work fetches rows.
+        gets results only by fetching rows, and may get the error of a statement from a later one.
         """
 
     def try_statement(self, statement: str, values: Mapping[str, object], /) -> TupleRow | None:

@@ -25,7 +25,7 @@ def _unrecorded(statement: str) -> str:
 
 
 with pytest.MonkeyPatch.context() as patch:
-    patch.setattr(fields, "ADD_UNLOCKED", _unrecorded(changes.ADD_UNLOCKED))
+    patch.setattr(fields, "ADD_AND_LOCK", _unrecorded(changes.ADD_AND_LOCK))
     for document in ("author_document", "field_document"):
         patch.setattr(changes, document, lambda _: None)
     main()

@@ -12,7 +12,7 @@ import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresConnectionStorage, PostgresStorage
-from recipient_fields.adapters.postgres.changes import ADD_UNLOCKED, bind_addition
+from recipient_fields.adapters.postgres.changes import ADD_AND_LOCK, bind_addition
 from recipient_fields.application import copy_storage
 from recipient_fields.domain import (
     CatalogChanges,
@@ -232,7 +232,7 @@ def test_a_creation_does_not_read_the_other_fields(
         values = bind_addition(
             RecordedOperation.CREATED, ours, a_definition("town"), limit=502, author=AUTHOR
         )
-        assert connection.execute(ADD_UNLOCKED, values).rowcount == 1
+        assert connection.execute(ADD_AND_LOCK, values).rowcount == 1
         fields.add(ours, a_definition("hamlet"), limit=502, author=AUTHOR)
         with pytest.raises(FieldLimitReached):
             fields.add(ours, a_definition("village"), limit=502, author=AUTHOR)
