@@ -136,6 +136,7 @@ def _conditions(bench: Bench, part: str) -> str:
         return f"{machine}; {medians}."
     if part in {batches.__name__, creations.__name__, start.__name__}:
         return f"{machine} shared with PostgreSQL; {medians}."
-    client = bundled.__name__ if part in LONG | NOT_INSTALLED else bench.client.__name__
+    costs = part in {scaling.__name__, citus.__name__}
+    client = (bundled if costs else bench.client).__name__
     medians += f" of {bench.seconds:g} s"
     return f"{machine} shared with PostgreSQL and the client ({client}); {medians}."
