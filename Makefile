@@ -99,8 +99,8 @@ mutation: install ## change the core's code in thousands of ways, and report the
 bench: install  ## measure the service against the ceiling, and write docs/performance.md
 	$(BIN)/python tests/benchmarks/run.py --write
 
-bench-scaling: install ## measure up to a million organizations, and write docs/scaling.md; about 20 minutes, 12 GB of disk
-	$(BIN)/python tests/benchmarks/run.py --only scaling --rounds 5 --seconds 2 --write
+bench-scaling: install ## measure up to a million organizations, and write docs/scaling.md; about 7 minutes, 12 GB of disk
+	$(BIN)/python tests/benchmarks/run.py --only scaling --rounds 3 --seconds 1 --write
 
 bench-frameworks: install ## measure the service beside FastAPI, Litestar and Kinto, and write docs/performance.md
 	command -v wrk >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends wrk; }
