@@ -106,7 +106,8 @@ def require_citus(connection: Connection[Any]) -> None:
 def distribute(connection: Connection[Any], lock_timeout: str) -> None:
     """Distribute the current schema over the workers by organization, unless it is distributed.
 
-    The tables of administrators stay on the coordinator. The connection is in a transaction.
+    The tables of administrators stay on the coordinator. Also set `lock_timeout` of the database on
+    every server. The connection is in a transaction.
     """
     if not is_distributed(connection):
         for statement in _conversion():
