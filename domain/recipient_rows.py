@@ -26,7 +26,7 @@ _MAX_REMEMBERED_LENGTH = 32
 
 def _number_acceptance(decimal_mark: DecimalMark) -> _Acceptance:
     """Return a function that matches the numbers that can't be out of range, and empty texts."""
-    pattern = rf"-?(?:[1-9][0-9]{{0,14}}+|0)(?:{re.escape(decimal_mark)}[0-9]{{1,300}}+)?+|"
+    pattern = rf"-?(?:[1-9][0-9]{{0,14}}+|0)(?>(?:{re.escape(decimal_mark)}[0-9]{{1,300}}+)?)|"
     return re.compile(pattern).fullmatch
 
 

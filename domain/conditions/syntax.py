@@ -102,7 +102,7 @@ class _Literal:
 _TOKEN = re.compile(
     r"""
       (?P<space> [ \t\r\n]++ )
-    | (?P<text> "(?:[^"\\\r\n]++|\\.)*+" | '(?:[^'\\\r\n]++|\\.)*+' )
+    | (?P<text> "(?>(?:[^"\\\r\n]++|\\.)*)" | '(?>(?:[^'\\\r\n]++|\\.)*)' )
     | (?P<unclosed> ["'] )
     | (?P<number> [+-]?\.?[0-9][\w.]*+ )
     | (?P<word> \w++ )
@@ -114,7 +114,7 @@ _TOKEN = re.compile(
 """A token. The pattern matches at every position of any text."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _ESCAPE = re.compile(r"\\(.)")
-_UNKNOWN_ESCAPE = re.compile(r"""(?:[^\\]++|\\[\\"'])*+\\""")
+_UNKNOWN_ESCAPE = re.compile(r"""(?>(?:[^\\]++|\\[\\"'])*)\\""")
 
 _COMPARED = {symbol: operator for operator, symbol in SYMBOLS.items() if not symbol[0].isalpha()}
 _ORDERS = {"<", "<=", ">", ">="}

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 _BRACE = r"(?:[{\uff5b]|%7B|&\#0*123;|&\#x0*7B;|&lbrace;|&lcub;)"
 _CLOSING_BRACE = r"(?:[}\uff5d]|%7D|&\#0*125;|&\#x0*7D;|&rbrace;|&rcub;)"
-_NOISE = r"(?:[\s~\#\u200b-\u200d\u2060\ufeff]|%20|&nbsp;|&\#160;|</?[A-Z][^<>]{0,200}>)"
+_NOISE = r"(?>(?:[\s~\#\u200b-\u200d\u2060\ufeff]|%20|&nbsp;|&\#160;|</?[A-Z][^<>]{0,200}>){0,20})"
 """What editors insert between the characters of a reference."""
 
 _WORD = re.compile("recipient", re.IGNORECASE)
 _REFERENCE = re.compile(
     rf"""
-      (?:{_BRACE}{_NOISE}{{0,20}}+){{2,4}}+ recipients?+ (?!\w)
-    | {_BRACE}{_NOISE}{{0,20}}+ recipients?+ {_NOISE}{{0,20}}+ (?:\.|%2E)
+      (?>(?:{_BRACE}{_NOISE}){{2,4}}) recipients?+ (?!\w)
+    | {_BRACE}{_NOISE} recipients?+ {_NOISE} (?:\.|%2E)
     | \{{[{{%#] [^{{}}]{{0,200}}? (?<![\w.])recipients?+\.\w
-    | (?<![\w.])recipients?+\.\w{{1,63}}+ {_NOISE}{{0,20}}+ {_CLOSING_BRACE}{{2}}
+    | (?<![\w.])recipients?+\.\w{{1,63}}+ {_NOISE} {_CLOSING_BRACE}{{2}}
     """,
     re.VERBOSE | re.IGNORECASE,
 )

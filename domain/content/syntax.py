@@ -54,31 +54,35 @@ _TAG = re.compile(
     r"""
       \{\{recipient\.(?P<key>\w++)(?P<after>\}\}|\s*+\|)
     | (?P<else>\{\{~?\s*+\#?(?i:else|else?if|elif))(?=[\s~}])
-    | \{\{~?\s*+[#^](?P<open>\w++)
-    | \{\{~?\s*+/(?P<close>\w++)\s*+~?\}\}
+    | \{\{~?\s*+[#^](?P<open>[\w.-]++)
+    | \{\{~?\s*+/(?P<close>[\w.-]++)\s*+~?\}\}
     """,
     re.VERBOSE,
 )
-_TEXT = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')"""
-_FILTER = re.compile(rf"\s*+(?P<name>\w++)\s*+(?::\s*+(?P<text>{_TEXT})\s*+)?+\}}\}}", re.DOTALL)
+_TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
+_FILTER = re.compile(rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?P<text>{_TEXT})\s*+)?)\}}\}}", re.DOTALL)
 _REST_OF_TAG = re.compile(r"[^{}]*+\}\}")
 _CONDITION = re.compile(
-    rf"""(?P<condition>(?:[^"'{{}}\\]++|{_TEXT}|\{{(?!\{{)|\}}(?!\}}))*+)\}}\}}""", re.DOTALL
+    rf"""(?P<condition>(?>(?:[^"'{{}}\\]++|{_TEXT}|\{{(?!\{{)|\}}(?!\}}))*))\}}\}}""", re.DOTALL
 )
 """A condition up to the end of its tag.
 
 It ends at `{{` and at a backslash outside of texts. So at most three matches that begin at
 different tags can read the same character, and all matches together take linear time.
 """
+_REFERENCE_IN_TAG = re.compile(r"[^{}]*?(?<![\w.])recipient\.\w")
 _ELSE_IF = re.compile(r"\s++if\b")
 _END = re.compile(r"\s*+\}\}")
 _PREFIX = re.compile(rf"{_TEXT}|(?<![\w.])recipient\.(?=\w)", re.DOTALL)
 _PREFIX_TEXT = "recipient."
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_UNKNOWN_ESCAPE = re.compile(r"""(?:[^\\]++|\\[\\"'])*+\\""")
+_UNKNOWN_ESCAPE = re.compile(r"""(?>(?:[^\\]++|\\[\\"'])*)\\""")
 
 _FILTERS = ("default", "expression")
-_NO_BLOCK = "This tag belongs to no block, so it stays in the email."
+_NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it, or delete it."
+_NO_END = "This block has no {{/if}}."
+_NO_END_OF_CONDITION = "This condition has no end. Close its quotes, and write `}}` after it."
+_EXPECTED_IF = "Write `{{#if CONDITION}}`, without a space before `#if`, and in small letters."
 _EXPECTED_ELSE = "Write `{{else}}` or `{{else if recipient.KEY …}}`."
 _EXPECTED_ELSE_IF = "Write `{{else if CONDITION}}`, such as `{{else if recipient.KEY is set}}`."
 _NO_CONDITION = "This tag has no condition. Write `{{#if recipient.KEY …}}`."
@@ -127,7 +131,10 @@ class _Parser:
             else:
                 offset = self._close(tag)
         for block in self.blocks[1:]:
-            self._refuse(block.start, Rule.FORMAT, "This block has no {{/if}}.")
+            self._refuse(block.start, Rule.FORMAT, _NO_END)
+        for name, start in self.blocks[0].other_tags:
+            if name == "if":
+                self._refuse(start, Rule.FORMAT, _NO_END)
         self._add_text(len(self.source))
         return tuple(self.blocks[0].nodes)
 
@@ -174,6 +181,8 @@ class _Parser:
         if found is None or not _has_prefix(found["condition"]):
             if found is not None and not found["condition"].strip():
                 self.lookalikes.append((tag.start(), _NO_CONDITION))
+            if found is None and tag["open"].lower() == "if":
+                self._require_no_reference(tag)
             self.blocks[-1].other_tags.append((tag["open"], tag.start()))
             return tag.end()
         self._add_text(tag.start())
@@ -182,12 +191,18 @@ class _Parser:
         block.condition = self._condition(tag.start(), found)
         return self._end_tag(found.end())
 
+    def _require_no_reference(self, tag: re.Match[str]) -> None:
+        """Refuse the tag of a block if it has a reference, so that it can't be another language."""
+        if _REFERENCE_IN_TAG.match(self.source, tag.end()) is not None:
+            message = _NO_END_OF_CONDITION if tag[0] == "{{#if" else _EXPECTED_IF
+            self._refuse(tag.start(), Rule.FORMAT, message)
+
     def _else(self, tag: re.Match[str]) -> int:
         block = self.blocks[-1]
         if block.other_tags:
             return tag.end()
         if len(self.blocks) == 1:
-            self.lookalikes.append((tag.start(), _NO_BLOCK))
+            self._refuse(tag.start(), Rule.FORMAT, _NO_BLOCK)
             return tag.end()
         else_if = _ELSE_IF.match(self.source, tag.end())
         found = (_CONDITION if else_if else _END).match(self.source, (else_if or tag).end())
@@ -217,13 +232,13 @@ class _Parser:
             return self._end_tag(tag.end())
         elif not is_outermost and not block.other_tags and tag["close"] == "if":
             self._refuse(tag.start(), Rule.FORMAT, "Write `{{/if}}`.")
-        elif not is_outermost:
+        elif not is_outermost or (block.other_tags and tag["close"] == "if"):
             name, start = block.other_tags[-1] if block.other_tags else ("if", block.start)
             place = self.lines.position(start)
             message = f"Close `{{{{#{name}` of line {place.line}, column {place.column} first."
             self._refuse(tag.start(), Rule.FORMAT, message)
-        elif not block.other_tags and tag[0] == "{{/if}}":
-            self.lookalikes.append((tag.start(), _NO_BLOCK))
+        elif tag["close"] == "if":
+            self._refuse(tag.start(), Rule.FORMAT, _NO_BLOCK)
         return tag.end()
 
     def _condition(self, start: int, found: re.Match[str]) -> Condition | None:

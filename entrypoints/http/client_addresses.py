@@ -21,7 +21,7 @@ _NODE = re.compile(rf"([0-9.]+){_PORT}|\[([0-9A-Fa-f:.]+)\]{_PORT}|([0-9A-Fa-f:.
 """An address as in RFC 7239, section 6, or a bare IPv6 address. Names, `unknown`, obfuscated
 identifiers and the scope of an IPv6 address do not match: they could be any text."""
 
-_BACKWARDS_ELEMENT = re.compile(r'((?:[^",]|"[^"]*")*+)(?:,|\Z)')
+_BACKWARDS_ELEMENT = re.compile(r'((?>(?:[^",]|"[^"]*")*))(?:,|\Z)')
 """One element of a reversed list. Reading from the right ensures that an open quote, which a
 client has sent at the left, can't change the meaning of what proxies have appended."""
 

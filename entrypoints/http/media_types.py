@@ -22,7 +22,7 @@ _IN_UTF_8 = re.compile(
 )
 """A media type without parameters, or with the charset UTF-8. A trailing `;` is valid (RFC 9110,
 section 5.6.6)."""
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"?')
+_QUOTED = re.compile(r'"(?>(?:[^"\\]|\\.)*)"?')
 """A quoted string, also without its closing quote: searching for that quote again after each quote
 would take seconds."""
 

@@ -31,7 +31,7 @@ _BRACE_OR_BACKSLASH = re.compile(r"[{\\]\Z")
 """In Handlebars, a backslash before a tag makes it text."""
 _PERCENT = re.compile(r"(?<![%A-Z0-9_/])[A-Z0-9_/]*%[A-Z0-9_/]*\Z")
 """In ActiveCampaign, `%TAG%` can be directly before code, but no other percent sign."""
-_COMPLETE_TAGS = re.compile(r"(?:[^%]++|%(?:[A-Z0-9_/]++|(?:ELSE)?IF [^%]++)%)*+")
+_COMPLETE_TAGS = re.compile(r"(?>(?:[^%]++|%(?:[A-Z0-9_/]++|(?:ELSE)?IF [^%]++)%)*)")
 _DJANGO = _Rules(_BRACE, separator="{# #}")
 _LIQUID = _Rules(_BRACE, separator="{% if true %}{% endif %}")
 _HANDLEBARS = _Rules(_BRACE_OR_BACKSLASH, separator="{{! }}", strips_lines=True)

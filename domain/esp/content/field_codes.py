@@ -10,7 +10,7 @@ from ..errors import NoSafeForm, NotInsertable
 from ..snippets import Snippet, derive_snippet, find_reference
 from .tags import is_certainly_foreign
 
-_LITERALS = re.compile(r"""(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*+""")
+_LITERALS = re.compile(r"""(?>(?:[^"']++|(?:"[^"]*+"|'[^']*+')(?!["']))*)""")
 """Code in which string literals don't contain doubled quotes."""
 _LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)""", re.DOTALL)
 

@@ -160,10 +160,10 @@ def test_content_has_a_maximum_number_of_conditions():
 
 
 def test_only_the_first_1000_warnings_are_reported():
-    source = "{{/each}}{{/if}}{{recipient}}" * MAX_WARNINGS
+    source = "{{/each}}{{recipient}}" * MAX_WARNINGS
     found = warnings(source)
     assert len(found) == 1_000
-    assert found[:2] == [(1, 10), (1, 17)]
+    assert found[:2] == [(1, 10), (1, 32)]
     assert found == sorted(found)
 
 
@@ -201,10 +201,8 @@ LOOKALIKES = (
     *("%7B%7Brecipient.tier%7D%7D", "%7b%7brecipient.tier%7d%7d", "{{recipient%2Etier}}"),
     *("&#123;&#123;recipient.tier&#125;&#125;", "&lbrace;&lcub;recipient.tier&rbrace;&rbrace;"),
     *("&#x7B;&#x7b;recipient.tier}}", "{{\u00a0recipient.tier}}", "{{\u200brecipient.tier}}"),
-    *("{{&nbsp;recipient.tier}}", "{% if recipient.tier %}", "{{#if recipient.tier"),
-    *('{{#if tier = "gold"}}', "{{/if}}", "{{~recipient.tier~}}"),
-    *("{{else}}", "{{ else }}", "{{else if recipient.tier}}", "{{elseif recipient.tier}}"),
-    *("{{elif recipient.tier}}", "{{else if}}", "{{#if}}", "{{#if }}x{{/if}}"),
+    *("{{&nbsp;recipient.tier}}", "{% if recipient.tier %}", "{{#unless recipient.tier}}"),
+    *('{{#if tier = "gold"}}{{/if}}', "{{~recipient.tier~}}", "{{#if }}x{{/if}}"),
 )
 
 
@@ -219,7 +217,13 @@ def test_text_that_looks_like_a_reference_is_a_warning_and_stays(lookalike):
     "source",
     [
         *("Dear recipient,", "{the recipient.}", "recipient.tier", "{{ contact.tier }}", "{}"),
-        *("{{recipient_id}}", '{"recipient": 1}', "{{recipientName}}", "a{color:red}", "{{#if x}}"),
+        *(
+            "{{recipient_id}}",
+            '{"recipient": 1}',
+            "{{recipientName}}",
+            "a{color:red}",
+            "{{#with x}}",
+        ),
         *("https://example.com/?recipient=%7Bx%7D", "the recipient. {{ x }}"),
     ],
 )
@@ -227,11 +231,43 @@ def test_other_text_is_no_warning(source):
     assert warnings(source) == []
 
 
-@pytest.mark.parametrize("tag", ["{{else}}", "{{elseif recipient.b}}", "{{elif recipient.b}}"])
-def test_a_tag_without_its_block_is_one_warning_that_states_the_reason(tag):
-    (warning,) = parse_content(f"\n{tag}").warnings
-    assert (warning.line, warning.column) == (2, 1)
-    assert warning.message == "This tag belongs to no block, so it stays in the email."
+NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it"
+NO_END = "This block has no {{/if}}."
+NO_END_OF_CONDITION = "This condition has no end. Close its quotes"
+EXPECTED_IF = "Write `{{#if CONDITION}}`, without a space"
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [
+        *((each, NO_BLOCK) for each in ("{{else}}", "{{ else }}", "{{else if recipient.b}}")),
+        *((each, NO_BLOCK) for each in ("{{elseif recipient.b}}", "{{elif recipient.b}}")),
+        *((each, NO_BLOCK) for each in ("{{else if}}", "{{/if}}", "{{~ /if ~}}")),
+        *((each, NO_END) for each in ("{{#if x}}", "{{#if}}", '{{#if tier = "gold"}}')),
+        *((each, NO_END) for each in ("{{#if recipient.b}}", "{{#if x}}{{#if y}}{{/if}}")),
+        ("{{#if x}}{{#each y}}{{/each}}", NO_END),
+        *((each, NO_END_OF_CONDITION) for each in ("{{#if recipient.b", "{{#if recipient.b}")),
+        ('{{#if recipient.b = "x}}{{/if}}', NO_END_OF_CONDITION),
+        ("{{#if recipient.b = 'it's'}}{{/if}}", NO_END_OF_CONDITION),
+        ("{{#if recipient.b {{recipient.c}}{{/if}}", NO_END_OF_CONDITION),
+        *((f"{{{{{each} recipient.b}}}}x{{{{/if}}}}", EXPECTED_IF) for each in (" #if", "#If")),
+    ],
+)
+def test_a_part_of_a_block_never_stays_as_text(tag, message):
+    assert violations(f"\n{tag}")[0].startswith(f"Line 2, column 1: {message}")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("{{#if x}}y{{/if}}", "{{#if x}}{{else}}{{/if}}", "{{~#if x~}}y{{~/if~}}"),
+        "{{#if x}}{{#user.orders}}{{else}}{{/user.orders}}{{else if y}}z{{/if}}",
+        "{{#each x}}{{#if y}}{{#if z}}{{/if}}{{/if}}{{else}}{{/each}}",
+    ],
+)
+def test_complete_blocks_of_handlebars_stay(source):
+    assert parse_content(source).nodes == (Text(source, 0),)
+    assert warnings(source) == []
 
 
 def test_three_braces_are_a_warning():
