@@ -35,11 +35,18 @@ _keys = KeyDetector()
 
 def pytest_sessionstart() -> None:
     """Check the requirements of PostgreSQL, and enable all log records that could contain a key."""
+    _forget_python_variables()
     _stop_ignoring_signals()
     require_reachable_temporary_folder()
     logging.getLogger().addHandler(_keys)
     for name in ("recipient_fields", "waitress"):
         logging.getLogger(name).setLevel(logging.DEBUG)
+
+
+def _forget_python_variables() -> None:
+    """Start processes as an ordinary user does, who has not set PYTHONUNBUFFERED, for example."""
+    for variable in [each for each in os.environ if each.startswith("PYTHON")]:
+        del os.environ[variable]
 
 
 def _stop_ignoring_signals() -> None:

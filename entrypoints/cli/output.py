@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Sequence
 
 import click
@@ -63,7 +65,9 @@ def _print(content: bytes, *, line: bool = True) -> None:
     """Print UTF-8 in every locale, because names can contain any character."""
     try:
         click.echo(content, nl=line)
-    except BrokenPipeError:
-        raise  # The reader has closed the pipe. click then exits quietly.
     except OSError as error:
+        # The interpreter flushes its buffer again when it ends, and would report the same error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise  # The reader has closed the pipe. click then exits quietly.
         raise click.ClickException(f"Can't write the output: {error.strerror}.") from error

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from io import UnsupportedOperation
 from threading import Event, Lock, Thread
 from time import monotonic, time
 from typing import NamedTuple, TextIO
@@ -87,6 +89,26 @@ def text_formatter(*, colors: bool) -> LineFormatter:
     return LineFormatter(lambda members: str(render(None, "", members)))
 
 
+class UnbufferedStream:
+    """Writes text to a file descriptor, in UTF-8.
+
+    A thread whose write to `sys.stderr` blocks holds the lock of its buffer, which the interpreter
+    requires to end the process.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, text: str) -> None:
+        """Write the text, in several parts if the system takes only a part. Raises: OSError."""
+        rest = text.encode("utf-8", "backslashreplace")
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
 class BufferedHandler(logging.Handler):
     """Writes lines to a stream ten times per second; warnings, errors and audit lines at once.
 
@@ -94,7 +116,7 @@ class BufferedHandler(logging.Handler):
     times as much CPU time per line: they need a record for each, and write each on its own.
     """
 
-    def __init__(self, stream: TextIO, formatter: LineFormatter) -> None:
+    def __init__(self, stream: TextIO | UnbufferedStream, formatter: LineFormatter) -> None:
         super().__init__()
         self._stream = stream
         self._formatter = formatter
@@ -206,7 +228,7 @@ def start_log(level: str, log_format: str, stream: TextIO) -> BufferedHandler:
     """
     is_readable = is_text(log_format, stream)
     formatter = text_formatter(colors=stream.isatty()) if is_readable else json_formatter()
-    handler = BufferedHandler(stream, formatter)
+    handler = BufferedHandler(_unbuffered(stream), formatter)
     libraries = "warning" if level == "info" else level
     logging.basicConfig(level=libraries.upper(), handlers=[handler])
     logging.getLogger("psycopg").setLevel(libraries.upper())  # psycopg sets its own level.
@@ -215,3 +237,10 @@ def start_log(level: str, log_format: str, stream: TextIO) -> BufferedHandler:
     logging.getLogger("recipient_fields").setLevel(level.upper())
     logging.getLogger(AUDIT).setLevel("INFO")
     return handler
+
+
+def _unbuffered(stream: TextIO) -> TextIO | UnbufferedStream:
+    try:
+        return UnbufferedStream(stream.fileno())
+    except UnsupportedOperation:  # A stream in memory has no descriptor.
+        return stream

@@ -84,7 +84,15 @@ def test_a_closed_pipe_is_not_reported(script: Script, core: Core, arguments: li
     finally:
         os.close(writing)
 
-    assert run.err == ""
+    assert (run.status, run.err) == (1, "")
+
+
+@pytest.mark.parametrize("arguments", [["--json"], []])
+def test_a_full_disk_is_reported_on_one_line(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        run = Script("memory:")("organizations", "list", *arguments, stdout=full)
+
+    assert run.failure() == "Can't write the output: No space left on device."
 
 
 @pytest.mark.parametrize("arguments", [["--json"], []])
