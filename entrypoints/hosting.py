@@ -12,9 +12,10 @@ from recipient_fields.domain import RecipientFieldsError
 
 from .composition import Service
 from .http.resource import MAX_BODY_SIZE
+from .server.addresses import authority, listen
 from .server.admin import AdminListener
 from .server.server import Server
-from .settings import Address, Settings
+from .settings import Address, Settings, variable_of
 
 if TYPE_CHECKING:
     from .server.granian_server import GranianServer, Worker
@@ -107,6 +108,13 @@ def _listening(address: Address, option: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = str(error.strerror).partition(" (")[0]  # create_server repeats the address.
+        variable = variable_of(option.removeprefix("--"))
         raise AddressUnavailable(
-            f"Can't listen on {address}: {reason}. Change {option}."
+            f"Can't listen on {address}: {reason}. Choose another address with {option},"
+            f" or with a variable: {variable}={_free_address()}"
         ) from error
+
+
+def _free_address() -> str:
+    with listen("127.0.0.1", 0, shared=False) as listening:
+        return authority(*listening.getsockname())

@@ -7,6 +7,7 @@ import socket
 import pytest
 
 from ..support.command_line import CommandLine
+from ..support.service import Service
 
 MEMORY = CommandLine("memory:")
 
@@ -51,13 +52,22 @@ def test_an_address_that_can_not_be_bound_is_reported_on_one_line(address: str, 
     assert "(" not in message
 
 
-def test_a_port_in_use_is_reported_on_one_line() -> None:
+def test_a_port_in_use_is_reported_on_one_line_with_a_variable_that_works() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
         message = MEMORY("serve", "--listen", f"127.0.0.1:{port}").failure()
 
-    assert message == f"Can't listen on 127.0.0.1:{port}: Address already in use. Change --listen."
+    begin, _, free = message.partition("RECIPIENT_FIELDS_LISTEN=")
+    assert begin == (
+        f"Can't listen on 127.0.0.1:{port}: Address already in use. Choose another address with"
+        " --listen, or with a variable: "
+    )
+    service = Service("memory:", RECIPIENT_FIELDS_LISTEN=free)
+    try:
+        assert service.url == f"http://{free}"
+    finally:
+        service.kill()
 
 
 @pytest.mark.parametrize("number", ["0", "65", "-1", "four", ""])

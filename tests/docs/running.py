@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from ..support.network import free_port
+from ..support.node import NODE
 from .blocks import Block
 
 SECONDS = 60.0
@@ -50,7 +51,7 @@ for await (const path of createInterface({ input: process.stdin })) {
 _INTERPRETERS = {
     "sh": ("bash", "-c", _BASH),
     "python": (sys.executable, "-W", "error", "-c", _PYTHON),
-    "js": ("node", "--input-type=module", "--eval", _NODE),
+    "js": (str(NODE), "--input-type=module", "--eval", _NODE),
 }
 _SUFFIXES = {"js": ".mjs"}
 """The suffix of the file, if the interpreter requires one."""

@@ -16,7 +16,7 @@ import httpx
 import pytest
 import requests
 
-from ..support.node import find_program, install_packages, run
+from ..support.node import NODE, install_packages, run
 from .live import Live, bearer, live_service
 
 pytestmark = pytest.mark.slow
@@ -50,13 +50,12 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def typescript(document: Path, tmp_path: Path) -> Path:
     """Compile the programs with the types of the document. Return the folder of the results."""
-    find_program("node")
     for source in ("package.json", "tsconfig.json", "client.ts", "history.ts"):
         shutil.copy(TYPESCRIPT / source, tmp_path)
     packages = install_packages(TYPESCRIPT, "typescript")
     (tmp_path / "node_modules").symlink_to(packages)
-    run(packages / ".bin" / "openapi-typescript", document, "--output", tmp_path / "api.d.ts")
-    run(packages / ".bin" / "tsc", "--strict", "--project", tmp_path)
+    run(NODE, packages / ".bin" / "openapi-typescript", document, "--output", tmp_path / "api.d.ts")
+    run(NODE, packages / ".bin" / "tsc", "--strict", "--project", tmp_path)
     return tmp_path
 
 
@@ -279,7 +278,7 @@ def test_a_typescript_client_filters_creates_pages_and_handles_errors(
     monkeypatch.setenv("SERVICE_URL", new_live.url)
     monkeypatch.setenv("API_KEY", new_live.acme)
 
-    received = json.loads(run(find_program("node"), typescript / "client.js"))
+    received = json.loads(run(NODE, typescript / "client.js"))
 
     (detail,) = received["taken"].pop()
     assert detail["existing_id"] > 0
@@ -307,7 +306,7 @@ def test_a_typescript_client_reads_the_history_and_restores(
     monkeypatch.setenv("SERVICE_URL", new_live.url)
     monkeypatch.setenv("API_KEY", new_live.acme)
 
-    received = json.loads(run(find_program("node"), typescript / "history.js"))
+    received = json.loads(run(NODE, typescript / "history.js"))
 
     assert received == {
         "operations": ["created", "created", "created", "deleted", "restored"],

@@ -308,7 +308,7 @@ class TestStart:
 
         failure = script("serve", *GRANIAN, "--listen", address).failure()
 
-        assert failure == f"Can't listen on {address}: Address already in use. Change --listen."
+        assert failure.startswith(f"Can't listen on {address}: Address already in use. ")
 
     def test_processes_share_an_address_with_reuse_port(
         self, start: Callable[..., Service]

