@@ -10,13 +10,15 @@ LOCK := build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 UV := build/lowest/bin/uv
 LOWEST := --quiet --resolution lowest-direct
 PIP_INSTALL := $(BIN)/pip install --quiet --no-deps
+# Build with the installed setuptools, whose hash was checked, as PEP 517 says: pip warns of other ways.
+BUILD_HERE := --no-build-isolation --use-pep517
 # Many tests wait for timeouts and other processes, so three workers keep two cores busy.
 WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 3 // 2)")
 PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install runtime serve check docs test test-all test-lowest test-browser screenshots test-citus test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-lowest test-fresh test-browser screenshots test-citus test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-frameworks bench-quick bench-scaling format lock sbom release release-check dist clean FORCE
 
 help:           ## show this list
@@ -26,11 +28,13 @@ serve: $(VENV)/runtime ## start the service with demonstration data on 127.0.0.1
 	$(BIN)/recipient-fields serve --demo
 
 test: install   ## run the test suite without its slowest parts
-	@echo "About 5 minutes on two cores. \`make test-all\` also runs the slow tests."
+	@echo "About 5 minutes on two cores, the first 30 seconds without output: pytest collects the tests."
+	@echo "\`make test-all\` also runs the slow tests."
 	$(BIN)/$(PYTEST) -m "not slow"
 
 test-all: install ## run the whole test suite, as continuous integration does
-	@echo "About 26 minutes on two cores. The slow tests run alone: their services and databases have deadlines."
+	@echo "About 30 minutes on two cores. The slow tests run alone: their services and databases have deadlines."
+	@echo "Pytest collects the tests first, each time for about 30 seconds without output."
 	$(BIN)/$(PYTEST) -m "not slow"
 	$(BIN)/python -m pytest -m slow
 
@@ -40,6 +44,10 @@ test-lowest:    ## run the tests of `make test` with the lowest versions that py
 	$(UV) pip install $(LOWEST) --python build/lowest --override build/lowest/package.txt '.[dev]'
 	rm -rf *.egg-info build/lib build/bdist.*
 	build/lowest/bin/$(PYTEST) -m "not slow"
+
+test-fresh:     ## follow the README in minimal roots of Debian: make test-fresh RELEASES="12 13 testing"; requires root
+	command -v mmdebstrap >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends mmdebstrap; }
+	$(PYTHON) tests/fresh/run.py $(RELEASES)
 
 test-browser: install ## test the console, /docs and the documentation in Debian's chromium, installing it if absent
 	{ command -v chromium && command -v chromedriver; } >/dev/null || \
@@ -161,7 +169,8 @@ runtime: $(VENV)/runtime ## install the package and what the service needs into 
 install: $(VENV)/installed ## install the package and its tools into .venv
 
 $(VENV)/installed: $(VENV)/runtime requirements-dev.txt
-	$(PIP_INSTALL) --require-hashes --requirement requirements-dev.txt
+	@echo "Installing the tools for development into $(VENV): about a minute."
+	$(PIP_INSTALL) $(BUILD_HERE) --require-hashes --requirement requirements-dev.txt
 	$(BIN)/pip check
 	@touch $@
 
@@ -169,9 +178,10 @@ $(VENV)/installed: $(VENV)/runtime requirements-dev.txt
 # import-linter can follow; so the package is installed again when a file is added or removed.
 $(VENV)/runtime: pyproject.toml requirements.txt requirements-build.txt $(VENV)/files
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed.")'
+	@echo "Installing the service and its dependencies into $(VENV): about 30 seconds."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) --require-hashes --requirement requirements.txt --requirement requirements-build.txt
-	$(PIP_INSTALL) --no-index --no-build-isolation --config-settings editable_mode=strict --editable .
+	$(PIP_INSTALL) --no-index $(BUILD_HERE) --config-settings editable_mode=strict --editable .
 	@touch $@
 
 $(VENV)/files: FORCE

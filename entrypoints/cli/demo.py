@@ -47,7 +47,7 @@ def create_sign_in_link(core: Core) -> SecretToken | None:
 
 def curl_commands(url: str, key: PlainKey) -> tuple[str, str, str]:
     """Return three commands. The statuses of their responses are 200, 201 and 403."""
-    curl = f"curl -i -H 'Authorization: Bearer {key.reveal()}'"
+    curl = rf"curl -i -w '\n' -H 'Authorization: Bearer {key.reveal()}'"
     fields = f"{url}/api/v1/recipient_fields"
     birthday = _body('{"name": "Birthday", "data_type": "date"}')
     shop = _body('{"name": "Shop"}')

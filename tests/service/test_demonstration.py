@@ -26,6 +26,7 @@ def status_in_shell(command: str) -> int:
     run = subprocess.run(
         ["sh", "-c", command], capture_output=True, text=True, timeout=TIMEOUT, check=True
     )
+    assert run.stdout.endswith("}\n")  # The next prompt begins on its own line.
     return int(run.stdout.split()[1])
 
 
@@ -33,7 +34,7 @@ def status_of_request(command: str) -> int:
     """Send the request of the command without curl, and return the status of the response."""
     name, *words = shlex.split(command)
     assert name == "curl"
-    options: dict[str, list[str]] = {"-H": [], "-X": [], "-d": []}
+    options: dict[str, list[str]] = {"-H": [], "-X": [], "-d": [], "-w": []}
     rest = []
     while words:
         word = words.pop(0)
