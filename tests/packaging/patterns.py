@@ -11,6 +11,7 @@ import re
 import sys
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 _ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _SPACES_AND_COMMENTS = re.compile(r"\s+|#.*")
@@ -33,14 +34,14 @@ def compiled_patterns(*packages: str) -> list[re.Pattern[str] | re.Pattern[bytes
     Interpolation hides the construct from a search in the source, so these are the final patterns.
     They include those of libraries that are imported for the first time.
     """
-    patterns = []
+    patterns: list[re.Pattern[str] | re.Pattern[bytes]] = []
     compile_pattern = re.compile
 
-    def compile_and_record(pattern, flags=0):  # type: ignore[no-untyped-def]
+    def compile_and_record(pattern: Any, flags: int = 0) -> Any:
         patterns.append(compile_pattern(pattern, flags))
         return patterns[-1]
 
-    re.compile = compile_and_record  # type: ignore[assignment]
+    re.compile = compile_and_record
     try:
         for package in packages:
             _import_all(import_module(package))

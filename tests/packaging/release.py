@@ -66,6 +66,12 @@ def release(version: str) -> None:
 def dist() -> None:
     """Build the release of the current commit again, into dist/VERSION."""
     version = _version(ROOT)
+    if not re.search(rf"^## {re.escape(version)} ", (ROOT / CHANGELOG).read_text("utf-8"), re.M):
+        raise click.ClickException(
+            f"This commit is not a release: {CHANGELOG} has no section `## {version}`. Check out"
+            " the tag of a release. To build the wheel of this commit, run"
+            " `pip wheel --no-deps --wheel-dir dist .`"
+        )
     target = ROOT / "dist" / version
     _require_absent(target)
     with _worktree() as source:

@@ -216,7 +216,12 @@ def test_only_a_released_commit_can_be_built_again(small: Repository) -> None:
 
     run = small.program("dist")
 
-    assert (run.returncode, run.stderr) == (1, "Error: CHANGELOG.md has no section `## 0.1.0`.\n")
+    assert run.returncode == 1
+    assert run.stderr == (
+        "Error: This commit is not a release: CHANGELOG.md has no section `## 0.1.0`. Check out the"
+        " tag of a release. To build the wheel of this commit, run"
+        " `pip wheel --no-deps --wheel-dir dist .`\n"
+    )
     assert small.state() == before
 
 
