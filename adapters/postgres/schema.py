@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from attrs import frozen
 from psycopg import Connection
+from psycopg.errors import LockNotAvailable
 
 from recipient_fields.domain import StorageUnavailable
 
@@ -30,6 +31,12 @@ C = TypeVar("C", bound=Connection[Any])
 
 _OLDEST_SERVER = 140000
 _START_TIMEOUT = 5.0  # seconds
+_LOCK_TIMEOUT = "500ms"
+"""How long a migration waits for the lock of a table, which blocks all later statements on it."""
+_LOCK_PATIENCE = 20.0
+"""Seconds after which a migration that waited too long for a lock is not tried again."""
+_LOCK_PAUSE = 0.5
+"""Seconds before it is tried again, in which the statements that it blocked can run."""
 _LOCK = int.from_bytes(b"fields", "big")
 """The id of the advisory lock that processes take to migrate. It must be unique per database."""
 _CREATE_TABLE = """
@@ -186,6 +193,18 @@ def connected(kind: type[C], parameters: Parameters) -> Iterator[C]:
 
 
 def _apply_next(connection: Connection[Any]) -> int:
+    """Apply the next migration that is missing, if any. Return the number of applied migrations."""
+    patience_ends = monotonic() + _LOCK_PATIENCE
+    while True:
+        try:
+            return _try_next(connection)
+        except LockNotAvailable:
+            if monotonic() > patience_ends:
+                raise
+            sleep(_LOCK_PAUSE)
+
+
+def _try_next(connection: Connection[Any]) -> int:
     with connection.transaction():
         # The server releases the lock when the transaction ends, even if this process is killed.
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -193,8 +212,7 @@ def _apply_next(connection: Connection[Any]) -> int:
         pending = _pending_migrations(connection)
         if not pending:
             return 0
-        # A migration that waits for the lock of a table blocks all later statements on it.
-        connection.execute("SET LOCAL lock_timeout = '500ms'")
+        connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
         for statement in pending[0].statements:
             connection.execute(statement.encode())
         connection.execute(_RECORD, (pending[0].name,))

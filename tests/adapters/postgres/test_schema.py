@@ -167,6 +167,19 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
     ]
 
 
+def test_a_migration_that_waited_too_long_for_a_lock_is_tried_again(empty_database: str) -> None:
+    migrate(empty_database)
+    execute(empty_database, WITHOUT_HISTORY)
+    with ThreadPoolExecutor(1) as threads, psycopg.connect(empty_database) as reader:
+        reader.execute("SELECT FROM organizations")
+        migrated = threads.submit(migrate, empty_database)
+        sleep(1.2)  # longer than a migration waits for a lock, and than the pause after it
+        assert not migrated.done()
+        execute(empty_database, "SET lock_timeout = '900ms'; SELECT FROM organizations")
+        reader.rollback()
+        assert migrated.result() == UNDONE
+
+
 def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_database: str) -> None:
     """It is blocked before its last statement: the table exists, the record does not."""
     migrate(empty_database)
