@@ -292,7 +292,7 @@ class TestProgress:
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:
         path = tmp_path / "list.csv"
-        path.write_text("tier\n" + "gold\n" * 20_000 + "golf\n")
+        path.write_text("tier\n" + "gold\n" * 100_000 + "golf\n")
         return path
 
     def test_a_bar_at_a_terminal_shows_how_much_is_read(
@@ -308,7 +308,7 @@ class TestProgress:
         assert 0 < int(re.findall(r"(\d+)%", bars)[1]) < 100
         assert status == INVALID
         # The report begins on a new line, and the cursor is visible again.
-        assert report.startswith(f"\x1b[?25h\r\n{path}:20002: tier: Use one of gold, silver.")
+        assert report.startswith(f"\x1b[?25h\r\n{path}:100002: tier: Use one of gold, silver.")
 
     def test_standard_input_from_a_file_has_a_bar(
         self, script: Script, acme: OrganizationId, path: Path
@@ -318,7 +318,7 @@ class TestProgress:
                 "recipients", "check", "-", "--organization", acme, stdin=stdin
             )
         assert self.BAR in shown
-        assert "\n<stdin>:20002: tier: " in shown
+        assert "\n<stdin>:100002: tier: " in shown
 
     def test_a_pipe_has_no_bar(self, script: Script, acme: OrganizationId, path: Path) -> None:
         with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
@@ -332,7 +332,7 @@ class TestProgress:
                 stdin=cast("BinaryIO", cat.stdout),
             )
         assert "Checking" not in shown
-        assert "\nChecked 20,001 recipients: 20,000 valid, 1 invalid." in shown
+        assert "\nChecked 100,001 recipients: 100,000 valid, 1 invalid." in shown
 
     def test_a_parquet_file_has_a_bar(
         self, script: Script, acme: OrganizationId, tmp_path: Path
