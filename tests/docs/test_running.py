@@ -56,8 +56,8 @@ def test_a_missing_interpreter_fails_the_page(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(BlockFailed, match="`node` is missing"):
-        run(fenced("js", "console.log(1);"), tmp_path / "page")
+    with pytest.raises(BlockFailed, match="`bash` is missing"):
+        run(fenced("sh", "true"), tmp_path / "page")
 
 
 def test_a_different_output_is_detected(tmp_path: Path) -> None:
