@@ -21,10 +21,10 @@ from recipient_fields.domain import (
     Author,
     Catalog,
     CatalogChanges,
+    CatalogView,
     Credential,
     EmailAddress,
     FieldDefinition,
-    FieldId,
     FieldPage,
     FieldQuery,
     FieldReference,
@@ -59,13 +59,7 @@ from .snapshots import Snapshot
 Clock: TypeAlias = Callable[[], datetime]
 """Return the current time: aware, in UTC, in whole milliseconds."""
 
-FieldChange: TypeAlias = Callable[[RecipientField], RecipientField]
-"""Return the changed field. It has no side effects: a storage may call it several times."""
-
-FieldCheck: TypeAlias = Callable[[RecipientField], None]
-"""Raise if the field may not be deleted."""
-
-CatalogPlanner: TypeAlias = Callable[[Catalog], CatalogChanges]
+CatalogPlanner: TypeAlias = Callable[[CatalogView], CatalogChanges]
 """Return the changes to a catalog. It has no side effects: a storage may call it several times."""
 
 KeyChange: TypeAlias = Callable[[ApiKey], ApiKey]
@@ -131,7 +125,36 @@ class FieldRepository(Protocol):
         Raises: FieldNotFound if the organization has no such field, or does not exist.
         """
 
-    def add(
+    def change(
+        self,
+        organization_id: OrganizationId,
+        plan: CatalogPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        """Store the changes that `plan` returns, and return them with the created fields.
+
+        `plan` receives a view of the catalog, which does not change between the last call of `plan`
+        and the commit. `plan` decides everything: the storage checks no rule. If it raises, nothing
+        is stored and the exception is raised. It must return changes that fit the catalog: deleted
+        fields and fields before their update are those of the catalog, restored fields have ids of
+        deleted fields, and all keys are unique afterwards.
+
+        Fields are deleted before others are stored, so that their keys are free. Created fields get
+        ids in the order of the changes; each id is greater than any that the storage has assigned
+        to a field before. `at` is the time of the change.
+        Raises: OrganizationNotFound if the organization does not exist and `plan` returns any
+        change.
+        """
+
+
+@runtime_checkable
+class FieldCreator(Protocol):
+    """A FieldRepository that can create a field faster than with `change`."""
+
+    def create(
         self,
         organization_id: OrganizationId,
         definition: FieldDefinition,
@@ -140,87 +163,10 @@ class FieldRepository(Protocol):
         limit: int | None = None,
         author: Author,
     ) -> RecipientField:
-        """Store a new field, and return it. Its version is 1.
+        """Store a new field, and return it.
 
-        Its id is greater than any that the storage has assigned to a field before.
-        Raises: OrganizationNotFound if the organization does not exist; then KeyTaken if it has a
-        field with this key, of any origin; then FieldLimitReached if it has `limit` or more fields
-        of this source. Concurrent calls can't bypass these checks.
-        """
-
-    def update(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        change: FieldChange,
-        /,
-        *,
-        author: Author,
-    ) -> RecipientField:
-        """Store the field that `change` returns, and return it.
-
-        The field does not change between the call of `change` and the commit. If `change` raises,
-        nothing is stored and the exception is raised. If it returns an equal field, nothing is
-        stored.
-        Raises: FieldNotFound if the organization has no such field.
-        """
-
-    def delete(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        check: FieldCheck,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> None:
-        """Delete the field at this time, unless `check` raises.
-
-        The field does not change between the call of `check` and the commit. Its key can be used
-        for a new field; its id is not assigned to a new field.
-        Raises: FieldNotFound if the organization has no such field.
-        """
-
-    def restore(
-        self,
-        organization_id: OrganizationId,
-        field_id: FieldId,
-        restoration: FieldChange,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        """Store the deleted field that `restoration` returns under its old id, and return it.
-
-        `restoration` receives the field as it was before its last deletion, or as it is if it is
-        not deleted. It may be called before the checks below. If it raises, nothing is stored and
-        the exception is raised.
-        Raises: FieldNotFound if the history has no deletion of such a field, and the organization
-        has no such field; then the errors of `restoration`; then KeyTaken and FieldLimitReached
-        as `add` does. If the field is not deleted, it has its own key, so KeyTaken is raised.
-        """
-
-    def apply(
-        self,
-        organization_id: OrganizationId,
-        planner: CatalogPlanner,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> AppliedChanges:
-        """Store the changes that `planner` returns, and return them with the created fields.
-
-        `planner` receives the catalog, which does not change between its last call and the commit.
-        If it raises, nothing is stored and the exception is raised. It must return changes that fit
-        the catalog: deleted fields and fields before their update are those of the catalog, and
-        all keys are unique afterwards.
-
-        Fields are deleted before others are created, so that their keys are free. Created fields
-        get ids as `add` assigns them, in the order of the changes. `at` is the time of the change.
-        Raises: OrganizationNotFound if the organization does not exist.
+        It has the same effect and raises the same errors as `change` with `plan_creation` at the
+        time `created_at`.
         """
 
 
@@ -238,10 +184,8 @@ class HistoryRepository(Protocol):
     be enough: a transaction could take a number, and commit after another one with a greater
     number.
 
-    The records of one transaction have the same `occurred_at`: the time of the change, or 1 ms
-    after the previous transaction of the organization if that is later. The time of a change is
-    `created_at` of a created field, `updated_at` of an updated or restored field, and otherwise
-    the argument `at`.
+    The records of one transaction have the same `occurred_at`: the argument `at` of the change, or
+    1 ms after the previous transaction of the organization if that is later.
     """
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
@@ -403,7 +347,7 @@ class IntegrationRepository(Protocol):
         newest state, and stores the result of the last call. If it raises, nothing is stored and
         the exception is raised.
 
-        The changes of the plan are stored and recorded as `FieldRepository.apply` does. Only
+        The changes of the plan are stored and recorded as `FieldRepository.change` does. Only
         `last_synced_at` of the integration is stored. The revision of the catalog increases if the
         plan changes any field. `at` is the time of the change; the run can have begun long before.
         Raises: IntegrationNotFound if the organization has no such integration.

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import cast
 
 from attrs import evolve, frozen
 
 from recipient_fields.domain import (
     API,
     UNCONDITIONAL,
+    AppliedChanges,
     Author,
     Batch,
     Catalog,
     CatalogChanges,
+    CatalogView,
     FieldChanges,
     FieldDraft,
     FieldId,
@@ -32,6 +36,8 @@ from recipient_fields.domain import (
     Source,
     StagedBatch,
     format_instant,
+    plan_creation,
+    plan_restoration,
     whole_milliseconds,
 )
 
@@ -39,7 +45,7 @@ from .audit import OPERATOR, audit
 from .clock import system_clock
 from .driving_ports import RecipientFields
 from .identifiers import require_ids, require_reference
-from .ports import Clock, FieldRepository, HistoryRepository
+from .ports import Clock, FieldCreator, FieldRepository, HistoryRepository
 from .publication import PublishedCatalog
 
 DEFAULT_FIELD_LIMIT = 1_000
@@ -89,7 +95,18 @@ class RecipientFieldService(RecipientFields):
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         require_ids(organization_id=organization_id)
         definition = draft.define(by=self.author.channel, at=self.clock())
-        return self.fields.add(organization_id, definition, limit=self._limit(), author=self.author)
+        limit, author = self._limit(), self.author
+        # Like isinstance(self.fields, FieldCreator), which takes as long as a creation in memory.
+        if hasattr(self.fields, "create"):
+            creator = cast(FieldCreator, self.fields)
+            return creator.create(organization_id, definition, limit=limit, author=author)
+        applied = self.fields.change(
+            organization_id,
+            lambda catalog: plan_creation(catalog, definition, limit=limit),
+            author=author,
+            at=definition.created_at,
+        )
+        return applied.created[0]
 
     def update_field(
         self,
@@ -100,14 +117,10 @@ class RecipientFieldService(RecipientFields):
     ) -> RecipientField:
         require_ids(organization_id=organization_id)
         require_reference(reference)
-        return self.fields.update(
-            organization_id,
-            reference,
-            lambda field: field.with_changes(
-                changes, by=self.author.channel, at=self.clock(), precondition=precondition
-            ),
-            author=self.author,
+        field, _ = self._change(
+            organization_id, lambda staged: staged.update(reference, changes, precondition)
         )
+        return field
 
     def replace_or_create_field(
         self,
@@ -117,17 +130,11 @@ class RecipientFieldService(RecipientFields):
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         require_ids(organization_id=organization_id)
-        while True:
-            try:
-                changes = replacement.changes()
-                return self.update_field(organization_id, key, changes, precondition), False
-            except FieldNotFound:
-                precondition.require(None)
-            draft = replacement.draft(key, by=self.author.channel)
-            try:
-                return self.create_field(organization_id, draft), True
-            except KeyTaken:
-                continue  # Another caller has created the field in the meantime: replace it.
+        require_reference(key)
+        field, applied = self._change(
+            organization_id, lambda staged: staged.replace(key, replacement, precondition)
+        )
+        return (applied.created[0], True) if applied.created else (field, False)
 
     def delete_field(
         self,
@@ -137,15 +144,7 @@ class RecipientFieldService(RecipientFields):
     ) -> None:
         require_ids(organization_id=organization_id)
         require_reference(reference)
-        self.fields.delete(
-            organization_id,
-            reference,
-            lambda field: field.require_deletable(
-                by=self.author.channel, precondition=precondition
-            ),
-            author=self.author,
-            at=self.clock(),
-        )
+        self._change(organization_id, lambda staged: staged.delete(reference, precondition))
 
     def apply_batch(
         self, organization_id: OrganizationId, batch: Batch
@@ -154,24 +153,25 @@ class RecipientFieldService(RecipientFields):
         for operation in batch.operations:
             require_reference(operation.reference)
         at = self.clock()
-        staged: list[StagedBatch] = []  # of the last call of `plan`
+        staged: StagedBatch
 
-        def plan(catalog: Catalog) -> CatalogChanges:
-            staged[:] = [batch.stage(catalog, by=self.author.channel, at=at, limit=self.limit)]
-            return staged[0].changes()
+        def plan(catalog: CatalogView) -> CatalogChanges:
+            nonlocal staged
+            staged = batch.stage(catalog.all(), by=self.author.channel, at=at, limit=self.limit)
+            return staged.changes()
 
-        applied = self.fields.apply(organization_id, plan, author=self.author, at=at)
-        return staged[0].results(applied.created)
+        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        return staged.results(applied.created)
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
+        at, by, limit = self.clock(), self.author.channel, self._limit()
         try:
-            return self.fields.restore(
+            applied = self.fields.change(
                 organization_id,
-                field_id,
-                lambda field: field.restored(by=self.author.channel, at=self.clock()),
-                limit=self._limit(),
+                lambda catalog: plan_restoration(catalog, field_id, by=by, at=at, limit=limit),
                 author=self.author,
+                at=at,
             )
         except KeyTaken as taken:  # The caller can't choose another key.
             holder = taken.existing_id
@@ -181,6 +181,7 @@ class RecipientFieldService(RecipientFields):
                 else f"Field {holder} has the key of field {field_id}. Delete field {holder} first."
             )
             raise KeyTaken(taken.key, holder, message) from None
+        return applied.changes.restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         require_ids(organization_id=organization_id)
@@ -217,6 +218,24 @@ class RecipientFieldService(RecipientFields):
             facts = {"organization": organization_id, "records": records}
             audit("History", "pruned", by=OPERATOR, **facts, before=format_instant(before))
         return records
+
+    def _change(
+        self, organization_id: OrganizationId, change: Callable[[StagedBatch], RecipientField]
+    ) -> tuple[RecipientField, AppliedChanges]:
+        """Store what `change` does to the catalog, and return its result with what was stored."""
+        at = self.clock()
+        changed: RecipientField  # by the last call of `plan`
+
+        def plan(catalog: CatalogView) -> CatalogChanges:
+            nonlocal changed
+            staged = StagedBatch(
+                catalog, organization_id, by=self.author.channel, at=at, limit=self.limit
+            )
+            changed = change(staged)
+            return staged.changes()
+
+        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        return changed, applied
 
     def _limit(self) -> int | None:
         return self.limit if self.author.channel.source is Source.API else None

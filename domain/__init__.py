@@ -51,7 +51,15 @@ from .batches import (
     StagedBatch,
     UpdateField,
 )
-from .catalog_changes import AppliedChanges, CatalogChanges, FieldUpdate
+from .catalog_changes import (
+    AppliedChanges,
+    CatalogChanges,
+    CatalogView,
+    FieldUpdate,
+    plan_creation,
+    plan_restoration,
+    require_addable,
+)
 from .errors import (
     AdministratorNotFound,
     AdministratorShared,
@@ -256,6 +264,7 @@ __all__ = [
     "Catalog",
     "CatalogChanged",
     "CatalogChanges",
+    "CatalogView",
     "Channel",
     "CheckedRecipient",
     "CreateField",
@@ -377,11 +386,14 @@ __all__ = [
     "parse_date",
     "parse_instant",
     "parse_organization_name",
+    "plan_creation",
     "plan_fields",
+    "plan_restoration",
     "propose_keys",
     "read_only_violations",
     "redact_keys",
     "require",
+    "require_addable",
     "require_boolean",
     "require_password",
     "require_remaining_admin",

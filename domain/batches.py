@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import count
 from typing import TypeAlias
 
 from attrs import fields, frozen
 
-from .catalog_changes import CatalogChanges, FieldUpdate
+from .catalog_changes import CatalogChanges, CatalogView, FieldUpdate, require_addable
 from .errors import (
     CatalogChanged,
     FieldNotFound,
@@ -26,9 +26,8 @@ from .fields import (
     FieldReference,
     FieldReplacement,
     RecipientField,
-    require_addable,
 )
-from .identity import FieldId
+from .identity import FieldId, OrganizationId
 from .origins import Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
 from .values import FieldKey
@@ -126,7 +125,8 @@ class Batch:
         """
         if self.expected_version not in {None, catalog.version_tag}:
             raise CatalogChanged(catalog.version_tag)
-        staged = StagedBatch(catalog, by=by, at=at, limit=limit)
+        view, organization_id = _ReadCatalog(catalog), catalog.organization_id
+        staged = StagedBatch(view, organization_id, by=by, at=at, limit=limit)
         failures: dict[int, RecipientFieldsError] = {}
         violations = 0
         for index, operation in enumerate(self.operations):
@@ -143,48 +143,110 @@ class Batch:
 
 
 class StagedBatch:
-    """The effect of operations on a catalog, which is not stored yet.
+    """Changes to a catalog that are not stored yet. Each one sees the effects of earlier ones.
 
-    A new field has a provisional id, which is negative, until the storage assigns its id.
+    A new field has a provisional id, which is negative, until the storage assigns its id. `limit`
+    is the maximum of API-managed fields.
     """
 
-    def __init__(self, catalog: Catalog, *, by: Channel, at: datetime, limit: int | None) -> None:
-        self._stored = {each.id: each for each in catalog.fields}
-        self._organization_id = catalog.organization_id
+    def __init__(
+        self,
+        catalog: CatalogView,
+        organization_id: OrganizationId,
+        *,
+        by: Channel,
+        at: datetime,
+        limit: int | None,
+    ) -> None:
+        self._catalog, self._organization_id = catalog, organization_id
         self._by, self._at, self._limit = by, at, limit
-        self._fields = dict(self._stored)
-        self._ids = {each.key: each.id for each in catalog.fields}
-        self._counts = Counter(each.origin.source for each in catalog.fields)
+        self._stored: dict[FieldId, RecipientField] = {}
+        # By id and by key, None if deleted. A provisional id is absent: nothing may refer to it.
+        self._changed: dict[FieldReference, RecipientField | None] = {}
+        self._created: dict[FieldId, RecipientField] = {}
+        self._added: Counter[Source] = Counter()
         self._provisional_ids = map(FieldId, count(-1, -1))
         self._targets: list[FieldId] = []
 
     def perform(self, operation: BatchOperation) -> None:
         """Perform one operation.
 
-        Raises: the errors of the use case of the single operation; KeyRepeated if an earlier
-        operation creates a field with the same key.
+        Raises: the errors of the method for this operation.
         """
         match operation:
             case CreateField(draft):
-                field = self._create(draft)
+                field = self.create(draft)
             case UpdateField(reference, changes, version):
-                field = self._update(reference, changes, _precondition(version))
+                field = self.update(reference, changes, _precondition(version))
             case ReplaceField(reference, replacement, version):
-                field = self._replace(reference, replacement, _precondition(version))
+                field = self.replace(reference, replacement, _precondition(version))
             case DeleteField(reference, version):
-                field = self._delete(reference, _precondition(version))
+                field = self.delete(reference, _precondition(version))
         self._targets.append(field.id)
+
+    def create(self, draft: FieldDraft) -> RecipientField:
+        """Create a field, and return it with a provisional id.
+
+        Raises: the errors of `RecipientFields.create_field`; KeyRepeated if an earlier change
+        creates a field with the same key.
+        """
+        return self._create(draft, self._find(draft.key))
+
+    def update(
+        self,
+        reference: FieldReference,
+        changes: FieldChanges,
+        precondition: Precondition = UNCONDITIONAL,
+    ) -> RecipientField:
+        """Update a field, and return it.
+
+        Raises: the errors of `RecipientFields.update_field`.
+        """
+        return self._update(self._get(reference), changes, precondition)
+
+    def replace(
+        self,
+        reference: FieldReference,
+        replacement: FieldReplacement,
+        precondition: Precondition = UNCONDITIONAL,
+    ) -> RecipientField:
+        """Replace a field, or create it if the reference is a free key. Return the field.
+
+        Raises: the errors of `RecipientFields.replace_or_create_field`.
+        """
+        field = self._find(reference)
+        if field is not None:
+            return self._update(field, replacement.changes(), precondition)
+        if not isinstance(reference, str):
+            raise FieldNotFound
+        precondition.require(None)
+        return self._create(replacement.draft(reference, by=self._by), None)
+
+    def delete(
+        self, reference: FieldReference, precondition: Precondition = UNCONDITIONAL
+    ) -> RecipientField:
+        """Delete a field, and return it as it was before.
+
+        Raises: the errors of `RecipientFields.delete_field`.
+        """
+        field = self._get(reference)
+        field.require_deletable(by=self._by, precondition=precondition)
+        self._change(field, None)
+        self._added[field.origin.source] -= 1
+        return field
 
     def changes(self) -> CatalogChanges:
         """Return the changes to the stored catalog. One field has at most one of them."""
+        stored = [self._stored[field_id] for field_id in sorted(self._stored)]
+        results = [(before, self._changed[before.id]) for before in stored]
         return CatalogChanges(
-            deleted=tuple(each for each in self._stored.values() if each.id not in self._fields),
+            deleted=tuple(before for before, after in results if after is None),
             updated=tuple(
                 FieldUpdate(before, after)
-                for before in self._stored.values()
-                if (after := self._fields.get(before.id, before)) is not before
+                for before, after in results
+                if after is not None and after is not before
             ),
-            created=tuple(map(_definition, self._created())),
+            created=tuple(map(_definition, self._created.values())),
         )
 
     def results(self, created: Iterable[RecipientField]) -> tuple[RecipientField | None, ...]:
@@ -192,46 +254,37 @@ class StagedBatch:
 
         `created` contains the created fields of `changes` with the ids that the storage assigned.
         """
-        provisional_ids = (each.id for each in self._created())
-        stored = {**self._fields, **dict(zip(provisional_ids, created, strict=True))}
-        return tuple(stored.get(target) for target in self._targets)
+        assigned = dict(zip(self._created, created, strict=True))
+        return tuple(assigned.get(each) or self._changed.get(each) for each in self._targets)
 
-    def _create(self, draft: FieldDraft) -> RecipientField:
+    def _create(self, draft: FieldDraft, holder: RecipientField | None) -> RecipientField:
         definition = draft.define(by=self._by, at=self._at)
-        key, source = definition.key, definition.origin.source
-        holder = self._find(key)
-        if holder is not None and holder.id not in self._stored:
-            raise KeyRepeated(key)
+        if holder is not None and holder.id in self._created:
+            raise KeyRepeated(definition.key)
+        source = definition.origin.source
         limit = self._limit if source is Source.API else None
-        require_addable(key, holder=holder, count=self._counts[source], limit=limit)
+        require_addable(definition, holder=holder, count=self._count, limit=limit)
         field = definition.with_id(next(self._provisional_ids), self._organization_id)
-        self._fields[field.id], self._ids[key] = field, field.id
-        self._counts[source] += 1
+        self._created[field.id] = self._changed[field.key] = field
+        self._added[source] += 1
         return field
 
     def _update(
-        self, reference: FieldReference, changes: FieldChanges, precondition: Precondition
+        self, field: RecipientField, changes: FieldChanges, precondition: Precondition
     ) -> RecipientField:
-        field = self._get(reference).with_changes(
-            changes, by=self._by, at=self._at, precondition=precondition
-        )
-        self._fields[field.id] = field
-        return field
+        changed = field.with_changes(changes, by=self._by, at=self._at, precondition=precondition)
+        self._change(field, changed)
+        return changed
 
-    def _replace(
-        self, reference: FieldReference, replacement: FieldReplacement, precondition: Precondition
-    ) -> RecipientField:
-        if isinstance(reference, str) and self._find(reference) is None:
-            precondition.require(None)
-            return self._create(replacement.draft(reference, by=self._by))
-        return self._update(reference, replacement.changes(), precondition)
-
-    def _delete(self, reference: FieldReference, precondition: Precondition) -> RecipientField:
-        field = self._get(reference)
-        field.require_deletable(by=self._by, precondition=precondition)
-        del self._fields[field.id], self._ids[field.key]
-        self._counts[field.origin.source] -= 1
-        return field
+    def _change(self, field: RecipientField, changed: RecipientField | None) -> None:
+        self._changed[field.key] = changed
+        if field.id not in self._created:
+            self._stored.setdefault(field.id, field)
+            self._changed[field.id] = changed
+        elif changed is not None:
+            self._created[field.id] = changed
+        else:
+            del self._created[field.id]
 
     def _get(self, reference: FieldReference) -> RecipientField:
         field = self._find(reference)
@@ -240,14 +293,35 @@ class StagedBatch:
         return field
 
     def _find(self, reference: FieldReference) -> RecipientField | None:
-        if isinstance(reference, str):
-            field_id = self._ids.get(reference)
-        else:  # Operations can't refer to a provisional id.
-            field_id = reference if reference in self._stored else None
-        return None if field_id is None else self._fields.get(field_id)
+        if reference in self._changed:
+            return self._changed[reference]
+        return self._catalog.find(reference)
 
-    def _created(self) -> Iterator[RecipientField]:
-        return (each for each in self._fields.values() if each.id not in self._stored)
+    def _count(self, source: Source) -> int:
+        return self._catalog.count(source) + self._added[source]
+
+
+class _ReadCatalog(CatalogView):
+    """The view of a catalog that was read as a whole. It does not contain the history."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._fields: dict[FieldReference, RecipientField] = {}
+        for each in catalog.fields:
+            self._fields[each.id] = self._fields[each.key] = each
+        self._counts = Counter(each.origin.source for each in catalog.fields)
+
+    def find(self, reference: FieldReference, /) -> RecipientField | None:
+        return self._fields.get(reference)
+
+    def count(self, source: Source, /) -> int:
+        return self._counts[source]
+
+    def last_deletion(self, _: FieldId, /) -> RecipientField | None:
+        return None
+
+    def all(self) -> Catalog:
+        return self._catalog
 
 
 def _precondition(expected_version: str | None) -> Precondition:

@@ -1,13 +1,18 @@
-"""Changes to several fields of an organization, which one transaction stores."""
+"""Changes to the fields of an organization, which one transaction stores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Protocol
 
 from attrs import frozen
 
-from .fields import FieldDefinition, RecipientField
+from .errors import FieldLimitReached, FieldNotFound, KeyTaken
+from .fields import Catalog, FieldDefinition, FieldReference, RecipientField
 from .history import RecordedChange, RecordedOperation
+from .identity import FieldId
+from .origins import Channel, Source
 
 
 @frozen
@@ -20,14 +25,15 @@ class FieldUpdate:
 
 @frozen(kw_only=True)
 class CatalogChanges:
-    """The deleted, updated and created fields of an organization.
+    """The deleted, updated, restored and created fields of an organization.
 
     They are stored and recorded in this order, so that a new field can have the key of a deleted
-    field.
+    field. A restored field was deleted before, and keeps its id.
     """
 
     deleted: tuple[RecipientField, ...] = ()
     updated: tuple[FieldUpdate, ...] = ()
+    restored: tuple[RecipientField, ...] = ()
     created: tuple[FieldDefinition, ...] = ()
 
 
@@ -44,5 +50,88 @@ class AppliedChanges:
             yield RecordedChange(RecordedOperation.DELETED, field, None)
         for update in self.changes.updated:
             yield RecordedChange(RecordedOperation.UPDATED, update.before, update.after)
+        for field in self.changes.restored:
+            yield RecordedChange(RecordedOperation.RESTORED, None, field)
         for field in self.created:
             yield RecordedChange(RecordedOperation.CREATED, None, field)
+
+
+class CatalogView(Protocol):
+    """The catalog of an organization, as a transaction that has locked it sees it.
+
+    Each method reads only what it returns. If the organization does not exist, `find` and
+    `last_deletion` return None, `count` and `all` raise OrganizationNotFound.
+    """
+
+    def find(self, reference: FieldReference, /) -> RecipientField | None:
+        """Return the field with this id or key, or None."""
+
+    def count(self, source: Source, /) -> int:
+        """Return the number of fields of this source."""
+
+    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
+        """Return the field as it was before its last deletion.
+
+        Return None if the history has no record of a deletion.
+        """
+
+    def all(self) -> Catalog:
+        """Return all fields by ascending id, and the revision."""
+
+
+def plan_creation(
+    catalog: CatalogView, definition: FieldDefinition, *, limit: int | None = None
+) -> CatalogChanges:
+    """Return the changes that create this field.
+
+    Raises: the errors of `require_addable`.
+    """
+    holder = catalog.find(definition.key)
+    require_addable(definition, holder=holder, count=catalog.count, limit=limit)
+    return CatalogChanges(created=(definition,))
+
+
+def plan_restoration(
+    catalog: CatalogView,
+    field_id: FieldId,
+    *,
+    by: Channel,
+    at: datetime,
+    limit: int | None = None,
+) -> CatalogChanges:
+    """Return the changes that store a deleted field again, as it was before its last deletion.
+
+    If the field is not deleted, it has its own key, so KeyTaken is raised.
+
+    Raises, in this order: FieldNotFound if the organization has no such field and the history has
+    no deletion of it; OperationForbidden if the channel may not create fields of its origin; the
+    errors of `require_addable`.
+    """
+    field = catalog.last_deletion(field_id) or catalog.find(field_id)
+    if field is None:
+        raise FieldNotFound
+    restored = field.restored(by=by, at=at)
+    holder = catalog.find(restored.key)
+    require_addable(restored, holder=holder, count=catalog.count, limit=limit)
+    return CatalogChanges(restored=(restored,))
+
+
+def require_addable(
+    definition: FieldDefinition,
+    *,
+    holder: RecipientField | None,
+    count: Callable[[Source], int],
+    limit: int | None,
+) -> None:
+    """Check that this field can be added to a catalog.
+
+    `holder` is the field of the catalog with the same key, of any origin. `count` returns the
+    number of its fields of a source. It is only called if there is a limit.
+
+    Raises, in this order: KeyTaken if there is a holder; FieldLimitReached if the catalog has
+    `limit` or more fields of the source of this field.
+    """
+    if holder is not None:
+        raise KeyTaken(definition.key, holder.id)
+    if limit is not None and count(definition.origin.source) >= limit:
+        raise FieldLimitReached(limit)

@@ -11,10 +11,8 @@ from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
 
 from .errors import (
-    FieldLimitReached,
     FieldNotFound,
     InvalidField,
-    KeyTaken,
     Rule,
     Violation,
     Violations,
@@ -405,34 +403,6 @@ class Catalog:
             if reference in (each.id, each.key):
                 return each
         raise FieldNotFound
-
-    def require_addable(self, definition: FieldDefinition, *, limit: int | None = None) -> None:
-        """Check that this field can be added.
-
-        Raises, in this order: KeyTaken if a field of any origin has its key; FieldLimitReached if
-        there are already `limit` fields of its source.
-        """
-        holder = next((each for each in self.fields if each.key == definition.key), None)
-        source = definition.origin.source
-        count = sum(each.origin.source is source for each in self.fields)
-        require_addable(definition.key, holder=holder, count=count, limit=limit)
-
-
-def require_addable(
-    key: FieldKey, *, holder: RecipientField | None, count: int, limit: int | None
-) -> None:
-    """Check that a field with this key can be added to a catalog.
-
-    `holder` is the field of the catalog with this key, and `count` the number of its fields of the
-    same source.
-
-    Raises, in this order: KeyTaken if there is a holder; FieldLimitReached if `count` is at least
-    `limit`.
-    """
-    if holder is not None:
-        raise KeyTaken(key, holder.id)
-    if limit is not None and count >= limit:
-        raise FieldLimitReached(limit)
 
 
 def catalog_version_tag(organization_id: OrganizationId, revision: int) -> str:

@@ -25,6 +25,7 @@ import falcon
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    FieldCreator,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
@@ -66,6 +67,9 @@ _UNKNOWN_METHOD = "_OTHER"
 """The value that OpenTelemetry's semantic conventions define."""
 _URL = re.compile(r"\burl: \S+")
 """The URL in messages of the HTTP client. It can contain a token."""
+
+_OPTIONAL_PORTS = (FieldCreator,)
+"""Protocols that a repository may implement besides its own."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -186,7 +190,8 @@ def _traced_repository(
 
         return call
 
-    names = [name for name in vars(port) if not name.startswith("_")]
+    ports = [port, *(each for each in _OPTIONAL_PORTS if isinstance(repository, each))]
+    names = [name for each in ports for name in vars(each) if not name.startswith("_")]
     methods = {name: traced(name, getattr(repository, name)) for name in names}
     proxy: Any = _TracedRepository(methods)
     return proxy  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from recipient_fields.domain import (
     RecipientField,
     RecordedChange,
     RecordedOperation,
+    Source,
 )
 
 
@@ -45,8 +46,9 @@ class StoredCatalog:
         return catalog
 
     def copy(self) -> StoredCatalog:
+        """Return a copy that shares the history, which can be long."""
         copy = StoredCatalog(self.organization_id, self.revision)
-        copy.history = self.history.copy()
+        copy.history = self.history
         copy._last_sequence, copy._last_change_at = self._last_sequence, self._last_change_at
         copy._by_id, copy._by_key = self._by_id.copy(), self._by_key.copy()
         return copy
@@ -64,6 +66,9 @@ class StoredCatalog:
             return self._by_key.get(reference)
         return self._by_id.get(reference)
 
+    def count(self, source: Source) -> int:
+        return sum(each.origin.source is source for each in self._by_id.values())
+
     def find_deleted(self, field_id: FieldId) -> RecipientField | None:
         """Return the field as it was before its deletion, or None if that is not recorded."""
         records = (each for each in reversed(self.history) if each.field_id == field_id)
@@ -76,10 +81,14 @@ class StoredCatalog:
             del self._by_id[holder.id]
         self._by_id[field.id] = self._by_key[field.key] = field
 
-    def apply(self, changes: Iterable[RecordedChange], *, author: Author, at: datetime) -> None:
-        """Store and record the changes of one transaction."""
+    def apply(
+        self, changes: Iterable[RecordedChange], *, author: Author, at: datetime
+    ) -> list[HistoryRecord]:
+        """Make the changes of one transaction, and return their records for the history."""
         if self._last_change_at is not None:
             at = max(at, self._last_change_at + MILLISECOND)
+        self._last_change_at = at
+        records = []
         for change in changes:
             if change.after is None:
                 del self._by_id[change.field_id], self._by_key[change.key]
@@ -89,6 +98,5 @@ class StoredCatalog:
                 self._by_id = dict(sorted(self._by_id.items()))
             self.revision += 1
             self._last_sequence += 1
-            self._last_change_at = at
-            record = change.with_sequence(self._last_sequence, occurred_at=at, author=author)
-            self.history.append(record)
+            records.append(change.with_sequence(self._last_sequence, occurred_at=at, author=author))
+        return records

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from threading import RLock
 
+from attrs import frozen
+
 from recipient_fields.application import (
     CatalogPlanner,
-    FieldChange,
-    FieldCheck,
     FieldRepository,
     OrganizationRecord,
     PublishedCatalog,
@@ -21,6 +21,7 @@ from recipient_fields.domain import (
     Author,
     Catalog,
     CatalogChanges,
+    CatalogView,
     FieldDefinition,
     FieldId,
     FieldNotFound,
@@ -31,8 +32,7 @@ from recipient_fields.domain import (
     Organization,
     OrganizationId,
     RecipientField,
-    RecordedChange,
-    RecordedOperation,
+    Source,
 )
 
 from .catalogs import StoredCatalog
@@ -60,92 +60,22 @@ class MemoryFieldRepository(FieldRepository):
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
         with self._lock:
-            return self._find(organization_id, reference)[1]
+            field = self.find(organization_id, reference)
+        if field is None:
+            raise FieldNotFound
+        return field
 
-    def add(
+    def change(
         self,
         organization_id: OrganizationId,
-        definition: FieldDefinition,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        with self._lock:
-            catalog = self.catalog(organization_id)
-            catalog.to_catalog().require_addable(definition, limit=limit)
-            field = self._with_new_id(definition, organization_id)
-            created = RecordedChange(RecordedOperation.CREATED, None, field)
-            catalog.apply([created], author=author, at=field.created_at)
-            return field
-
-    def update(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        change: FieldChange,
-        /,
-        *,
-        author: Author,
-    ) -> RecipientField:
-        with self._lock:
-            catalog, field = self._find(organization_id, reference)
-            changed = change(field)
-            if changed != field:
-                updated = RecordedChange(RecordedOperation.UPDATED, field, changed)
-                catalog.apply([updated], author=author, at=changed.updated_at)
-            return changed
-
-    def delete(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        check: FieldCheck,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> None:
-        with self._lock:
-            catalog, field = self._find(organization_id, reference)
-            check(field)
-            deleted = RecordedChange(RecordedOperation.DELETED, field, None)
-            catalog.apply([deleted], author=author, at=at)
-
-    def restore(
-        self,
-        organization_id: OrganizationId,
-        field_id: FieldId,
-        restoration: FieldChange,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        with self._lock:
-            catalog = self._catalogs.get(organization_id)
-            if catalog is None:
-                raise FieldNotFound
-            field = catalog.find(field_id) or catalog.find_deleted(field_id)
-            if field is None:
-                raise FieldNotFound
-            restored = restoration(field)
-            catalog.to_catalog().require_addable(restored, limit=limit)
-            change = RecordedChange(RecordedOperation.RESTORED, None, restored)
-            catalog.apply([change], author=author, at=restored.updated_at)
-            return restored
-
-    def apply(
-        self,
-        organization_id: OrganizationId,
-        planner: CatalogPlanner,
+        plan: CatalogPlanner,
         /,
         *,
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
         with self._lock:
-            changes = planner(self.all(organization_id))
+            changes = plan(_CatalogView(self, organization_id))
             return self.store(organization_id, changes, author=author, at=at)
 
     def store(
@@ -157,12 +87,29 @@ class MemoryFieldRepository(FieldRepository):
         at: datetime,
     ) -> AppliedChanges:
         """Store the changes: all of them, or none if an interrupt comes in between."""
-        catalog = self.catalog(organization_id).copy()
         created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
         applied = AppliedChanges(changes, created)
-        catalog.apply(applied.recorded(), author=author, at=at)
-        self._catalogs[organization_id] = catalog
+        recorded = tuple(applied.recorded())
+        if recorded:
+            catalog = self.catalog(organization_id).copy()
+            records = catalog.apply(recorded, author=author, at=at)
+            self._catalogs[organization_id] = catalog
+            catalog.history += records
         return applied
+
+    def find(
+        self, organization_id: OrganizationId, reference: FieldReference
+    ) -> RecipientField | None:
+        """Return the field, or None, under the lock."""
+        catalog = self._catalogs.get(organization_id)
+        return None if catalog is None else catalog.find(reference)
+
+    def find_deleted(
+        self, organization_id: OrganizationId, field_id: FieldId
+    ) -> RecipientField | None:
+        """Return the field as it was before its last deletion, or None, under the lock."""
+        catalog = self._catalogs.get(organization_id)
+        return None if catalog is None else catalog.find_deleted(field_id)
 
     def catalog(self, organization_id: OrganizationId) -> StoredCatalog:
         """Return the organization's catalog, under the lock.
@@ -214,11 +161,22 @@ class MemoryFieldRepository(FieldRepository):
     ) -> RecipientField:
         return definition.with_id(FieldId(self._ids.assign()), organization_id)
 
-    def _find(
-        self, organization_id: OrganizationId, reference: FieldReference
-    ) -> tuple[StoredCatalog, RecipientField]:
-        catalog = self._catalogs.get(organization_id)
-        field = None if catalog is None else catalog.find(reference)
-        if catalog is None or field is None:
-            raise FieldNotFound
-        return catalog, field
+
+@frozen
+class _CatalogView(CatalogView):
+    """The catalog of an organization, under the lock."""
+
+    _fields: MemoryFieldRepository
+    _organization_id: OrganizationId
+
+    def find(self, reference: FieldReference, /) -> RecipientField | None:
+        return self._fields.find(self._organization_id, reference)
+
+    def count(self, source: Source, /) -> int:
+        return self._fields.catalog(self._organization_id).count(source)
+
+    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
+        return self._fields.find_deleted(self._organization_id, field_id)
+
+    def all(self) -> Catalog:
+        return self._fields.all(self._organization_id)

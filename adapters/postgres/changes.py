@@ -13,7 +13,7 @@ from json import JSONEncoder
 from typing import Any, TypeAlias
 
 from attrs import frozen
-from psycopg import Connection
+from psycopg import Connection, Cursor
 
 from recipient_fields.domain import (
     AppliedChanges,
@@ -24,6 +24,7 @@ from recipient_fields.domain import (
     FieldUpdate,
     HistoryRecord,
     OrganizationId,
+    OrganizationNotFound,
     RecipientField,
     RecordedOperation,
     Source,
@@ -33,7 +34,7 @@ from recipient_fields.domain import (
 
 from ..row_mapping import author_document, field_document, plain_values, stored_record
 from .columns import from_utc, optional_json, storable_id
-from .distributed import insert_field, insert_records, read_rows, select_id
+from .distributed import insert_field, insert_records, read_rows, select_new_id
 
 RECORD_COLUMNS = (
     "organization_id, sequence, operation, field_id, author::text AS author,"
@@ -68,13 +69,21 @@ _NEXT_REVISION = (
     "greatest(revision + 1, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)"
 )
 # Only API-managed fields have a limit in the service, so the others have no counter.
-_FIELD_COUNT = """
-    CASE WHEN counted_revision = revision AND {source} = 'api' THEN api_field_count ELSE (
+KNOWN_COUNT = "CASE WHEN counted_revision = revision THEN api_field_count END"
+"""The number of API-managed fields, or NULL if the counter of the organization is not current."""
+COUNT_FIELDS = """
+    SELECT (
         SELECT count(*) FROM recipient_fields
-        WHERE organization_id = %(organization_id)s AND source = {source}
-    ) END
+        WHERE organization_id = %(organization_id)s AND source = %(source)s
+    ) FROM organizations WHERE id = %(organization_id)s
 """
-"""The number of fields of this source before a statement that changes the locked catalog."""
+_API_FIELD_COUNT = f"""
+    coalesce({KNOWN_COUNT}, (
+        SELECT count(*) FROM recipient_fields
+        WHERE organization_id = %(organization_id)s AND source = 'api'
+    ))
+"""
+"""The number of API-managed fields before a statement that changes the locked catalog."""
 _ADVANCE_WITH_COUNT = f"""
     UPDATE organizations SET
         revision = {_NEXT_REVISION}, counted_revision = {_NEXT_REVISION},
@@ -90,7 +99,7 @@ _ADVANCE_WITH_COUNT = f"""
     WHERE id = %(organization_id)s
 """
 """`occurred_at` is the time of the transaction's records, or NULL in its first statement."""
-_ADVANCE = _ADVANCE_WITH_COUNT.format(count=_FIELD_COUNT.format(source="'api'"))
+_ADVANCE = _ADVANCE_WITH_COUNT.format(count=_API_FIELD_COUNT)
 # Each use appends a FROM clause with the rows.
 _INSERT = f"""
     INSERT INTO recipient_fields (
@@ -112,61 +121,41 @@ _RECORD = """
     ) SELECT %(organization_id)s
 """
 
-_ONE = ", ".join(
-    f"%({name})s::{kind} AS {name}" for name, kind in {**_TYPES, "id": "bigint"}.items()
-)
-_ADVANCE_IF_ALLOWED = """
+_ONE = ", ".join(f"%({name})s::{kind} AS {name}" for name, kind in _TYPES.items())
+_ADVANCE_IF_COUNTED = f"""
     WITH holder AS (
         SELECT id FROM recipient_fields
         WHERE organization_id = %(organization_id)s AND key = %(key)s
     ), catalog AS (
-        {advance} AND NOT EXISTS (SELECT FROM holder)
-            AND (%(limit)s::bigint IS NULL OR %(limit)s::bigint > {count})
+        {_ADVANCE_WITH_COUNT.format(count="api_field_count")}
+            AND counted_revision = revision AND NOT EXISTS (SELECT FROM holder)
+            AND (%(limit)s::bigint IS NULL OR
+                %(limit)s::bigint > CASE WHEN %(source)s = 'api' THEN api_field_count END)
         RETURNING last_sequence, last_change_at
     )
 """
-_ADVANCE_FOR_ONE = _ADVANCE_IF_ALLOWED.format(
-    advance=_ADVANCE, count=_FIELD_COUNT.format(source="%(source)s")
-)
-_STORE_ONE = f"""
-    added AS (
-        {{insert}} FROM catalog, (SELECT {_ONE}) AS field RETURNING id
+"""Advances the catalog for a new field, unless its key is taken, the limit is reached, or only a
+count could decide whether it is."""
+# After a wait for the lock, PostgreSQL evaluates the conditions and new values on the newest row of
+# the organization, but sees the other tables as before. So the statement does not count the fields,
+# and a constraint rejects a key that was taken meanwhile.
+ADD_AND_LOCK = f"""
+    {_ADVANCE_IF_COUNTED}, added AS (
+        {_INSERT_NEW} FROM catalog, (SELECT {_ONE}) AS field RETURNING id
     ), recorded AS (
         {_RECORD}, last_sequence, last_change_at, %(operation)s, added.id, %(key)s, %(source)s,
             %(author)s::json, NULL, %(after)s::json
         FROM catalog, added
     )
-"""
-_ADD_ONE = f"""
-    {_ADVANCE_FOR_ONE}, {_STORE_ONE}
-    SELECT (SELECT id FROM holder), (SELECT id FROM added)
-    FROM organizations WHERE id = %(organization_id)s
-"""
-_ADD = _ADD_ONE.format(insert=_INSERT_NEW)
-"""Returns the id of the field that has the key, and the id of the new field unless the key is taken
-or the limit is reached. The catalog is locked, so no other transaction interferes."""
-_RESTORE = _ADD_ONE.format(insert=_INSERT_WITH_ID)
-"""The same for a field that has an id."""
-_ADVANCE_IF_COUNTED = _ADVANCE_IF_ALLOWED.format(
-    advance=_ADVANCE_WITH_COUNT.format(count="api_field_count") + "AND counted_revision = revision",
-    count="CASE WHEN %(source)s = 'api' THEN api_field_count END",
-)
-# After a wait for the lock, PostgreSQL evaluates the conditions and new values on the newest row of
-# the organization, but sees the other tables as before. So the statement does not count the fields,
-# and a constraint rejects a key that was taken meanwhile.
-ADD_AND_LOCK = f"""
-    {_ADVANCE_IF_COUNTED}, {_STORE_ONE.format(insert=_INSERT_NEW)}
     SELECT id FROM added
 """
 """Locks the catalog itself, and returns the id of the new field. Returns no row if it stored
-nothing: then `store_addition`, in the locked catalog, stores the field or finds the reason."""
+nothing: then a plan, in the locked catalog, stores the field or finds the reason."""
 _ADVANCE_DISTRIBUTED = f"""
-    {_ADVANCE_FOR_ONE}
-    SELECT (SELECT id FROM holder), catalog.last_sequence,
-        (extract(epoch FROM catalog.last_change_at) * 1000)::bigint
-    FROM organizations LEFT JOIN catalog ON true WHERE id = %(organization_id)s
+    {_ADVANCE_IF_COUNTED}
+    SELECT last_sequence, (extract(epoch FROM last_change_at) * 1000)::bigint FROM catalog
 """
-"""The part of `_ADD` and `_RESTORE` that is one task on Citus."""
+"""The part of `ADD_AND_LOCK` that is one task on Citus."""
 
 # Rows are sent as one JSON document: one statement stores and records a thousand of them.
 _MEMBERS = ", ".join(f"{name} {kind}" for name, kind in _TYPES_OF_CHANGE.items())
@@ -205,9 +194,15 @@ _UPDATE = f"""
     FROM change WHERE organization_id = %(organization_id)s AND field.id = change.id
     RETURNING field.id, field.key
 """
-_INSERT_ALL = f"""
-    {_INSERT_NEW} FROM json_to_recordset(%(rows)s::json) AS change ({_MEMBERS}) RETURNING key, id
-"""
+_INSERT_DISTRIBUTED: Mapping[RecordedOperation, str] = {
+    operation: f"""
+        {insert} FROM json_to_recordset(%(rows)s::json) AS change ({_MEMBERS}) RETURNING key, id
+    """
+    for operation, insert in {
+        RecordedOperation.RESTORED: _INSERT_WITH_ID,
+        RecordedOperation.CREATED: _INSERT_NEW,
+    }.items()
+}
 _STORE_DISTRIBUTED: Mapping[RecordedOperation, str] = {
     operation: f"""
         {_ADVANCE_FOR_ALL.format(statement=statement)}
@@ -216,6 +211,7 @@ _STORE_DISTRIBUTED: Mapping[RecordedOperation, str] = {
     for operation, statement in {
         RecordedOperation.DELETED: _DELETE,
         RecordedOperation.UPDATED: _UPDATE,
+        RecordedOperation.RESTORED: "SELECT",
         RecordedOperation.CREATED: "SELECT",
     }.items()
 }
@@ -225,7 +221,10 @@ _STORE: Mapping[RecordedOperation, str] = {
     for operation, statement in {
         RecordedOperation.DELETED: _DELETE,
         RecordedOperation.UPDATED: _UPDATE,
-        RecordedOperation.CREATED: f"{_INSERT_NEW} FROM change ORDER BY place RETURNING id, key",
+        RecordedOperation.RESTORED: f"{_INSERT_WITH_ID} FROM catalog, change RETURNING id, key",
+        RecordedOperation.CREATED: f"""
+            {_INSERT_NEW} FROM catalog, change ORDER BY place RETURNING id, key
+        """,
     }.items()
 }
 """Each returns the time of the records in milliseconds since 1970, and the ids of the fields."""
@@ -233,6 +232,7 @@ _STORE: Mapping[RecordedOperation, str] = {
 _ADDED: Mapping[RecordedOperation, int] = {
     RecordedOperation.DELETED: -1,
     RecordedOperation.UPDATED: 0,
+    RecordedOperation.RESTORED: 1,
     RecordedOperation.CREATED: 1,
 }
 """The number of fields that a change adds to the catalog."""
@@ -268,7 +268,8 @@ class PlannedRows:
         rows = {
             RecordedOperation.DELETED: map(_deletion, changes.deleted),
             RecordedOperation.UPDATED: map(_update, changes.updated),
-            RecordedOperation.CREATED: map(_creation, changes.created),
+            RecordedOperation.RESTORED: map(_addition, changes.restored),
+            RecordedOperation.CREATED: map(_addition, changes.created),
         }
         return cls(changes, tuple(_batches(rows)))
 
@@ -281,9 +282,12 @@ class PlannedRows:
         at: datetime,
         distributed: bool,
     ) -> AppliedChanges:
-        """Store and record the changes at this time in the locked catalog."""
+        """Store and record the changes at this time in the locked catalog.
+
+        Raises: OrganizationNotFound if there are changes, and the organization does not exist.
+        """
         values = {
-            "organization_id": organization_id,
+            "organization_id": storable_id(organization_id),
             "author": author_document(author),
             "at": epoch_milliseconds(at),
         }
@@ -311,37 +315,34 @@ class PlannedRows:
         )
 
 
-def store_addition(
+def try_creation(
     connection: Connection[Any], values: Mapping[str, object], *, distributed: bool
-) -> tuple[Any, ...] | None:
-    """Store and record a field that is new or restored, in the locked catalog.
+) -> FieldId | None:
+    """Store and record a new field in the locked catalog, and return its id.
 
-    Return None if there is no organization, or else the id of the field that has the key, and the
-    id of the stored field unless the key is taken or the limit is reached.
+    Return None, and store nothing, if a plan has to decide whether the field can be stored.
     """
     if not distributed:
-        statement = _ADD if values["id"] is None else _RESTORE
-        return connection.execute(statement, values).fetchone()
+        row = connection.execute(ADD_AND_LOCK, values).fetchone()
+        return None if row is None else FieldId(row[0])
     advance = connection.execute(_ADVANCE_DISTRIBUTED, values)
-    [(field_id,)] = select_id(connection, values).fetchall()
+    [(field_id,)] = select_new_id(connection).fetchall()
     row = advance.fetchone()
     if row is None:
         return None
-    holder, sequence, occurred_at = row
-    if sequence is None:
-        return holder, None
+    sequence, occurred_at = row
     insert_field(connection, {**values, "id": field_id})
     insert_records(
         connection, values, [values], [field_id], first=sequence, occurred_at=occurred_at
     )
-    return None, field_id
+    return FieldId(field_id)
 
 
 def _store(
     connection: Connection[Any], batch: _Batch, values: Mapping[str, object]
 ) -> tuple[int, list[int]]:
     """Return the time of the records, and the ids of the fields."""
-    [(occurred_at, stored)] = connection.execute(_STORE[batch.operation], values).fetchall()
+    occurred_at, stored = _advanced(connection.execute(_STORE[batch.operation], values))
     return occurred_at, stored
 
 
@@ -350,32 +351,39 @@ def _store_distributed(
 ) -> tuple[int, list[int]]:
     """Do the same on Citus."""
     statement = _STORE_DISTRIBUTED[batch.operation]
-    [(occurred_at, previous)] = connection.execute(statement, values).fetchall()
+    occurred_at, previous = _advanced(connection.execute(statement, values))
     rows = read_rows(batch.rows)
-    if batch.operation is not RecordedOperation.CREATED:
+    insert = _INSERT_DISTRIBUTED.get(batch.operation)
+    if insert is None:
         ids = [int(str(row["id"])) for row in rows]
     else:
-        by_key = dict(connection.execute(_INSERT_ALL, values).fetchall())
+        by_key = dict(connection.execute(insert, values).fetchall())
         ids = [by_key[row["key"]] for row in rows]
     insert_records(connection, values, rows, ids, first=previous + 1, occurred_at=occurred_at)
     return occurred_at, ids
 
 
-def bind_addition(
-    operation: RecordedOperation,
+def _advanced(cursor: Cursor[Any]) -> tuple[Any, ...]:
+    """Return the row of a statement that has advanced the catalog."""
+    row: tuple[Any, ...] | None = cursor.fetchone()
+    if row is None:
+        raise OrganizationNotFound
+    return row
+
+
+def bind_creation(
     organization_id: OrganizationId,
     definition: FieldDefinition,
     *,
     limit: int | None,
     author: Author,
 ) -> Mapping[str, object]:
-    """Return the values for `store_addition`."""
+    """Return the values for `ADD_AND_LOCK` and `try_creation`."""
     values = stored_values(definition)
     return {
-        "id": None,
         **values,
         "organization_id": storable_id(organization_id),
-        "operation": operation.value,
+        "operation": RecordedOperation.CREATED.value,
         "limit": limit,
         "author": author_document(author),
         "after": field_document(definition),
@@ -447,5 +455,5 @@ def _update(update: FieldUpdate) -> _Row:
     }
 
 
-def _creation(definition: FieldDefinition) -> _Row:
+def _addition(definition: FieldDefinition) -> _Row:
     return {**stored_values(definition), "after": field_document(definition)}

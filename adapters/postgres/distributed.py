@@ -47,9 +47,7 @@ _LOCK_TIMEOUT = """
     SELECT format('ALTER DATABASE %%I SET lock_timeout = %%L', current_database(), %s::text)
 """
 """Returns a statement that Citus also executes on each worker, unlike the setting of a session."""
-_SELECT_ID = """
-    SELECT coalesce(%(id)s::bigint, nextval(pg_get_serial_sequence('recipient_fields', 'id')))
-"""
+_SELECT_NEW_ID = "SELECT nextval(pg_get_serial_sequence('recipient_fields', 'id'))"
 _INSERT_FIELD = """
     INSERT INTO recipient_fields (
         id, organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
@@ -116,9 +114,9 @@ def distribute(connection: Connection[Any], lock_timeout: str) -> None:
     connection.execute(setting.encode())
 
 
-def select_id(connection: Connection[Any], values: Mapping[str, object]) -> Cursor[Any]:
-    """Return the cursor of a query for the id in the values, or for a new one if that is None."""
-    return connection.execute(_SELECT_ID, values)
+def select_new_id(connection: Connection[Any]) -> Cursor[Any]:
+    """Return the cursor of a query for the id of a new field."""
+    return connection.execute(_SELECT_NEW_ID)
 
 
 def insert_field(connection: Connection[Any], values: Mapping[str, object]) -> None:

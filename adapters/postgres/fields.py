@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import monotonic
 from typing import Any, TypeVar
@@ -12,8 +12,6 @@ from psycopg import Connection
 
 from recipient_fields.application import (
     CatalogPlanner,
-    FieldChange,
-    FieldCheck,
     PublishedCatalog,
 )
 from recipient_fields.domain import (
@@ -21,29 +19,30 @@ from recipient_fields.domain import (
     Author,
     Catalog,
     CatalogChanges,
+    CatalogView,
     FieldDefinition,
     FieldId,
-    FieldLimitReached,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldUpdate,
-    KeyTaken,
     OrganizationId,
     OrganizationNotFound,
     RecipientField,
-    RecordedOperation,
+    Source,
+    plan_creation,
 )
 
 from ..row_mapping import RowMapping, stored_field
 from .changes import (
     ADD_AND_LOCK,
+    COUNT_FIELDS,
+    KNOWN_COUNT,
     RECORD_COLUMNS,
     PlannedRows,
-    bind_addition,
+    bind_creation,
     read_record,
-    store_addition,
+    try_creation,
 )
 from .columns import from_optional_json, from_utc, storable_id
 from .limits import CALL_TIMEOUT
@@ -69,6 +68,13 @@ _SELECT_ALL = f"""
     FROM organizations LEFT JOIN ({SELECT}) AS field ON true
     WHERE organizations.id = %(organization_id)s ORDER BY field.id
 """
+# These return the number of API-managed fields too, if it is known, so that no statement counts.
+_FIND = f"""
+    SELECT {KNOWN_COUNT}, field.* FROM organizations LEFT JOIN ({{field}}) AS field ON true
+    WHERE organizations.id = %(organization_id)s
+"""
+_FIND_BY_ID = _FIND.format(field=_SELECT_BY_ID)
+_FIND_BY_KEY = _FIND.format(field=_SELECT_BY_KEY)
 # PostgreSQL renders the documents 30 times as fast as Python would from rows.
 _INSTANT = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS {}"""
 _PUBLISH = f"""
@@ -120,9 +126,27 @@ class PostgresFieldRepository:
         return query.page(organization_id, revision, fields, total)
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        return self._database.read(lambda c: _get(c, organization_id, reference))
+        values = {"organization_id": storable_id(organization_id), **_bind(reference)}
+        statement = _SELECT_BY_KEY if isinstance(reference, str) else _SELECT_BY_ID
+        row = self._database.read(lambda c: c.execute(statement, values).fetchone())
+        if row is None:
+            raise FieldNotFound
+        return read_field(row)
 
-    def add(
+    def change(
+        self,
+        organization_id: OrganizationId,
+        plan: CatalogPlanner,
+        /,
+        *,
+        author: Author,
+        at: datetime,
+    ) -> AppliedChanges:
+        return self._write(
+            organization_id, lambda c: self._apply(c, organization_id, plan, author=author, at=at)
+        )
+
+    def create(
         self,
         organization_id: OrganizationId,
         definition: FieldDefinition,
@@ -131,94 +155,26 @@ class PostgresFieldRepository:
         limit: int | None = None,
         author: Author,
     ) -> RecipientField:
-        values = bind_addition(
-            RecordedOperation.CREATED, organization_id, definition, limit=limit, author=author
-        )
+        """Create the field in one statement. If that stores nothing, do what `change` does."""
+        values = bind_creation(organization_id, definition, limit=limit, author=author)
         deadline = monotonic() + CALL_TIMEOUT
-        if (added := self._database.try_statement(ADD_AND_LOCK, values)) is not None:
-            return definition.with_id(FieldId(added[0]), organization_id)
-        row = self._change(
-            organization_id,
-            lambda c: store_addition(c, values, distributed=self._database.distributed),
-            seconds=deadline - monotonic(),
-        )
-        return definition.with_id(_added_id(row, definition, limit), organization_id)
+        row = self._database.try_statement(ADD_AND_LOCK, values)
+        if row is not None:
+            return definition.with_id(FieldId(row[0]), organization_id)
 
-    def update(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        change: FieldChange,
-        /,
-        *,
-        author: Author,
-    ) -> RecipientField:
-        def update(connection: Connection[Any]) -> RecipientField:
-            field = _get(connection, organization_id, reference)
-            changed = change(field)
-            if changed != field:
-                changes = CatalogChanges(updated=(FieldUpdate(field, changed),))
-                at = changed.updated_at
-                self._store(connection, organization_id, changes, author=author, at=at)
-            return changed
+        def plan(catalog: CatalogView) -> CatalogChanges:
+            return plan_creation(catalog, definition, limit=limit)
 
-        return self._change(organization_id, update)
+        def create(connection: Connection[Any]) -> RecipientField:
+            field_id = try_creation(connection, values, distributed=self._database.distributed)
+            if field_id is not None:
+                return definition.with_id(field_id, organization_id)
+            at = definition.created_at
+            return self._apply(connection, organization_id, plan, author=author, at=at).created[0]
 
-    def delete(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        check: FieldCheck,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> None:
-        def delete(connection: Connection[Any]) -> None:
-            field = _get(connection, organization_id, reference)
-            check(field)
-            changes = CatalogChanges(deleted=(field,))
-            self._store(connection, organization_id, changes, author=author, at=at)
+        return self._write(organization_id, create, seconds=deadline - monotonic())
 
-        self._change(organization_id, delete)
-
-    def restore(
-        self,
-        organization_id: OrganizationId,
-        field_id: FieldId,
-        restoration: FieldChange,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        def restore(connection: Connection[Any]) -> RecipientField:
-            restored = restoration(_get_or_deleted(connection, organization_id, field_id))
-            values = bind_addition(
-                RecordedOperation.RESTORED, organization_id, restored, limit=limit, author=author
-            )
-            row = store_addition(connection, values, distributed=self._database.distributed)
-            _added_id(row, restored, limit)
-            return restored
-
-        return self._change(organization_id, restore)
-
-    def apply(
-        self,
-        organization_id: OrganizationId,
-        planner: CatalogPlanner,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> AppliedChanges:
-        def apply(connection: Connection[Any]) -> AppliedChanges:
-            changes = planner(select_catalog(connection, organization_id))
-            return self._store(connection, organization_id, changes, author=author, at=at)
-
-        return self._change(organization_id, apply)
-
-    def _change(
+    def _write(
         self, organization_id: OrganizationId, work: Work[T], *, seconds: float = CALL_TIMEOUT
     ) -> T:
         """Return the result of the work, which is one transaction in the locked catalog."""
@@ -229,22 +185,59 @@ class PostgresFieldRepository:
             seconds=seconds,
         )
 
-    def _store(
+    def _apply(
         self,
         connection: Connection[Any],
         organization_id: OrganizationId,
-        changes: CatalogChanges,
+        plan: CatalogPlanner,
         *,
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
-        return PlannedRows.of(changes).store(
-            connection,
-            organization_id,
-            author=author,
-            at=at,
-            distributed=self._database.distributed,
+        """Store the changes that `plan` returns for the locked catalog."""
+        rows = PlannedRows.of(plan(_CatalogView(connection, organization_id)))
+        distributed = self._database.distributed
+        return rows.store(
+            connection, organization_id, author=author, at=at, distributed=distributed
         )
+
+
+class _CatalogView(CatalogView):
+    """The locked catalog of an organization."""
+
+    def __init__(self, connection: Connection[Any], organization_id: OrganizationId) -> None:
+        self._connection = connection
+        self._organization_id = organization_id
+        self._values = {"organization_id": storable_id(organization_id)}
+        self._api_fields: int | None = None
+        """The number of API-managed fields, if a statement has returned it."""
+
+    def find(self, reference: FieldReference, /) -> RecipientField | None:
+        statement = _FIND_BY_KEY if isinstance(reference, str) else _FIND_BY_ID
+        values = {**self._values, **_bind(reference)}
+        row = self._connection.execute(statement, values).fetchone()
+        if row is None:
+            return None
+        self._api_fields, *field = row
+        return None if field[0] is None else read_field(field)
+
+    def count(self, source: Source, /) -> int:
+        if source is Source.API and self._api_fields is not None:
+            return self._api_fields
+        row = self._connection.execute(
+            COUNT_FIELDS, {**self._values, "source": source.value}
+        ).fetchone()
+        if row is None:
+            raise OrganizationNotFound
+        return int(row[0])
+
+    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
+        values = {**self._values, "id": storable_id(field_id)}
+        row = self._connection.execute(_SELECT_LAST_DELETION, values).fetchone()
+        return None if row is None else read_record(row).before
+
+    def all(self) -> Catalog:
+        return select_catalog(self._connection, self._organization_id)
 
 
 def select_catalog(connection: Connection[Any], organization_id: OrganizationId) -> Catalog:
@@ -261,51 +254,12 @@ def select_catalog(connection: Connection[Any], organization_id: OrganizationId)
     return Catalog(organization_id, revision, fields)
 
 
-def _added_id(
-    row: tuple[Any, ...] | None, definition: FieldDefinition, limit: int | None
-) -> FieldId:
-    """Return the id in the row that `store_addition` returned for this field."""
-    if row is None:
-        raise OrganizationNotFound
-    holder, field_id = row
-    if holder is not None:
-        raise KeyTaken(definition.key, FieldId(holder))
-    if limit is not None and field_id is None:
-        raise FieldLimitReached(limit)
-    return FieldId(field_id)
+def _bind(reference: FieldReference) -> Mapping[str, object]:
+    """Return the value for a statement that selects the field."""
+    return {"key": reference} if isinstance(reference, str) else {"id": storable_id(reference)}
 
 
-def _get_or_deleted(
-    connection: Connection[Any], organization_id: OrganizationId, field_id: FieldId
-) -> RecipientField:
-    """Return the field, or the field as it was before its last deletion.
-
-    Raises: FieldNotFound if neither exists.
-    """
-    with suppress(FieldNotFound):
-        return _get(connection, organization_id, field_id)
-    values = {"organization_id": storable_id(organization_id), "id": storable_id(field_id)}
-    row = connection.execute(_SELECT_LAST_DELETION, values).fetchone()
-    if row is None:
-        raise FieldNotFound
-    return read_record(row).field
-
-
-def _get(
-    connection: Connection[Any], organization_id: OrganizationId, reference: FieldReference
-) -> RecipientField:
-    values: dict[str, object] = {"organization_id": storable_id(organization_id)}
-    if isinstance(reference, str):
-        cursor = connection.execute(_SELECT_BY_KEY, {**values, "key": reference})
-    else:
-        cursor = connection.execute(_SELECT_BY_ID, {**values, "id": storable_id(reference)})
-    row = cursor.fetchone()
-    if row is None:
-        raise FieldNotFound
-    return read_field(row)
-
-
-def read_field(row: tuple[Any, ...]) -> RecipientField:
+def read_field(row: Sequence[Any]) -> RecipientField:
     """Return the field in a row of COLUMNS."""
     *plain, allowed_values, created_at, updated_at = row
     with RowMapping("recipient_fields", row[0]):

@@ -9,8 +9,6 @@ from attrs import evolve, frozen
 
 from recipient_fields.application import (
     CatalogPlanner,
-    FieldChange,
-    FieldCheck,
     FieldRepository,
     PublishedCatalog,
     published,
@@ -20,19 +18,16 @@ from recipient_fields.domain import (
     Author,
     Catalog,
     CatalogChanges,
+    CatalogView,
     FieldDefinition,
     FieldId,
-    FieldLimitReached,
     FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldUpdate,
-    KeyTaken,
     OrganizationId,
     RecipientField,
-    RecordedChange,
-    RecordedOperation,
+    Source,
 )
 
 from ..row_mapping import field_values, read_field
@@ -103,95 +98,48 @@ class SqliteFieldRepository(FieldRepository):
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
         with self._database.reading() as connection:
-            return _get(connection, organization_id, reference)
+            field = _find(connection, organization_id, reference)
+        if field is None:
+            raise FieldNotFound
+        return field
 
-    def add(
+    def change(
         self,
         organization_id: OrganizationId,
-        definition: FieldDefinition,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        changes, at = CatalogChanges(created=(definition,)), definition.created_at
-        with self._database.writing() as connection:
-            require_organization(connection, organization_id)
-            _require_addable(connection, organization_id, definition, limit)
-            applied = apply_changes(connection, organization_id, changes, author=author, at=at)
-            return applied.created[0]
-
-    def update(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        change: FieldChange,
-        /,
-        *,
-        author: Author,
-    ) -> RecipientField:
-        with self._database.writing() as connection:
-            field = _get(connection, organization_id, reference)
-            changed = change(field)
-            if changed != field:
-                changes = CatalogChanges(updated=(FieldUpdate(field, changed),))
-                at = changed.updated_at
-                apply_changes(connection, organization_id, changes, author=author, at=at)
-            return changed
-
-    def delete(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        check: FieldCheck,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> None:
-        with self._database.writing() as connection:
-            field = _get(connection, organization_id, reference)
-            check(field)
-            changes = CatalogChanges(deleted=(field,))
-            apply_changes(connection, organization_id, changes, author=author, at=at)
-
-    def restore(
-        self,
-        organization_id: OrganizationId,
-        field_id: FieldId,
-        restoration: FieldChange,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        with self._database.writing() as connection:
-            field = _find(connection, organization_id, field_id) or find_deleted_field(
-                connection, organization_id, field_id
-            )
-            if field is None:
-                raise FieldNotFound
-            restored = restoration(field)
-            _require_addable(connection, organization_id, restored, limit)
-            connection.execute(_INSERT, field_values(restored))
-            change = RecordedChange(RecordedOperation.RESTORED, None, restored)
-            record_changes(
-                connection, organization_id, [change], author=author, at=restored.updated_at
-            )
-            return restored
-
-    def apply(
-        self,
-        organization_id: OrganizationId,
-        planner: CatalogPlanner,
+        plan: CatalogPlanner,
         /,
         *,
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
         with self._database.writing() as connection:
-            changes = planner(_select_catalog(connection, organization_id))
+            changes = plan(_CatalogView(connection, organization_id))
+            if changes != CatalogChanges():
+                require_organization(connection, organization_id)
             return apply_changes(connection, organization_id, changes, author=author, at=at)
+
+
+@frozen
+class _CatalogView(CatalogView):
+    """The catalog of an organization in a write transaction."""
+
+    _connection: sqlite3.Connection
+    _organization_id: OrganizationId
+
+    def find(self, reference: FieldReference, /) -> RecipientField | None:
+        return _find(self._connection, self._organization_id, reference)
+
+    def count(self, source: Source, /) -> int:
+        require_organization(self._connection, self._organization_id)
+        values = {"organization_id": self._organization_id, "source": source.value}
+        (count,) = self._connection.execute(_COUNT, values).fetchone()
+        return int(count)
+
+    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
+        return find_deleted_field(self._connection, self._organization_id, field_id)
+
+    def all(self) -> Catalog:
+        return _select_catalog(self._connection, self._organization_id)
 
 
 def select_fields(
@@ -213,6 +161,7 @@ def apply_changes(
     """Store and record the changes, and return them with the created fields."""
     connection.executemany(_DELETE, [(organization_id, each.id) for each in changes.deleted])
     connection.executemany(_UPDATE, [field_values(each.after) for each in changes.updated])
+    connection.executemany(_INSERT, [field_values(each) for each in changes.restored])
     created = (_insert(connection, organization_id, each) for each in changes.created)
     applied = AppliedChanges(changes, tuple(created))
     record_changes(connection, organization_id, [*applied.recorded()], author=author, at=at)
@@ -228,15 +177,6 @@ def _select_catalog(connection: sqlite3.Connection, organization_id: Organizatio
     return Catalog(organization_id, revision, select_fields(connection, organization_id))
 
 
-def _get(
-    connection: sqlite3.Connection, organization_id: OrganizationId, reference: FieldReference
-) -> RecipientField:
-    field = _find(connection, organization_id, reference)
-    if field is None:
-        raise FieldNotFound
-    return field
-
-
 def _find(
     connection: sqlite3.Connection, organization_id: OrganizationId, reference: FieldReference
 ) -> RecipientField | None:
@@ -247,22 +187,6 @@ def _find(
         cursor = connection.execute(_SELECT_BY_ID, {**values, "id": storable_id(reference)})
     row = cursor.fetchone()
     return None if row is None else read_field(row)
-
-
-def _require_addable(
-    connection: sqlite3.Connection,
-    organization_id: OrganizationId,
-    definition: FieldDefinition,
-    limit: int | None,
-) -> None:
-    """Check what `Catalog.require_addable` checks, without reading all fields."""
-    holder = _find(connection, organization_id, definition.key)
-    if holder is not None:
-        raise KeyTaken(holder.key, holder.id)
-    if limit is not None:
-        values = {"organization_id": organization_id, "source": definition.origin.source.value}
-        if connection.execute(_COUNT, values).fetchone()[0] >= limit:
-            raise FieldLimitReached(limit)
 
 
 def _insert(

@@ -15,8 +15,6 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.row_mapping import field_values, read_field
 from recipient_fields.application import (
     CatalogPlanner,
-    FieldChange,
-    FieldCheck,
     OrganizationRepository,
     PublishedCatalog,
     published,
@@ -25,14 +23,16 @@ from recipient_fields.domain import (
     AppliedChanges,
     Author,
     Catalog,
+    CatalogChanges,
     FieldDefinition,
     FieldId,
+    FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
-    KeyTaken,
     OrganizationId,
     RecipientField,
+    Source,
 )
 
 Store: TypeAlias = MutableMapping[str, str]  # The client of your driver.
@@ -70,86 +70,36 @@ class KeyValueFieldRepository:
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
         with self._lock, translated():
-            return self._read(organization_id).get(reference)
+            field = self.find(organization_id, reference)
+        if field is None:
+            raise FieldNotFound
+        return field
 
-    def add(
+    def change(
         self,
         organization_id: OrganizationId,
-        definition: FieldDefinition,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        with self._lock, translated():
-            catalog = self.all(organization_id)
-            catalog.require_addable(definition, limit=limit)
-            field = self._with_new_id(definition, organization_id)
-            self._write(catalog, [*catalog.fields, field])
-            return field
-
-    def update(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        change: FieldChange,
-        /,
-        *,
-        author: Author,
-    ) -> RecipientField:
-        with self._lock, translated():
-            catalog = self._read(organization_id)
-            field = catalog.get(reference)
-            if (changed := change(field)) != field:
-                self._write(catalog, [changed if f is field else f for f in catalog.fields])
-            return changed
-
-    def delete(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        check: FieldCheck,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> None:
-        with self._lock, translated():
-            catalog = self._read(organization_id)
-            field = catalog.get(reference)
-            check(field)
-            self._write(catalog, [f for f in catalog.fields if f is not field])
-
-    def restore(
-        self,
-        organization_id: OrganizationId,
-        field_id: FieldId,
-        restoration: FieldChange,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        field = restoration(self.get(organization_id, field_id))
-        raise KeyTaken(field.key, field.id)  # The field is not deleted.
-
-    def apply(
-        self,
-        organization_id: OrganizationId,
-        planner: CatalogPlanner,
+        plan: CatalogPlanner,
         /,
         *,
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
         with self._lock, translated():
+            changes = plan(KeyValueView(self, organization_id))
+            if changes == CatalogChanges():
+                return AppliedChanges(changes, ())
             catalog = self.all(organization_id)
-            changes = planner(catalog)
             created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
             updated = {each.before.id: each.after for each in changes.updated}
             kept = (updated.get(f.id, f) for f in catalog.fields if f not in changes.deleted)
             self._write(catalog, [*kept, *created])
             return AppliedChanges(changes, created)
+
+    def find(
+        self, organization_id: OrganizationId, reference: FieldReference
+    ) -> RecipientField | None:
+        fields = self._read(organization_id).fields
+        return next((f for f in fields if reference in (f.id, f.key)), None)
 
     def _with_new_id(
         self, definition: FieldDefinition, organization_id: OrganizationId
@@ -166,3 +116,22 @@ class KeyValueFieldRepository:
         revision = max(catalog.revision + 1, time_ns() // 1_000_000)
         rows = (list(field_values(field).values()) for field in fields)
         self._store[f"fields/{catalog.organization_id}"] = json.dumps([revision, *rows])
+
+
+class KeyValueView:
+    """The CatalogView of an organization, under the lock."""
+
+    def __init__(self, fields: KeyValueFieldRepository, organization_id: OrganizationId) -> None:
+        self._fields, self._organization_id = fields, organization_id
+
+    def find(self, reference: FieldReference, /) -> RecipientField | None:
+        return self._fields.find(self._organization_id, reference)
+
+    def count(self, source: Source, /) -> int:
+        return sum(field.origin.source is source for field in self.all().fields)
+
+    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
+        return None  # The skeleton does not record deletions.
+
+    def all(self) -> Catalog:
+        return self._fields.all(self._organization_id)

@@ -25,6 +25,7 @@ from recipient_fields.testing import (
     port_calls,
 )
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition
+from recipient_fields.testing.field_changes import add_field
 
 
 @contextmanager
@@ -104,5 +105,5 @@ def test_a_revision_that_a_restore_has_lost_is_not_reused() -> None:
     with sqlite_storage() as storage:
         ours = storage.organizations.add("ACME", NOW).id
         before = time_ns() // 1_000_000
-        storage.fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition(), author=AUTHOR)
         assert storage.fields.all(ours).revision >= before

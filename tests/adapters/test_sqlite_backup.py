@@ -18,6 +18,7 @@ import pytest
 from recipient_fields.adapters.sqlite import BackupFailed, SqliteStorage, back_up, backup
 from recipient_fields.domain import RecipientField, StorageNotFound, StorageUnavailable
 from recipient_fields.testing.examples import AUTHOR, a_definition
+from recipient_fields.testing.field_changes import add_field
 
 from .snapshots import OURS, snapshot_of
 
@@ -25,10 +26,11 @@ WRITE_UNTIL_KILLED = """
 import sys
 from itertools import count
 from recipient_fields.testing.examples import AUTHOR, a_definition
+from recipient_fields.testing.field_changes import add_field
 from recipient_fields.adapters.sqlite import SqliteStorage
 storage = SqliteStorage(sys.argv[1])
 for number in count():
-    print(storage.fields.add(1, a_definition(f"new_{number}"), author=AUTHOR).id, flush=True)
+    print(add_field(storage.fields, 1, a_definition(f"new_{number}"), author=AUTHOR).id, flush=True)
 """
 BACK_UP_AND_BE_KILLED = """
 import os, signal, sys
@@ -70,7 +72,7 @@ def test_a_backup_opens_as_a_storage_with_everything(
     with closing(SqliteStorage(copy)) as restored:
         restored.check()
         assert restored.fields.all(OURS) == storage.fields.all(OURS)
-        assert restored.fields.add(OURS, a_definition(), author=AUTHOR).id == 101
+        assert add_field(restored.fields, OURS, a_definition(), author=AUTHOR).id == 101
 
 
 def test_a_backup_is_one_valid_file_that_only_its_owner_can_read(
@@ -89,7 +91,9 @@ def test_a_backup_ends_even_if_the_file_changes_after_each_step(
     added: list[RecipientField] = []
 
     def write() -> None:
-        added.append(storage.fields.add(OURS, a_definition(f"new_{len(added)}"), author=AUTHOR))
+        added.append(
+            add_field(storage.fields, OURS, a_definition(f"new_{len(added)}"), author=AUTHOR)
+        )
 
     between_steps(monkeypatch, write)
     back_up(database, copy)
@@ -162,7 +166,7 @@ def test_an_interrupted_backup_leaves_no_file(
     finally:
         signal.signal(signal.SIGINT, before)
     assert list(copy.parent.iterdir()) == []
-    storage.fields.add(OURS, a_definition(), author=AUTHOR)
+    add_field(storage.fields, OURS, a_definition(), author=AUTHOR)
 
 
 def test_a_killed_backup_leaves_no_file_of_that_name_and_can_be_repeated(

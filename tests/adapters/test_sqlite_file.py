@@ -25,6 +25,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing import READS, WRITES, fill_for_calls, race
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, renaming
+from recipient_fields.testing.field_changes import add_field, update_field
 
 OURS = OrganizationId(1)
 CITY = FieldKey("city")
@@ -79,7 +80,7 @@ def test_every_connection_has_the_required_pragmas(
         storage.check()  # It needs another connection than the one that is changing the field.
         return field
 
-    storage.fields.update(OURS, CITY, change, author=AUTHOR)
+    update_field(storage.fields, OURS, CITY, change, author=AUTHOR)
     assert len(connections) == 2
     for connection in connections:
         settings = {
@@ -143,7 +144,7 @@ def test_a_connection_that_is_in_use_is_closed_after_its_transaction(
         storage.close()
         return renaming("Town")(field)
 
-    changed = storage.fields.update(OURS, CITY, change, author=AUTHOR)
+    changed = update_field(storage.fields, OURS, CITY, change, author=AUTHOR)
     assert all(map(is_closed, connections))
     with closing(SqliteStorage(database)) as storage:
         assert storage.fields.get(OURS, CITY) == changed
@@ -351,7 +352,9 @@ def test_a_write_that_waits_while_the_file_is_removed_is_rejected(
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with ThreadPoolExecutor(1) as threads:
-            written = threads.submit(storage.fields.add, OURS, a_definition("town"), author=AUTHOR)
+            written = threads.submit(
+                add_field, storage.fields, OURS, a_definition("town"), author=AUTHOR
+            )
             wait([written], timeout=0.3)
             database.unlink()
             other.execute("ROLLBACK")
@@ -372,7 +375,7 @@ def test_other_writers_continue_while_a_history_is_pruned(
     database: Path, storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(6):
-        storage.fields.add(OURS, a_definition(f"field_{number}"), author=AUTHOR)
+        add_field(storage.fields, OURS, a_definition(f"field_{number}"), author=AUTHOR)
     last = storage.history.select(OURS, HistoryQuery(descending=True, limit=1)).records[0]
     remaining: list[int] = []
 
@@ -380,7 +383,7 @@ def test_other_writers_continue_while_a_history_is_pruned(
         with closing(SqliteStorage(database)) as other:
             records = other.history.select(OURS, HistoryQuery(after=0)).records
             remaining.append(records[0].sequence)
-            other.fields.add(OURS, a_definition(f"other_{len(remaining)}"), author=AUTHOR)
+            add_field(other.fields, OURS, a_definition(f"other_{len(remaining)}"), author=AUTHOR)
 
     monkeypatch.setattr(history, "_ROWS_PER_DELETION", 2)
     monkeypatch.setattr(history, "sleep", write)

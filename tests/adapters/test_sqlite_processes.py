@@ -40,6 +40,12 @@ from recipient_fields.testing.examples import (
     reporting,
     restoring,
 )
+from recipient_fields.testing.field_changes import (
+    add_field,
+    delete_field,
+    restore_field,
+    update_field,
+)
 from recipient_fields.testing.history import replay
 
 pytestmark = pytest.mark.slow
@@ -59,9 +65,9 @@ def count_up(field):
 
 storage = SqliteStorage(sys.argv[1])
 for number in range(100):
-    storage.fields.update(1, FieldKey("counter"), count_up, author=AUTHOR)
+    update_field(storage.fields, 1, FieldKey("counter"), count_up, author=AUTHOR)
     draft = FieldDraft(name="City", key=f"{sys.argv[2]}_{number}", data_type=DataType.TEXT)
-    storage.fields.add(1, draft.define(by=API, at=NOW), author=AUTHOR)
+    add_field(storage.fields, 1, draft.define(by=API, at=NOW), author=AUTHOR)
 storage.close()
 """
 
@@ -80,7 +86,7 @@ def while_locked(call, *arguments, **options):
             assert "database is locked" in str(error)  # SQLite does not queue the processes.
 
 def store(change, *arguments, **options):
-    return while_locked(change, 1, *arguments, author=author, **options)
+    return while_locked(change, storage.fields, 1, *arguments, author=author, **options)
 
 def create(numbers):
     drafts = [FieldDraft(name="City", key=f"{name}_{n}", data_type=DataType.TEXT) for n in numbers]
@@ -91,13 +97,13 @@ author = Author(API, name=name)
 storage = while_locked(SqliteStorage, database)
 for number in range(0, 4 * int(rounds), 4):
     changes = create(range(number, number + 3))
-    first, *_ = store(storage.fields.apply, lambda _: changes, at=NOW).created
+    first, *_ = store(type(storage.fields).change, lambda _: changes, at=NOW).created
     (last,) = create([number + 3]).created
-    store(storage.fields.add, last)
-    store(storage.fields.update, first.id, rename)
-    store(storage.fields.delete, first.id, lambda field: None, at=NOW)
+    store(add_field, last)
+    store(update_field, first.id, rename)
+    store(delete_field, first.id, lambda field: None, at=NOW)
     if number % 8:
-        store(storage.fields.restore, first.id, restore)
+        store(restore_field, first.id, restore)
     print(last.key, flush=True)
 storage.close()
 """
@@ -106,7 +112,7 @@ ADD_FOREVER = """
 storage = SqliteStorage(sys.argv[1])
 for number in count():
     draft = FieldDraft(name="City", key=f"city_{number}", data_type=DataType.TEXT)
-    field = storage.fields.add(1, draft.define(by=API, at=NOW), author=AUTHOR)
+    field = add_field(storage.fields, 1, draft.define(by=API, at=NOW), author=AUTHOR)
     print(field.key, flush=True)
 """
 
@@ -205,6 +211,7 @@ from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import IntegrationService
 from recipient_fields.domain import *
 from recipient_fields.domain.esp import EspField
+from recipient_fields.testing.field_changes import *
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 AUTHOR = Author(API)
 print("ready", flush=True)
@@ -284,7 +291,7 @@ def test_processes_that_open_a_new_file_at_the_same_time_migrate_it_once(
 def test_processes_that_write_at_the_same_time_lose_nothing(database: Path) -> None:
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
-        counter = storage.fields.add(OURS, a_definition("counter", name="0"), author=AUTHOR)
+        counter = add_field(storage.fields, OURS, a_definition("counter", name="0"), author=AUTHOR)
         let_run(*(started(COUNT_UP_AND_ADD, database, name) for name in ("one", "other")))
         assert storage.fields.get(OURS, counter.id).name == "200"
         assert {field.key for field in storage.fields.all(OURS).fields} == {
@@ -305,7 +312,7 @@ def test_a_killed_writer_loses_no_acknowledged_write(database: Path) -> None:
         stored = [field.key for field in storage.fields.all(OURS).fields]
         assert stored[: len(acknowledged)] == acknowledged
         assert len(stored) - len(acknowledged) in {0, 1}
-        storage.fields.add(OURS, a_definition(), author=AUTHOR)
+        add_field(storage.fields, OURS, a_definition(), author=AUTHOR)
 
 
 def follow(
@@ -379,7 +386,7 @@ def synced(database: Path, label: str, first: int, last: int) -> None:
     )
     with closing(SqliteStorage(database)) as storage:
         ours = storage.organizations.add("ACME", NOW).id
-        storage.fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition(), author=AUTHOR)
         integration = storage.integrations.add(ours, an_integration_draft())
         storage.integrations.sync(ours, integration.id, report, author=AUTHOR, at=LATER)
 
@@ -454,7 +461,7 @@ def test_ids_of_integrations_in_fields_older_than_the_table_are_not_reused(
         storage.organizations.add("ACME", NOW)
         for key, integration_id in (("city", 41), ("age", 7)):
             channel = sync_channel(IntegrationId(integration_id))
-            storage.fields.add(OURS, a_definition(key, by=channel), author=AUTHOR)
+            add_field(storage.fields, OURS, a_definition(key, by=channel), author=AUTHOR)
         fields = storage.fields.all(OURS)
     copy_to_older_version(current, old)
     with closing(SqliteStorage(old)) as storage:
@@ -472,7 +479,7 @@ def test_fields_that_are_older_than_the_history_can_be_changed_deleted_and_resto
     with closing(SqliteStorage(current)) as storage:
         storage.organizations.add("ACME", NOW)
         city, town, age = (
-            storage.fields.add(OURS, a_definition(key), author=AUTHOR)
+            add_field(storage.fields, OURS, a_definition(key), author=AUTHOR)
             for key in ("city", "town", "age")
         )
         fields = storage.fields.all(OURS)
@@ -482,9 +489,9 @@ def test_fields_that_are_older_than_the_history_can_be_changed_deleted_and_resto
         assert storage.history.select(OURS, HistoryQuery()) == HistoryPage((), None)
         with pytest.raises(BeforeHistory):
             storage.history.catalog_at(OURS, LATER)
-        changed = storage.fields.update(OURS, age.id, renaming("Size"), author=AUTHOR)
-        storage.fields.delete(OURS, city.id, permit, author=AUTHOR, at=LATER)
-        restored = storage.fields.restore(OURS, city.id, restoring(), author=AUTHOR)
+        changed = update_field(storage.fields, OURS, age.id, renaming("Size"), author=AUTHOR)
+        delete_field(storage.fields, OURS, city.id, permit, author=AUTHOR, at=LATER)
+        restored = restore_field(storage.fields, OURS, city.id, restoring(), author=AUTHOR)
         update, deletion, restoration = records_of(storage.history, OURS)
         assert (update.sequence, update.before, update.after) == (1, age, changed)
         assert (deletion.sequence, deletion.before) == (2, city)

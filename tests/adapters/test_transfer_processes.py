@@ -21,6 +21,7 @@ COPY_AND_BE_KILLED = """
 import os, signal, sqlite3, sys
 from itertools import count
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition
+from recipient_fields.testing.field_changes import add_field
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.adapters.postgres.connection import LongRunningConnection
@@ -56,7 +57,7 @@ copy = {"sqlite": copy_to_sqlite, "postgres": copy_to_postgres}[sys.argv[1]]
 source = MemoryStorage()
 ours = source.organizations.add("ACME", NOW).id
 for number in range(int(sys.argv[3])):
-    source.fields.add(ours, a_definition(f"field_{number}"), author=AUTHOR)
+    add_field(source.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
 with source.snapshot() as snapshot:
     for number in count(1):
         child = os.fork()

@@ -19,6 +19,7 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import StorageUnavailable
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, a_grant, grant
+from recipient_fields.testing.field_changes import add_field
 
 
 class NotTransferable:
@@ -75,10 +76,10 @@ def source() -> MemoryStorage:
     storage = MemoryStorage()
     for name in ("Ours", "Theirs"):
         ours = storage.organizations.add(name, NOW).id
-        storage.fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition(), author=AUTHOR)
         storage.api_keys.add(a_grant(ours))
         grant(storage.administrators, ours)
-    storage.fields.add(ours, a_definition("age"), author=AUTHOR)
+    add_field(storage.fields, ours, a_definition("age"), author=AUTHOR)
     return storage
 
 

@@ -31,6 +31,7 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
 )
 from recipient_fields.testing.examples import AUTHOR
+from recipient_fields.testing.field_changes import add_field
 
 UNKNOWN_ORGANIZATION, UNKNOWN_INTEGRATION = OrganizationId(404), IntegrationId(404)
 HOUR = timedelta(hours=1)
@@ -252,7 +253,9 @@ class TestASyncRun:
     ):
         service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
         by_hand = FieldDraft(name="Age", data_type=DataType.TEXT)
-        storage.fields.add(acme, by_hand.define(by=ADMINISTRATOR, at=clock.now), author=AUTHOR)
+        add_field(
+            storage.fields, acme, by_hand.define(by=ADMINISTRATOR, at=clock.now), author=AUTHOR
+        )
         plan = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
         assert keys(plan.created) == [f"city_{mailchimp.id}", f"age_{mailchimp.id}", "zip"]
 

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import API, Author, DataType, FieldDraft, OrganizationId
+from recipient_fields.testing.field_changes import add_field
 
 from .data import Database, Tenant
 from .measuring import Bench
@@ -59,7 +60,7 @@ class _Creations:
         draft = FieldDraft(name=f"Created {number}", data_type=DataType.TEXT)
         definition = draft.define(by=API, at=datetime.now(UTC))
         organization_id = OrganizationId(tenant.id)
-        self.storage.fields.add(organization_id, definition, limit=_LIMIT, author=_AUTHOR)
+        add_field(self.storage.fields, organization_id, definition, limit=_LIMIT, author=_AUTHOR)
 
     def _cpu_seconds(self) -> float:
         return postgres_cpu_seconds(self.postmaster)

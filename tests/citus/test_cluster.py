@@ -32,6 +32,7 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     StorageUnavailable,
 )
+from recipient_fields.testing.field_changes import add_field, delete_field, update_field
 
 from ..adapters.postgres.examples import (
     AUTHOR,
@@ -77,7 +78,7 @@ def test_the_limit_is_exact_for_concurrent_creations(
         try:
             draft = FieldDraft(name="City", key=f"city_{number}", data_type=DataType.TEXT)
             definition = draft.define(by=channel, at=NOW)
-            storage.fields.add(ours, definition, limit=LIMIT, author=AUTHOR)
+            add_field(storage.fields, ours, definition, limit=LIMIT, author=AUTHOR)
         except FieldLimitReached:
             return False
         return True
@@ -96,7 +97,9 @@ def test_a_creation_takes_two_round_trips(cluster: CitusCluster, emptied_databas
             counts = []
             for number in range(10):
                 before = relay.round_trips
-                storage.fields.add(ours, a_definition(f"city_{number}"), limit=LIMIT, author=AUTHOR)
+                add_field(
+                    storage.fields, ours, a_definition(f"city_{number}"), limit=LIMIT, author=AUTHOR
+                )
                 counts.append(relay.round_trips - before)
     assert min(counts) == 2  # Others include that the pool opens a connection.
 
@@ -106,14 +109,16 @@ def test_an_existing_schema_is_converted_with_its_rows(cluster: CitusCluster) ->
         migrate(url)
         with closing(PostgresStorage(url)) as storage:
             ours = storage.organizations.add("Ours", NOW).id
-            field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+            field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
             key = storage.api_keys.add(a_grant(ours))
         migrate(url, distributed=True)
         migrate(url, distributed=True)
         with closing(PostgresStorage(url)) as storage:
             assert storage.fields.all(ours).fields == (field,)
             assert storage.api_keys.find(key.digest) is not None
-            assert storage.fields.add(ours, a_definition("town"), author=AUTHOR).id > field.id
+            assert (
+                add_field(storage.fields, ours, a_definition("town"), author=AUTHOR).id > field.id
+            )
 
 
 def test_the_workers_limit_the_wait_for_locks(cluster: CitusCluster, shared_database: str) -> None:
@@ -156,7 +161,7 @@ def test_a_killed_worker_affects_only_its_own_organizations(
             for each in organizations:
                 try:
                     assert storage.api_keys.find(keys[each].digest)
-                    storage.fields.add(each, a_definition("during"), author=AUTHOR)
+                    add_field(storage.fields, each, a_definition("during"), author=AUTHOR)
                 except StorageUnavailable:
                     errors.append(each)
         finally:
@@ -173,11 +178,11 @@ def test_a_killed_worker_affects_only_its_own_organizations(
 def recovered(storage: PostgresStorage, organizations: list[OrganizationId]) -> bool:
     try:
         for each in organizations:
-            storage.fields.update(each, FieldKey("during"), renaming("Town"), author=AUTHOR)
+            update_field(storage.fields, each, FieldKey("during"), renaming("Town"), author=AUTHOR)
     except StorageUnavailable:
         return False
     except RecipientFieldsError:  # Not created while its worker was killed.
-        storage.fields.add(each, a_definition("during"), author=AUTHOR)
+        add_field(storage.fields, each, a_definition("during"), author=AUTHOR)
         return False
     return True
 
@@ -227,7 +232,7 @@ class Traffic:
             for each in organizations:
                 key = FieldKey(f"city_{number}")
                 try:
-                    self._storage.fields.add(each, a_definition(key), author=AUTHOR)
+                    add_field(self._storage.fields, each, a_definition(key), author=AUTHOR)
                     self.created[each].add(key)
                     self._storage.fields.all(each)
                 except StorageUnavailable as error:
@@ -243,14 +248,14 @@ def test_every_statement_of_a_request_is_one_task(storage: PostgresStorage) -> N
     with explained() as counts:
         storage.api_keys.find(key.digest)
         storage.api_keys.record_use(ours, key.id, LATER)
-        field = storage.fields.add(ours, a_definition(), limit=2, author=AUTHOR)
+        field = add_field(storage.fields, ours, a_definition(), limit=2, author=AUTHOR)
         storage.fields.get(ours, field.id)
         storage.fields.get(ours, field.key)
         storage.fields.all(ours)
         storage.fields.publish(ours)
         storage.fields.select(ours, FieldQuery(limit=10))
-        storage.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
-        storage.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+        update_field(storage.fields, ours, field.id, renaming("Town"), author=AUTHOR)
+        delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
         storage.integrations.rename(ours, integration.id, "Other")
         storage.integrations.all(ours)
     assert len(counts) >= 15

@@ -98,14 +98,14 @@ def test_a_form_whose_effect_is_unknown_has_no_second_effect(
     console: Console, dana: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = dana.get(f"{console.fields}/new")
-    add = console.core.storage.fields.add
+    change = console.core.storage.fields.change
 
-    def add_and_fail(*arguments: Any, **options: Any) -> None:
-        add(*arguments, **options)
+    def change_and_fail(*arguments: Any, **options: Any) -> None:
+        change(*arguments, **options)
         raise StorageUnavailable("The connection was lost after the commit.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(console.core.storage.fields, "add", add_and_fail)
+        patched.setattr(console.core.storage.fields, "change", change_and_fail)
         assert dana.submit(page, {"name": "City"}).status == 503
 
     assert ALREADY in dana.follow(dana.submit(page, {"name": "City"})).text

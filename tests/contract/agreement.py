@@ -64,6 +64,7 @@ from .examples import (
     permit_integration,
     permit_organization,
 )
+from .field_changes import add_field, delete_field, restore_field, update_field
 from .strategies import (
     changes,
     channels,
@@ -239,8 +240,12 @@ class _Side:
     def add_field(
         self, organization: Nth | int, definition: FieldDefinition, limit: int | None
     ) -> RecipientField:
-        return self._storage.fields.add(
-            self._organization_id(organization), definition, limit=limit, author=AUTHOR
+        return add_field(
+            self._storage.fields,
+            self._organization_id(organization),
+            definition,
+            limit=limit,
+            author=AUTHOR,
         )
 
     def update_field(
@@ -251,17 +256,20 @@ class _Side:
         channel: Channel | None,
         at: datetime,
     ) -> RecipientField:
-        return self._storage.fields.update(
+        return update_field(
+            self._storage.fields,
             self._organization_id(organization),
             self._reference(reference),
             lambda field: field.with_changes(changes, by=channel or channel_of(field), at=at),
             author=AUTHOR,
+            at=at,
         )
 
     def delete_field(
         self, organization: Nth | int, reference: Nth | int | FieldKey, channel: Channel | None
     ) -> None:
-        self._storage.fields.delete(
+        delete_field(
+            self._storage.fields,
             self._organization_id(organization),
             self._reference(reference),
             lambda field: field.require_deletable(by=channel or channel_of(field)),
@@ -277,12 +285,14 @@ class _Side:
         limit: int | None,
         at: datetime,
     ) -> RecipientField:
-        return self._storage.fields.restore(
+        return restore_field(
+            self._storage.fields,
             self._organization_id(organization),
             FieldId(_resolved(self._field_ids, field)),
             lambda deleted: deleted.restored(by=channel or channel_of(deleted), at=at),
             limit=limit,
             author=AUTHOR,
+            at=at,
         )
 
     def select_history(self, organization: Nth | int, query: HistoryQuery) -> HistoryPage:

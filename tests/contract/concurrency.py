@@ -16,7 +16,6 @@ from attrs import evolve
 
 from recipient_fields.application import (
     ApiKeyRepository,
-    FieldChange,
     FieldRepository,
     IntegrationRepository,
     OrganizationRepository,
@@ -54,6 +53,7 @@ from .examples import (
     AUTHOR,
     LATER,
     NOW,
+    FieldChange,
     a_definition,
     a_grant,
     an_esp_field,
@@ -66,6 +66,7 @@ from .examples import (
     renaming,
     reporting,
 )
+from .field_changes import add_field, delete_field, update_field
 from .organizations import assert_gone
 
 
@@ -177,8 +178,8 @@ def _count(field: RecipientField, member: str) -> int:
 Addition: TypeAlias = Callable[[Storage, ApiKey], object]
 
 ADDITIONS: dict[str, Addition] = {
-    "fields.add": lambda storage, key: storage.fields.add(
-        key.organization_id, a_definition(), author=AUTHOR
+    "fields.add": lambda storage, key: add_field(
+        storage.fields, key.organization_id, a_definition(), author=AUTHOR
     ),
     "api_keys.add": lambda storage, key: storage.api_keys.add(a_grant(key.organization_id)),
     "api_keys.rotate": lambda storage, key: storage.api_keys.rotate(
@@ -207,7 +208,8 @@ class ConcurrencyCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         outcomes = race(
-            *[partial(fields.add, ours, a_definition(), author=AUTHOR)] * self.concurrent_calls
+            *[partial(add_field, fields, ours, a_definition(), author=AUTHOR)]
+            * self.concurrent_calls
         )
         (field,) = fields.all(ours).fields
         assert outcomes.count(field) == 1
@@ -222,7 +224,12 @@ class ConcurrencyCases:
         outcomes = race(
             *(
                 partial(
-                    fields.add, ours, a_definition(f"city_{number}"), limit=limit, author=AUTHOR
+                    add_field,
+                    fields,
+                    ours,
+                    a_definition(f"city_{number}"),
+                    limit=limit,
+                    author=AUTHOR,
                 )
                 for number in range(self.concurrent_calls)
             )
@@ -238,7 +245,9 @@ class ConcurrencyCases:
     ) -> None:
         race(
             *(
-                partial(fields.add, organization, a_definition(f"city_{number}"), author=AUTHOR)
+                partial(
+                    add_field, fields, organization, a_definition(f"city_{number}"), author=AUTHOR
+                )
                 for number in range(self.threads)
                 for organization in (ours, theirs)
             )
@@ -252,7 +261,8 @@ class ConcurrencyCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         members = ("name", "allowed_values", "custom_insertion_code", "custom_value_expression")
-        field = fields.add(
+        field = add_field(
+            fields,
             ours,
             a_definition(
                 name="0",
@@ -267,7 +277,9 @@ class ConcurrencyCases:
 
         def count_up(member: str) -> None:
             for _ in range(self.rounds):
-                retry_slow_call(fields.update, ours, field.id, increment(member), author=AUTHOR)
+                retry_slow_call(
+                    update_field, fields, ours, field.id, increment(member), author=AUTHOR
+                )
 
         callers = [members[number % len(members)] for number in range(self.threads)]
         assert race(*(partial(count_up, member) for member in callers)) == [None] * self.threads
@@ -281,15 +293,17 @@ class ConcurrencyCases:
     def test_an_update_during_another_update_is_not_lost(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
-        hiding = partial(fields.update, ours, field.id, changing(insertable=False), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        hiding = partial(
+            update_field, fields, ours, field.id, changing(insertable=False), author=AUTHOR
+        )
         other_call = ConcurrentCall(hiding, self.max_wait)
 
         def change(found: RecipientField) -> RecipientField:
             other_call.start()
             return renaming("Town")(found)
 
-        fields.update(ours, field.id, change, author=AUTHOR)
+        update_field(fields, ours, field.id, change, author=AUTHOR)
         assert isinstance(other_call.result(), RecipientField)
         after = fields.get(ours, field.id)
         assert (after.name, after.insertable, after.version) == ("Town", False, 3)
@@ -297,16 +311,17 @@ class ConcurrencyCases:
     def test_a_field_deleted_during_an_update_stays_deleted(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         other_call = ConcurrentCall(
-            partial(fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER), self.max_wait
+            partial(delete_field, fields, ours, field.id, permit, author=AUTHOR, at=LATER),
+            self.max_wait,
         )
 
         def change(found: RecipientField) -> RecipientField:
             other_call.start()
             return renaming("Town")(found)
 
-        updated = attempt(lambda: fields.update(ours, field.id, change, author=AUTHOR))
+        updated = attempt(lambda: update_field(fields, ours, field.id, change, author=AUTHOR))
         assert other_call.result() is None
         assert type(updated) in {RecipientField, FieldNotFound}
         assert fields.all(ours).fields == ()
@@ -314,15 +329,17 @@ class ConcurrencyCases:
     def test_a_field_changed_during_a_check_is_not_deleted_unchecked(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
-        change = partial(fields.update, ours, field.id, renaming("Town"), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        change = partial(update_field, fields, ours, field.id, renaming("Town"), author=AUTHOR)
         other_call = ConcurrentCall(change, self.max_wait)
 
         def check(found: RecipientField) -> None:
             other_call.start()
             reject_changed(found)
 
-        deleted = attempt(lambda: fields.delete(ours, field.id, check, author=AUTHOR, at=LATER))
+        deleted = attempt(
+            lambda: delete_field(fields, ours, field.id, check, author=AUTHOR, at=LATER)
+        )
         changed = other_call.result()
         assert (deleted is None) is isinstance(changed, FieldNotFound)
 
@@ -346,9 +363,9 @@ class ConcurrencyCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for _ in range(self.rounds // 5):
-            field = fields.add(ours, a_definition(), author=AUTHOR)
-            update = partial(fields.update, ours, field.id, renaming("Town"), author=AUTHOR)
-            delete = partial(fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER)
+            field = add_field(fields, ours, a_definition(), author=AUTHOR)
+            update = partial(update_field, fields, ours, field.id, renaming("Town"), author=AUTHOR)
+            delete = partial(delete_field, fields, ours, field.id, permit, author=AUTHOR, at=LATER)
             *updates, deletion = race(*[update] * 3, delete)
             assert deletion is None
             assert {type(update) for update in updates} <= {RecipientField, FieldNotFound}
@@ -359,9 +376,9 @@ class ConcurrencyCases:
     def test_exactly_one_concurrent_deletion_of_a_field_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         outcomes = race(
-            *[partial(fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER)]
+            *[partial(delete_field, fields, ours, field.id, permit, author=AUTHOR, at=LATER)]
             * self.threads
         )
         assert outcomes.count(None) == 1
@@ -371,11 +388,12 @@ class ConcurrencyCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for _ in range(self.rounds // 5):
-            field = fields.add(ours, a_definition(), author=AUTHOR)
+            field = add_field(fields, ours, a_definition(), author=AUTHOR)
             update, deletion = race(
-                partial(fields.update, ours, field.id, renaming("Town"), author=AUTHOR),
+                partial(update_field, fields, ours, field.id, renaming("Town"), author=AUTHOR),
                 partial(
-                    fields.delete,
+                    delete_field,
+                    fields,
                     ours,
                     field.id,
                     reject_changed,
@@ -386,7 +404,7 @@ class ConcurrencyCases:
             assert isinstance(update, FieldNotFound) is (deletion is None)
             for remaining in fields.all(ours).fields:
                 assert remaining == update
-                fields.delete(ours, remaining.id, permit, author=AUTHOR, at=LATER)
+                delete_field(fields, ours, remaining.id, permit, author=AUTHOR, at=LATER)
 
     def test_a_reader_sees_only_committed_catalogs(
         self, fields: FieldRepository, ours: OrganizationId
@@ -403,15 +421,24 @@ class ConcurrencyCases:
         def write() -> list[Catalog]:
             try:
                 for number in range(self.rounds // 4):
-                    fields.add(ours, a_definition(f"city_{number}"), author=AUTHOR)
+                    add_field(fields, ours, a_definition(f"city_{number}"), author=AUTHOR)
                     written.append(fields.all(ours))
-                    fields.update(
-                        ours, FieldKey("city_0"), renaming(f"City {number + 1}"), author=AUTHOR
+                    update_field(
+                        fields,
+                        ours,
+                        FieldKey("city_0"),
+                        renaming(f"City {number + 1}"),
+                        author=AUTHOR,
                     )
                     written.append(fields.all(ours))
                     if number % 2:
-                        fields.delete(
-                            ours, FieldKey(f"city_{number}"), permit, author=AUTHOR, at=LATER
+                        delete_field(
+                            fields,
+                            ours,
+                            FieldKey(f"city_{number}"),
+                            permit,
+                            author=AUTHOR,
+                            at=LATER,
                         )
                         written.append(fields.all(ours))
             finally:
@@ -437,7 +464,7 @@ class ConcurrencyCases:
     ) -> None:
         """A single writer records every key with its revision."""
         key = api_keys.add(a_grant(ours))
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         states = {api_keys.find(key.digest)}
         done = Event()
 
@@ -446,7 +473,7 @@ class ConcurrencyCases:
                 for number in range(self.rounds // 2):
                     api_keys.record_use(ours, key.id, NOW + number * MILLISECOND)
                     states.add(api_keys.find(key.digest))
-                    fields.update(ours, field.id, renaming(f"City {number}"), author=AUTHOR)
+                    update_field(fields, ours, field.id, renaming(f"City {number}"), author=AUTHOR)
                     states.add(api_keys.find(key.digest))
             finally:
                 done.set()
@@ -512,7 +539,7 @@ class ConcurrencyCases:
         """The calls and the runs compete for the same keys."""
         one, other = (integrations.add(ours, an_integration_draft()) for _ in range(2))
         rounds = self.rounds // 4
-        counter = fields.add(ours, a_definition("counter", name="0"), author=AUTHOR)
+        counter = add_field(fields, ours, a_definition("counter", name="0"), author=AUTHOR)
 
         def sync(integration: Integration) -> None:
             for number in range(rounds):
@@ -526,19 +553,23 @@ class ConcurrencyCases:
             for number in range(rounds):
                 try:
                     field = retry_slow_call(
-                        fields.add, ours, a_definition(f"city_{number % 20}"), author=AUTHOR
+                        add_field, fields, ours, a_definition(f"city_{number % 20}"), author=AUTHOR
                     )
                 except KeyTaken:
                     continue
                 if number % 2:
-                    retry_slow_call(fields.delete, ours, field.id, permit, author=AUTHOR, at=LATER)
+                    retry_slow_call(
+                        delete_field, fields, ours, field.id, permit, author=AUTHOR, at=LATER
+                    )
                 else:
                     kept.append(field.id)
             return kept
 
         def count_up() -> None:
             for _ in range(rounds):
-                retry_slow_call(fields.update, ours, counter.id, increment("name"), author=AUTHOR)
+                retry_slow_call(
+                    update_field, fields, ours, counter.id, increment("name"), author=AUTHOR
+                )
 
         outcomes = race(partial(sync, one), partial(sync, other), create, create, count_up)
         assert [outcomes[index] for index in (0, 1, 4)] == [None, None, None]
@@ -636,7 +667,7 @@ class ConcurrencyCases:
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         other_call = ConcurrentCall(
-            partial(fields.add, ours, a_definition("city"), author=AUTHOR), self.max_wait
+            partial(add_field, fields, ours, a_definition("city"), author=AUTHOR), self.max_wait
         )
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
@@ -807,7 +838,9 @@ class ConcurrencyCases:
         def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
             definition = a_definition(f"town_{len(overtaking)}")
             overtaking.append(
-                ConcurrentCall(partial(fields.add, ours, definition, author=AUTHOR), self.max_wait)
+                ConcurrentCall(
+                    partial(add_field, fields, ours, definition, author=AUTHOR), self.max_wait
+                )
             )
             overtaking[-1].start()
             planned.append(reporting(an_esp_field("CITY"))(found, catalog))

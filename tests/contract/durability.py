@@ -39,6 +39,7 @@ from .examples import (
     reporting,
     set_password_hash,
 )
+from .field_changes import add_field, delete_field, update_field
 from .organizations import ids_of_new_rows
 
 HOUR: Final = timedelta(hours=1)
@@ -59,8 +60,8 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as storage:
             ours = storage.organizations.add("ACME", NOW).id
-            field = storage.fields.add(ours, a_definition(), author=AUTHOR)
-            storage.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
+            field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
+            update_field(storage.fields, ours, field.id, renaming("Town"), author=AUTHOR)
             key = storage.api_keys.add(a_grant(ours))
             storage.api_keys.record_use(ours, key.id, LATER)
             integration = storage.integrations.add(ours, an_integration_draft())
@@ -94,11 +95,11 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as storage:
             ours = storage.organizations.add("ACME", NOW).id
-            field = storage.fields.add(ours, a_definition(), author=AUTHOR)
-            storage.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+            field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
+            delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
             revision = storage.fields.all(ours).revision
         with opened() as storage:
-            assert storage.fields.add(ours, a_definition(), author=AUTHOR).id > field.id
+            assert add_field(storage.fields, ours, a_definition(), author=AUTHOR).id > field.id
             assert storage.fields.all(ours).revision > revision
 
     def test_the_id_of_a_deleted_integration_is_not_reused_after_reopening(
@@ -131,10 +132,10 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as one, opened() as other:
             ours = one.organizations.add("ACME", NOW).id
-            field = one.fields.add(ours, a_definition(), author=AUTHOR)
-            changed = other.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
+            field = add_field(one.fields, ours, a_definition(), author=AUTHOR)
+            changed = update_field(other.fields, ours, field.id, renaming("Town"), author=AUTHOR)
             assert one.fields.get(ours, field.id) == changed
-            one.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+            delete_field(one.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
             assert other.fields.all(ours) == one.fields.all(ours)
 
     def test_two_open_storages_share_sessions_links_and_attempts(
@@ -166,12 +167,17 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as one, opened() as other:
             ours = one.organizations.add("ACME", NOW).id
-            field = one.fields.add(ours, a_definition(name="0"), author=AUTHOR)
+            field = add_field(one.fields, ours, a_definition(name="0"), author=AUTHOR)
 
             def count_up(storage: Storage) -> None:
                 for _ in range(self.rounds):
                     retry_slow_call(
-                        storage.fields.update, ours, field.id, increment("name"), author=AUTHOR
+                        update_field,
+                        storage.fields,
+                        ours,
+                        field.id,
+                        increment("name"),
+                        author=AUTHOR,
                     )
 
             assert race(partial(count_up, one), partial(count_up, other)) == [None, None]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from recipient_fields.application import (
     AdministratorRepository,
-    FieldChange,
     HistoryRepository,
     SyncPlanner,
 )
@@ -52,6 +52,9 @@ from recipient_fields.domain.esp import (
     SyncPlan,
     SyncRun,
 )
+
+FieldChange: TypeAlias = Callable[[RecipientField], RecipientField]
+"""Return the changed field. It has no side effects: a storage may call it several times."""
 
 NOW: Final = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
 LATER: Final = NOW + timedelta(hours=1)

@@ -32,6 +32,7 @@ from .examples import (
     reporting,
     restoring,
 )
+from .field_changes import add_field, delete_field, restore_field, update_field
 
 Change: TypeAlias = Callable[[Storage, OrganizationId], object]
 
@@ -40,8 +41,8 @@ _CITY: Final = FieldKey("city")
 
 def _restore(storage: Storage, ours: OrganizationId) -> None:
     city = storage.fields.get(ours, _CITY)
-    storage.fields.delete(ours, city.id, permit, author=AUTHOR, at=LATER)
-    storage.fields.restore(ours, city.id, restoring(), author=AUTHOR)
+    delete_field(storage.fields, ours, city.id, permit, author=AUTHOR, at=LATER)
+    restore_field(storage.fields, ours, city.id, restoring(), author=AUTHOR)
 
 
 def _apply(storage: Storage, ours: OrganizationId) -> None:
@@ -54,7 +55,7 @@ def _apply(storage: Storage, ours: OrganizationId) -> None:
             a_definition("village", by=ADMINISTRATOR),
         ),
     )
-    storage.fields.apply(ours, lambda _: changes, author=AUTHOR, at=LATER)
+    storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=LATER)
 
 
 def _delete_integration(storage: Storage, ours: OrganizationId) -> None:
@@ -66,23 +67,23 @@ def _delete_integration(storage: Storage, ours: OrganizationId) -> None:
 
 def _delete_other_organization(storage: Storage, _: OrganizationId) -> None:
     theirs = storage.organizations.add("Theirs", NOW)
-    storage.fields.add(theirs.id, a_definition(), author=AUTHOR)
+    add_field(storage.fields, theirs.id, a_definition(), author=AUTHOR)
     storage.organizations.delete(theirs.id, permit_organization)
 
 
 CHANGES: Final[dict[str, Change]] = {
     "no change": lambda *_: None,
-    "an addition": lambda storage, ours: storage.fields.add(
-        ours, a_definition("street"), author=AUTHOR
+    "an addition": lambda storage, ours: add_field(
+        storage.fields, ours, a_definition("street"), author=AUTHOR
     ),
-    "an addition by an administrator": lambda storage, ours: storage.fields.add(
-        ours, a_definition("street", by=ADMINISTRATOR), author=AUTHOR
+    "an addition by an administrator": lambda storage, ours: add_field(
+        storage.fields, ours, a_definition("street", by=ADMINISTRATOR), author=AUTHOR
     ),
-    "an update": lambda storage, ours: storage.fields.update(
-        ours, _CITY, renaming("Town"), author=AUTHOR
+    "an update": lambda storage, ours: update_field(
+        storage.fields, ours, _CITY, renaming("Town"), author=AUTHOR
     ),
-    "a deletion": lambda storage, ours: storage.fields.delete(
-        ours, _CITY, permit, author=AUTHOR, at=LATER
+    "a deletion": lambda storage, ours: delete_field(
+        storage.fields, ours, _CITY, permit, author=AUTHOR, at=LATER
     ),
     "a restoration": _restore,
     "several changes at once": _apply,
@@ -101,13 +102,13 @@ class FieldLimitCases:
         self, storage: Storage, fields: FieldRepository, ours: OrganizationId, change: Change
     ) -> None:
         for key in ("city", "age"):
-            fields.add(ours, a_definition(key), author=AUTHOR)
-        fields.add(ours, a_definition("zip", by=ADMINISTRATOR), author=AUTHOR)
+            add_field(fields, ours, a_definition(key), author=AUTHOR)
+        add_field(fields, ours, a_definition("zip", by=ADMINISTRATOR), author=AUTHOR)
         change(storage, ours)
         for channel in (API, ADMINISTRATOR):
             sources = [field.origin.source for field in fields.all(ours).fields]
             count = sources.count(channel.source)
             added = a_definition(f"by_{channel.source.value}", by=channel)
             with pytest.raises(FieldLimitReached):
-                fields.add(ours, added, limit=count, author=AUTHOR)
-            fields.add(ours, added, limit=count + 1, author=AUTHOR)
+                add_field(fields, ours, added, limit=count, author=AUTHOR)
+            add_field(fields, ours, added, limit=count + 1, author=AUTHOR)

@@ -16,6 +16,7 @@ from recipient_fields.domain import (
 )
 
 from .examples import AUTHOR, LATER, a_definition, must_not_be_called, permit, renaming, unchanged
+from .field_changes import add_field, delete_field, update_field
 
 REFUSALS = (VersionConflict(None), ValueError("refused"), KeyboardInterrupt())
 """What a change or a check may raise: a domain error, a defect, an interrupt."""
@@ -26,7 +27,8 @@ class FieldCases:
 
     def test_fields_are_ordered_by_id(self, fields: FieldRepository, ours: OrganizationId) -> None:
         added = tuple(
-            fields.add(ours, a_definition(key), author=AUTHOR) for key in ("zip", "city", "age")
+            add_field(fields, ours, a_definition(key), author=AUTHOR)
+            for key in ("zip", "city", "age")
         )
         assert [field.id for field in added] == sorted({field.id for field in added})
         assert fields.all(ours).fields == added
@@ -34,25 +36,25 @@ class FieldCases:
     def test_a_changed_field_keeps_its_place(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        first = fields.add(ours, a_definition("zip"), author=AUTHOR)
-        second = fields.add(ours, a_definition("city"), author=AUTHOR)
-        first = fields.update(ours, first.id, renaming("Postcode"), author=AUTHOR)
+        first = add_field(fields, ours, a_definition("zip"), author=AUTHOR)
+        second = add_field(fields, ours, a_definition("city"), author=AUTHOR)
+        first = update_field(fields, ours, first.id, renaming("Postcode"), author=AUTHOR)
         assert fields.all(ours).fields == (first, second)
 
     def test_a_catalog_that_was_read_does_not_change(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         catalog = fields.all(ours)
-        fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
-        fields.add(ours, a_definition("age"), author=AUTHOR)
+        update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR)
+        add_field(fields, ours, a_definition("age"), author=AUTHOR)
         assert catalog.fields == (field,)
 
     def test_every_field_id_is_greater_than_all_earlier_ones(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
         ids = [
-            fields.add(organization_id, a_definition(key), author=AUTHOR).id
+            add_field(fields, organization_id, a_definition(key), author=AUTHOR).id
             for key in ("zip", "city", "age")
             for organization_id in (ours, theirs)
         ]
@@ -64,15 +66,15 @@ class FieldCases:
     ) -> None:
         largest = 0
         for _ in range(3):
-            field = fields.add(ours, a_definition(), author=AUTHOR)
+            field = add_field(fields, ours, a_definition(), author=AUTHOR)
             assert field.id > largest
             largest = field.id
-            fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+            delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
 
     def test_a_change_receives_the_stored_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         received: list[RecipientField] = []
 
         def change(found: RecipientField) -> RecipientField:
@@ -80,17 +82,17 @@ class FieldCases:
             return found
 
         for reference in (field.id, field.key):
-            fields.update(ours, reference, change, author=AUTHOR)
+            update_field(fields, ours, reference, change, author=AUTHOR)
         assert set(received) == {field}
 
     def test_the_result_of_a_change_is_stored_and_returned(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         for reference in (field.id, field.key):
             change = renaming(f"Called by {reference!r}")
             expected = change(field)
-            assert fields.update(ours, reference, change, author=AUTHOR) == expected
+            assert update_field(fields, ours, reference, change, author=AUTHOR) == expected
             field = fields.get(ours, field.id)
             assert field == expected
 
@@ -98,82 +100,88 @@ class FieldCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         changed, other = (
-            fields.add(ours, a_definition(key), author=AUTHOR) for key in ("city", "town")
+            add_field(fields, ours, a_definition(key), author=AUTHOR) for key in ("city", "town")
         )
-        fields.update(ours, changed.id, renaming("Place"), author=AUTHOR)
+        update_field(fields, ours, changed.id, renaming("Place"), author=AUTHOR)
         assert fields.get(ours, other.id) == other
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
     def test_a_change_that_raises_stores_nothing(
         self, fields: FieldRepository, ours: OrganizationId, refusal: BaseException
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         before = fields.all(ours)
 
         def change(_: RecipientField) -> RecipientField:
             raise refusal
 
         with pytest.raises(type(refusal)) as raised:
-            fields.update(ours, field.id, change, author=AUTHOR)
+            update_field(fields, ours, field.id, change, author=AUTHOR)
         assert raised.value is refusal
         assert fields.all(ours) == before
-        assert fields.update(ours, field.id, renaming("Town"), author=AUTHOR).name == "Town"
+        assert update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR).name == "Town"
 
     def test_a_change_without_effect_returns_the_stored_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
-        assert fields.update(ours, field.id, unchanged, author=AUTHOR) == field
-        assert fields.update(ours, field.key, evolve, author=AUTHOR) == field
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        assert update_field(fields, ours, field.id, unchanged, author=AUTHOR) == field
+        assert update_field(fields, ours, field.key, evolve, author=AUTHOR) == field
         assert fields.get(ours, field.id) == field
 
     def test_a_check_receives_the_stored_field(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         received: list[RecipientField] = []
-        fields.delete(ours, field.key, received.append, author=AUTHOR, at=LATER)
+        delete_field(fields, ours, field.key, received.append, author=AUTHOR, at=LATER)
         assert set(received) == {field}
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
     def test_a_check_that_raises_keeps_the_field(
         self, fields: FieldRepository, ours: OrganizationId, refusal: BaseException
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         before = fields.all(ours)
 
         def check(_: RecipientField) -> None:
             raise refusal
 
         with pytest.raises(type(refusal)) as raised:
-            fields.delete(ours, field.id, check, author=AUTHOR, at=LATER)
+            delete_field(fields, ours, field.id, check, author=AUTHOR, at=LATER)
         assert raised.value is refusal
         assert fields.all(ours) == before
-        fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
 
     def test_a_deleted_field_is_not_found(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        kept = fields.add(ours, a_definition("age"), author=AUTHOR)
+        kept = add_field(fields, ours, a_definition("age"), author=AUTHOR)
         for by_key in (False, True):
-            field = fields.add(ours, a_definition(), author=AUTHOR)
-            fields.delete(ours, field.key if by_key else field.id, permit, author=AUTHOR, at=LATER)
+            field = add_field(fields, ours, a_definition(), author=AUTHOR)
+            delete_field(
+                fields, ours, field.key if by_key else field.id, permit, author=AUTHOR, at=LATER
+            )
             assert fields.all(ours).fields == (kept,)
             for reference in (field.id, field.key):
                 with pytest.raises(FieldNotFound):
                     fields.get(ours, reference)
                 with pytest.raises(FieldNotFound):
-                    fields.update(ours, reference, must_not_be_called, author=AUTHOR)
+                    update_field(fields, ours, reference, must_not_be_called, author=AUTHOR)
                 with pytest.raises(FieldNotFound):
-                    fields.delete(ours, reference, must_not_be_called, author=AUTHOR, at=LATER)
+                    delete_field(
+                        fields, ours, reference, must_not_be_called, author=AUTHOR, at=LATER
+                    )
 
     def test_the_key_of_a_deleted_field_is_free_at_once(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        old = fields.add(ours, a_definition(custom_insertion_code="{{ city }}"), author=AUTHOR)
-        fields.delete(ours, old.id, permit, author=AUTHOR, at=LATER)
+        old = add_field(
+            fields, ours, a_definition(custom_insertion_code="{{ city }}"), author=AUTHOR
+        )
+        delete_field(fields, ours, old.id, permit, author=AUTHOR, at=LATER)
         definition = a_definition(by=ADMINISTRATOR)
-        new = fields.add(ours, definition, author=AUTHOR)
+        new = add_field(fields, ours, definition, author=AUTHOR)
         assert new == definition.with_id(new.id, ours)
         assert fields.get(ours, FieldKey("city")) == new
         with pytest.raises(FieldNotFound):

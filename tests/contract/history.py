@@ -68,6 +68,7 @@ from .examples import (
     reporting,
     restoring,
 )
+from .field_changes import add_field, delete_field, restore_field, update_field
 from .revisions import NO_CHANGES
 
 HistoryCall: TypeAlias = Callable[[HistoryRepository, OrganizationId], object]
@@ -158,10 +159,10 @@ class HistoryCases:
     def test_each_operation_is_recorded_with_the_field_before_and_after(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        created = fields.add(ours, a_definition(), author=AUTHOR)
-        updated = fields.update(ours, created.id, renaming("Town"), author=AUTHOR)
-        fields.delete(ours, created.key, permit, author=AUTHOR, at=LATER)
-        restored = fields.restore(ours, created.id, restoring(), author=AUTHOR)
+        created = add_field(fields, ours, a_definition(), author=AUTHOR)
+        updated = update_field(fields, ours, created.id, renaming("Town"), author=AUTHOR)
+        delete_field(fields, ours, created.key, permit, author=AUTHOR, at=LATER)
+        restored = restore_field(fields, ours, created.id, restoring(), author=AUTHOR)
         assert [(r.operation.value, r.before, r.after) for r in records_of(history, ours)] == [
             ("created", None, created),
             ("updated", created, updated),
@@ -178,7 +179,7 @@ class HistoryCases:
     ) -> None:
         for key in ("city", "town", "age"):
             for organization_id in (ours, theirs):
-                fields.add(organization_id, a_definition(key), author=AUTHOR)
+                add_field(fields, organization_id, a_definition(key), author=AUTHOR)
         for organization_id in (ours, theirs):
             records = records_of(history, organization_id)
             assert [(r.organization_id, r.sequence, r.key) for r in records] == [
@@ -195,10 +196,10 @@ class HistoryCases:
         ours: OrganizationId,
         author: Author,
     ) -> None:
-        field = fields.add(ours, a_definition(), author=author)
-        fields.update(ours, field.id, renaming("Town"), author=author)
-        fields.delete(ours, field.id, permit, author=author, at=LATER)
-        fields.restore(ours, field.id, restoring(), author=author)
+        field = add_field(fields, ours, a_definition(), author=author)
+        update_field(fields, ours, field.id, renaming("Town"), author=author)
+        delete_field(fields, ours, field.id, permit, author=author, at=LATER)
+        restore_field(fields, ours, field.id, restoring(), author=author)
         for record in records_of(history, ours):
             assert exact(record.author) == exact(author)
 
@@ -210,18 +211,18 @@ class HistoryCases:
         ours: OrganizationId,
         definition: FieldDefinition,
     ) -> None:
-        field = fields.add(ours, definition, author=AUTHOR)
+        field = add_field(fields, ours, definition, author=AUTHOR)
         (record,) = records_of(history, ours)
         assert exact(record.after) == exact(field)
         assert record.occurred_at == definition.created_at
-        fields.delete(ours, field.id, permit, author=AUTHOR, at=field.updated_at)
+        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=field.updated_at)
         received: list[RecipientField] = []
 
         def restoration(deleted: RecipientField) -> RecipientField:
             received.append(deleted)
             return deleted
 
-        restored = fields.restore(ours, field.id, restoration, author=AUTHOR)
+        restored = restore_field(fields, ours, field.id, restoration, author=AUTHOR)
         assert exact(received[-1]) == exact(restored) == exact(field)
         assert exact(fields.get(ours, field.id)) == exact(field)
 
@@ -267,7 +268,7 @@ class HistoryCases:
         integration = integrations.add(ours, an_integration_draft())
         planner = reporting(an_esp_field("CITY"), an_esp_field("AGE"), at=NOW)
         integrations.sync(ours, integration.id, planner, author=AUTHOR, at=NOW)
-        fields.add(ours, a_definition("zip"), author=AUTHOR)
+        add_field(fields, ours, a_definition("zip"), author=AUTHOR)
         author = Author(ADMINISTRATOR, id=3, name="dana@acme.example")
         deleted = integrations.delete(
             ours, integration.id, permit_integration, author=author, at=LATER
@@ -294,12 +295,12 @@ class HistoryCases:
         ours: OrganizationId,
         call: Callable[[FieldRepository, OrganizationId], object],
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         before = records_of(history, ours)
         with suppress(KeyTaken, FieldLimitReached, FieldNotFound, OperationForbidden):
             call(fields, ours)
         assert records_of(history, ours) == before
-        fields.add(ours, a_definition("town"), author=AUTHOR)
+        add_field(fields, ours, a_definition("town"), author=AUTHOR)
         assert records_of(history, ours)[-1].sequence == 2
 
     def test_each_change_occurs_later_than_the_last_one_even_if_the_clock_is_behind(
@@ -308,8 +309,8 @@ class HistoryCases:
         times = [LATER, LATER, NOW, LATER + 2 * MILLISECOND, LATER + timedelta(days=1)]
         for number, at in enumerate(times):
             definition = evolve(a_definition(f"field_{number}"), created_at=at)
-            assert fields.add(ours, definition, author=AUTHOR).created_at == at
-        fields.delete(ours, FieldKey("field_0"), permit, author=AUTHOR, at=NOW)
+            assert add_field(fields, ours, definition, author=AUTHOR).created_at == at
+        delete_field(fields, ours, FieldKey("field_0"), permit, author=AUTHOR, at=NOW)
         passed = [r.occurred_at - LATER for r in records_of(history, ours)]
         day = timedelta(days=1)
         milliseconds = [n * MILLISECOND for n in range(4)]
@@ -324,7 +325,7 @@ class HistoryCases:
         theirs: OrganizationId,
     ) -> None:
         for organization_id in (ours, theirs):
-            fields.add(organization_id, a_definition(), author=AUTHOR)
+            add_field(fields, organization_id, a_definition(), author=AUTHOR)
         organizations.delete(ours, permit_organization)
         for read in READS.values():
             with pytest.raises(OrganizationNotFound):
@@ -341,7 +342,7 @@ class HistoryCases:
         read: HistoryCall,
         never_assigned: int,
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         with pytest.raises(OrganizationNotFound):
             read(history, OrganizationId(never_assigned))
 
@@ -362,17 +363,17 @@ class HistoryCases:
     ) -> None:
         for organization_id in (ours, theirs):
             city, town, _ = (
-                fields.add(organization_id, a_definition(key, by=by), author=AUTHOR)
+                add_field(fields, organization_id, a_definition(key, by=by), author=AUTHOR)
                 for key, by in (
                     ("city", API),
                     ("town", ADMINISTRATOR),
                     ("age", sync_channel(IntegrationId(1))),
                 )
             )
-            fields.update(organization_id, city.id, renaming("Big city"), author=AUTHOR)
+            update_field(fields, organization_id, city.id, renaming("Big city"), author=AUTHOR)
             for field in (city, town):
-                fields.delete(organization_id, field.id, permit, author=AUTHOR, at=LATER)
-            fields.restore(organization_id, town.id, restoring(), author=AUTHOR)
+                delete_field(fields, organization_id, field.id, permit, author=AUTHOR, at=LATER)
+            restore_field(fields, organization_id, town.id, restoring(), author=AUTHOR)
         records = records_of(history, ours)
         assert len(records) == 7
         for each in (query, query.of_field(city.id), query.of_field(records[0].field_id)):
@@ -399,10 +400,10 @@ class PastCatalogCases:
         integration = integrations.add(ours, an_integration_draft())
         city = a_definition("city")
         calls: tuple[Callable[[], object], ...] = (
-            lambda: fields.add(ours, city, author=AUTHOR),
-            lambda: fields.add(theirs, city, author=AUTHOR),
-            lambda: fields.add(ours, a_definition("town", by=ADMINISTRATOR), author=AUTHOR),
-            lambda: fields.update(ours, city.key, renaming("City 2"), author=AUTHOR),
+            lambda: add_field(fields, ours, city, author=AUTHOR),
+            lambda: add_field(fields, theirs, city, author=AUTHOR),
+            lambda: add_field(fields, ours, a_definition("town", by=ADMINISTRATOR), author=AUTHOR),
+            lambda: update_field(fields, ours, city.key, renaming("City 2"), author=AUTHOR),
             lambda: integrations.sync(
                 ours,
                 integration.id,
@@ -410,10 +411,12 @@ class PastCatalogCases:
                 author=AUTHOR,
                 at=LATER,
             ),
-            lambda: fields.delete(ours, city.key, permit, author=AUTHOR, at=LATER),
-            lambda: fields.add(ours, city, author=AUTHOR),
-            lambda: fields.delete(ours, city.key, permit, author=AUTHOR, at=LATER),
-            lambda: fields.restore(ours, fields_by_key[city.key], restoring(), author=AUTHOR),
+            lambda: delete_field(fields, ours, city.key, permit, author=AUTHOR, at=LATER),
+            lambda: add_field(fields, ours, city, author=AUTHOR),
+            lambda: delete_field(fields, ours, city.key, permit, author=AUTHOR, at=LATER),
+            lambda: restore_field(
+                fields, ours, fields_by_key[city.key], restoring(), author=AUTHOR
+            ),
             lambda: integrations.delete(
                 ours,
                 integration.id,
@@ -443,11 +446,11 @@ class PastCatalogCases:
         ours: OrganizationId,
         theirs: OrganizationId,
     ) -> None:
-        fields.add(theirs, a_definition(), author=AUTHOR)
+        add_field(fields, theirs, a_definition(), author=AUTHOR)
         for at in (*INSTANTS, LATER):
             with pytest.raises(BeforeHistory):
                 history.catalog_at(ours, at)
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         with pytest.raises(BeforeHistory):
             history.catalog_at(ours, NOW - MILLISECOND)
         for at in (NOW, INSTANTS[-1]):
@@ -464,7 +467,7 @@ class PastCatalogCases:
             at = NOW + number * MILLISECOND
             definition = evolve(a_definition(f"field_{number}"), created_at=at)
             for organization_id in (ours, theirs):
-                fields.add(organization_id, definition, author=AUTHOR)
+                add_field(fields, organization_id, definition, author=AUTHOR)
         catalog, records = fields.all(ours), records_of(history, ours)
         assert history.prune(ours, NOW) == 0
         assert history.prune(ours, NOW + 2 * MILLISECOND) == 2
@@ -475,9 +478,9 @@ class PastCatalogCases:
     def test_the_numbers_and_times_of_pruned_records_are_not_assigned_again(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         assert history.prune(ours, LATER) == 1
-        fields.add(ours, a_definition("town"), author=AUTHOR)
+        add_field(fields, ours, a_definition("town"), author=AUTHOR)
         (record,) = records_of(history, ours)
         assert (record.sequence, record.occurred_at) == (2, NOW + MILLISECOND)
 
@@ -485,13 +488,13 @@ class PastCatalogCases:
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
         for key in ("city", "town"):
-            fields.add(ours, a_definition(key), author=AUTHOR)
+            add_field(fields, ours, a_definition(key), author=AUTHOR)
         for number, key in enumerate(("city", "town", "age")):
             at = LATER + number * MILLISECOND
             if key != "age":
-                fields.delete(ours, FieldKey(key), permit, author=AUTHOR, at=at)
+                delete_field(fields, ours, FieldKey(key), permit, author=AUTHOR, at=at)
             else:
-                fields.add(ours, evolve(a_definition(key), created_at=at), author=AUTHOR)
+                add_field(fields, ours, evolve(a_definition(key), created_at=at), author=AUTHOR)
         before = history.catalog_at(ours, LATER)
         assert [field.key for field in before.fields] == ["town"]
         assert history.prune(ours, LATER) == 2
@@ -502,7 +505,7 @@ class PastCatalogCases:
     def test_there_is_no_past_catalog_without_records(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         assert history.prune(ours, LATER) == 1
         with pytest.raises(BeforeHistory):
             history.catalog_at(ours, LATER)
@@ -572,7 +575,7 @@ def _change_four_times(
     fields: FieldRepository, organization_id: OrganizationId, key: FieldKey
 ) -> None:
     """Create, update, delete and restore a field."""
-    field = retry_slow_call(fields.add, organization_id, a_definition(key), author=AUTHOR)
-    retry_slow_call(fields.update, organization_id, key, renaming("Town"), author=AUTHOR)
-    retry_slow_call(fields.delete, organization_id, key, permit, author=AUTHOR, at=LATER)
-    retry_slow_call(fields.restore, organization_id, field.id, restoring(), author=AUTHOR)
+    field = retry_slow_call(add_field, fields, organization_id, a_definition(key), author=AUTHOR)
+    retry_slow_call(update_field, fields, organization_id, key, renaming("Town"), author=AUTHOR)
+    retry_slow_call(delete_field, fields, organization_id, key, permit, author=AUTHOR, at=LATER)
+    retry_slow_call(restore_field, fields, organization_id, field.id, restoring(), author=AUTHOR)

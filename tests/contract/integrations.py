@@ -40,6 +40,7 @@ from .examples import (
     permit_integration,
     reporting,
 )
+from .field_changes import add_field
 from .fields import REFUSALS
 
 Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId], object]
@@ -233,7 +234,7 @@ class IntegrationCases:
         integrations.add(ours, an_integration_draft())
         report = reporting(an_esp_field("ZIP"))
         integrations.sync(ours, other.id, report, author=AUTHOR, at=LATER)
-        fields.add(ours, a_definition("of_no_integration"), author=AUTHOR)
+        add_field(fields, ours, a_definition("of_no_integration"), author=AUTHOR)
         assert integrations.count_fields(ours) == {synced.id: 2, other.id: 1}
         assert integrations.count_fields(theirs) == {their_integration.id: 1}
 
@@ -284,7 +285,7 @@ class IntegrationCases:
             ours, other.id, reporting(an_esp_field()), author=AUTHOR, at=LATER
         ).integration
         for key, channel in (("town", API), ("zip", ADMINISTRATOR)):
-            fields.add(ours, a_definition(key, by=channel), author=AUTHOR)
+            add_field(fields, ours, a_definition(key, by=channel), author=AUTHOR)
         integrations.sync(
             ours,
             synced.id,
@@ -314,7 +315,7 @@ class IntegrationCases:
         ours: OrganizationId,
         integration: Integration,
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         before = fields.all(ours)
         assert (
             integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
@@ -368,7 +369,7 @@ class IntegrationCases:
         synced: Integration,
     ) -> None:
         deleted = integrations.delete(ours, synced.id, permit_integration, author=AUTHOR, at=LATER)
-        added = fields.add(ours, a_definition(deleted[0].key), author=AUTHOR)
+        added = add_field(fields, ours, a_definition(deleted[0].key), author=AUTHOR)
         assert added.id > max(field.id for field in deleted)
 
 

@@ -32,16 +32,17 @@ from .examples import (
     permit,
     renaming,
 )
+from .field_changes import add_field, delete_field, update_field
 
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId, FieldReference], object]
 
 BY_REFERENCE: dict[str, Call] = {
     "get": lambda fields, organization, reference: fields.get(organization, reference),
-    "update": lambda fields, organization, reference: fields.update(
-        organization, reference, must_not_be_called, author=AUTHOR
+    "update": lambda fields, organization, reference: update_field(
+        fields, organization, reference, must_not_be_called, author=AUTHOR
     ),
-    "delete": lambda fields, organization, reference: fields.delete(
-        organization, reference, must_not_be_called, author=AUTHOR, at=LATER
+    "delete": lambda fields, organization, reference: delete_field(
+        fields, organization, reference, must_not_be_called, author=AUTHOR, at=LATER
     ),
 }
 """Every method with a reference to a field."""
@@ -58,12 +59,12 @@ class IsolationCases:
     @pytest.fixture
     def our_field(self, fields: FieldRepository, ours: OrganizationId) -> RecipientField:
         """Return a field whose key the other organization also uses."""
-        return fields.add(ours, a_definition(name="Ours"), author=AUTHOR)
+        return add_field(fields, ours, a_definition(name="Ours"), author=AUTHOR)
 
     @pytest.fixture
     def their_field(self, fields: FieldRepository, theirs: OrganizationId) -> RecipientField:
         """Return the field with that key in the other organization."""
-        return fields.add(theirs, a_definition(name="Theirs"), author=AUTHOR)
+        return add_field(fields, theirs, a_definition(name="Theirs"), author=AUTHOR)
 
     @by_reference
     def test_another_organizations_field_is_not_found_by_its_id(
@@ -107,14 +108,18 @@ class IsolationCases:
         self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
     ) -> None:
         before = fields.all(their_field.organization_id)
-        fields.update(our_field.organization_id, FieldKey("city"), renaming("Town"), author=AUTHOR)
+        update_field(
+            fields, our_field.organization_id, FieldKey("city"), renaming("Town"), author=AUTHOR
+        )
         assert fields.all(their_field.organization_id) == before
 
     def test_a_deletion_by_a_shared_key_keeps_the_other_field(
         self, fields: FieldRepository, our_field: RecipientField, their_field: RecipientField
     ) -> None:
         before = fields.all(their_field.organization_id)
-        fields.delete(our_field.organization_id, FieldKey("city"), permit, author=AUTHOR, at=LATER)
+        delete_field(
+            fields, our_field.organization_id, FieldKey("city"), permit, author=AUTHOR, at=LATER
+        )
         assert fields.all(their_field.organization_id) == before
 
 
@@ -161,7 +166,7 @@ class AbsenceCases:
     def test_an_id_that_was_never_assigned_has_no_field(
         self, fields: FieldRepository, ours: OrganizationId, call: Call, never_assigned: int
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         with pytest.raises(FieldNotFound):
             call(fields, ours, FieldId(never_assigned))
 
@@ -169,7 +174,7 @@ class AbsenceCases:
     def test_a_key_that_was_never_used_has_no_field(
         self, fields: FieldRepository, ours: OrganizationId, call: Call
     ) -> None:
-        fields.add(ours, a_definition("city"), author=AUTHOR)
+        add_field(fields, ours, a_definition("city"), author=AUTHOR)
         for key in ("c", "cit", "c_ty", "city_2", "town"):  # `_` is a wildcard in LIKE
             with pytest.raises(FieldNotFound):
                 call(fields, ours, FieldKey(key))
@@ -179,7 +184,7 @@ class AbsenceCases:
     def test_an_unknown_organization_has_no_field_by_any_reference(
         self, fields: FieldRepository, ours: OrganizationId, call: Call, never_assigned: int
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         for reference in (field.id, field.key):
             with pytest.raises(FieldNotFound):
                 call(fields, OrganizationId(never_assigned), reference)
@@ -188,7 +193,7 @@ class AbsenceCases:
     def test_an_unknown_organization_has_no_catalog(
         self, fields: FieldRepository, ours: OrganizationId, never_assigned: int
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         for read in (fields.all, fields.publish):
             with pytest.raises(OrganizationNotFound):
                 read(OrganizationId(never_assigned))
@@ -200,8 +205,12 @@ class AbsenceCases:
         before = fields.all(ours)
         for limit in (None, 0):
             with pytest.raises(OrganizationNotFound):
-                fields.add(
-                    OrganizationId(never_assigned), a_definition(), limit=limit, author=AUTHOR
+                add_field(
+                    fields,
+                    OrganizationId(never_assigned),
+                    a_definition(),
+                    limit=limit,
+                    author=AUTHOR,
                 )
         assert fields.all(ours) == before
 

@@ -39,6 +39,7 @@ from .examples import (
     permit_organization,
     reporting,
 )
+from .field_changes import add_field
 from .fields import REFUSALS
 
 Call: TypeAlias = Callable[[OrganizationRepository, OrganizationId], object]
@@ -62,7 +63,7 @@ class OrganizationCases:
     def full(self, storage: Storage, ours: OrganizationId) -> OrganizationContents:
         """Return the contents of our organization: two rows of each kind, and a synced field."""
         for key in ("city", "town"):
-            storage.fields.add(ours, a_definition(key), author=AUTHOR)
+            add_field(storage.fields, ours, a_definition(key), author=AUTHOR)
             storage.api_keys.add(a_grant(ours))
             storage.integrations.add(ours, an_integration_draft())
             grant(storage.administrators, ours, f"{key}@{ours}.example")
@@ -151,7 +152,7 @@ class OrganizationCases:
         ours: OrganizationId,
         name: str,
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         catalog, before = fields.all(ours), {each.id: each for each in organizations.all()}
         expected = evolve(before[ours], name=name)
         assert exact(organizations.rename(ours, name)) == exact(expected)
@@ -236,7 +237,7 @@ class OrganizationCases:
 
 def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[int, ...]:
     """Add a record of each kind to the organization, and return their ids."""
-    field = storage.fields.add(organization_id, a_definition(), author=AUTHOR)
+    field = add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)
     key = storage.api_keys.add(a_grant(organization_id))
     integration = storage.integrations.add(organization_id, an_integration_draft())
     administrator = grant(storage.administrators, organization_id)
@@ -270,4 +271,4 @@ def assert_gone(storage: Storage, organization_id: OrganizationId) -> None:
     with pytest.raises(FieldNotFound):
         storage.fields.get(organization_id, FieldKey("city"))
     with pytest.raises(OrganizationNotFound):
-        storage.fields.add(organization_id, a_definition(), author=AUTHOR)
+        add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)

@@ -48,6 +48,7 @@ from .examples import (
     restoring,
     set_password_hash,
 )
+from .field_changes import add_field, delete_field, restore_field, update_field
 
 Call: TypeAlias = Callable[[Storage], object]
 
@@ -96,17 +97,19 @@ READS: Final[dict[str, Call]] = {
 """One call of every method that only reads."""
 
 WRITES: Final[dict[str, Call]] = {
-    "fields.add": lambda storage: storage.fields.add(_OURS, a_definition("town"), author=AUTHOR),
-    "fields.update": lambda storage: storage.fields.update(
-        _OURS, _FIELD, renaming("Town"), author=AUTHOR
+    "fields.change creating": lambda storage: add_field(
+        storage.fields, _OURS, a_definition("town"), author=AUTHOR
     ),
-    "fields.delete": lambda storage: storage.fields.delete(
-        _OURS, _FIELD, permit, author=AUTHOR, at=LATER
+    "fields.change updating": lambda storage: update_field(
+        storage.fields, _OURS, _FIELD, renaming("Town"), author=AUTHOR
     ),
-    "fields.restore": lambda storage: storage.fields.restore(
-        _OURS, _DELETED_FIELD, restoring(), author=AUTHOR
+    "fields.change deleting": lambda storage: delete_field(
+        storage.fields, _OURS, _FIELD, permit, author=AUTHOR, at=LATER
     ),
-    "fields.apply": lambda storage: storage.fields.apply(
+    "fields.change restoring": lambda storage: restore_field(
+        storage.fields, _OURS, _DELETED_FIELD, restoring(), author=AUTHOR
+    ),
+    "fields.change at once": lambda storage: storage.fields.change(
         _OURS,
         lambda _: CatalogChanges(created=(a_definition("village"),)),
         author=AUTHOR,
@@ -175,9 +178,9 @@ CALLS: Final = {**READS, **WRITES}
 def fill_for_calls(storage: Storage) -> None:
     """Store the records of the calls in an empty storage, so that every write changes something."""
     storage.organizations.add("ACME", NOW)
-    storage.fields.add(_OURS, a_definition(), author=AUTHOR)
-    storage.fields.add(_OURS, a_definition("deleted"), author=AUTHOR)
-    storage.fields.delete(_OURS, _DELETED_FIELD, permit, author=AUTHOR, at=LATER)
+    add_field(storage.fields, _OURS, a_definition(), author=AUTHOR)
+    add_field(storage.fields, _OURS, a_definition("deleted"), author=AUTHOR)
+    delete_field(storage.fields, _OURS, _DELETED_FIELD, permit, author=AUTHOR, at=LATER)
     storage.api_keys.add(a_grant(_OURS))
     storage.integrations.add(_OURS, an_integration_draft())
     dana = storage.administrators.grant(_OURS, _EMAIL, Role.ADMIN, NOW, permit_change)

@@ -37,6 +37,7 @@ from .examples import (
     permit,
     renaming,
 )
+from .field_changes import add_field, delete_field, update_field
 
 FILTERS: dict[str, dict[str, Any]] = {
     "nothing": {},
@@ -107,8 +108,8 @@ class QueryCases:
     def mixed_fields(self, fields: FieldRepository, ours: OrganizationId) -> OrganizationId:
         """Return an organization with fields of every kind, some with equal names."""
         for definition in MIXED_DEFINITIONS:
-            fields.add(ours, definition, author=AUTHOR)
-        fields.update(ours, FieldKey("zip"), renaming("aa"), author=AUTHOR)
+            add_field(fields, ours, definition, author=AUTHOR)
+        update_field(fields, ours, FieldKey("zip"), renaming("aa"), author=AUTHOR)
         return ours
 
     @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
@@ -171,9 +172,9 @@ class QueryCases:
             seen += page.fields
             if page.next is None:
                 break
-            fields.add(mixed_fields, a_definition(f"a{turn}", name=f"{turn}"), author=AUTHOR)
+            add_field(fields, mixed_fields, a_definition(f"a{turn}", name=f"{turn}"), author=AUTHOR)
             deleted = page.fields[-1]
-            fields.delete(mixed_fields, deleted.id, permit, author=AUTHOR, at=LATER)
+            delete_field(fields, mixed_fields, deleted.id, permit, author=AUTHOR, at=LATER)
             stayed.discard(deleted.id)
             query = evolve(query, after=page.next)
         ids = [field.id for field in seen]
@@ -183,7 +184,7 @@ class QueryCases:
     def test_another_organizations_fields_are_never_selected(
         self, fields: FieldRepository, mixed_fields: OrganizationId, theirs: OrganizationId
     ) -> None:
-        fields.add(theirs, a_definition("city"), author=AUTHOR)
+        add_field(fields, theirs, a_definition("city"), author=AUTHOR)
         for organization in (mixed_fields, theirs):
             page = fields.select(organization, FieldQuery(keys=frozenset({FieldKey("city")})))
             assert [field.organization_id for field in page.fields] == [organization]

@@ -12,6 +12,7 @@ from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     MILLISECOND,
+    CatalogChanges,
     FieldId,
     FieldLimitReached,
     FieldNotFound,
@@ -22,6 +23,7 @@ from recipient_fields.domain import (
 )
 
 from .assertions import exact
+from .catalog_views import look
 from .concurrency import race
 from .examples import (
     AUTHOR,
@@ -34,6 +36,13 @@ from .examples import (
     renaming,
     restoring,
 )
+from .field_changes import add_field, delete_field, restore_field, update_field
+
+
+def _last_deletion(
+    fields: FieldRepository, organization_id: OrganizationId, field_id: FieldId
+) -> RecipientField | None:
+    return look(fields, organization_id, lambda view: view.last_deletion(field_id))
 
 
 class RestorationCases:
@@ -44,15 +53,64 @@ class RestorationCases:
     @pytest.fixture
     def deleted(self, fields: FieldRepository, ours: OrganizationId) -> RecipientField:
         """Return a field in version 2 that has been deleted."""
-        field = fields.add(ours, a_definition(), author=AUTHOR)
-        field = fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
-        fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        field = update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR)
+        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
         return field
+
+    def test_a_plan_sees_a_field_as_it_was_before_its_last_deletion(
+        self,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        theirs: OrganizationId,
+        deleted: RecipientField,
+    ) -> None:
+        kept = add_field(fields, ours, a_definition("age"), author=AUTHOR)
+        assert exact(_last_deletion(fields, ours, deleted.id)) == exact(deleted)
+        assert _last_deletion(fields, ours, kept.id) is None
+        assert _last_deletion(fields, theirs, deleted.id) is None
+        restore_field(fields, ours, deleted.id, restoring(), author=AUTHOR)
+        assert _last_deletion(fields, ours, deleted.id) == deleted
+        changed = update_field(fields, ours, deleted.id, renaming("Place"), author=AUTHOR)
+        delete_field(fields, ours, deleted.id, permit, author=AUTHOR, at=LATER)
+        assert _last_deletion(fields, ours, deleted.id) == changed
+
+    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
+    def test_a_plan_sees_no_deletion_that_is_not_recorded(
+        self,
+        fields: FieldRepository,
+        ours: OrganizationId,
+        deleted: RecipientField,
+        never_assigned: int,
+    ) -> None:
+        assert _last_deletion(fields, ours, FieldId(never_assigned)) is None
+        assert _last_deletion(fields, OrganizationId(never_assigned), deleted.id) is None
+
+    def test_a_restored_field_can_have_the_key_of_a_field_deleted_with_the_same_changes(
+        self,
+        fields: FieldRepository,
+        history: HistoryRepository,
+        ours: OrganizationId,
+        deleted: RecipientField,
+    ) -> None:
+        other = add_field(fields, ours, a_definition(), author=AUTHOR)
+        restored = restoring()(deleted)
+        changes = CatalogChanges(
+            deleted=(other,), restored=(restored,), created=(a_definition("age"),)
+        )
+        applied = fields.change(ours, lambda _: changes, author=AUTHOR, at=LATER)
+        assert exact(fields.all(ours).fields) == exact((restored, *applied.created))
+        records = records_of(history, ours)[-3:]
+        assert [(each.operation.value, each.field_id) for each in records] == [
+            ("deleted", other.id),
+            ("restored", deleted.id),
+            ("created", applied.created[0].id),
+        ]
 
     def test_a_restored_field_differs_only_in_its_version_and_time(
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
-        restored = fields.restore(ours, deleted.id, restoring(at=LATER), author=AUTHOR)
+        restored = restore_field(fields, ours, deleted.id, restoring(at=LATER), author=AUTHOR)
         assert exact(restored) == exact(evolve(deleted, updated_at=LATER, version=3))
         assert exact(fields.get(ours, deleted.id)) == exact(restored)
         assert fields.get(ours, deleted.key) == restored
@@ -60,28 +118,28 @@ class RestorationCases:
     def test_a_restored_field_keeps_its_place_among_the_others(
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
-        later = fields.add(ours, a_definition("age"), author=AUTHOR)
-        restored = fields.restore(ours, deleted.id, restoring(), author=AUTHOR)
+        later = add_field(fields, ours, a_definition("age"), author=AUTHOR)
+        restored = restore_field(fields, ours, deleted.id, restoring(), author=AUTHOR)
         assert fields.all(ours).fields == (restored, later)
-        newest = fields.add(ours, a_definition("zip"), author=AUTHOR)
+        newest = add_field(fields, ours, a_definition("zip"), author=AUTHOR)
         assert newest.id > later.id
 
     def test_a_field_can_be_restored_again(
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
         for version in (4, 6):
-            fields.restore(ours, deleted.id, restoring(), author=AUTHOR)
-            field = fields.update(ours, deleted.id, renaming(f"{version}"), author=AUTHOR)
+            restore_field(fields, ours, deleted.id, restoring(), author=AUTHOR)
+            field = update_field(fields, ours, deleted.id, renaming(f"{version}"), author=AUTHOR)
             assert (field.name, field.version) == (f"{version}", version)
-            fields.delete(ours, deleted.id, permit, author=AUTHOR, at=LATER)
-        restored = fields.restore(ours, deleted.id, restoring(), author=AUTHOR)
+            delete_field(fields, ours, deleted.id, permit, author=AUTHOR, at=LATER)
+        restored = restore_field(fields, ours, deleted.id, restoring(), author=AUTHOR)
         assert (restored.name, restored.version) == ("6", 7)
 
     def test_a_restoration_increases_the_revision(
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
         before = fields.all(ours).revision
-        fields.restore(ours, deleted.id, restoring(), author=AUTHOR)
+        restore_field(fields, ours, deleted.id, restoring(), author=AUTHOR)
         assert fields.all(ours).revision > before
 
     def test_a_field_whose_key_is_taken_is_not_restored(
@@ -91,10 +149,10 @@ class RestorationCases:
         ours: OrganizationId,
         deleted: RecipientField,
     ) -> None:
-        holder = fields.add(ours, a_definition(by=ADMINISTRATOR), author=AUTHOR)
+        holder = add_field(fields, ours, a_definition(by=ADMINISTRATOR), author=AUTHOR)
         before, records = fields.all(ours), records_of(history, ours)
         with pytest.raises(KeyTaken) as taken:
-            fields.restore(ours, deleted.id, restoring(), limit=0, author=AUTHOR)
+            restore_field(fields, ours, deleted.id, restoring(), limit=0, author=AUTHOR)
         assert (taken.value.key, taken.value.existing_id) == ("city", holder.id)
         assert fields.all(ours) == before
         assert records_of(history, ours) == records
@@ -102,10 +160,10 @@ class RestorationCases:
     def test_a_field_that_is_not_deleted_has_its_own_key(
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
-        fields.restore(ours, deleted.id, restoring(), author=AUTHOR)
+        restore_field(fields, ours, deleted.id, restoring(), author=AUTHOR)
         before = fields.all(ours)
         with pytest.raises(KeyTaken) as taken:
-            fields.restore(ours, deleted.id, restoring(), limit=0, author=AUTHOR)
+            restore_field(fields, ours, deleted.id, restoring(), limit=0, author=AUTHOR)
         assert (taken.value.key, taken.value.existing_id) == ("city", deleted.id)
         assert fields.all(ours) == before
 
@@ -116,16 +174,16 @@ class RestorationCases:
         ours: OrganizationId,
         deleted: RecipientField,
     ) -> None:
-        fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
-        by_api = fields.add(ours, a_definition("by_api"), author=AUTHOR)
+        add_field(fields, ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
+        by_api = add_field(fields, ours, a_definition("by_api"), author=AUTHOR)
         before, records = fields.all(ours), records_of(history, ours)
         with pytest.raises(FieldLimitReached) as reached:
-            fields.restore(ours, deleted.id, restoring(), limit=1, author=AUTHOR)
+            restore_field(fields, ours, deleted.id, restoring(), limit=1, author=AUTHOR)
         assert reached.value.limit == 1
         assert fields.all(ours) == before
         assert records_of(history, ours) == records
-        fields.delete(ours, by_api.id, permit, author=AUTHOR, at=LATER)
-        fields.restore(ours, deleted.id, restoring(), limit=1, author=AUTHOR)
+        delete_field(fields, ours, by_api.id, permit, author=AUTHOR, at=LATER)
+        restore_field(fields, ours, deleted.id, restoring(), limit=1, author=AUTHOR)
 
     def test_a_restoration_that_raises_stores_nothing(
         self,
@@ -136,7 +194,8 @@ class RestorationCases:
     ) -> None:
         before, records = fields.all(ours), records_of(history, ours)
         with pytest.raises(OperationForbidden):
-            fields.restore(
+            restore_field(
+                fields,
                 ours,
                 deleted.id,
                 lambda field: field.restored(by=ADMINISTRATOR, at=LATER),
@@ -148,9 +207,10 @@ class RestorationCases:
     def test_the_permission_is_checked_before_the_key_and_the_limit(
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         with pytest.raises(OperationForbidden):
-            fields.restore(
+            restore_field(
+                fields,
                 ours,
                 deleted.id,
                 lambda field: field.restored(by=ADMINISTRATOR, at=LATER),
@@ -171,7 +231,7 @@ class RestorationCases:
             (OrganizationId(never_assigned), deleted.id),
         ):
             with pytest.raises(FieldNotFound):
-                fields.restore(organization_id, field_id, must_not_be_called, author=AUTHOR)
+                restore_field(fields, organization_id, field_id, must_not_be_called, author=AUTHOR)
 
     def test_another_organizations_field_can_not_be_restored(
         self,
@@ -181,11 +241,11 @@ class RestorationCases:
         theirs: OrganizationId,
         deleted: RecipientField,
     ) -> None:
-        field = fields.add(theirs, a_definition(), author=AUTHOR)
-        fields.delete(theirs, field.id, permit, author=AUTHOR, at=LATER)
+        field = add_field(fields, theirs, a_definition(), author=AUTHOR)
+        delete_field(fields, theirs, field.id, permit, author=AUTHOR, at=LATER)
         records = records_of(history, ours)
         with pytest.raises(FieldNotFound):
-            fields.restore(theirs, deleted.id, must_not_be_called, author=AUTHOR)
+            restore_field(fields, theirs, deleted.id, must_not_be_called, author=AUTHOR)
         assert fields.all(ours).fields == fields.all(theirs).fields == ()
         assert records_of(history, ours) == records
 
@@ -198,16 +258,16 @@ class RestorationCases:
     ) -> None:
         history.prune(ours, LATER)
         assert len(records_of(history, ours)) == 1
-        fields.restore(ours, deleted.id, restoring(), author=AUTHOR)
-        fields.delete(ours, deleted.id, permit, author=AUTHOR, at=LATER)
+        restore_field(fields, ours, deleted.id, restoring(), author=AUTHOR)
+        delete_field(fields, ours, deleted.id, permit, author=AUTHOR, at=LATER)
         history.prune(ours, LATER + 3 * MILLISECOND)
         with pytest.raises(FieldNotFound):
-            fields.restore(ours, deleted.id, must_not_be_called, author=AUTHOR)
+            restore_field(fields, ours, deleted.id, must_not_be_called, author=AUTHOR)
 
     def test_exactly_one_concurrent_restoration_of_a_field_succeeds(
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
-        restore = partial(fields.restore, ours, deleted.id, restoring(), author=AUTHOR)
+        restore = partial(restore_field, fields, ours, deleted.id, restoring(), author=AUTHOR)
         outcomes = race(*[restore] * self.threads)
         assert [type(each) for each in outcomes].count(KeyTaken) == self.threads - 1
         (restored,) = (each for each in outcomes if isinstance(each, RecipientField))
@@ -217,8 +277,9 @@ class RestorationCases:
         self, fields: FieldRepository, ours: OrganizationId, deleted: RecipientField
     ) -> None:
         outcomes = race(
-            *[partial(fields.add, ours, a_definition(), author=AUTHOR)] * (self.threads // 2),
-            *[partial(fields.restore, ours, deleted.id, restoring(), author=AUTHOR)]
+            *[partial(add_field, fields, ours, a_definition(), author=AUTHOR)]
+            * (self.threads // 2),
+            *[partial(restore_field, fields, ours, deleted.id, restoring(), author=AUTHOR)]
             * (self.threads // 2),
         )
         assert [type(each) for each in outcomes].count(KeyTaken) == self.threads - 1

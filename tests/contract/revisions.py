@@ -38,6 +38,7 @@ from .examples import (
     renaming,
     unchanged,
 )
+from .field_changes import add_field, delete_field, update_field
 
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId], object]
 
@@ -49,9 +50,13 @@ def _forbid(_: RecipientField) -> NoReturn:
 
 
 CHANGES: dict[str, Call] = {
-    "add": lambda fields, ours: fields.add(ours, a_definition("town"), author=AUTHOR),
-    "update": lambda fields, ours: fields.update(ours, CITY, renaming("Town"), author=AUTHOR),
-    "delete": lambda fields, ours: fields.delete(ours, CITY, permit, author=AUTHOR, at=LATER),
+    "add": lambda fields, ours: add_field(fields, ours, a_definition("town"), author=AUTHOR),
+    "update": lambda fields, ours: update_field(
+        fields, ours, CITY, renaming("Town"), author=AUTHOR
+    ),
+    "delete": lambda fields, ours: delete_field(
+        fields, ours, CITY, permit, author=AUTHOR, at=LATER
+    ),
 }
 """Calls that change a catalog with the field `city`."""
 
@@ -60,25 +65,29 @@ NO_CHANGES: dict[str, Call] = {
     "publishing": lambda fields, ours: fields.publish(ours),
     "selecting": lambda fields, ours: fields.select(ours, FieldQuery()),
     "reading one": lambda fields, ours: fields.get(ours, CITY),
-    "a taken key": lambda fields, ours: fields.add(ours, a_definition("city"), author=AUTHOR),
-    "a reached limit": lambda fields, ours: fields.add(
-        ours, a_definition("town"), limit=1, author=AUTHOR
+    "a taken key": lambda fields, ours: add_field(
+        fields, ours, a_definition("city"), author=AUTHOR
     ),
-    "an update of nothing": lambda fields, ours: fields.update(
-        ours, CITY, unchanged, author=AUTHOR
+    "a reached limit": lambda fields, ours: add_field(
+        fields, ours, a_definition("town"), limit=1, author=AUTHOR
     ),
-    "the same name again": lambda fields, ours: fields.update(
-        ours, CITY, renaming("City"), author=AUTHOR
+    "an update of nothing": lambda fields, ours: update_field(
+        fields, ours, CITY, unchanged, author=AUTHOR
     ),
-    "a rejected update": lambda fields, ours: fields.update(ours, CITY, _forbid, author=AUTHOR),
-    "an update of no field": lambda fields, ours: fields.update(
-        ours, FieldKey("no"), unchanged, author=AUTHOR
+    "the same name again": lambda fields, ours: update_field(
+        fields, ours, CITY, renaming("City"), author=AUTHOR
     ),
-    "a rejected delete": lambda fields, ours: fields.delete(
-        ours, CITY, _forbid, author=AUTHOR, at=LATER
+    "a rejected update": lambda fields, ours: update_field(
+        fields, ours, CITY, _forbid, author=AUTHOR
     ),
-    "a delete of no field": lambda fields, ours: fields.delete(
-        ours, FieldKey("no"), permit, author=AUTHOR, at=LATER
+    "an update of no field": lambda fields, ours: update_field(
+        fields, ours, FieldKey("no"), unchanged, author=AUTHOR
+    ),
+    "a rejected delete": lambda fields, ours: delete_field(
+        fields, ours, CITY, _forbid, author=AUTHOR, at=LATER
+    ),
+    "a delete of no field": lambda fields, ours: delete_field(
+        fields, ours, FieldKey("no"), permit, author=AUTHOR, at=LATER
     ),
 }
 """Calls that do not change a catalog with the field `city`."""
@@ -96,7 +105,7 @@ class RevisionCases:
         change: Call,
     ) -> None:
         for organization in (ours, theirs):
-            fields.add(organization, a_definition(), author=AUTHOR)
+            add_field(fields, organization, a_definition(), author=AUTHOR)
         before, their_catalog = fields.all(ours), fields.all(theirs)
         change(fields, ours)
         assert fields.all(ours).revision > before.revision
@@ -109,7 +118,7 @@ class RevisionCases:
         ours: OrganizationId,
         call: Call,
     ) -> None:
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         before = fields.all(ours)
         with suppress(KeyTaken, FieldLimitReached, FieldNotFound, OperationForbidden):
             call(fields, ours)
@@ -120,11 +129,11 @@ class RevisionCases:
     ) -> None:
         revisions = [fields.all(ours).revision]
         for channel in (API, sync_channel(MAX_INTEGRATION_ID)):
-            field = fields.add(ours, a_definition(by=channel), author=AUTHOR)
+            field = add_field(fields, ours, a_definition(by=channel), author=AUTHOR)
             revisions.append(fields.all(ours).revision)
-            fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
+            update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR)
             revisions.append(fields.all(ours).revision)
-            fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+            delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 
@@ -136,7 +145,7 @@ class RevisionCases:
         ours = organizations.add("ACME", created_at).id
         revisions = [fields.all(ours).revision]
         for change in (
-            lambda *_: fields.add(ours, a_definition(), author=AUTHOR),
+            lambda *_: add_field(fields, ours, a_definition(), author=AUTHOR),
             *CHANGES.values(),
         ):
             change(fields, ours)
@@ -159,7 +168,7 @@ class FoundRevisionCases:
         keys = {
             organization: api_keys.add(a_grant(organization)) for organization in (ours, theirs)
         }
-        fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition(), author=AUTHOR)
         for step in (lambda *_: None, change):
             step(fields, ours)
             for organization, key in keys.items():

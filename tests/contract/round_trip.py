@@ -36,6 +36,7 @@ from .examples import (
     changing,
     permit,
 )
+from .field_changes import add_field, delete_field, update_field
 
 
 class RoundTripCases:
@@ -109,9 +110,9 @@ class RoundTripCases:
     ) -> None:
         assert_published(fields.publish(ours), fields.all(ours))
         for key in ("zebra", "apple", "mango"):
-            fields.add(ours, a_definition(key), author=AUTHOR)
-        fields.update(ours, FieldKey("zebra"), changing(insertable=False), author=AUTHOR)
-        fields.delete(ours, FieldKey("apple"), permit, author=AUTHOR, at=LATER)
+            add_field(fields, ours, a_definition(key), author=AUTHOR)
+        update_field(fields, ours, FieldKey("zebra"), changing(insertable=False), author=AUTHOR)
+        delete_field(fields, ours, FieldKey("apple"), permit, author=AUTHOR, at=LATER)
         assert_published(fields.publish(ours), fields.all(ours))
 
     def test_every_member_can_be_changed_and_changed_back(
@@ -131,10 +132,10 @@ class RoundTripCases:
             "custom_insertion_code": InsertionCode(SNIPPETS["controls"]),
             "custom_value_expression": ValueExpression(SNIPPETS["lines"]),
         }
-        field = fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
         for change in (changing(**filled), changing(**cleared)):
             expected = change(field)
-            field = fields.update(ours, field.id, change, author=AUTHOR)
+            field = update_field(fields, ours, field.id, change, author=AUTHOR)
             assert exact(field) == exact(expected)
             assert exact(fields.get(ours, field.id)) == exact(expected)
         assert field.version == 3
@@ -144,7 +145,7 @@ def assert_stored_unchanged(
     fields: FieldRepository, organization_id: OrganizationId, definition: FieldDefinition
 ) -> None:
     """Assert that the added field equals its definition, read by id, by key and in the list."""
-    added = fields.add(organization_id, definition, author=AUTHOR)
+    added = add_field(fields, organization_id, definition, author=AUTHOR)
     expected = exact(definition.with_id(added.id, organization_id))
     assert exact(added) == expected
     assert exact(fields.get(organization_id, added.id)) == expected

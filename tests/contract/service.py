@@ -77,6 +77,7 @@ from .examples import (
     permit,
     renaming,
 )
+from .field_changes import add_field, delete_field, update_field
 from .queries import FILTERS, TEXTS
 
 OTHERS: pytest.MarkDecorator = pytest.mark.parametrize(
@@ -336,7 +337,7 @@ class RecipientFieldsContract:
     def test_fields_of_every_origin_are_read(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId, other: Channel
     ) -> None:
-        added = storage.fields.add(ours, a_definition(by=other), author=AUTHOR)
+        added = add_field(storage.fields, ours, a_definition(by=other), author=AUTHOR)
         (read,) = service.list_fields(ours).fields
         assert evolve(read, version=added.version) == added
         assert service.get_field(ours, added.key) == read
@@ -352,7 +353,7 @@ class RecipientFieldsContract:
     def test_key_taken_contains_the_id_of_the_existing_field(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId, holder: Channel
     ) -> None:
-        existing = storage.fields.add(ours, a_definition(by=holder), author=AUTHOR)
+        existing = add_field(storage.fields, ours, a_definition(by=holder), author=AUTHOR)
         before = service.list_fields(ours)
         with pytest.raises(KeyTaken) as taken:
             service.create_field(ours, a_draft())
@@ -363,7 +364,7 @@ class RecipientFieldsContract:
     def test_field_limit_reached_contains_the_limit(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId
     ) -> None:
-        storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
         for n in range(self.limit):
             service.create_field(ours, a_draft(f"k{n}"))
         with pytest.raises(FieldLimitReached) as reached:
@@ -482,7 +483,7 @@ class RecipientFieldsContract:
         other: Channel,
         operation: Operation,
     ) -> None:
-        field = storage.fields.add(ours, a_definition(by=other), author=AUTHOR)
+        field = add_field(storage.fields, ours, a_definition(by=other), author=AUTHOR)
         before = service.list_fields(ours)
         with pytest.raises(OperationForbidden) as forbidden:
             OF_A_FIELD[operation.value](service, ours, field.id, only("1-0"))
@@ -658,7 +659,7 @@ class RecipientFieldsContract:
         operation: BatchOperation,
         error: type[RecipientFieldsError],
     ) -> None:
-        storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
         before = service.list_fields(ours)
         with pytest.raises(BatchRejected) as rejected:
             service.apply_batch(ours, Batch((CreateField(a_draft("first")), operation)))
@@ -701,7 +702,7 @@ class RecipientFieldsContract:
         operations: tuple[BatchOperation, ...],
     ) -> None:
         seen = service.list_fields(ours)
-        storage.fields.add(ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition("by_hand", by=ADMINISTRATOR), author=AUTHOR)
         before = service.list_fields(ours)
         with pytest.raises(CatalogChanged) as changed:
             service.apply_batch(ours, Batch(operations, seen.version_tag))
@@ -748,19 +749,19 @@ class RecipientFieldsContract:
             Author(SYNC, name="Main list", request_id="r-2"),
         )
         for n, author in enumerate(authors):
-            storage.fields.add(ours, a_definition(f"k{n}", by=author.channel), author=author)
+            add_field(storage.fields, ours, a_definition(f"k{n}", by=author.channel), author=author)
         page = service.list_changes(ours, HistoryQuery())
         assert tuple(record.author for record in page.records) == authors
 
     @pytest.fixture
     def history(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
         """Return an organization with six records of three fields, two of them with one key."""
-        city = storage.fields.add(ours, a_definition(), author=AUTHOR)
-        storage.fields.add(ours, a_definition("size", by=ADMINISTRATOR), author=AUTHOR)
-        storage.fields.update(ours, city.id, renaming("Town"), author=AUTHOR)
-        storage.fields.delete(ours, city.id, permit, author=AUTHOR, at=NOW)
-        again = storage.fields.add(ours, a_definition(), author=AUTHOR)
-        storage.fields.update(ours, again.id, renaming("Town"), author=AUTHOR)
+        city = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition("size", by=ADMINISTRATOR), author=AUTHOR)
+        update_field(storage.fields, ours, city.id, renaming("Town"), author=AUTHOR)
+        delete_field(storage.fields, ours, city.id, permit, author=AUTHOR, at=NOW)
+        again = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
+        update_field(storage.fields, ours, again.id, renaming("Town"), author=AUTHOR)
         return ours
 
     @pytest.mark.parametrize("members", HISTORY_QUERIES.values(), ids=HISTORY_QUERIES)
@@ -802,7 +803,7 @@ class RecipientFieldsContract:
     def test_the_history_of_an_unknown_field_is_not_found(
         self, service: RecipientFields, storage: Storage, history: OrganizationId, theirs: Any
     ) -> None:
-        other = storage.fields.add(theirs, a_definition("town"), author=AUTHOR)
+        other = add_field(storage.fields, theirs, a_definition("town"), author=AUTHOR)
         for organization, reference in (
             (history, FieldId(2**53 - 1)),
             (history, other.id),
@@ -884,8 +885,8 @@ class RecipientFieldsContract:
     def test_a_field_of_another_channel_is_not_restored(
         self, service: RecipientFields, storage: Storage, ours: OrganizationId, other: Channel
     ) -> None:
-        field = storage.fields.add(ours, a_definition(by=other), author=AUTHOR)
-        storage.fields.delete(ours, field.id, permit, author=AUTHOR, at=NOW)
+        field = add_field(storage.fields, ours, a_definition(by=other), author=AUTHOR)
+        delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=NOW)
         with pytest.raises(OperationForbidden):
             service.restore_field(ours, field.id)
         assert service.list_fields(ours).fields == ()
@@ -937,7 +938,7 @@ class RecipientFieldsContract:
     def mixed_fields(self, storage: Storage, ours: OrganizationId) -> OrganizationId:
         """Return an organization with fields of every kind, some with equal names."""
         for definition in MIXED_DEFINITIONS:
-            storage.fields.add(ours, definition, author=AUTHOR)
+            add_field(storage.fields, ours, definition, author=AUTHOR)
         return ours
 
     @pytest.mark.parametrize("members", FILTERS.values(), ids=FILTERS)

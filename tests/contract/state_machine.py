@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from recipient_fields.application import FieldChange, FieldCheck, KeyChange, KeySuccession, Storage
+from recipient_fields.application import KeyChange, KeySuccession, Storage
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -60,12 +60,14 @@ from .examples import (
     AUTHOR,
     LATER,
     NOW,
+    FieldChange,
     a_definition,
     a_grant,
     channel_of,
     permit_organization,
     records_of,
 )
+from .field_changes import FieldCheck, add_field, delete_field, restore_field, update_field
 from .history import replay
 from .strategies import OWN_INTEGRATION_IDS, changes, channels, definitions, instants, queries
 
@@ -286,7 +288,9 @@ class StorageMachine(RuleBasedStateMachine):
     ) -> MultipleResults[FieldReference]:
         """Add a field; its id is greater than all earlier ones."""
         added = attempt(
-            lambda: self.storage.fields.add(organization_id, definition, limit=limit, author=AUTHOR)
+            lambda: add_field(
+                self.storage.fields, organization_id, definition, limit=limit, author=AUTHOR
+            )
         )
         field_id = added.id if isinstance(added, RecipientField) else FieldId(0)
         expected = attempt(lambda: self.model.add(organization_id, definition, limit, field_id))
@@ -341,7 +345,9 @@ class StorageMachine(RuleBasedStateMachine):
             return field.with_changes(changes, by=channel or channel_of(field), at=at)
 
         updated = attempt(
-            lambda: self.storage.fields.update(organization_id, reference, change, author=AUTHOR)
+            lambda: update_field(
+                self.storage.fields, organization_id, reference, change, author=AUTHOR, at=at
+            )
         )
         expected = attempt(lambda: self.model.update(organization_id, reference, change))
         assert exact(updated) == exact(expected)
@@ -360,8 +366,8 @@ class StorageMachine(RuleBasedStateMachine):
             field.require_deletable(by=channel or channel_of(field))
 
         deleted = attempt(
-            lambda: self.storage.fields.delete(
-                organization_id, reference, check, author=AUTHOR, at=LATER
+            lambda: delete_field(
+                self.storage.fields, organization_id, reference, check, author=AUTHOR, at=LATER
             )
         )
         expected = attempt(lambda: self.model.delete(organization_id, reference, check))
@@ -390,8 +396,14 @@ class StorageMachine(RuleBasedStateMachine):
             return field.restored(by=channel or channel_of(field), at=at)
 
         restored = attempt(
-            lambda: self.storage.fields.restore(
-                organization_id, field_id, restoration, limit=limit, author=AUTHOR
+            lambda: restore_field(
+                self.storage.fields,
+                organization_id,
+                field_id,
+                restoration,
+                limit=limit,
+                author=AUTHOR,
+                at=at,
             )
         )
         expected = attempt(

@@ -21,7 +21,9 @@ from recipient_fields.domain import Administrator, OrganizationId
 from .administrators import AdministratorCases, LinkCases
 from .api_keys import ApiKeyCases
 from .catalog_changes import CatalogChangesCases
+from .catalog_views import CatalogViewCases
 from .concurrency import ConcurrencyCases
+from .creations import CreationCases
 from .examples import NOW, grant
 from .field_limits import FieldLimitCases
 from .fields import FieldCases
@@ -46,6 +48,7 @@ from .uniqueness import UniquenessCases
 class FieldRepositoryContract(
     RoundTripCases,
     FieldCases,
+    CatalogViewCases,
     UniquenessCases,
     RevisionCases,
     IsolationCases,
@@ -102,6 +105,7 @@ class StorageContract(
     FollowerCases,
     RestorationCases,
     CatalogChangesCases,
+    CreationCases,
     FieldLimitCases,
 ):
     """Tests of all ports of a Storage. The fixture `storage` of a subclass returns the storage."""

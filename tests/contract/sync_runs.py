@@ -40,6 +40,7 @@ from .examples import (
     permit,
     reporting,
 )
+from .field_changes import add_field, delete_field
 from .fields import REFUSALS
 
 Report: TypeAlias = tuple[EspField, ...]
@@ -77,11 +78,13 @@ class SyncCases:
         """Return an integration that reported `CITY` and `AGE`, next to fields of other origins."""
         other = integrations.add(ours, an_integration_draft())
         synced = integrations.add(ours, an_integration_draft())
-        fields.add(ours, a_definition("town"), author=AUTHOR)
+        add_field(fields, ours, a_definition("town"), author=AUTHOR)
         integrations.sync(ours, other.id, reporting(CITY), author=AUTHOR, at=LATER)
         integrations.sync(ours, synced.id, reporting(CITY, AGE, at=NOW), author=AUTHOR, at=LATER)
-        fields.add(ours, a_definition("region", by=ADMINISTRATOR), author=AUTHOR)
-        fields.add(ours, a_definition("street", by=sync_channel(MAX_INTEGRATION_ID)), author=AUTHOR)
+        add_field(fields, ours, a_definition("region", by=ADMINISTRATOR), author=AUTHOR)
+        add_field(
+            fields, ours, a_definition("street", by=sync_channel(MAX_INTEGRATION_ID)), author=AUTHOR
+        )
         return integrations.get(ours, synced.id)
 
     @pytest.mark.parametrize("report", CHANGES.values(), ids=CHANGES)
@@ -94,7 +97,7 @@ class SyncCases:
         our_integration: Integration,
         report: Report,
     ) -> None:
-        fields.add(theirs, a_definition(), author=AUTHOR)
+        add_field(fields, theirs, a_definition(), author=AUTHOR)
         before, their_catalog = fields.all(ours), fields.all(theirs)
         expected = reporting(*report)(our_integration, before.fields)
         plan = integrations.sync(
@@ -196,8 +199,8 @@ class SyncCases:
         theirs: OrganizationId,
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        deleted = fields.add(theirs, a_definition(), author=AUTHOR)
-        fields.delete(theirs, deleted.id, permit, author=AUTHOR, at=LATER)
+        deleted = add_field(fields, theirs, a_definition(), author=AUTHOR)
+        delete_field(fields, theirs, deleted.id, permit, author=AUTHOR, at=LATER)
         assigned = [deleted.id]
         for report in (("ZIP", "CITY", "AGE"), ("AGE", "TOWN"), (), ("CITY",)):
             plan = integrations.sync(
@@ -207,7 +210,7 @@ class SyncCases:
             assert created == sorted(created)
             assert min(created, default=max(assigned) + 1) > max(assigned)
             assigned += created
-        assert fields.add(theirs, a_definition(), author=AUTHOR).id > max(assigned)
+        assert add_field(fields, theirs, a_definition(), author=AUTHOR).id > max(assigned)
 
     def test_a_created_field_can_take_the_key_of_a_removed_one_in_the_same_run(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
@@ -227,10 +230,10 @@ class SyncCases:
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        holder = fields.add(ours, a_definition("city"), author=AUTHOR)
+        holder = add_field(fields, ours, a_definition("city"), author=AUTHOR)
         integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
         field = fields.get(ours, FieldKey(f"city_{integration.id}"))
-        fields.delete(ours, holder.id, permit, author=AUTHOR, at=LATER)
+        delete_field(fields, ours, holder.id, permit, author=AUTHOR, at=LATER)
         integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
         assert fields.all(ours).fields == (field,)
 

@@ -50,6 +50,7 @@ from .examples import (
     reporting,
     set_password_hash,
 )
+from .field_changes import add_field, delete_field, update_field
 
 T = TypeVar("T")
 
@@ -105,8 +106,8 @@ class StorageTransferContract:
         self, source: Storage
     ) -> None:
         ours = _fill(source)
-        last = source.fields.add(ours, a_definition("last"), author=AUTHOR)
-        source.fields.delete(ours, last.id, permit, author=AUTHOR, at=LATER)
+        last = add_field(source.fields, ours, a_definition("last"), author=AUTHOR)
+        delete_field(source.fields, ours, last.id, permit, author=AUTHOR, at=LATER)
         with _transferable(source).snapshot() as snapshot:
             assert snapshot.fields.last_id == last.id
             counts = [kind.count for kind in _kinds(snapshot)]
@@ -123,8 +124,8 @@ class StorageTransferContract:
         self, source: Storage, target: Storage
     ) -> None:
         ours = _fill(source)
-        field = source.fields.add(ours, a_definition("last"), author=AUTHOR)
-        source.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+        field = add_field(source.fields, ours, a_definition("last"), author=AUTHOR)
+        delete_field(source.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
         integration = source.integrations.add(ours, an_integration_draft())
         source.integrations.delete(
             ours, integration.id, permit_integration, author=AUTHOR, at=LATER
@@ -134,7 +135,7 @@ class StorageTransferContract:
         administrator = grant(source.administrators, deleted)
         source.organizations.delete(deleted, permit_organization)
         _transfer(source, target)
-        assert target.fields.add(ours, a_definition("last"), author=AUTHOR).id > field.id
+        assert add_field(target.fields, ours, a_definition("last"), author=AUTHOR).id > field.id
         assert target.integrations.add(ours, an_integration_draft()).id > integration.id
         assert target.api_keys.add(a_grant(ours)).id > key.id
         assert grant(target.administrators, ours, "new@acme.example").id > administrator.id
@@ -179,7 +180,7 @@ class StorageTransferContract:
         _transfer(source, target)
         before = source.fields.all(ours).revision
         assert target.fields.all(ours).revision == before
-        target.fields.add(ours, a_definition("new"), author=AUTHOR)
+        add_field(target.fields, ours, a_definition("new"), author=AUTHOR)
         assert target.fields.all(ours).revision > before
 
     def test_the_history_of_a_copied_catalog_continues_after_pruned_records_of_the_source(
@@ -189,7 +190,7 @@ class StorageTransferContract:
         last = records_of(source.history, ours)[-1]
         source.history.prune(ours, last.occurred_at + MILLISECOND)
         _transfer(source, target)
-        target.fields.add(ours, a_definition("new"), author=AUTHOR)
+        add_field(target.fields, ours, a_definition("new"), author=AUTHOR)
         new = records_of(target.history, ours)[-1]
         assert new.sequence == last.sequence + 1
         assert new.occurred_at > last.occurred_at
@@ -218,7 +219,7 @@ class StorageTransferContract:
     ) -> None:
         _fill(source)
         theirs = target.organizations.add("Theirs", NOW).id
-        target.fields.add(theirs, a_definition(), author=AUTHOR)
+        add_field(target.fields, theirs, a_definition(), author=AUTHOR)
         before = _content(target)
         with pytest.raises(StorageNotEmpty):
             _transfer(source, target)
@@ -262,8 +263,8 @@ class StorageTransferContract:
         before = _content(source)
         with _transferable(source).snapshot() as snapshot:
             field = source.fields.all(ours).fields[0]
-            source.fields.update(ours, field.id, renaming("Renamed"), author=AUTHOR)
-            source.fields.add(ours, a_definition("new"), author=AUTHOR)
+            update_field(source.fields, ours, field.id, renaming("Renamed"), author=AUTHOR)
+            add_field(source.fields, ours, a_definition("new"), author=AUTHOR)
             source.organizations.add("New", NOW)
             source.api_keys.add(a_grant(ours))
             source.integrations.add(ours, an_integration_draft())
@@ -289,7 +290,10 @@ def _transfer(source: Storage, target: Storage) -> None:
 def _assert_new_ids_are_greater(target: Storage, ours: OrganizationId, snapshot: Snapshot) -> None:
     """Add a record of each kind, and compare its id with the last one of the snapshot."""
     assert target.organizations.add("New", NOW).id > snapshot.organizations.last_id
-    assert target.fields.add(ours, a_definition("new"), author=AUTHOR).id > snapshot.fields.last_id
+    assert (
+        add_field(target.fields, ours, a_definition("new"), author=AUTHOR).id
+        > snapshot.fields.last_id
+    )
     assert target.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
     integration = target.integrations.add(ours, an_integration_draft())
     assert integration.id > snapshot.integrations.last_id
@@ -320,7 +324,7 @@ def _fill(storage: Storage) -> OrganizationId:
         integration = storage.integrations.add(organization_id, an_integration_draft())
         report = reporting(an_esp_field("ZIP", label="Zip"))
         storage.integrations.sync(organization_id, integration.id, report, author=AUTHOR, at=LATER)
-        storage.fields.add(organization_id, a_definition(), author=AUTHOR)
+        add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)
         storage.api_keys.add(a_grant(organization_id))
         grant(storage.administrators, organization_id)
         grant(storage.administrators, organization_id, f"both@{ours}.example", Role.VIEWER)
@@ -339,8 +343,8 @@ def _fill_with_everything(storage: Storage) -> None:
     channels = cycle((API, ADMINISTRATOR, sync_channel(first.id)))
     for number, (by, snippet) in enumerate(zip(channels, SNIPPETS.values(), strict=False)):
         definition = a_definition(f"field_{number}", by=by, custom_insertion_code=snippet)
-        storage.fields.add(ours, definition, author=AUTHOR)
-    storage.fields.update(ours, FieldKey("field_0"), renaming("Renamed"), author=AUTHOR)
+        add_field(storage.fields, ours, definition, author=AUTHOR)
+    update_field(storage.fields, ours, FieldKey("field_0"), renaming("Renamed"), author=AUTHOR)
     for number, allowed in enumerate(ALLOWED_VALUES.values()):
         definition = a_definition(
             f"allowed_{number}",
@@ -349,7 +353,7 @@ def _fill_with_everything(storage: Storage) -> None:
             insertable=False,
             custom_value_expression="{{ value }}",
         )
-        storage.fields.add(ours, definition, author=AUTHOR)
+        add_field(storage.fields, ours, definition, author=AUTHOR)
     used, revoked, _endless = (
         storage.api_keys.add(a_grant(ours, lifetime=lifetime, access=access))
         for lifetime, access in (

@@ -17,6 +17,7 @@ from recipient_fields.domain import (
 )
 
 from .examples import AUTHOR, LATER, a_definition, permit, renaming
+from .field_changes import add_field, delete_field, update_field
 
 CHANNELS = (API, ADMINISTRATOR, sync_channel(IntegrationId(1)), sync_channel(IntegrationId(2)))
 
@@ -29,10 +30,10 @@ class UniquenessCases:
     def test_a_key_is_unique_across_all_origins(
         self, fields: FieldRepository, ours: OrganizationId, holder: Channel, other: Channel
     ) -> None:
-        field = fields.add(ours, a_definition(by=holder), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(by=holder), author=AUTHOR)
         before = fields.all(ours)
         with pytest.raises(KeyTaken) as taken:
-            fields.add(ours, a_definition(by=other, name="Town"), author=AUTHOR)
+            add_field(fields, ours, a_definition(by=other, name="Town"), author=AUTHOR)
         assert (taken.value.key, taken.value.existing_id) == ("city", field.id)
         assert fields.all(ours) == before
 
@@ -40,7 +41,7 @@ class UniquenessCases:
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
         one, other = (
-            fields.add(organization, a_definition(), author=AUTHOR)
+            add_field(fields, organization, a_definition(), author=AUTHOR)
             for organization in (ours, theirs)
         )
         assert fields.all(ours).fields == (one,)
@@ -49,26 +50,26 @@ class UniquenessCases:
     def test_field_names_need_not_be_unique(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        fields.add(ours, a_definition("city"), author=AUTHOR)
-        assert fields.add(ours, a_definition("town"), author=AUTHOR).name == "City"
+        add_field(fields, ours, a_definition("city"), author=AUTHOR)
+        assert add_field(fields, ours, a_definition("town"), author=AUTHOR).name == "City"
 
     def test_the_key_of_a_changed_field_is_still_taken(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition(), author=AUTHOR)
-        fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR)
         with pytest.raises(KeyTaken):
-            fields.add(ours, a_definition(), author=AUTHOR)
+            add_field(fields, ours, a_definition(), author=AUTHOR)
 
     @pytest.mark.parametrize("limit", [0, 1, 3])
     def test_a_limit_is_reached_exactly(
         self, fields: FieldRepository, ours: OrganizationId, limit: int
     ) -> None:
         for number in range(limit):
-            fields.add(ours, a_definition(f"city_{number}"), limit=limit, author=AUTHOR)
+            add_field(fields, ours, a_definition(f"city_{number}"), limit=limit, author=AUTHOR)
         before = fields.all(ours)
         with pytest.raises(FieldLimitReached) as reached:
-            fields.add(ours, a_definition(), limit=limit, author=AUTHOR)
+            add_field(fields, ours, a_definition(), limit=limit, author=AUTHOR)
         assert reached.value.limit == limit
         assert fields.all(ours) == before
 
@@ -76,15 +77,15 @@ class UniquenessCases:
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for key in ("city", "town"):
-            fields.add(ours, a_definition(key), author=AUTHOR)
+            add_field(fields, ours, a_definition(key), author=AUTHOR)
         with pytest.raises(FieldLimitReached):
-            fields.add(ours, a_definition("age"), limit=1, author=AUTHOR)
+            add_field(fields, ours, a_definition("age"), limit=1, author=AUTHOR)
 
     def test_without_a_limit_a_field_can_always_be_added(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        fields.add(ours, a_definition("city"), limit=1, author=AUTHOR)
-        fields.add(ours, a_definition("town"), author=AUTHOR)
+        add_field(fields, ours, a_definition("city"), limit=1, author=AUTHOR)
+        add_field(fields, ours, a_definition("town"), author=AUTHOR)
         assert len(fields.all(ours).fields) == 2
 
     @pytest.mark.parametrize("channel", CHANNELS[:3])
@@ -94,27 +95,27 @@ class UniquenessCases:
         for other in CHANNELS:
             if other.source is not channel.source:
                 name = f"{other.source.value}_{other.integration_id or 0}"
-                fields.add(ours, a_definition(name, by=other), author=AUTHOR)
-        fields.add(ours, a_definition("city", by=channel), limit=1, author=AUTHOR)
+                add_field(fields, ours, a_definition(name, by=other), author=AUTHOR)
+        add_field(fields, ours, a_definition("city", by=channel), limit=1, author=AUTHOR)
         with pytest.raises(FieldLimitReached):
-            fields.add(ours, a_definition("town", by=channel), limit=1, author=AUTHOR)
+            add_field(fields, ours, a_definition("town", by=channel), limit=1, author=AUTHOR)
 
     def test_a_limit_counts_only_the_fields_of_one_organization(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
     ) -> None:
-        fields.add(theirs, a_definition(), limit=1, author=AUTHOR)
-        fields.add(ours, a_definition(), limit=1, author=AUTHOR)
+        add_field(fields, theirs, a_definition(), limit=1, author=AUTHOR)
+        add_field(fields, ours, a_definition(), limit=1, author=AUTHOR)
 
     def test_a_deleted_field_makes_room_below_the_limit(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = fields.add(ours, a_definition("city"), limit=1, author=AUTHOR)
-        fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
-        fields.add(ours, a_definition("town"), limit=1, author=AUTHOR)
+        field = add_field(fields, ours, a_definition("city"), limit=1, author=AUTHOR)
+        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+        add_field(fields, ours, a_definition("town"), limit=1, author=AUTHOR)
 
     def test_a_taken_key_is_reported_before_a_reached_limit(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        fields.add(ours, a_definition(), limit=1, author=AUTHOR)
+        add_field(fields, ours, a_definition(), limit=1, author=AUTHOR)
         with pytest.raises(KeyTaken):
-            fields.add(ours, a_definition(), limit=1, author=AUTHOR)
+            add_field(fields, ours, a_definition(), limit=1, author=AUTHOR)

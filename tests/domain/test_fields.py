@@ -24,13 +24,11 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     FieldKey,
-    FieldLimitReached,
     FieldName,
     FieldNotFound,
     FieldReplacement,
     IntegrationId,
     InvalidField,
-    KeyTaken,
     OperationForbidden,
     OrganizationId,
     Precondition,
@@ -593,26 +591,3 @@ class TestACatalog:
     def test_raises_if_it_has_no_such_field(self, catalog, reference):
         with pytest.raises(FieldNotFound):
             catalog.get(reference)
-
-    @pytest.mark.parametrize("holder", [0, 1])
-    def test_can_not_add_a_field_with_a_taken_key_of_any_origin(self, catalog, make_field, holder):
-        field = catalog.fields[holder]
-        for by in CHANNELS:
-            with pytest.raises(KeyTaken) as taken:
-                catalog.require_addable(make_field(by, name="Other", key=field.key), limit=0)
-            assert (taken.value.key, taken.value.existing_id) == (field.key, field.id)
-
-    @pytest.mark.parametrize("by", [API, ADMINISTRATOR])
-    def test_can_add_fields_of_one_source_up_to_the_limit(self, catalog, make_field, by):
-        zip_code = make_field(by, name="Zip")
-        catalog.require_addable(zip_code)
-        catalog.require_addable(zip_code, limit=2)
-        for limit in (1, 0):
-            with pytest.raises(FieldLimitReached) as reached:
-                catalog.require_addable(zip_code, limit=limit)
-            assert reached.value.limit == limit
-
-    def test_does_not_count_fields_of_another_source(self, catalog, make_field):
-        catalog.require_addable(make_field(SYNC, name="Zip"), limit=1)
-        with pytest.raises(FieldLimitReached):
-            catalog.require_addable(make_field(SYNC, name="Zip"), limit=0)

@@ -21,6 +21,7 @@ from recipient_fields.domain import StorageUnavailable
 from recipient_fields.testing import READS, WRITES
 from recipient_fields.testing.catalog_changes import change_everything
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition
+from recipient_fields.testing.field_changes import add_field
 
 from .conftest import ROOT
 
@@ -110,7 +111,7 @@ class Store(dict[str, str]):
     [
         each
         for name, each in {**READS, **WRITES}.items()
-        if name.startswith("fields.") and name != "fields.restore"
+        if name.startswith("fields.") and name != "fields.change restoring"
     ],
 )
 def test_a_failing_store_raises_storage_unavailable(call: Callable[[Storage], object]) -> None:
@@ -118,7 +119,7 @@ def test_a_failing_store_raises_storage_unavailable(call: Callable[[Storage], ob
     store = Store()
     storage: Storage = skeleton["KeyValueStorage"](store)
     ours = storage.organizations.add("ACME", NOW).id
-    storage.fields.add(ours, a_definition(), author=AUTHOR)
+    add_field(storage.fields, ours, a_definition(), author=AUTHOR)
     store.fails = True
     with pytest.raises(StorageUnavailable, match=r"^Key/value store: no space left on device$"):
         call(storage)
@@ -128,8 +129,8 @@ def test_changes_of_several_fields_are_stored_together() -> None:
     storage: Storage = runpy.run_path(str(SKELETON))["KeyValueStorage"](Store())
     ours = storage.organizations.add("ACME", NOW).id
     for key in ("city", "age", "zip"):
-        storage.fields.add(ours, a_definition(key), author=AUTHOR)
-    applied = storage.fields.apply(ours, change_everything, author=AUTHOR, at=NOW)
+        add_field(storage.fields, ours, a_definition(key), author=AUTHOR)
+    applied = storage.fields.change(ours, change_everything, author=AUTHOR, at=NOW)
     stored = storage.fields.all(ours).fields
     assert [(field.key, field.name) for field in stored if field not in applied.created] == [
         ("age", "Years"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import FieldId, OrganizationId, RecipientField, format_instant
+from recipient_fields.testing.field_changes import delete_field
 
 from .api import FIELDS, HISTORY, Api, ApiResponse, compact
 from .conftest import CHANNELS, Clock, Harness
@@ -224,7 +225,8 @@ class TestRestoration:
     def test_a_field_of_another_origin_is_not_restored(
         self, api: Api, harness: Harness, bakery: OrganizationId, foreign: RecipientField
     ):
-        harness.storage.fields.delete(
+        delete_field(
+            harness.storage.fields,
             bakery,
             foreign.id,
             lambda _: None,

@@ -24,6 +24,7 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.http.admin import create_admin_app
 from recipient_fields.entrypoints.http.metrics import Metrics
 from recipient_fields.testing.examples import AUTHOR
+from recipient_fields.testing.field_changes import update_field
 
 from .api import FIELDS, Api, falcon_transport
 from .conftest import Harness
@@ -246,7 +247,7 @@ def test_the_postgresql_storage_reports_its_connections(emptied_database: str, p
         seen.append(postgresql.pool_use())
         return field
 
-    postgresql.fields.update(field.organization_id, field.id, change, author=AUTHOR)
+    update_field(postgresql.fields, field.organization_id, field.id, change, author=AUTHOR)
 
     (use,) = seen
     assert use.keys() == {"open", "in_use", "waiting"}

@@ -12,10 +12,13 @@ from attrs import evolve
 
 from recipient_fields.application import Core, FieldRepository, KeyValidator
 from recipient_fields.domain import (
+    AppliedChanges,
     Catalog,
+    CatalogChanges,
+    CatalogView,
     Credential,
+    FieldNotFound,
     OrganizationId,
-    RecipientField,
     Rejection,
 )
 from recipient_fields.entrypoints.http.response_cache import ResponseCache
@@ -34,24 +37,44 @@ class Faulty:
         return getattr(self._correct, name)
 
 
-class LosesUpdates(Faulty):
+class PlansBeforeItChanges(Faulty):
+    """Reads and plans, then stores outside the lock, if the plan is of this kind."""
+
+    kind: str
+    delay: float
+    """Seconds for a concurrent change."""
+
+    def change(self, organization_id: Any, plan: Any, /, **recorded: Any) -> AppliedChanges:
+        planned = CatalogChanges()
+
+        def look(view: CatalogView) -> CatalogChanges:
+            nonlocal planned
+            planned = plan(view)
+            return CatalogChanges() if getattr(planned, self.kind) else planned
+
+        applied = self._correct.change(organization_id, look, **recorded)
+        if not getattr(planned, self.kind):
+            return applied
+        sleep(self.delay)
+
+        def store(view: CatalogView) -> CatalogChanges:
+            if any(view.find(field.id) is None for field in planned.deleted):
+                raise FieldNotFound
+            return planned
+
+        return self._correct.change(organization_id, store, **recorded)
+
+
+class LosesUpdates(PlansBeforeItChanges):
     """Reads, then writes outside the lock."""
 
-    def update(
-        self, organization_id: Any, reference: Any, change: Any, /, **recorded: Any
-    ) -> RecipientField:
-        changed = change(self._correct.get(organization_id, reference))
-        sleep(0.001)  # Time for a concurrent update.
-        return self._correct.update(organization_id, reference, lambda _: changed, **recorded)
+    kind, delay = "updated", 0.001
 
 
-class ChecksBeforeItDeletes(Faulty):
+class ChecksBeforeItDeletes(PlansBeforeItChanges):
     """Reads and checks, then deletes outside the lock."""
 
-    def delete(self, organization_id: Any, reference: Any, check: Any, /, **recorded: Any) -> None:
-        check(self._correct.get(organization_id, reference))
-        sleep(0.005)
-        self._correct.delete(organization_id, reference, lambda _: None, **recorded)
+    kind, delay = "deleted", 0.005
 
 
 class ListsInTwoSteps(Faulty):
@@ -102,7 +125,7 @@ class CountsItsOwnWrites:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._core.storage.fields, name)
-        if name not in {"add", "update", "delete"}:
+        if name not in {"change", "create"}:
             return method
 
         def write(*arguments: Any, **options: Any) -> Any:

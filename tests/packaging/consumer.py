@@ -20,8 +20,6 @@ from recipient_fields.application import (
     ApiKeyRepository,
     CatalogPlanner,
     EspFieldSource,
-    FieldChange,
-    FieldCheck,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
@@ -55,9 +53,7 @@ from recipient_fields.domain import (
     Decision,
     Denied,
     FieldChanges,
-    FieldDefinition,
     FieldDraft,
-    FieldId,
     FieldKey,
     FieldNotFound,
     FieldPage,
@@ -117,69 +113,17 @@ class WatchedFields:
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
         return self._fields.get(organization_id, reference)
 
-    def add(
+    def change(
         self,
         organization_id: OrganizationId,
-        definition: FieldDefinition,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        self.writes += 1
-        return self._fields.add(organization_id, definition, limit=limit, author=author)
-
-    def update(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        change: FieldChange,
-        /,
-        *,
-        author: Author,
-    ) -> RecipientField:
-        self.writes += 1
-        return self._fields.update(organization_id, reference, change, author=author)
-
-    def delete(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        check: FieldCheck,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> None:
-        self.writes += 1
-        self._fields.delete(organization_id, reference, check, author=author, at=at)
-
-    def restore(
-        self,
-        organization_id: OrganizationId,
-        field_id: FieldId,
-        restoration: FieldChange,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        self.writes += 1
-        return self._fields.restore(
-            organization_id, field_id, restoration, limit=limit, author=author
-        )
-
-    def apply(
-        self,
-        organization_id: OrganizationId,
-        planner: CatalogPlanner,
+        plan: CatalogPlanner,
         /,
         *,
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
         self.writes += 1
-        return self._fields.apply(organization_id, planner, author=author, at=at)
+        return self._fields.change(organization_id, plan, author=author, at=at)
 
 
 class WatchedStorage:

@@ -237,7 +237,7 @@ class TestRequests:
 
         assert span.status.code == Status.STATUS_CODE_ERROR
         assert attributes(span)["error.type"] == "503"
-        [failed] = [each for each in below if each.name == "FieldRepository.add"]
+        [failed] = [each for each in below if each.name == "FieldRepository.change"]
         assert failed.status.code == Status.STATUS_CODE_ERROR
         assert attributes(failed)["error.type"] == "StorageUnavailable"
         assert (failed.status.message, list(failed.events)) == ("", [])

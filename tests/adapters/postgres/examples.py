@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from recipient_fields.application import FieldChange
 from recipient_fields.domain import (
     API,
     Access,
@@ -23,6 +22,7 @@ from recipient_fields.domain import (
     grant_key,
 )
 from recipient_fields.domain.esp import Esp, IntegrationDraft
+from recipient_fields.testing.examples import FieldChange
 
 NOW = datetime(2026, 11, 20, 9, 15, 0, 123_000, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

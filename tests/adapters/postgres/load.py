@@ -13,6 +13,7 @@ from attrs import frozen
 
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
+from recipient_fields.testing.field_changes import add_field
 
 from .examples import AUTHOR, a_definition
 
@@ -107,5 +108,5 @@ class Load:
 
     def _create(self) -> None:
         key = FieldKey(f"field_{next(self._numbers)}")
-        self._storage.fields.add(self._organization_id, a_definition(key), author=AUTHOR)
+        add_field(self._storage.fields, self._organization_id, a_definition(key), author=AUTHOR)
         self.acknowledged.append(key)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from threading import Lock, Thread, Timer, current_thread
 from time import monotonic
-from typing import Any
+from typing import Any, NoReturn
 
 import psycopg
 import pytest
@@ -17,12 +17,18 @@ from psycopg.rows import dict_row
 from psycopg.types.string import TextLoader
 
 from recipient_fields.adapters.postgres import PostgresConnectionStorage, PostgresStorage, migrate
-from recipient_fields.domain import KeyTaken, OrganizationId, StorageUnavailable
+from recipient_fields.domain import (
+    KeyTaken,
+    OrganizationId,
+    RecipientField,
+    StorageUnavailable,
+)
 from recipient_fields.testing import (
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
 )
+from recipient_fields.testing.field_changes import add_field, delete_field, update_field
 
 from ...support.postgres import execute, new_database
 from .examples import AUTHOR, LATER, NOW, a_definition, permit, renaming
@@ -206,8 +212,8 @@ def test_a_field_and_a_row_of_the_application_are_committed_or_rolled_back_toget
 ) -> None:
     with pytest.raises(ZeroDivisionError) if not commits else nullcontext(), host.transaction():
         host.execute("INSERT INTO campaigns VALUES ('before')")
-        field = over.fields.add(ours, a_definition(), author=AUTHOR)
-        over.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
+        field = add_field(over.fields, ours, a_definition(), author=AUTHOR)
+        update_field(over.fields, ours, field.id, renaming("Town"), author=AUTHOR)
         host.execute("INSERT INTO campaigns VALUES ('after')")
         assert over.fields.get(ours, field.id).name == "Town"
         assert storage.fields.all(ours).fields == ()
@@ -223,11 +229,17 @@ def test_a_change_that_begins_the_transaction_is_part_of_it(
 ) -> None:
     """Without autocommit, the first statement begins the transaction, also one of the storage."""
     with psycopg.connect(database) as host:
-        PostgresConnectionStorage(lambda: host).fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(
+            PostgresConnectionStorage(lambda: host).fields, ours, a_definition(), author=AUTHOR
+        )
         assert storage.fields.all(ours).fields == ()
         if not commits:
             host.rollback()
     assert len(storage.fields.all(ours).fields) == commits
+
+
+def divide_by_zero(_: RecipientField) -> NoReturn:
+    raise ZeroDivisionError
 
 
 def test_a_method_that_raises_undoes_only_its_own_changes(
@@ -235,12 +247,12 @@ def test_a_method_that_raises_undoes_only_its_own_changes(
 ) -> None:
     with host.transaction():
         host.execute("INSERT INTO campaigns VALUES ('before')")
-        over.fields.add(ours, a_definition("city"), author=AUTHOR)
+        add_field(over.fields, ours, a_definition("city"), author=AUTHOR)
         with pytest.raises(KeyTaken):
-            over.fields.add(ours, a_definition("city"), author=AUTHOR)
+            add_field(over.fields, ours, a_definition("city"), author=AUTHOR)
         with pytest.raises(ZeroDivisionError):
-            over.fields.update(ours, a_definition("city").key, lambda field: 1 / 0, author=AUTHOR)  # type: ignore[arg-type, return-value]
-        over.fields.add(ours, a_definition("town"), author=AUTHOR)
+            update_field(over.fields, ours, a_definition("city").key, divide_by_zero, author=AUTHOR)
+        add_field(over.fields, ours, a_definition("town"), author=AUTHOR)
     assert [field.key for field in over.fields.all(ours).fields] == ["city", "town"]
     assert campaigns(database) == [("before",)]
 
@@ -298,11 +310,11 @@ def test_every_method_restores_the_settings_of_the_transaction(
         inside = settings(host)
         over.migrate()
         theirs = over.organizations.add("Ours", NOW).id
-        field = over.fields.add(theirs, a_definition(), author=AUTHOR)
-        over.fields.delete(theirs, field.id, permit, author=AUTHOR, at=LATER)
-        over.fields.add(theirs, a_definition(), author=AUTHOR)
+        field = add_field(over.fields, theirs, a_definition(), author=AUTHOR)
+        delete_field(over.fields, theirs, field.id, permit, author=AUTHOR, at=LATER)
+        add_field(over.fields, theirs, a_definition(), author=AUTHOR)
         with pytest.raises(ZeroDivisionError):
-            over.fields.update(theirs, a_definition().key, lambda field: 1 / 0, author=AUTHOR)  # type: ignore[arg-type, return-value]
+            update_field(over.fields, theirs, a_definition().key, divide_by_zero, author=AUTHOR)
         over.check()
         assert settings(host) == inside
     assert settings(host) == outside
@@ -322,7 +334,7 @@ def test_a_method_waits_a_second_for_a_lock(
         other.execute("SELECT FROM organizations FOR UPDATE")
         with host.transaction() if in_transaction else nullcontext():
             with pytest.raises(StorageUnavailable, match="55P03"):
-                over.fields.add(ours, a_definition(), author=AUTHOR)
+                add_field(over.fields, ours, a_definition(), author=AUTHOR)
             host.execute("INSERT INTO campaigns VALUES ('still here')")
 
 
@@ -335,7 +347,7 @@ def test_the_application_s_statement_timeout_applies(
         host.execute("SET LOCAL statement_timeout = '200ms'")
         begun = monotonic()
         with pytest.raises(StorageUnavailable) as unavailable:
-            over.fields.add(ours, a_definition(), author=AUTHOR)
+            add_field(over.fields, ours, a_definition(), author=AUTHOR)
         assert monotonic() - begun < 2
     assert isinstance(unavailable.value.__cause__, QueryCanceled)
 
@@ -347,7 +359,7 @@ def test_the_application_s_lock_timeout_applies(
         other.execute("SELECT FROM organizations FOR UPDATE")
         with committing(other, after=1.5), host.transaction():
             host.execute("SET LOCAL lock_timeout = '10s'")
-            over.fields.add(ours, a_definition(), author=AUTHOR)
+            add_field(over.fields, ours, a_definition(), author=AUTHOR)
     assert len(over.fields.all(ours).fields) == 1
 
 
@@ -366,7 +378,7 @@ def test_the_connection_keeps_its_configuration(
 
     for _ in range(7):
         over.organizations.all()
-    over.fields.add(ours, a_definition(), author=AUTHOR)
+    add_field(over.fields, ours, a_definition(), author=AUTHOR)
     over.close()
     host.commit() if not host.autocommit else None
 
@@ -394,12 +406,12 @@ def test_a_serialization_failure_in_the_application_s_transaction_is_raised(
         host.isolation_level = IsolationLevel.SERIALIZABLE
         over = PostgresConnectionStorage(lambda: host)
         assert over.fields.all(ours).fields == ()
-        storage.fields.add(ours, a_definition("city"), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition("city"), author=AUTHOR)
         with pytest.raises(StorageUnavailable, match="40001"):
-            over.fields.add(ours, a_definition("city"), author=AUTHOR)
+            add_field(over.fields, ours, a_definition("city"), author=AUTHOR)
         host.rollback()
         with pytest.raises(KeyTaken):
-            over.fields.add(ours, a_definition("city"), author=AUTHOR)
+            add_field(over.fields, ours, a_definition("city"), author=AUTHOR)
 
 
 def test_a_change_outside_a_transaction_is_read_committed(
@@ -407,10 +419,11 @@ def test_a_change_outside_a_transaction_is_read_committed(
 ) -> None:
     options = "-c default_transaction_isolation=serializable"
     with opened_storage(database, options=options) as over, ThreadPoolExecutor(8) as threads:
-        field = over.fields.add(ours, a_definition(name="0"), author=AUTHOR)
+        field = add_field(over.fields, ours, a_definition(name="0"), author=AUTHOR)
 
         def count(_: int) -> None:
-            over.fields.update(
+            update_field(
+                over.fields,
                 ours,
                 field.id,
                 lambda field: renaming(str(int(field.name) + 1))(field),
@@ -435,7 +448,7 @@ def test_a_key_inserted_without_the_lock_is_reported_within_a_transaction(
         with committing(hand, after=0.3), host.transaction():
             host.execute("INSERT INTO campaigns VALUES ('before')")
             with pytest.raises(KeyTaken):
-                over.fields.add(ours, a_definition(), author=AUTHOR)
+                add_field(over.fields, ours, a_definition(), author=AUTHOR)
     assert campaigns(database) == [("before",)]
 
 
@@ -450,13 +463,13 @@ def test_a_connection_in_pipeline_mode_is_rejected(
 def test_a_change_within_a_change_is_part_of_it(
     host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
 ) -> None:
-    field = over.fields.add(ours, a_definition(), author=AUTHOR)
+    field = add_field(over.fields, ours, a_definition(), author=AUTHOR)
 
     def change(stored: Any) -> Any:
-        over.fields.add(ours, a_definition("town"), author=AUTHOR)
+        add_field(over.fields, ours, a_definition("town"), author=AUTHOR)
         return renaming("Town")(stored)
 
-    over.fields.update(ours, field.id, change, author=AUTHOR)
+    update_field(over.fields, ours, field.id, change, author=AUTHOR)
     assert [f.key for f in over.fields.all(ours).fields] == ["city", "town"]
 
 
@@ -531,13 +544,13 @@ def test_the_service_can_share_the_schema_with_an_application(empty_database: st
     with opened_storage(empty_database, "fields") as over:
         over.migrate()
         ours = over.organizations.add("Ours", NOW)
-        field = over.fields.add(ours.id, a_definition(), author=AUTHOR)
+        field = add_field(over.fields, ours.id, a_definition(), author=AUTHOR)
         url = f"{empty_database}?options=-csearch_path%3Dfields"
         migrate(url)
         with closing(PostgresStorage(url)) as service:
             assert service.organizations.all() == (ours,)
             assert (
-                service.fields.update(ours.id, field.id, renaming("Town"), author=AUTHOR).id
+                update_field(service.fields, ours.id, field.id, renaming("Town"), author=AUTHOR).id
                 == field.id
             )
         assert over.fields.get(ours.id, field.id).name == "Town"

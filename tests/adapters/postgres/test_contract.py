@@ -11,10 +11,11 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, database, migrate
-from recipient_fields.application import Storage
+from recipient_fields.application import FieldRepository, Storage
 from recipient_fields.entrypoints.selection import open_storage
 from recipient_fields.testing import (
     Call,
+    FieldRepositoryContract,
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
@@ -23,6 +24,7 @@ from recipient_fields.testing import (
     machine_for,
     port_calls,
 )
+from recipient_fields.testing.field_limits import FieldLimitCases
 
 from ...support.network import free_port
 from ...support.postgres import EMPTY, execute, new_database
@@ -35,6 +37,28 @@ class TestPostgresStorage(StorageContract):
         with closing(PostgresStorage(database)) as storage:
             yield storage
         require_exact_counters(database)
+
+
+class OnlyPlans:
+    """A FieldRepository without the optional `create`."""
+
+    def __init__(self, fields: FieldRepository) -> None:
+        self.all, self.publish, self.select = fields.all, fields.publish, fields.select
+        self.get, self.change = fields.get, fields.change
+
+
+class TestPostgresPlans(FieldRepositoryContract, FieldLimitCases):
+    """Other cases create fields with one statement, as the service does."""
+
+    @pytest.fixture
+    def storage(self, database: str) -> Iterator[PostgresStorage]:
+        with closing(PostgresStorage(database)) as storage:
+            yield storage
+        require_exact_counters(database)
+
+    @pytest.fixture
+    def fields(self, storage: Storage) -> FieldRepository:
+        return OnlyPlans(storage.fields)
 
 
 class TestPostgresDurability(StorageDurabilityContract):

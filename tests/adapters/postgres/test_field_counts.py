@@ -12,7 +12,7 @@ import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresConnectionStorage, PostgresStorage
-from recipient_fields.adapters.postgres.changes import ADD_AND_LOCK, bind_addition
+from recipient_fields.adapters.postgres.changes import ADD_AND_LOCK, bind_creation
 from recipient_fields.application import copy_storage
 from recipient_fields.domain import (
     CatalogChanges,
@@ -20,8 +20,8 @@ from recipient_fields.domain import (
     FieldLimitReached,
     KeyTaken,
     OrganizationId,
-    RecordedOperation,
 )
+from recipient_fields.testing.field_changes import add_field, delete_field
 
 from ...support.postgres import execute
 from ...support.waiting import eventually
@@ -104,14 +104,16 @@ class ThisVersion(Version):
     def add(self, key: str) -> bool:
         definition = a_definition(key)
         try:
-            self._fields.add(self._organization_id, definition, limit=LIMIT, author=AUTHOR)
+            add_field(self._fields, self._organization_id, definition, limit=LIMIT, author=AUTHOR)
         except FieldLimitReached:
             return False
         return True
 
     def delete(self, key: str) -> None:
         reference = FieldKey(key)
-        self._fields.delete(self._organization_id, reference, permit, author=AUTHOR, at=LATER)
+        delete_field(
+            self._fields, self._organization_id, reference, permit, author=AUTHOR, at=LATER
+        )
 
 
 def waiting(database: str) -> list[tuple[object, ...]]:
@@ -167,7 +169,7 @@ def test_a_creation_that_waits_for_the_same_key_names_the_holder(
     with ThreadPoolExecutor() as threads:
         with older.adding("town"):
             definition = a_definition("town")
-            added = threads.submit(storage.fields.add, ours, definition, author=AUTHOR)
+            added = threads.submit(add_field, storage.fields, ours, definition, author=AUTHOR)
             eventually(lambda: waiting(database))
         with pytest.raises(KeyTaken) as taken:
             added.result()
@@ -207,7 +209,7 @@ def test_a_copied_organization_is_counted_at_its_first_change(
     source = MemoryStorage()
     organization = source.organizations.add("Copied", NOW)
     for number in range(LIMIT - 1):
-        source.fields.add(organization.id, a_definition(f"city_{number}"), author=AUTHOR)
+        add_field(source.fields, organization.id, a_definition(f"city_{number}"), author=AUTHOR)
     copy_storage(source, storage)
     copied = ThisVersion(storage, organization.id)
     assert copied.add("town")
@@ -226,14 +228,12 @@ def test_a_creation_does_not_read_the_other_fields(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     changes = CatalogChanges(created=tuple(a_definition(f"city_{n}") for n in range(500)))
-    storage.fields.apply(ours, lambda _: changes, author=AUTHOR, at=NOW)
+    storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=NOW)
     with psycopg.connect(database) as connection, connection.transaction():
         fields = PostgresConnectionStorage(lambda: connection).fields
-        values = bind_addition(
-            RecordedOperation.CREATED, ours, a_definition("town"), limit=502, author=AUTHOR
-        )
+        values = bind_creation(ours, a_definition("town"), limit=502, author=AUTHOR)
         assert connection.execute(ADD_AND_LOCK, values).rowcount == 1
-        fields.add(ours, a_definition("hamlet"), limit=502, author=AUTHOR)
+        add_field(fields, ours, a_definition("hamlet"), limit=502, author=AUTHOR)
         with pytest.raises(FieldLimitReached):
-            fields.add(ours, a_definition("village"), limit=502, author=AUTHOR)
+            add_field(fields, ours, a_definition("village"), limit=502, author=AUTHOR)
         assert connection.execute(READ_ROWS).fetchall() == [(0,)]

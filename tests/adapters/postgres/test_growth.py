@@ -9,6 +9,7 @@ import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.domain import FieldId, OrganizationId, PlainKey
+from recipient_fields.testing.field_changes import add_field, update_field
 
 from ...benchmarks.data import Database
 from ...support.postgres import execute, new_database
@@ -67,11 +68,11 @@ def calls_of(ours: OrganizationId, field_id: FieldId, key: str) -> Mapping[str, 
         "find a key": lambda storage, _: storage.api_keys.find(digest),
         "read a list": lambda storage, _: storage.fields.publish(ours),
         "read a field": lambda storage, _: storage.fields.get(ours, field_id),
-        "change": lambda storage, number: storage.fields.update(
-            ours, field_id, renaming(f"Name {number}"), author=AUTHOR
+        "change": lambda storage, number: update_field(
+            storage.fields, ours, field_id, renaming(f"Name {number}"), author=AUTHOR
         ),
-        "create": lambda storage, number: storage.fields.add(
-            ours, a_definition(f"created_{number}"), limit=1_000, author=AUTHOR
+        "create": lambda storage, number: add_field(
+            storage.fields, ours, a_definition(f"created_{number}"), limit=1_000, author=AUTHOR
         ),
     }
 

@@ -16,16 +16,26 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, history
+from recipient_fields.application import RecipientFieldService
 from recipient_fields.domain import (
     API,
-    Catalog,
     CatalogChanges,
+    CatalogView,
     FieldId,
+    FieldKey,
+    FieldName,
+    FieldReplacement,
     HistoryQuery,
     HistoryRecord,
     OrganizationId,
     RecordedOperation,
     StorageUnavailable,
+)
+from recipient_fields.testing.field_changes import (
+    add_field,
+    delete_field,
+    restore_field,
+    update_field,
 )
 
 from ...support.postgres import execute
@@ -41,6 +51,7 @@ from datetime import UTC, datetime
 from itertools import count
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import API, Author, CatalogChanges, DataType, FieldDraft
+from recipient_fields.testing.field_changes import add_field, delete_field
 
 url, name = sys.argv[1:]
 author = Author(API, name=name)
@@ -52,14 +63,14 @@ def define(key):
 with closing(PostgresStorage(url, pool_size=1)) as storage:
     print("writing", flush=True)
     for number in count(1):
-        field = storage.fields.add(1, define(f"{name}_{number}"), author=author)
+        field = add_field(storage.fields, 1, define(f"{name}_{number}"), author=author)
         print("created", field.id, flush=True)
         at = datetime.now(UTC)
-        storage.fields.delete(1, field.id, lambda _: None, author=author, at=at)
+        delete_field(storage.fields, 1, field.id, lambda _: None, author=author, at=at)
         print("deleted", field.id, flush=True)
         keys = [f"{name}_{number}_{each}" for each in range(5)]
         changes = CatalogChanges(created=tuple(map(define, keys)))
-        applied = storage.fields.apply(1, lambda _: changes, author=author, at=at)
+        applied = storage.fields.change(1, lambda _: changes, author=author, at=at)
         for each in applied.created:
             print("created", each.id, flush=True)
 """
@@ -194,14 +205,14 @@ def test_a_change_and_its_record_are_one_statement(
         return len(round_trips)
 
     fields = storage.fields
-    assert count(lambda: fields.add(ours, a_definition(), limit=9, author=AUTHOR)) == 1
+    assert count(lambda: add_field(fields, ours, a_definition(), limit=9, author=AUTHOR)) == 1
     [field] = fields.all(ours).fields
-    assert count(lambda: fields.update(ours, field.id, renaming("Town"), author=AUTHOR)) == 4
-    assert count(lambda: fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)) == 4
+    assert count(lambda: update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR)) == 4
+    assert count(lambda: delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)) == 4
     assert (
         count(
-            lambda: fields.restore(
-                ours, field.id, lambda it: it.restored(by=API, at=LATER), author=AUTHOR
+            lambda: restore_field(
+                fields, ours, field.id, lambda it: it.restored(by=API, at=LATER), author=AUTHOR
             )
         )
         == 5
@@ -209,6 +220,24 @@ def test_a_change_and_its_record_are_one_statement(
     assert count(lambda: storage.history.select(ours, HistoryQuery())) == 1
     assert count(lambda: storage.history.catalog_at(ours, LATER)) == 1
     assert len(storage.history.select(ours, HistoryQuery()).records) == 4
+
+
+def test_the_service_needs_no_more_round_trips_for_its_limit(
+    storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
+) -> None:
+    service = RecipientFieldService(fields=storage.fields, history=storage.history)
+    key, replacement = FieldKey("city"), FieldReplacement(name=FieldName("City"), data_type="text")
+
+    def count(call: Callable[[], object]) -> int:
+        round_trips.clear()
+        call()
+        return len(round_trips)
+
+    assert count(lambda: service.replace_or_create_field(ours, key, replacement)) == 4
+    assert count(lambda: service.replace_or_create_field(ours, key, replacement)) == 3
+    [field] = storage.fields.all(ours).fields
+    assert count(lambda: service.delete_field(ours, key)) == 4
+    assert count(lambda: service.restore_field(ours, field.id)) == 5
 
 
 @pytest.mark.slow
@@ -221,7 +250,7 @@ def test_a_change_whose_record_can_not_be_stored_is_not_stored_either(
     execute(database, f"ALTER DATABASE {name} SET {limit}")
     try:
         with closing(PostgresStorage(database)) as storage:
-            field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+            field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
             before = storage.fields.all(ours)
             for change in changes_of(storage, ours, field.id):
                 with psycopg.connect(database) as other:
@@ -231,7 +260,7 @@ def test_a_change_whose_record_can_not_be_stored_is_not_stored_either(
                         change()
                     assert monotonic() - began < 1.5
                 assert storage.fields.all(ours) == before
-            storage.fields.add(ours, a_definition("town"), author=AUTHOR)
+            add_field(storage.fields, ours, a_definition("town"), author=AUTHOR)
             page = storage.history.select(ours, HistoryQuery())
             assert [each.sequence for each in page.records] == [1, 2]
     finally:
@@ -243,10 +272,10 @@ def changes_of(
 ) -> Iterator[Callable[[], object]]:
     """Yield one change of each kind."""
     fields, changes = storage.fields, CatalogChanges(created=(a_definition("village"),))
-    yield lambda: fields.add(organization_id, a_definition("town"), author=AUTHOR)
-    yield lambda: fields.update(organization_id, field_id, renaming("Town"), author=AUTHOR)
-    yield lambda: fields.delete(organization_id, field_id, permit, author=AUTHOR, at=LATER)
-    yield lambda: fields.apply(organization_id, lambda _: changes, author=AUTHOR, at=LATER)
+    yield lambda: add_field(fields, organization_id, a_definition("town"), author=AUTHOR)
+    yield lambda: update_field(fields, organization_id, field_id, renaming("Town"), author=AUTHOR)
+    yield lambda: delete_field(fields, organization_id, field_id, permit, author=AUTHOR, at=LATER)
+    yield lambda: fields.change(organization_id, lambda _: changes, author=AUTHOR, at=LATER)
 
 
 def test_all_batches_of_a_transaction_occur_at_one_time(
@@ -255,13 +284,13 @@ def test_all_batches_of_a_transaction_occur_at_one_time(
     monkeypatch.setattr("recipient_fields.adapters.postgres.changes._ROWS_AT_ONCE", 2)
     definitions = tuple(a_definition(f"field_{number}") for number in range(5))
     changes = CatalogChanges(created=definitions)
-    applied = storage.fields.apply(ours, lambda _: changes, author=AUTHOR, at=LATER)
+    applied = storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=LATER)
     assert tuple(field.key for field in applied.created) == tuple(d.key for d in definitions)
 
-    def delete_all(catalog: Catalog) -> CatalogChanges:
-        return CatalogChanges(deleted=catalog.fields)
+    def delete_all(catalog: CatalogView) -> CatalogChanges:
+        return CatalogChanges(deleted=catalog.all().fields)
 
-    storage.fields.apply(ours, delete_all, author=AUTHOR, at=NOW)
+    storage.fields.change(ours, delete_all, author=AUTHOR, at=NOW)
     records = storage.history.select(ours, HistoryQuery()).records
     assert [each.sequence for each in records] == list(range(1, 11))
     assert [each.key for each in records] == [each.key for each in definitions] * 2
@@ -277,7 +306,7 @@ def test_pruning_takes_several_short_transactions(
 ) -> None:
     monkeypatch.setattr(history, "_ROWS_PER_DELETION", 2)
     for number in range(6):
-        storage.fields.add(ours, a_definition(f"field_{number}"), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
     last = storage.history.select(ours, HistoryQuery(descending=True)).records[0]
     round_trips.clear()
     assert storage.history.prune(ours, last.occurred_at) == 5

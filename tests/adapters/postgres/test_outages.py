@@ -22,6 +22,7 @@ from recipient_fields.adapters.postgres import PostgresStorage, circuit_breaker,
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, parse_url
 from recipient_fields.domain import OrganizationId, StorageUnavailable
 from recipient_fields.testing.assertions import attempt
+from recipient_fields.testing.field_changes import add_field
 
 from ...support.outages import OUTAGE_SECONDS, OUTAGES
 from ...support.postgres import PostgresServer, execute, new_database
@@ -110,10 +111,10 @@ def test_a_write_to_a_locked_organization_is_rejected_after_a_second(
         locker.execute("SELECT FROM organizations FOR UPDATE")
         began = monotonic()
         with pytest.raises(StorageUnavailable, match="lock timeout"):
-            storage.fields.add(ours, a_definition(), author=AUTHOR)
+            add_field(storage.fields, ours, a_definition(), author=AUTHOR)
         assert monotonic() - began < 1.2
         assert storage.fields.all(ours).fields == ()
-    storage.fields.add(ours, a_definition(), author=AUTHOR)
+    add_field(storage.fields, ours, a_definition(), author=AUTHOR)
 
 
 @pytest.mark.parametrize(("prepare", "message"), [(True, "lock timeout"), (False, "in time")])
@@ -142,7 +143,7 @@ def test_a_missing_synchronous_standby_does_not_exhaust_the_server(
         for number in range(3):
             began = monotonic()
             with pytest.raises(StorageUnavailable, match="in time"):
-                storage.fields.add(ours, a_definition(f"field_{number}"), author=AUTHOR)
+                add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
             assert monotonic() - began < MAX_RESPONSE_TIME
         eventually(lambda: waiting(database) == 0, within=1)
         storage.fields.all(ours)
@@ -171,14 +172,14 @@ def test_connections_to_a_server_that_became_read_only_are_replaced(
         " WHERE datname = current_database() AND pid <> pg_backend_pid()",
     )
     with pytest.raises(StorageUnavailable, match="25006"):
-        storage.fields.add(ours, a_definition(), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition(), author=AUTHOR)
     with psycopg.connect(database, autocommit=True) as writer:
         writer.execute("SET default_transaction_read_only = off")
         writer.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only".encode())
     # Those that were opened in the meantime may be read-only as well. They are left, too.
     for _ in range(5):
         with suppress(StorageUnavailable):
-            storage.fields.add(ours, a_definition(), author=AUTHOR)
+            add_field(storage.fields, ours, a_definition(), author=AUTHOR)
             break
     else:
         pytest.fail("Every connection is still read-only.")
@@ -246,7 +247,9 @@ def test_slow_statements_and_locks_that_exhaust_the_pool_are_no_outage(
         )
 
     def write() -> None:
-        outcomes.append(attempt(lambda: storage.fields.add(ours, a_definition(), author=AUTHOR)))
+        outcomes.append(
+            attempt(lambda: add_field(storage.fields, ours, a_definition(), author=AUTHOR))
+        )
 
     with psycopg.connect(database) as locker:
         locker.execute("SELECT FROM organizations FOR UPDATE")

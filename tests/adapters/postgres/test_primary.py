@@ -15,6 +15,7 @@ from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.adapters.postgres.connection import parse_url
 from recipient_fields.adapters.postgres.primary import join_hosts, split_hosts
 from recipient_fields.domain import OrganizationId, RecipientField, StorageUnavailable
+from recipient_fields.testing.field_changes import add_field, update_field
 
 from ...support.postgres import PASSWORD, PostgresServer, execute
 from ...support.waiting import eventually
@@ -116,7 +117,7 @@ def test_a_change_that_began_before_the_detection_is_not_acknowledged(
     with ExitStack() as stack:
         storage = open_storage(stack, cluster.url())
         ours = storage.organizations.add("Ours", NOW).id
-        field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+        field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
 
         def change(current: RecipientField) -> RecipientField:
             cluster.new.promote()
@@ -124,7 +125,7 @@ def test_a_change_that_began_before_the_detection_is_not_acknowledged(
             return renaming("Town")(current)
 
         with pytest.raises(StorageUnavailable, match="no longer the primary"):
-            storage.fields.update(ours, field.id, change, author=AUTHOR)
+            update_field(storage.fields, ours, field.id, change, author=AUTHOR)
 
 
 def responds(storage: PostgresStorage) -> bool:

@@ -18,6 +18,7 @@ import pytest
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.adapters.row_mapping import UnreadableRow
 from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
+from recipient_fields.testing.field_changes import add_field, delete_field, update_field
 
 from ...support.postgres import PASSWORD, execute
 from ...support.waiting import eventually
@@ -85,14 +86,14 @@ def test_only_the_server_assigns_ids(database: str) -> None:
 def test_a_damaged_row_is_unavailable_and_not_an_invalid_request(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
-    field = storage.fields.add(ours, a_definition("spoiled"), author=AUTHOR)
+    field = add_field(storage.fields, ours, a_definition("spoiled"), author=AUTHOR)
     key = storage.api_keys.add(a_grant(ours))
     execute(database, "UPDATE recipient_fields SET name = E'a\\nb'")
     execute(database, "UPDATE api_keys SET name = ''")
     with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
         storage.fields.get(ours, field.id)
     with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
-        storage.fields.update(ours, FieldKey("spoiled"), renaming("Town"), author=AUTHOR)
+        update_field(storage.fields, ours, FieldKey("spoiled"), renaming("Town"), author=AUTHOR)
     with pytest.raises(UnreadableRow, match=f"^recipient_fields {field.id}$"):
         storage.fields.all(ours)
     with pytest.raises(UnreadableRow, match=f"^api_keys {key.id}$"):
@@ -103,7 +104,7 @@ def test_a_row_that_can_not_be_converted_is_named(
     database: str, storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     """JSON with a number that Python can't read, and a year after 9999."""
-    field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+    field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
     key = storage.api_keys.add(a_grant(ours))
     execute(database, "UPDATE organizations SET name = ''")
     execute(
@@ -423,10 +424,10 @@ def use_everything(storage: PostgresStorage) -> None:
     storage.check()
     organization = storage.organizations.add("Ours", a_definition().created_at)
     storage.organizations.all()
-    field = storage.fields.add(organization.id, a_definition(), limit=1, author=AUTHOR)
-    storage.fields.update(organization.id, field.id, renaming("Town"), author=AUTHOR)
+    field = add_field(storage.fields, organization.id, a_definition(), limit=1, author=AUTHOR)
+    update_field(storage.fields, organization.id, field.id, renaming("Town"), author=AUTHOR)
     storage.fields.all(organization.id)
-    storage.fields.delete(organization.id, field.id, permit, author=AUTHOR, at=LATER)
+    delete_field(storage.fields, organization.id, field.id, permit, author=AUTHOR, at=LATER)
     key = storage.api_keys.add(a_grant(organization.id))
     storage.api_keys.find(key.digest)
     storage.api_keys.record_use(organization.id, key.id, key.created_at)

@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     Rule,
     StorageUnavailable,
 )
+from recipient_fields.testing.field_changes import add_field
 
 from ...support.waiting import eventually
 from .examples import AUTHOR, NOW, a_definition, a_grant
@@ -56,13 +57,13 @@ def test_a_session_whose_statements_were_deallocated_is_replaced(
         key = storage.api_keys.add(a_grant(ours))
         for number in range(_TURNS):
             assert storage.api_keys.find(key.digest) is not None
-            storage.fields.add(ours, a_definition(f"field_{number}"), author=AUTHOR)
+            add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
 
         deallocate_everything(storage)
         for _ in range(_TURNS):
             assert storage.api_keys.find(key.digest) is not None
         deallocate_everything(storage)
-        storage.fields.add(ours, a_definition("another"), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition("another"), author=AUTHOR)
 
         assert len(storage.fields.all(ours).fields) == _TURNS + 1
     finally:
@@ -122,8 +123,11 @@ def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(
     )
     try:
         ours = storage.organizations.add("Größe", NOW).id
-        field = storage.fields.add(
-            ours, evolve(a_definition(), name=FieldName("Größe in €")), author=AUTHOR
+        field = add_field(
+            storage.fields,
+            ours,
+            evolve(a_definition(), name=FieldName("Größe in €")),
+            author=AUTHOR,
         )
         assert storage.fields.get(ours, field.id) == field
         assert "Größe in €" in storage.fields.publish(ours).documents
@@ -179,7 +183,7 @@ def test_the_application_may_configure_how_psycopg_reads_json(
     definition = evolve(a_definition(), data_type=DataType.NUMBER, allowed_values=values)
     set_json_loads(lambda text: json.loads(text, parse_float=Decimal))
     try:
-        field = storage.fields.add(ours, definition, author=AUTHOR)
+        field = add_field(storage.fields, ours, definition, author=AUTHOR)
         assert storage.fields.get(ours, field.id) == field
     finally:
         set_json_loads(json.loads)

@@ -6,6 +6,7 @@ import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import FieldKey, FieldQuery, OrganizationId
+from recipient_fields.testing.field_changes import add_field, delete_field, update_field
 
 from .examples import AUTHOR, LATER, a_definition, permit, renaming
 from .statements import Statements, names_its_organization
@@ -35,14 +36,14 @@ def test_a_statement_without_the_organization_is_detected(statement: str) -> Non
 def test_every_statement_on_fields_contains_the_organization(
     storage: PostgresStorage, ours: OrganizationId, statements: Statements
 ) -> None:
-    field = storage.fields.add(ours, a_definition(), limit=1, author=AUTHOR)
+    field = add_field(storage.fields, ours, a_definition(), limit=1, author=AUTHOR)
     storage.fields.get(ours, field.id)
     storage.fields.get(ours, FieldKey("city"))
     storage.fields.all(ours)
     storage.fields.publish(ours)
     storage.fields.select(ours, FieldQuery())
-    storage.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
-    storage.fields.delete(ours, field.id, permit, author=AUTHOR, at=LATER)
+    update_field(storage.fields, ours, field.id, renaming("Town"), author=AUTHOR)
+    delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
     on_fields = {statement for statement in statements if "recipient_fields" in statement}
     assert len(on_fields) >= 8
     assert all(map(names_its_organization, on_fields))

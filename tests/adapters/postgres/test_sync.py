@@ -27,6 +27,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.esp import Esp, EspField, Integration, SyncPlan, SyncRun
+from recipient_fields.testing.field_changes import add_field
 
 from ...support.postgres import execute
 from ...support.waiting import eventually
@@ -84,7 +85,7 @@ print("synced", flush=True)
 @pytest.fixture
 def integration(storage: PostgresStorage, ours: OrganizationId) -> Integration:
     """Create an integration in an organization that also has a field of the API."""
-    storage.fields.add(ours, a_definition(), author=AUTHOR)
+    add_field(storage.fields, ours, a_definition(), author=AUTHOR)
     return service_over(storage).create_integration(ours, esp=Esp.MAILCHIMP, name="Main")
 
 
@@ -190,7 +191,7 @@ def test_a_run_locks_the_catalog_only_after_it_is_planned(
 
     def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> SyncPlan:
         if not overtaking:  # Under the lock, this would wait for a second and fail.
-            overtaking.append(storage.fields.add(ours, a_definition("town"), author=AUTHOR))
+            overtaking.append(add_field(storage.fields, ours, a_definition("town"), author=AUTHOR))
         return SyncRun.from_report(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
 
     storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
@@ -209,7 +210,9 @@ def test_a_run_is_planned_again_after_other_changes_and_finally_under_the_lock(
         received.append(len(catalog))
         if len(received) <= overtaken:
             with suppress(StorageUnavailable):
-                storage.fields.add(ours, a_definition(f"town_{len(received)}"), author=AUTHOR)
+                add_field(
+                    storage.fields, ours, a_definition(f"town_{len(received)}"), author=AUTHOR
+                )
         return SyncRun.from_report(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
 
     storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
@@ -304,8 +307,8 @@ def test_ids_of_integrations_from_before_the_table_are_not_assigned_again(
     migrate(empty_database)
     storage = PostgresStorage(empty_database)
     ours = storage.organizations.add("Ours", NOW).id
-    field = storage.fields.add(ours, synced_by(41, "city"), author=AUTHOR)
-    storage.fields.add(ours, synced_by(7, "age"), author=AUTHOR)
+    field = add_field(storage.fields, ours, synced_by(41, "city"), author=AUTHOR)
+    add_field(storage.fields, ours, synced_by(7, "age"), author=AUTHOR)
     storage.close()
     execute(empty_database, "DROP TABLE integrations")
     execute(empty_database, "DELETE FROM schema_migrations WHERE name = '0002_integrations'")

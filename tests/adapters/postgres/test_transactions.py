@@ -25,6 +25,7 @@ from recipient_fields.domain import (
     RecipientField,
     StorageUnavailable,
 )
+from recipient_fields.testing.field_changes import add_field, update_field
 
 from ...support.postgres import execute
 from ...support.waiting import eventually
@@ -40,7 +41,7 @@ def test_twenty_concurrent_creations_reach_the_limit_exactly(
     def create(number: int) -> bool:
         together.wait()
         try:
-            storage.fields.add(ours, a_definition(f"field_{number}"), limit=8, author=AUTHOR)
+            add_field(storage.fields, ours, a_definition(f"field_{number}"), limit=8, author=AUTHOR)
         except FieldLimitReached:
             return False
         return True
@@ -79,7 +80,7 @@ def test_a_key_inserted_without_the_lock_is_reported_with_its_field(
             " (%s, 'City', 'city', 'city', 'text', true, 'api', now(), now(), 1) RETURNING id",
             (ours,),
         )
-        adding = threads.submit(storage.fields.add, ours, a_definition(), author=AUTHOR)
+        adding = threads.submit(add_field, storage.fields, ours, a_definition(), author=AUTHOR)
         eventually(lambda: blocked(database), within=1)
         hand.commit()
         with pytest.raises(KeyTaken) as taken:
@@ -92,7 +93,7 @@ def test_a_deadlock_is_retried_once(
 ) -> None:
     """A statement by hand locks the field, and a change locks the organization; each needs both."""
     name = database.rpartition("/")[2]
-    field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+    field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
     tries: list[RecipientField] = []
 
     def change(stored: RecipientField) -> RecipientField:
@@ -104,7 +105,9 @@ def test_a_deadlock_is_retried_once(
     with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
         hand.execute("SET LOCAL deadlock_timeout = '10s'")
         hand.execute("SELECT FROM recipient_fields FOR UPDATE")
-        updating = threads.submit(impatient.fields.update, ours, field.id, change, author=AUTHOR)
+        updating = threads.submit(
+            update_field, impatient.fields, ours, field.id, change, author=AUTHOR
+        )
         eventually(lambda: blocked(database), within=1)
         hand.execute("SELECT FROM organizations FOR UPDATE")
         hand.commit()
@@ -197,18 +200,18 @@ def test_a_session_that_was_reset_loses_no_update(database: str, ours: Organizat
     execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
     storage = PostgresStorage(database, pool_size=1)
     try:
-        storage.fields.add(ours, a_definition("town"), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition("town"), author=AUTHOR)
         storage._database.read(lambda c: c.execute("RESET ALL", prepare=False))
         with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
             hand.execute("UPDATE organizations SET revision = revision + 1")
             adding = threads.submit(
-                storage.fields.add, ours, a_definition(), limit=2, author=AUTHOR
+                add_field, storage.fields, ours, a_definition(), limit=2, author=AUTHOR
             )
             eventually(lambda: blocked(database), within=1)
             hand.commit()
             added = adding.result()
         with pytest.raises(FieldLimitReached):
-            storage.fields.add(ours, a_definition("village"), limit=2, author=AUTHOR)
+            add_field(storage.fields, ours, a_definition("village"), limit=2, author=AUTHOR)
         assert [field.key for field in storage.fields.all(ours).fields] == ["town", added.key]
     finally:
         storage.close()
@@ -219,7 +222,7 @@ def test_microseconds_are_truncated_and_not_rounded_into_the_future(
     storage: PostgresStorage, ours: OrganizationId
 ) -> None:
     definition = evolve(a_definition(), created_at=NOW + timedelta(microseconds=999))
-    field = storage.fields.add(ours, definition, author=AUTHOR)
+    field = add_field(storage.fields, ours, definition, author=AUTHOR)
     assert storage.fields.get(ours, field.id).created_at == NOW
 
 
@@ -241,7 +244,7 @@ def test_instants_do_not_depend_on_the_servers_time_zone(elsewhere: PostgresStor
     for at in (NOW, NOW.replace(year=1, month=1, day=1), NOW.replace(year=9999, month=12, day=31)):
         organization = elsewhere.organizations.add("Ours", at)
         definition = evolve(a_definition(), created_at=at)
-        field = elsewhere.fields.add(organization.id, definition, author=AUTHOR)
+        field = add_field(elsewhere.fields, organization.id, definition, author=AUTHOR)
         assert organization.created_at == at
         assert elsewhere.fields.get(organization.id, field.id).created_at == at
         assert elsewhere.organizations.all()[-1] == organization
@@ -255,7 +258,7 @@ def test_without_preparing_nothing_is_kept_in_the_servers_session(
         for number in range(20):
             storage.fields.all(ours)
             storage.fields.publish(ours)
-            storage.fields.add(ours, a_definition(f"field_{number}"), author=AUTHOR)
+            add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
         prepared = storage._database.read(
             lambda c: c.execute("SELECT name FROM pg_prepared_statements").fetchall()
         )
@@ -277,8 +280,8 @@ def test_a_revision_that_a_failover_has_lost_does_not_occur_again(
 ) -> None:
     """Every change sets the revision to the current time at least, so none is assigned twice."""
     before = time_ns() // 1_000_000
-    field = storage.fields.add(ours, a_definition(), author=AUTHOR)
+    field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
     added = storage.fields.all(ours).revision
     assert added >= before
-    storage.fields.update(ours, field.id, renaming("Town"), author=AUTHOR)
+    update_field(storage.fields, ours, field.id, renaming("Town"), author=AUTHOR)
     assert storage.fields.all(ours).revision > added

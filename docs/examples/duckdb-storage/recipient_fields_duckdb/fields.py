@@ -9,8 +9,6 @@ from attrs import frozen
 from recipient_fields.adapters.row_mapping import field_values, read_field
 from recipient_fields.application import (
     CatalogPlanner,
-    FieldChange,
-    FieldCheck,
     PublishedCatalog,
     published,
 )
@@ -25,11 +23,9 @@ from recipient_fields.domain import (
     FieldPage,
     FieldQuery,
     FieldReference,
-    FieldUpdate,
     OrganizationId,
     RecipientField,
-    RecordedChange,
-    RecordedOperation,
+    Source,
 )
 
 from .database import Connection, Database, insert, next_id, update
@@ -64,94 +60,45 @@ class DuckdbFieldRepository:
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
         with self._database.reading() as connection:
-            return _get(connection, organization_id, reference)
+            field = _find(connection, organization_id, reference)
+        if field is None:
+            raise FieldNotFound
+        return field
 
-    def add(
+    def change(
         self,
         organization_id: OrganizationId,
-        definition: FieldDefinition,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        changes, at = CatalogChanges(created=(definition,)), definition.created_at
-        with self._database.writing() as connection:
-            catalog(connection, organization_id).require_addable(definition, limit=limit)
-            applied = apply_changes(connection, organization_id, changes, author=author, at=at)
-            return applied.created[0]
-
-    def update(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        change: FieldChange,
-        /,
-        *,
-        author: Author,
-    ) -> RecipientField:
-        with self._database.writing() as connection:
-            field = _get(connection, organization_id, reference)
-            changed = change(field)
-            if changed != field:
-                changes = CatalogChanges(updated=(FieldUpdate(field, changed),))
-                at = changed.updated_at
-                apply_changes(connection, organization_id, changes, author=author, at=at)
-            return changed
-
-    def delete(
-        self,
-        organization_id: OrganizationId,
-        reference: FieldReference,
-        check: FieldCheck,
-        /,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> None:
-        with self._database.writing() as connection:
-            field = _get(connection, organization_id, reference)
-            check(field)
-            changes = CatalogChanges(deleted=(field,))
-            apply_changes(connection, organization_id, changes, author=author, at=at)
-
-    def restore(
-        self,
-        organization_id: OrganizationId,
-        field_id: FieldId,
-        restoration: FieldChange,
-        /,
-        *,
-        limit: int | None = None,
-        author: Author,
-    ) -> RecipientField:
-        with self._database.writing() as connection:
-            field = _find(connection, organization_id, field_id) or find_deleted_field(
-                connection, organization_id, field_id
-            )
-            if field is None:
-                raise FieldNotFound
-            restored = restoration(field)
-            catalog(connection, organization_id).require_addable(restored, limit=limit)
-            insert(connection, "recipient_fields", field_values(restored))
-            change = RecordedChange(RecordedOperation.RESTORED, None, restored)
-            record_changes(
-                connection, organization_id, [change], author=author, at=restored.updated_at
-            )
-            return restored
-
-    def apply(
-        self,
-        organization_id: OrganizationId,
-        planner: CatalogPlanner,
+        plan: CatalogPlanner,
         /,
         *,
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
         with self._database.writing() as connection:
-            changes = planner(catalog(connection, organization_id))
+            changes = plan(_CatalogView(connection, organization_id))
+            if changes != CatalogChanges():
+                current_revision(connection, organization_id)  # Requires the organization.
             return apply_changes(connection, organization_id, changes, author=author, at=at)
+
+
+@frozen
+class _CatalogView:
+    """The CatalogView of DuckDB."""
+
+    _connection: Connection
+    _organization_id: OrganizationId
+
+    def find(self, reference: FieldReference, /) -> RecipientField | None:
+        return _find(self._connection, self._organization_id, reference)
+
+    def count(self, source: Source, /) -> int:
+        return sum(field.origin.source is source for field in self.all().fields)
+
+    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
+        return find_deleted_field(self._connection, self._organization_id, field_id)
+
+    def all(self) -> Catalog:
+        return catalog(self._connection, self._organization_id)
 
 
 def catalog(connection: Connection, organization_id: OrganizationId) -> Catalog:
@@ -172,7 +119,7 @@ def apply_changes(
     author: Author,
     at: datetime,
 ) -> AppliedChanges:
-    """Delete, update and create fields, in this order: created fields can take deleted keys.
+    """Delete, update, restore and create fields, in this order: new fields can take deleted keys.
 
     Record the changes, and return them with the created fields.
     """
@@ -180,19 +127,12 @@ def apply_changes(
         connection.execute("DELETE FROM recipient_fields WHERE id = ?", [field.id])
     for each in changes.updated:
         update(connection, "recipient_fields", each.after.id, field_values(each.after))
+    for field in changes.restored:
+        insert(connection, "recipient_fields", field_values(field))
     created = tuple(_insert(connection, organization_id, new) for new in changes.created)
     applied = AppliedChanges(changes, created)
     record_changes(connection, organization_id, [*applied.recorded()], author=author, at=at)
     return applied
-
-
-def _get(
-    connection: Connection, organization_id: OrganizationId, reference: FieldReference
-) -> RecipientField:
-    field = _find(connection, organization_id, reference)
-    if field is None:
-        raise FieldNotFound
-    return field
 
 
 def _find(

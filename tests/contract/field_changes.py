@@ -1,0 +1,143 @@
+"""Changes of single fields, which the cases make with `change` of FieldRepository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
+
+from recipient_fields.application import FieldCreator, FieldRepository
+from recipient_fields.domain import (
+    Author,
+    CatalogChanges,
+    CatalogView,
+    FieldDefinition,
+    FieldId,
+    FieldNotFound,
+    FieldReference,
+    FieldUpdate,
+    OrganizationId,
+    RecipientField,
+    plan_creation,
+    require_addable,
+)
+
+from .examples import LATER, NOW, FieldChange
+
+FieldCheck: TypeAlias = Callable[[RecipientField], None]
+"""Raise if the field may not be deleted."""
+
+
+def add_field(
+    fields: FieldRepository,
+    organization_id: OrganizationId,
+    definition: FieldDefinition,
+    *,
+    limit: int | None = None,
+    author: Author,
+) -> RecipientField:
+    """Create a field, as the service does: with `create` if the storage has it."""
+    if isinstance(fields, FieldCreator):
+        return fields.create(organization_id, definition, limit=limit, author=author)
+    return add_with_plan(fields, organization_id, definition, limit=limit, author=author)
+
+
+def add_with_plan(
+    fields: FieldRepository,
+    organization_id: OrganizationId,
+    definition: FieldDefinition,
+    *,
+    limit: int | None = None,
+    author: Author,
+) -> RecipientField:
+    """Create a field with `change`."""
+    applied = fields.change(
+        organization_id,
+        lambda catalog: plan_creation(catalog, definition, limit=limit),
+        author=author,
+        at=definition.created_at,
+    )
+    return applied.created[0]
+
+
+def update_field(
+    fields: FieldRepository,
+    organization_id: OrganizationId,
+    reference: FieldReference,
+    change: FieldChange,
+    *,
+    author: Author,
+    at: datetime = NOW,
+) -> RecipientField:
+    """Store the result of `change`, unless it is equal to the stored field, and return it.
+
+    Raises: FieldNotFound if the organization has no such field.
+    """
+    changed: RecipientField
+
+    def plan(catalog: CatalogView) -> CatalogChanges:
+        nonlocal changed
+        field = _get(catalog, reference)
+        changed = change(field)
+        updates = () if changed == field else (FieldUpdate(field, changed),)
+        return CatalogChanges(updated=updates)
+
+    fields.change(organization_id, plan, author=author, at=at)
+    return changed
+
+
+def delete_field(
+    fields: FieldRepository,
+    organization_id: OrganizationId,
+    reference: FieldReference,
+    check: FieldCheck,
+    *,
+    author: Author,
+    at: datetime,
+) -> None:
+    """Delete a field, unless `check` raises.
+
+    Raises: FieldNotFound if the organization has no such field.
+    """
+
+    def plan(catalog: CatalogView) -> CatalogChanges:
+        field = _get(catalog, reference)
+        check(field)
+        return CatalogChanges(deleted=(field,))
+
+    fields.change(organization_id, plan, author=author, at=at)
+
+
+def restore_field(
+    fields: FieldRepository,
+    organization_id: OrganizationId,
+    field_id: FieldId,
+    restoration: FieldChange,
+    *,
+    limit: int | None = None,
+    author: Author,
+    at: datetime = LATER,
+) -> RecipientField:
+    """Store the result of `restoration`, and return it.
+
+    `restoration` receives the field as it was before its last deletion, or as it is if the history
+    has no deletion.
+    Raises: FieldNotFound if there is neither; the errors of `restoration`; then those of
+    `require_addable`.
+    """
+
+    def plan(catalog: CatalogView) -> CatalogChanges:
+        restored = restoration(catalog.last_deletion(field_id) or _get(catalog, field_id))
+        holder = catalog.find(restored.key)
+        require_addable(restored, holder=holder, count=catalog.count, limit=limit)
+        return CatalogChanges(restored=(restored,))
+
+    applied = fields.change(organization_id, plan, author=author, at=at)
+    return applied.changes.restored[0]
+
+
+def _get(catalog: CatalogView, reference: FieldReference) -> RecipientField:
+    field = catalog.find(reference)
+    if field is None:
+        raise FieldNotFound
+    return field
