@@ -32,8 +32,9 @@ from recipient_fields.domain import (
     fold_case,
 )
 
+from ..relational.columns import storable_id
 from ..row_mapping import author_document, field_document, plain_values, stored_record
-from .columns import from_utc, optional_json, storable_id
+from .columns import from_utc, optional_json
 from .distributed import insert_field, insert_records, read_rows, select_new_id
 
 RECORD_COLUMNS = (

@@ -14,30 +14,11 @@ from psycopg import Connection, Cursor
 
 from recipient_fields.domain import StorageUnavailable
 
-from .columns import storable_id
-
 OWNERS = "api_key_owners"
 """The reference table of the organizations of API keys. Only a distributed schema has it."""
-INSERT_KEY = """
-    INSERT INTO api_keys (
-        organization_id, name, access, digest, display, created_by, created_at, expires_at
-    ) VALUES (
-        %(organization_id)s, %(name)s, %(access)s, %(digest)s, %(display)s, %(created_by)s,
-        %(created_at)s, %(expires_at)s
-    ) RETURNING id
-"""
-INSERT_OWNER = f"""
-    INSERT INTO {OWNERS} (digest, key_id, organization_id)
-    VALUES (%(digest)s, %(id)s, %(organization_id)s)
-"""
 _INSERT_OWNERS = f"""
     INSERT INTO {OWNERS} (digest, key_id, organization_id)
     SELECT digest, id, organization_id FROM api_keys
-"""
-SELECT_OWNER = f"SELECT organization_id, key_id FROM {OWNERS} WHERE digest = %s"
-INSERT_INTEGRATION = """
-    INSERT INTO integrations (organization_id, esp, name, created_at)
-    VALUES (%(organization_id)s, %(esp)s, %(name)s, %(created_at)s) RETURNING id
 """
 
 _IS_DISTRIBUTED = f"SELECT to_regclass('{OWNERS}') IS NOT NULL"
@@ -154,13 +135,6 @@ def insert_records(
         connection.execute(_INSERT_RECORDS, {"records": json.dumps(records)})
 
 
-def insert_key(connection: Connection[Any], values: Mapping[str, object]) -> int:
-    """Insert an API key and its owner, and return its id."""
-    [(key_id,)] = connection.execute(INSERT_KEY, values).fetchall()
-    connection.execute(INSERT_OWNER, {**values, "id": key_id})
-    return int(key_id)
-
-
 def insert_all_owners(connection: Connection[Any]) -> None:
     """Insert the owners of all API keys."""
     connection.execute(_INSERT_OWNERS)
@@ -200,9 +174,3 @@ def _conversion() -> Iterable[str]:
     """
     yield f"SELECT create_reference_table('{OWNERS}')"
     yield _INSERT_OWNERS
-
-
-def owner_ids(row: tuple[Any, ...]) -> Mapping[str, int]:
-    """Return the values for a statement on the API key in a row of SELECT_OWNER."""
-    organization_id, key_id = row
-    return {"organization_id": storable_id(organization_id), "id": storable_id(key_id)}

@@ -33,6 +33,8 @@ from recipient_fields.domain import (
     plan_creation,
 )
 
+from ..relational.columns import storable_id
+from ..relational.locks import lock_catalog
 from ..row_mapping import RowMapping, stored_field
 from .changes import (
     ADD_AND_LOCK,
@@ -44,9 +46,8 @@ from .changes import (
     read_record,
     try_creation,
 )
-from .columns import from_optional_json, from_utc, storable_id
+from .columns import from_optional_json, from_utc
 from .limits import CALL_TIMEOUT
-from .organizations import lock_catalog
 from .queries import bind, select_statement
 from .transactions import Transactions, Work
 

@@ -17,10 +17,10 @@ from recipient_fields.domain import (
     undo,
 )
 
+from ..relational.columns import storable_id
+from ..relational.locks import keep_organization
 from .changes import RECORD_COLUMNS, read_record
-from .columns import storable_id
 from .fields import SELECT, read_field
-from .organizations import keep_organization
 from .transactions import Transactions
 
 _CHANGES = "FROM recipient_field_changes WHERE organization_id = %(organization_id)s"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from recipient_fields.domain import FieldQuery, OrganizationId
 
-from .columns import storable_id
+from ..relational.columns import storable_id
 
 _CONTAINS_TEXT = """(
     strpos(folded_name, %(text)s) > 0

@@ -12,24 +12,31 @@ from recipient_fields.application import (
     SessionRepository,
 )
 
-from .administrators import PostgresAdministratorRepository
-from .api_keys import PostgresApiKeyRepository
+from ..relational.administrators import RelationalAdministratorRepository
+from ..relational.api_keys import RelationalApiKeyRepository
+from ..relational.organizations import RelationalOrganizationRepository
+from ..relational.sessions import RelationalSessionRepository
 from .fields import PostgresFieldRepository
 from .history import PostgresHistoryRepository
 from .integrations import PostgresIntegrationRepository
-from .organizations import PostgresOrganizationRepository
-from .sessions import PostgresSessionRepository
+from .organizations import insert_counted_organization
+from .relational import PostgresDatabase
 from .transactions import Transactions
 
 
 class PostgresRepositories:
     """The repositories that a Storage has, over the transactions of one database."""
 
-    def __init__(self, database: Transactions) -> None:
-        self.organizations: OrganizationRepository = PostgresOrganizationRepository(database)
-        self.fields: FieldRepository = PostgresFieldRepository(database)
-        self.history: HistoryRepository = PostgresHistoryRepository(database)
-        self.integrations: IntegrationRepository = PostgresIntegrationRepository(database)
-        self.api_keys: ApiKeyRepository = PostgresApiKeyRepository(database)
-        self.administrators: AdministratorRepository = PostgresAdministratorRepository(database)
-        self.sessions: SessionRepository = PostgresSessionRepository(database)
+    def __init__(self, transactions: Transactions) -> None:
+        database = PostgresDatabase(transactions)
+        self.organizations: OrganizationRepository = RelationalOrganizationRepository(
+            database, insert_counted_organization
+        )
+        self.fields: FieldRepository = PostgresFieldRepository(transactions)
+        self.history: HistoryRepository = PostgresHistoryRepository(transactions)
+        self.integrations: IntegrationRepository = PostgresIntegrationRepository(
+            database, transactions
+        )
+        self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
+        self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
+        self.sessions: SessionRepository = RelationalSessionRepository(database)

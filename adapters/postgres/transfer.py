@@ -26,6 +26,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration
 
+from ..relational import administrators, api_keys, integrations, organizations
 from ..row_mapping import (
     administrator_values,
     api_key_values,
@@ -35,10 +36,10 @@ from ..row_mapping import (
     organization_values,
     record_values,
 )
-from . import administrators, api_keys, fields, integrations, organizations
+from . import fields
 from .changes import RECORD_COLUMNS, read_record, stored_values
-from .columns import optional_from_utc
 from .connection import LongRunningConnection, Parameters
+from .dialect import POSTGRES
 from .distributed import insert_all_owners, is_distributed
 from .errors import every_error_translated, one_line
 from .schema import connected
@@ -205,16 +206,6 @@ def _require_empty(connection: Connection[Any]) -> None:
         raise StorageNotEmpty
 
 
-def _read_organization(row: Row) -> OrganizationRecord:
-    *organization, revision, last_sequence, last_change_at = row
-    return OrganizationRecord(
-        organizations.read_organization(tuple(organization)),
-        revision,
-        last_sequence,
-        optional_from_utc(last_change_at),
-    )
-
-
 def _field_values(stored: RecipientField) -> Mapping[str, object]:
     return {
         **stored_values(stored),
@@ -229,14 +220,19 @@ def _record_values(record: HistoryRecord) -> Mapping[str, object]:
 
 _ORGANIZATIONS = _Table[OrganizationRecord](
     "organizations",
-    f"{organizations.COLUMNS}, revision, last_sequence, last_change_at AT TIME ZONE 'UTC'",
-    _read_organization,
+    organizations.organization_record_columns(POSTGRES),
+    organizations.read_organization_record,
     organization_values,
 )
 _INTEGRATIONS = _Table[Integration](
-    "integrations", integrations.COLUMNS, integrations.read_integration, integration_values
+    "integrations",
+    integrations.integration_columns(POSTGRES),
+    integrations.read_integration,
+    integration_values,
 )
-_API_KEYS = _Table[ApiKey]("api_keys", api_keys.COLUMNS, api_keys.read_api_key, api_key_values)
+_API_KEYS = _Table[ApiKey](
+    "api_keys", api_keys.key_columns(POSTGRES), api_keys.read_api_key, api_key_values
+)
 _FIELDS = _Table[RecipientField](
     "recipient_fields", fields.COLUMNS, fields.read_field, _field_values
 )
@@ -245,7 +241,7 @@ _HISTORY = _Table[HistoryRecord](
 )
 _ADMINISTRATORS = _Table[Administrator](
     "administrators",
-    administrators.COLUMNS,
+    administrators.administrator_columns(POSTGRES),
     administrators.read_administrator,
     administrator_values,
     {"administrator_memberships": membership_values},

@@ -9,16 +9,23 @@ from importlib.resources import files
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
-from recipient_fields.domain import StorageNotFound, StorageUnavailable
+from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavailable
 
+from ..relational.database import Database as RelationalDatabase
+from ..relational.database import Work
+from .dialect import SqliteConnection
 from .queries import provide_functions
+
+T = TypeVar("T")
 
 OLDEST_SQLITE = (3, 37, 0)
 """The first version of SQLite with STRICT tables."""
 
 _BUSY_TIMEOUT_MILLISECONDS = 2_000
+_DIGEST_TAKEN = "UNIQUE constraint failed: api_keys.digest"
+"""SQLite's message if an API key already has the digest."""
 _TABLES = (
     "organizations, recipient_fields, recipient_field_changes, api_keys, integrations,"
     " administrators, administrator_memberships, administrator_links, administrator_sessions,"
@@ -26,10 +33,10 @@ _TABLES = (
 )
 
 
-class Database:
+class Database(RelationalDatabase):
     """One SQLite file. Each transaction has a connection, which later transactions reuse.
 
-    This is the only place where errors of the driver become StorageUnavailable.
+    This is the only place where errors of the driver become errors of the domain.
     """
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
@@ -41,6 +48,22 @@ class Database:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._migrations = _load_migrations()
+
+    def read(self, work: Work[T], /) -> T:
+        """Return the result of the work, whose statements see one state of the file."""
+        with self._transaction("BEGIN") as connection:
+            return work(SqliteConnection(connection))
+
+    def write(
+        self,
+        work: Work[T],
+        /,
+        *,
+        lock: str | None = None,  # noqa: ARG002 - only one transaction writes at a time
+        seconds: float | None = None,  # noqa: ARG002 - SQLite has no deadlines
+    ) -> T:
+        with self.writing() as connection:
+            return work(SqliteConnection(connection))
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -223,6 +246,10 @@ def _translated_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise StorageUnavailable(f"SQLite: {error}: {path}") from error
+    except sqlite3.IntegrityError as error:
+        if str(error) != _DIGEST_TAKEN:
+            raise
+        raise DigestTaken from error
     except sqlite3.DatabaseError as error:
         # DatabaseError itself means a damaged file. Its other subclasses are defects of this code.
         if type(error) is not sqlite3.DatabaseError:

@@ -30,10 +30,11 @@ from recipient_fields.domain import (
     Source,
 )
 
+from ..relational.columns import storable_id
+from ..relational.organizations import catalog_revision, require_organization
 from ..row_mapping import field_values, read_field
-from .columns import storable_id
 from .database import Database
-from .organizations import catalog_revision, require_organization
+from .dialect import SqliteConnection
 from .queries import COUNT, bind, select_statement
 from .recording import find_deleted_field, record_changes
 
@@ -89,7 +90,7 @@ class SqliteFieldRepository(FieldRepository):
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
         with self._database.reading() as connection:
-            revision = catalog_revision(connection, organization_id)
+            revision = catalog_revision(SqliteConnection(connection), organization_id)
             values = bind(organization_id, query)
             rows = connection.execute(select_statement(COLUMNS, query), values)
             fields = [read_field(row) for row in rows]
@@ -115,7 +116,7 @@ class SqliteFieldRepository(FieldRepository):
         with self._database.writing() as connection:
             changes = plan(_CatalogView(connection, organization_id))
             if changes != CatalogChanges():
-                require_organization(connection, organization_id)
+                require_organization(SqliteConnection(connection), organization_id)
             return apply_changes(connection, organization_id, changes, author=author, at=at)
 
 
@@ -130,7 +131,7 @@ class _CatalogView(CatalogView):
         return _find(self._connection, self._organization_id, reference)
 
     def count(self, source: Source, /) -> int:
-        require_organization(self._connection, self._organization_id)
+        require_organization(SqliteConnection(self._connection), self._organization_id)
         values = {"organization_id": self._organization_id, "source": source.value}
         (count,) = self._connection.execute(_COUNT, values).fetchone()
         return int(count)
@@ -173,7 +174,7 @@ def _select_catalog(connection: sqlite3.Connection, organization_id: Organizatio
 
     Raises: OrganizationNotFound if the organization does not exist.
     """
-    revision = catalog_revision(connection, organization_id)
+    revision = catalog_revision(SqliteConnection(connection), organization_id)
     return Catalog(organization_id, revision, select_fields(connection, organization_id))
 
 

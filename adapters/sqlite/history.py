@@ -18,10 +18,11 @@ from recipient_fields.domain import (
     undo,
 )
 
+from ..relational.organizations import require_organization
 from ..row_mapping import read_record
 from .database import Database
+from .dialect import SqliteConnection
 from .fields import select_fields
-from .organizations import require_organization
 from .queries import select_history
 from .recording import COLUMNS
 
@@ -62,13 +63,13 @@ class SqliteHistoryRepository(HistoryRepository):
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
         statement, values = select_history(COLUMNS, organization_id, query)
         with self._database.reading() as connection:
-            require_organization(connection, organization_id)
+            require_organization(SqliteConnection(connection), organization_id)
             rows = connection.execute(statement, values)
             return query.page([read_record(row) for row in rows])
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         with self._database.reading() as connection:
-            require_organization(connection, organization_id)
+            require_organization(SqliteConnection(connection), organization_id)
             values = (organization_id, epoch_milliseconds(at))
             row = connection.execute(_SELECT_LAST, values).fetchone()
             if row is None:
@@ -90,6 +91,6 @@ class SqliteHistoryRepository(HistoryRepository):
 
     def _delete_oldest(self, organization_id: OrganizationId, before: datetime) -> int:
         with self._database.writing() as connection:
-            require_organization(connection, organization_id)
+            require_organization(SqliteConnection(connection), organization_id)
             values = (organization_id, epoch_milliseconds(before), _ROWS_PER_DELETION)
             return connection.execute(_PRUNE, values).rowcount

@@ -14,8 +14,8 @@ from recipient_fields.domain import (
     RecordedChange,
 )
 
+from ..relational.columns import storable_id
 from ..row_mapping import read_record, record_values
-from .columns import storable_id
 from .organizations import advance_catalog
 
 COLUMNS = "organization_id, sequence, operation, field_id, author, before, after, occurred_at"

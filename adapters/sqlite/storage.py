@@ -19,14 +19,14 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import StorageUnavailable
 
-from .administrators import SqliteAdministratorRepository
-from .api_keys import SqliteApiKeyRepository
+from ..relational.administrators import RelationalAdministratorRepository
+from ..relational.api_keys import RelationalApiKeyRepository
+from ..relational.organizations import RelationalOrganizationRepository, insert_organization
+from ..relational.sessions import RelationalSessionRepository
 from .database import OLDEST_SQLITE, Database
 from .fields import SqliteFieldRepository
 from .history import SqliteHistoryRepository
 from .integrations import SqliteIntegrationRepository
-from .organizations import SqliteOrganizationRepository
-from .sessions import SqliteSessionRepository
 from .transfer import read_snapshot, write_snapshot
 
 
@@ -51,13 +51,16 @@ class SqliteStorage:
         except BaseException:
             self._database.close()
             raise
-        self.organizations: OrganizationRepository = SqliteOrganizationRepository(self._database)
-        self.fields: FieldRepository = SqliteFieldRepository(self._database)
-        self.history: HistoryRepository = SqliteHistoryRepository(self._database)
-        self.integrations: IntegrationRepository = SqliteIntegrationRepository(self._database)
-        self.api_keys: ApiKeyRepository = SqliteApiKeyRepository(self._database)
-        self.administrators: AdministratorRepository = SqliteAdministratorRepository(self._database)
-        self.sessions: SessionRepository = SqliteSessionRepository(self._database)
+        database = self._database
+        self.organizations: OrganizationRepository = RelationalOrganizationRepository(
+            database, insert_organization
+        )
+        self.fields: FieldRepository = SqliteFieldRepository(database)
+        self.history: HistoryRepository = SqliteHistoryRepository(database)
+        self.integrations: IntegrationRepository = SqliteIntegrationRepository(database)
+        self.api_keys: ApiKeyRepository = RelationalApiKeyRepository(database)
+        self.administrators: AdministratorRepository = RelationalAdministratorRepository(database)
+        self.sessions: SessionRepository = RelationalSessionRepository(database)
 
     def check(self) -> None:
         """Raise StorageUnavailable unless the file can be read and has the current schema."""

@@ -20,8 +20,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration
 
+from ..relational import administrators, api_keys, integrations, organizations
 from ..row_mapping import (
-    RowMapping,
     administrator_values,
     api_key_values,
     field_values,
@@ -33,9 +33,9 @@ from ..row_mapping import (
     read_record,
     record_values,
 )
-from . import administrators, api_keys, fields, integrations, organizations, recording
-from .columns import optional_instant
+from . import fields, recording
 from .database import Database
+from .dialect import SQLITE
 
 T = TypeVar("T")
 
@@ -111,17 +111,6 @@ def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
     _ADMINISTRATORS.store(connection, snapshot.administrators)
 
 
-def _read_organization(row: Row) -> OrganizationRecord:
-    *organization, revision, last_sequence, last_change_at = row
-    with RowMapping("organizations", row[0]):
-        return OrganizationRecord(
-            organizations.read_organization(tuple(organization)),
-            revision,
-            last_sequence,
-            optional_instant(last_change_at),
-        )
-
-
 def _insert(connection: sqlite3.Connection, table: str, row: Values) -> None:
     columns, places = ", ".join(row), ", ".join("?" * len(row))
     values = [_column_value(value) for value in row.values()]
@@ -134,21 +123,26 @@ def _column_value(value: object) -> object:
 
 _ORGANIZATIONS = _Table[OrganizationRecord](
     "organizations",
-    f"{organizations.COLUMNS}, revision, last_sequence, last_change_at",
-    _read_organization,
+    organizations.organization_record_columns(SQLITE),
+    organizations.read_organization_record,
     organization_values,
 )
 _INTEGRATIONS = _Table[Integration](
-    "integrations", integrations.COLUMNS, integrations.read_integration, integration_values
+    "integrations",
+    integrations.integration_columns(SQLITE),
+    integrations.read_integration,
+    integration_values,
 )
-_API_KEYS = _Table[ApiKey]("api_keys", api_keys.COLUMNS, api_keys.read_api_key, api_key_values)
+_API_KEYS = _Table[ApiKey](
+    "api_keys", api_keys.key_columns(SQLITE), api_keys.read_api_key, api_key_values
+)
 _FIELDS = _Table[RecipientField]("recipient_fields", fields.COLUMNS, read_field, field_values)
 _HISTORY = _Table[HistoryRecord](
     "recipient_field_changes", recording.COLUMNS, read_record, record_values
 )
 _ADMINISTRATORS = _Table[Administrator](
     "administrators",
-    administrators.COLUMNS,
+    administrators.administrator_columns(SQLITE),
     administrators.read_administrator,
     administrator_values,
     {"administrator_memberships": membership_values},

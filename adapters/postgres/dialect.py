@@ -1,0 +1,80 @@
+"""The shared statements on a connection to PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import psycopg
+from psycopg import Cursor
+
+from recipient_fields.domain import whole_milliseconds
+
+from ..relational.database import NO_VALUES, Connection, Row, Values
+from ..relational.dialect import Dialect, Statement
+
+_PLACEHOLDER = re.compile(r"(?<!:):([a-z_]+)")
+"""`:name`, but not the type in `value::type`."""
+
+
+class PostgresDialect(Dialect):
+    """The SQL of PostgreSQL."""
+
+    def milliseconds(self, column: str) -> str:
+        # In UTC the expression is immutable, which Citus requires of a RETURNING clause.
+        epoch = f"extract(epoch FROM {column} AT TIME ZONE 'UTC')"
+        return f"({epoch} * 1000)::bigint AS {column.rpartition('.')[2]}"
+
+    def same(self, left: str, right: str) -> str:
+        return f"{left} IS NOT DISTINCT FROM {right}"
+
+    def one_of(self, column: str, values: str) -> str:
+        return f"{column} = ANY({values})"
+
+    def joined(self, text: str) -> str:
+        return f"string_agg({text}, ',')"
+
+    def lock(self, strength: str) -> str:
+        return f"FOR {strength}"
+
+
+POSTGRES = PostgresDialect()
+
+
+class PostgresConnection(Connection):
+    """Executes the shared statements on a connection of the driver."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def one(self, statement: Statement, values: Values = NO_VALUES, /) -> Row | None:
+        return self._execute(statement, values).fetchone()
+
+    def all(self, statement: Statement, values: Values = NO_VALUES, /) -> list[Row]:
+        return self._execute(statement, values).fetchall()
+
+    def execute(self, statement: Statement, values: Values = NO_VALUES, /) -> int:
+        return self._execute(statement, values).rowcount
+
+    def lock(self, statement: Statement, values: Values, /) -> None:
+        self._execute(statement, values)
+
+    def _execute(self, statement: Statement, values: Values) -> Cursor[Any]:
+        return self._connection.execute(render(statement), _stored(values))
+
+
+@cache
+def render(statement: Statement) -> str:
+    """Return the SQL of the statement, with the placeholders of psycopg."""
+    return _PLACEHOLDER.sub(r"%(\1)s", statement(POSTGRES))
+
+
+def _stored(values: Values) -> Mapping[str, object]:
+    """Truncate times to milliseconds, because PostgreSQL would round up."""
+    return {
+        name: whole_milliseconds(value) if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }

@@ -1,0 +1,75 @@
+"""The shared statements on a connection to SQLite."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+
+from recipient_fields.domain import epoch_milliseconds
+
+from ..relational.database import NO_VALUES, Connection, Row, Values
+from ..relational.dialect import Dialect, Statement
+
+
+class SqliteDialect(Dialect):
+    """The SQL of SQLite, in which times are milliseconds since 1970 and lists are JSON."""
+
+    def milliseconds(self, column: str) -> str:
+        return column
+
+    def same(self, left: str, right: str) -> str:
+        return f"{left} IS {right}"
+
+    def one_of(self, column: str, values: str) -> str:
+        return f"{column} IN (SELECT value FROM json_each({values}))"
+
+    def joined(self, text: str) -> str:
+        return f"group_concat({text})"
+
+    def lock(self, strength: str) -> str:  # noqa: ARG002 - only one transaction writes at a time
+        return ""
+
+
+SQLITE = SqliteDialect()
+
+
+class SqliteConnection(Connection):
+    """Executes the shared statements on a connection of the driver."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def one(self, statement: Statement, values: Values = NO_VALUES, /) -> Row | None:
+        row: Row | None = self._execute(statement, values).fetchone()
+        return row
+
+    def all(self, statement: Statement, values: Values = NO_VALUES, /) -> list[Row]:
+        return self._execute(statement, values).fetchall()
+
+    def execute(self, statement: Statement, values: Values = NO_VALUES, /) -> int:
+        return self._execute(statement, values).rowcount
+
+    def lock(self, statement: Statement, values: Values, /) -> None:
+        """Do nothing: only one transaction writes at a time."""
+
+    def _execute(self, statement: Statement, values: Values) -> sqlite3.Cursor:
+        return self._connection.execute(render(statement), _stored(values))
+
+
+@cache
+def render(statement: Statement) -> str:
+    """Return the SQL of the statement. SQLite also writes placeholders as `:name`."""
+    return statement(SQLITE)
+
+
+def _stored(values: Values) -> Mapping[str, object]:
+    return {name: _stored_value(value) for name, value in values.items()}
+
+
+def _stored_value(value: object) -> object:
+    if isinstance(value, datetime):
+        return epoch_milliseconds(value)
+    return json.dumps(value) if isinstance(value, list) else value
