@@ -16,6 +16,8 @@ from attrs import asdict, define
 
 from recipient_fields.application import OrganizationRecord
 from recipient_fields.domain import (
+    FIELD_MEMBERS,
+    WRITABLE_MEMBERS,
     Access,
     Administrator,
     AdministratorId,
@@ -49,11 +51,15 @@ from recipient_fields.domain import (
     epoch_milliseconds,
     format_instant,
     from_epoch_milliseconds,
+    member_reader,
     parse_instant,
 )
 from recipient_fields.domain.esp import Esp, Integration
 
 __all__ = [
+    "CHANGING_COLUMNS",
+    "FIELD_COLUMNS",
+    "PLAIN_MEMBERS",
     "RowMapping",
     "UnreadableRow",
     "administrator_values",
@@ -135,6 +141,24 @@ def map_rows(read: Callable[[Row], T], rows: Iterable[Row]) -> Iterator[T]:
         ) from error
 
 
+PLAIN_MEMBERS = tuple(
+    each
+    for each in FIELD_MEMBERS
+    if each.name != "id" and each.kind not in {AllowedValues, datetime}
+)
+"""The members of a field, except the id, whose columns have the same format in each storage."""
+
+FIELD_COLUMNS = (
+    *("id", "organization_id"),
+    *(each.name for each in PLAIN_MEMBERS),
+    *("version", "allowed_values", "created_at", "updated_at"),
+)
+"""The columns of a field's row, in the order of `field_values`, which `read_field` expects."""
+
+CHANGING_COLUMNS = (*WRITABLE_MEMBERS, "data_type", "updated_at", "version")
+"""The columns of a field's row that a change can set. A sync can change the data type."""
+
+
 def stored_field(
     field_id: int,
     organization_id: int,
@@ -152,10 +176,11 @@ def stored_field(
     created_at: datetime,
     updated_at: datetime,
 ) -> RecipientField:
-    """Return the field of a row.
+    """Return the field of a row. The parameters have the order of FIELD_COLUMNS.
 
     The last three columns have a different format in each storage. Convert them first.
     """
+    # Explicit, because a loop over the members doubles the time. A list converts each of its rows.
     with RowMapping("recipient_fields", field_id):
         data_type = DataType(data_type_name)
         return RecipientField(
@@ -183,19 +208,12 @@ def stored_field(
         )
 
 
-def plain_values(definition: FieldDefinition) -> Mapping[str, str | int | None]:
+def plain_values(definition: FieldDefinition) -> Mapping[str, Any]:
     """Return the values of a row by column, except the times and the allowed values."""
-    return {
-        "name": definition.name,
-        "key": definition.key,
-        "data_type": definition.data_type.value,
-        "insertable": definition.insertable,
-        "source": definition.origin.source.value,
-        "integration_id": definition.origin.integration_id,
-        "esp_field_name": definition.origin.esp_field_name,
-        "custom_insertion_code": definition.custom_insertion_code,
-        "custom_value_expression": definition.custom_value_expression,
-    }
+    return _read_plain_members(definition)
+
+
+_read_plain_members = member_reader(PLAIN_MEMBERS)
 
 
 def field_values(field: RecipientField) -> Mapping[str, str | int | None]:
@@ -316,17 +334,16 @@ def stored_record(
 def _field_of(document: str | None, field_id: int, organization_id: int) -> RecipientField | None:
     if document is None:
         return None
-    members = json.loads(document)
+    members = {**_ABSENT_MEMBERS, **json.loads(document)}
     values = (members[name] for name in _DOCUMENT_MEMBERS)
     times = (parse_instant(members[name]) for name in ("created_at", "updated_at"))
     return stored_field(field_id, organization_id, *values, *times)
 
 
-_DOCUMENT_MEMBERS = (
-    *("name", "key", "data_type", "insertable", "source", "integration_id", "esp_field_name"),
-    *("custom_insertion_code", "custom_value_expression", "version", "allowed_values"),
-)
-"""The members of the document of a field, in the order of the parameters of `stored_field`."""
+_ABSENT_MEMBERS = {each.name: None for each in FIELD_MEMBERS if each.nullable}
+"""The nullable members: a record from before such a member existed does not have it."""
+_DOCUMENT_MEMBERS = FIELD_COLUMNS[2:-2]
+"""The members of the document of a field between the ids and the times."""
 
 
 def _author_of(document: str) -> Author:

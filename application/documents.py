@@ -11,13 +11,17 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from attrs import NOTHING, evolve, fields_dict, frozen
+from attrs import NOTHING, asdict, evolve, fields_dict, frozen
 from cattrs import BaseValidationError, Converter
 from cattrs.gen import make_dict_structure_fn, override
 
 from recipient_fields.domain import (
     API,
+    FIELD_MEMBERS,
+    IMMUTABLE_MEMBERS,
+    ORIGIN_MEMBERS,
     UNCHANGED,
+    WRITABLE_MEMBERS,
     AllowedValues,
     Author,
     Channel,
@@ -61,16 +65,13 @@ from .conversion import (
 T = TypeVar("T")
 
 _ENVELOPE = "recipient_field"
-_WRITABLE = (
-    *("name", "allowed_values", "insertable", "custom_insertion_code", "custom_value_expression"),
-    *("key", "data_type"),
-)
+_SETTABLE = (*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS)
 """The members that a request can set, in the order in which a response lists their violations."""
 
 
 @frozen(kw_only=True)
 class FieldDocument:
-    """The 13 members of a field in a response."""
+    """The members of a field in a response."""
 
     id: FieldId
     name: FieldName
@@ -91,25 +92,14 @@ class FieldDocument:
 
         Raises: InvalidField if members contradict each other.
         """
-        allowed = self.allowed_values
-        return RecipientField(
-            id=self.id,
-            organization_id=organization_id,
-            name=self.name,
-            key=self.key,
-            data_type=self.data_type,
-            allowed_values=None if allowed is None else AllowedValues(self.data_type, allowed),
-            insertable=self.insertable,
-            origin=Origin(self.source, self.integration_id, self.esp_field_name),
-            custom_insertion_code=self.custom_insertion_code,
-            custom_value_expression=self.custom_value_expression,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-            version=0,
-        )
+        members = asdict(self, recurse=False)
+        if self.allowed_values is not None:
+            members["allowed_values"] = AllowedValues(self.data_type, self.allowed_values)
+        origin = Origin(*map(members.pop, ORIGIN_MEMBERS))
+        return RecipientField(**members, origin=origin, organization_id=organization_id, version=0)
 
 
-_MEMBERS = fields_dict(FieldDocument).keys()
+_MEMBERS = tuple(each.name for each in FIELD_MEMBERS)
 
 
 @frozen(kw_only=True)
@@ -224,7 +214,8 @@ def render_input(values: FieldDraft | FieldChanges | FieldReplacement) -> dict[s
 
 
 def render_field(field: RecipientField) -> dict[str, object]:
-    """Return the 13 members of a field."""
+    """Return all members of a field."""
+    # Explicit, because a loop over the members takes 1.4 times as long. Each response needs it.
     return {
         "id": field.id,
         "name": field.name,
@@ -322,7 +313,7 @@ class _Body:
             return converter.structure(members, kind)
         except BaseValidationError as error:
             violations = [v.prefixed(_ENVELOPE) for v in violations_of(error)]
-            violations.sort(key=lambda violation: _WRITABLE.index(str(violation.path[1])))
+            violations.sort(key=lambda violation: _SETTABLE.index(str(violation.path[1])))
             self.violations += [
                 violation
                 for violation in violations
@@ -437,7 +428,7 @@ def _render_value(value: object) -> object:
 @cache
 def _settable(kind: type) -> Collection[str]:
     """Return the members of this class that a request can set."""
-    return [name for name in _WRITABLE if name in fields_dict(kind)]
+    return [name for name in _SETTABLE if name in fields_dict(kind)]
 
 
 @cache

@@ -8,34 +8,39 @@ from typing import Any
 from attrs import evolve, frozen
 
 from recipient_fields.domain import (
-    MAX_ALLOWED_VALUES,
+    FIELD_MEMBERS,
+    KEY_PATTERN,
     MAX_KEY_LENGTH,
+    MAX_LINE_LENGTH,
     MAX_SAFE_INTEGER,
     RESERVED_KEYS,
     RESERVED_PREFIX,
+    AllowedValues,
     DataType,
     FieldDefinition,
     FieldDraft,
+    FieldMember,
     InvalidInput,
+    Mutability,
     RecipientField,
     Rule,
     Source,
     Violation,
     Violations,
+    member_reader,
 )
 
 from .conversion import InvalidDocument, parse_document, unknown_members
 from .documents import parse_draft, render_input
 
-_DEFAULTS = {
-    "name": None,
-    "data_type": None,
-    "allowed_values": None,
-    "insertable": True,
-    "custom_insertion_code": None,
-    "custom_value_expression": None,
-}
-"""The members of a field in a document, and their defaults. Required members have no default."""
+_MEMBERS = tuple(
+    each
+    for each in FIELD_MEMBERS
+    if each.name != "key" and each.mutability is not Mutability.READ_ONLY
+)
+"""The members of a field in a document, which has the key in another place."""
+_DEFAULTS = {each.name: each.default for each in _MEMBERS}
+"""Members at these values can be omitted. Required members are never None."""
 
 
 @frozen
@@ -87,13 +92,12 @@ def render_definition(field: FieldDefinition) -> dict[str, object]:
     """Return the members of a field that a document can define."""
     allowed = field.allowed_values
     return {
-        "name": str(field.name),
-        "data_type": field.data_type.value,
+        **_read_members(field),
         "allowed_values": None if allowed is None else list(allowed.values),
-        "insertable": field.insertable,
-        "custom_insertion_code": field.custom_insertion_code,
-        "custom_value_expression": field.custom_value_expression,
     }
+
+
+_read_members = member_reader(_MEMBERS)
 
 
 def without_defaults(members: Mapping[str, object]) -> dict[str, object]:
@@ -148,20 +152,30 @@ def _without_envelope(violation: Violation) -> Violation:
     return evolve(violation, path=() if path == ("key",) else path)
 
 
-def _text_schema(description: str, max_length: int) -> dict[str, object]:
-    return {
-        "description": description,
-        "type": ["string", "null"],
-        "minLength": 1,
-        "maxLength": max_length,
-    }
+def _member_schema(member: FieldMember) -> dict[str, object]:
+    """Return the schema of a member of a field."""
+    return {"description": _DESCRIPTIONS[member.name], **_type_schema(member)}
+
+
+def _type_schema(member: FieldMember) -> dict[str, object]:
+    if member.kind is DataType:
+        return {"enum": [data_type.value for data_type in DataType]}
+    if member.kind is bool:
+        return {"type": "boolean", "default": member.default}
+    if member.kind is AllowedValues:
+        limits = {"minItems": 1, "maxItems": member.max_items, "uniqueItems": True}
+        return {"type": ["array", "null"], **limits}
+    if member.nullable:
+        return {"type": ["string", "null"], "minLength": 1, "maxLength": member.max_length}
+    # The limit applies to the normalized text.
+    return {"type": "string", "minLength": 1}
 
 
 def _values_schema(data_type: DataType) -> dict[str, object]:
     """Return the schema of a field of this data type."""
     number = {"type": "number", "minimum": -MAX_SAFE_INTEGER, "maximum": MAX_SAFE_INTEGER}
     items: dict[DataType, dict[str, object]] = {
-        DataType.TEXT: {"type": "string", "minLength": 1, "maxLength": 255},
+        DataType.TEXT: {"type": "string", "minLength": 1, "maxLength": MAX_LINE_LENGTH},
         DataType.NUMBER: {"anyOf": [number, {"type": "number", "not": {"type": "integer"}}]},
         DataType.DATE: {"type": "string", "format": "date"},
         DataType.DATETIME: {"type": "string", "format": "date-time"},
@@ -174,43 +188,24 @@ def _values_schema(data_type: DataType) -> dict[str, object]:
 
 
 _KEY_SCHEMA: dict[str, object] = {
-    "pattern": rf"^(?!{RESERVED_PREFIX})[a-z][a-z0-9]*(_[a-z0-9]+)*$",
+    "pattern": rf"^(?!{RESERVED_PREFIX}){KEY_PATTERN}$",
     "maxLength": MAX_KEY_LENGTH,
     "not": {"enum": sorted(RESERVED_KEYS)},
+}
+
+_DESCRIPTIONS = {
+    "name": "The display name: one line.",
+    "data_type": "The type of the values that recipients have.",
+    "allowed_values": "The only values that recipients can have. null allows every value.",
+    "insertable": "Whether the field can be inserted into content.",
+    "custom_insertion_code": "The whole snippet that replaces the field in exported content.",
+    "custom_value_expression": "The expression evaluated in segment logic.",
 }
 
 _FIELD_SCHEMA: dict[str, object] = {
     "type": "object",
     "required": ["name", "data_type"],
     "additionalProperties": False,
-    "properties": {
-        "name": {
-            "description": "The display name: one line.",
-            "type": "string",
-            "minLength": 1,
-        },
-        "data_type": {
-            "description": "The type of the values that recipients have.",
-            "enum": [data_type.value for data_type in DataType],
-        },
-        "allowed_values": {
-            "description": "The only values that recipients can have. null allows every value.",
-            "type": ["array", "null"],
-            "minItems": 1,
-            "maxItems": MAX_ALLOWED_VALUES,
-            "uniqueItems": True,
-        },
-        "insertable": {
-            "description": "Whether the field can be inserted into content.",
-            "type": "boolean",
-            "default": True,
-        },
-        "custom_insertion_code": _text_schema(
-            "The whole snippet that replaces the field in exported content.", 10_000
-        ),
-        "custom_value_expression": _text_schema(
-            "The expression evaluated in segment logic.", 2_000
-        ),
-    },
+    "properties": {each.name: _member_schema(each) for each in _MEMBERS},
     "allOf": [_values_schema(data_type) for data_type in DataType],
 }

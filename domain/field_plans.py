@@ -9,15 +9,11 @@ from attrs import frozen
 
 from .batches import Batch, BatchOperation, CreateField, DeleteField, UpdateField
 from .catalog_changes import FieldUpdate
+from .field_members import WRITABLE_MEMBERS
 from .fields import Catalog, FieldChanges, FieldDefinition, FieldDraft, RecipientField
 from .origins import API
 from .permissions import Denied, Operation, decide
 from .values import AllowedValues, FieldKey
-
-_CHANGEABLE = (
-    *("name", "allowed_values", "insertable"),
-    *("custom_insertion_code", "custom_value_expression"),
-)
 
 
 @frozen
@@ -118,7 +114,7 @@ def _plan_field(
             return FieldSwap(stored, draft)
         return RefusedDraft(draft, _data_type_reason(stored, draft))
     defined = draft.define(by=API, at=stored.created_at)
-    changes = FieldChanges(**{name: _member(defined, name) for name in _CHANGEABLE})
+    changes = FieldChanges(**{name: _member(defined, name) for name in WRITABLE_MEMBERS})
     changed = stored.with_changes(changes, by=API, at=stored.updated_at)
     return None if changed is stored else FieldUpdate(stored, changed)
 
@@ -128,7 +124,7 @@ def _changes(update: FieldUpdate) -> FieldChanges:
     return FieldChanges(
         **{
             name: _member(update.after, name)
-            for name in _CHANGEABLE
+            for name in WRITABLE_MEMBERS
             if getattr(update.before, name) != getattr(update.after, name)
         }
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from attrs import Factory, asdict, evolve, field, frozen
 from attrs.converters import optional
@@ -17,8 +17,16 @@ from .errors import (
     Violation,
     Violations,
 )
+from .field_members import (
+    FIELD_MEMBERS,
+    IMMUTABLE_MEMBERS,
+    ORIGIN_MEMBERS,
+    WRITABLE_MEMBERS,
+    Mutability,
+    member_reader,
+)
 from .identity import FieldId, OrganizationId
-from .instants import MILLISECOND, epoch_milliseconds, format_instant, whole_milliseconds
+from .instants import MILLISECOND, epoch_milliseconds, whole_milliseconds
 from .origins import Channel, Origin
 from .permissions import Operation, require
 from .preconditions import UNCONDITIONAL, Precondition
@@ -145,17 +153,9 @@ class FieldDraft:
         allowed_values = self.allowed_values
         if allowed_values is not None and not isinstance(allowed_values, AllowedValues):
             allowed_values = _at("allowed_values", self._parse_allowed_values, allowed_values)
-        return FieldDefinition(
-            name=self.name,
-            key=self.key,
-            data_type=self.data_type,
-            allowed_values=allowed_values,
-            insertable=self.insertable,
-            origin=origin,
-            custom_insertion_code=self.custom_insertion_code,
-            custom_value_expression=self.custom_value_expression,
-            created_at=at,
-        )
+        members = _values(self, (*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS))
+        members["allowed_values"] = allowed_values
+        return FieldDefinition(**members, origin=origin, created_at=at)
 
     def _parse_allowed_values(self, values: Sequence[object]) -> AllowedValues:
         return AllowedValues(self.data_type, values)
@@ -205,11 +205,7 @@ class FieldReplacement:
     def changes(self) -> FieldChanges:
         """Return the changes that this replacement makes to an existing field."""
         return FieldChanges(
-            name=self.name,
-            allowed_values=self.allowed_values,
-            insertable=self.insertable,
-            custom_insertion_code=self.custom_insertion_code,
-            custom_value_expression=self.custom_value_expression,
+            **_values(self, WRITABLE_MEMBERS),
             read_only_members={**self.read_only_members, "data_type": self.data_type},
         )
 
@@ -229,15 +225,9 @@ class FieldReplacement:
                     allowed_values = AllowedValues(data_type, self.allowed_values)
         if violations:
             raise InvalidField(violations)
-        return FieldDraft(
-            name=self.name,
-            key=key,
-            data_type=data_type,
-            allowed_values=allowed_values,
-            insertable=self.insertable,
-            custom_insertion_code=self.custom_insertion_code,
-            custom_value_expression=self.custom_value_expression,
-        )
+        members = _values(self, WRITABLE_MEMBERS)
+        members["allowed_values"] = allowed_values
+        return FieldDraft(**members, key=key, data_type=data_type)
 
 
 @frozen(kw_only=True)
@@ -304,28 +294,15 @@ class RecipientField(FieldDefinition):
         """
         require(by, Operation.UPDATE, self.origin)
         precondition.require(self.version_tag)
-        violations = Violations(_differences(changes.read_only_members, self._read_only_members()))
-        allowed_values = self.allowed_values
+        violations = Violations(_differences(changes.read_only_members, self._fixed_members()))
+        members = _values(changes, WRITABLE_MEMBERS)
         with violations.collect("allowed_values"):
-            if changes.allowed_values is None:
-                allowed_values = None
-            elif changes.allowed_values is not UNCHANGED:
-                allowed_values = AllowedValues(self.data_type, changes.allowed_values)
+            if changes.allowed_values is not None and changes.allowed_values is not UNCHANGED:
+                members["allowed_values"] = AllowedValues(self.data_type, changes.allowed_values)
         if violations:
             raise InvalidField(violations)
-        changed = evolve(
-            self,
-            name=_changed(self.name, changes.name),
-            allowed_values=allowed_values,
-            insertable=_changed(self.insertable, changes.insertable),
-            custom_insertion_code=_changed(
-                self.custom_insertion_code, changes.custom_insertion_code
-            ),
-            custom_value_expression=_changed(
-                self.custom_value_expression, changes.custom_value_expression
-            ),
-        )
-        return self._next_version(changed, at)
+        changed = {name: value for name, value in members.items() if value is not UNCHANGED}
+        return self._next_version(evolve(self, **changed), at)
 
     def updated_from(
         self, reported: FieldDefinition, *, by: Channel, at: datetime
@@ -335,16 +312,8 @@ class RecipientField(FieldDefinition):
         Raises: OperationForbidden unless the channel is that of the field's integration.
         """
         require(by, Operation.UPDATE, self.origin)
-        changed = evolve(
-            self,
-            name=reported.name,
-            data_type=reported.data_type,
-            allowed_values=reported.allowed_values,
-            insertable=reported.insertable,
-            custom_insertion_code=reported.custom_insertion_code,
-            custom_value_expression=reported.custom_value_expression,
-        )
-        return self._next_version(changed, at)
+        changed = _values(reported, (*WRITABLE_MEMBERS, "data_type"))
+        return self._next_version(evolve(self, **changed), at)
 
     def restored(self, *, by: Channel, at: datetime) -> RecipientField:
         """Return this deleted field as it is stored again: with its id, in the next version.
@@ -370,15 +339,9 @@ class RecipientField(FieldDefinition):
         at = max(at, self.updated_at + MILLISECOND)
         return evolve(self, updated_at=at, version=self.version + 1)
 
-    def _read_only_members(self) -> dict[str, object]:
-        return {
-            "id": self.id,
-            "key": str(self.key),
-            "data_type": self.data_type.value,
-            **_origin_members(self.origin),
-            "created_at": format_instant(self.created_at),
-            "updated_at": format_instant(self.updated_at),
-        }
+    def _fixed_members(self) -> dict[str, object]:
+        """Return the members that no request can change, in the types of JSON."""
+        return {**_read_fixed_members(self), "key": str(self.key)}
 
 
 @frozen
@@ -431,11 +394,7 @@ def _differences(
 
 
 def _origin_members(origin: Origin) -> dict[str, object]:
-    return {
-        "source": origin.source.value,
-        "integration_id": origin.integration_id,
-        "esp_field_name": origin.esp_field_name,
-    }
+    return {**_values(origin, ORIGIN_MEMBERS), "source": origin.source.value}
 
 
 def _same(one: object, other: object) -> bool:
@@ -443,8 +402,14 @@ def _same(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
 
 
-def _changed(stored: T, change: T | Unchanged) -> T:
-    return stored if isinstance(change, Unchanged) else change
+def _values(source: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return the attributes with these names."""
+    return {name: getattr(source, name) for name in names}
+
+
+_read_fixed_members = member_reader(
+    each for each in FIELD_MEMBERS if each.mutability is not Mutability.WRITABLE
+)
 
 
 _READ_ONLY = Violation(

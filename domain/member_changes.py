@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from attrs import frozen
 
+from .field_members import FIELD_MEMBERS, member_reader
 from .fields import RecipientField
 
 
@@ -48,14 +47,9 @@ def changed_members(
     If a field is None, the members of the other one that are not null differ. The id and the times
     are not compared.
     """
-    changes = [
-        MemberChange(
-            member,
-            None if before is None else value_of(before),
-            None if after is None else value_of(after),
-        )
-        for member, value_of in _VALUES.items()
-    ]
+    old = {} if before is None else _compared(before)
+    new = {} if after is None else _compared(after)
+    changes = [MemberChange(name, old.get(name), new.get(name)) for name in {**old, **new}]
     return tuple(each for each in changes if each.before != each.after)
 
 
@@ -71,20 +65,7 @@ def _items(value: object) -> tuple[object, ...]:
     return () if value is None else (value,)
 
 
-def _allowed_values(field: RecipientField) -> object:
-    return None if field.allowed_values is None else field.allowed_values.values
-
-
-_VALUES: Mapping[str, Callable[[RecipientField], object]] = {
-    "name": lambda field: field.name,
-    "key": lambda field: field.key,
-    "data_type": lambda field: field.data_type.value,
-    "allowed_values": _allowed_values,
-    "insertable": lambda field: field.insertable,
-    "source": lambda field: field.origin.source.value,
-    "integration_id": lambda field: field.origin.integration_id,
-    "esp_field_name": lambda field: field.origin.esp_field_name,
-    "custom_insertion_code": lambda field: field.custom_insertion_code,
-    "custom_value_expression": lambda field: field.custom_value_expression,
-}
-"""The compared members, in the order of the API's documents."""
+_compared = member_reader(
+    each for each in FIELD_MEMBERS if each.name not in {"id", "created_at", "updated_at"}
+)
+"""Returns the compared members of a field, in the order of the API's documents."""

@@ -26,6 +26,8 @@ Scalar: TypeAlias = str | int | float
 """One allowed value: a text, a number, `YYYY-MM-DD`, or an RFC 3339 date-time."""
 
 MAX_KEY_LENGTH = 63
+MAX_INSERTION_CODE_LENGTH = 10_000
+MAX_VALUE_EXPRESSION_LENGTH = 2_000
 MAX_SAFE_INTEGER = 2**53 - 1
 MAX_ALLOWED_VALUES = 1_000
 # fmt: off
@@ -35,8 +37,10 @@ RESERVED_KEYS = frozenset((
 ))
 # fmt: on
 RESERVED_PREFIX = "sys_"
+KEY_PATTERN = "[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
+"""The regular expression of a whole key. Reserved keys match it too."""
 
-_KEY = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+_KEY = re.compile(KEY_PATTERN)
 _NON_ASCII_LETTER = re.compile(r"[^\W\0-\x7f]")
 """A letter or number outside ASCII."""
 
@@ -113,7 +117,7 @@ class InsertionCode(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
-        _require(verbatim_violation(text, max_length=10_000))
+        _require(verbatim_violation(text, max_length=MAX_INSERTION_CODE_LENGTH))
         return super().__new__(cls, text)
 
 
@@ -125,7 +129,7 @@ class ValueExpression(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
-        _require(verbatim_violation(text, max_length=2_000))
+        _require(verbatim_violation(text, max_length=MAX_VALUE_EXPRESSION_LENGTH))
         return super().__new__(cls, text)
 
 

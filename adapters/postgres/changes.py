@@ -33,8 +33,14 @@ from recipient_fields.domain import (
 )
 
 from ..relational.columns import storable_id
-from ..row_mapping import author_document, field_document, plain_values, stored_record
-from .columns import from_utc, optional_json
+from ..row_mapping import (
+    CHANGING_COLUMNS,
+    author_document,
+    field_document,
+    plain_values,
+    stored_record,
+)
+from .columns import FIELD_TYPES, from_utc, optional_json, stored_expression
 from .distributed import insert_field, insert_records, read_rows, select_new_id
 
 RECORD_COLUMNS = (
@@ -43,25 +49,7 @@ RECORD_COLUMNS = (
     " occurred_at AT TIME ZONE 'UTC' AS occurred_at"
 )
 
-_TYPES = {
-    "name": "text",
-    "folded_name": "text",
-    "key": "text",
-    "data_type": "text",
-    "allowed_values": "text",
-    "insertable": "boolean",
-    "source": "text",
-    "integration_id": "bigint",
-    "esp_field_name": "text",
-    "folded_esp_field_name": "text",
-    "custom_insertion_code": "text",
-    "custom_value_expression": "text",
-    "created_at": "bigint",
-    "updated_at": "bigint",
-    "version": "bigint",
-}
-"""The type of each column in `stored_values`."""
-_TYPES_OF_CHANGE = {**_TYPES, "id": "bigint", "before": "text", "after": "text"}
+_TYPES_OF_CHANGE = {**FIELD_TYPES, "id": "bigint", "before": "text", "after": "text"}
 """The type of each member of a row in a batch. Those that an operation does not need are absent."""
 
 _AT = "to_timestamp({} / 1000.0)"
@@ -104,14 +92,10 @@ _ADVANCE = _ADVANCE_WITH_COUNT.format(count=_API_FIELD_COUNT)
 # Each use appends a FROM clause with the rows.
 _INSERT = f"""
     INSERT INTO recipient_fields (
-        organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
-        integration_id, esp_field_name, folded_esp_field_name, custom_insertion_code,
-        custom_value_expression, created_at, updated_at, version{{id}}
+        organization_id, {", ".join(FIELD_TYPES)}{{id}}
     ) {{overriding}} SELECT
-        %(organization_id)s, name, folded_name, key, data_type, allowed_values::json,
-        insertable, source, integration_id, esp_field_name, folded_esp_field_name,
-        custom_insertion_code, custom_value_expression, {_AT.format("created_at")},
-        {_AT.format("updated_at")}, version{{id}}
+        %(organization_id)s,
+        {", ".join(stored_expression(column, column) for column in FIELD_TYPES)}{{id}}
 """
 _INSERT_NEW = _INSERT.format(id="", overriding="")
 _INSERT_WITH_ID = _INSERT.format(id=", id", overriding="OVERRIDING SYSTEM VALUE")
@@ -122,7 +106,7 @@ _RECORD = """
     ) SELECT %(organization_id)s
 """
 
-_ONE = ", ".join(f"%({name})s::{kind} AS {name}" for name, kind in _TYPES.items())
+_ONE = ", ".join(f"%({name})s::{kind} AS {name}" for name, kind in FIELD_TYPES.items())
 _ADVANCE_IF_COUNTED = f"""
     WITH holder AS (
         SELECT id FROM recipient_fields
@@ -185,13 +169,12 @@ _DELETE = """
     WHERE organization_id = %(organization_id)s AND field.id = change.id
     RETURNING field.id, field.key
 """
+_SET = ", ".join(
+    f"{column} = {stored_expression(column, f'change.{column}')}"
+    for column in (*CHANGING_COLUMNS, "folded_name")
+)
 _UPDATE = f"""
-    UPDATE recipient_fields AS field SET
-        name = change.name, folded_name = change.folded_name, data_type = change.data_type,
-        allowed_values = change.allowed_values::json, insertable = change.insertable,
-        custom_insertion_code = change.custom_insertion_code,
-        custom_value_expression = change.custom_value_expression,
-        updated_at = {_AT.format("change.updated_at")}, version = change.version
+    UPDATE recipient_fields AS field SET {_SET}
     FROM change WHERE organization_id = %(organization_id)s AND field.id = change.id
     RETURNING field.id, field.key
 """

@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from recipient_fields.domain import AllowedValues
+from recipient_fields.domain import FIELD_MEMBERS, AllowedValues, IntegrationId
+
+FIELD_TYPES: Mapping[str, str] = {
+    **{each.name: "text" for each in FIELD_MEMBERS if each.name != "id"},
+    **{each.name: "boolean" for each in FIELD_MEMBERS if each.kind is bool},
+    **{each.name: "bigint" for each in FIELD_MEMBERS if each.kind in {IntegrationId, datetime}},
+    "folded_name": "text",
+    "folded_esp_field_name": "text",
+    "version": "bigint",
+}
+"""The type in which a statement gets the value of each column of a field, except both ids.
+
+Times are milliseconds since 1970, allowed values are JSON as text.
+"""
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def stored_expression(column: str, value: str) -> str:
+    """Return the SQL expression that converts a value of FIELD_TYPES to what the column stores."""
+    if column == "allowed_values":
+        return f"{value}::json"
+    if column in {"created_at", "updated_at"}:
+        return f"to_timestamp({value} / 1000.0)"
+    return value
 
 
 def from_utc(at: datetime) -> datetime:

@@ -14,6 +14,8 @@ from psycopg import Connection, Cursor
 
 from recipient_fields.domain import StorageUnavailable
 
+from .columns import FIELD_TYPES, stored_expression
+
 OWNERS = "api_key_owners"
 """The reference table of the organizations of API keys. Only a distributed schema has it."""
 _INSERT_OWNERS = f"""
@@ -29,18 +31,14 @@ _LOCK_TIMEOUT = """
 """
 """Returns a statement that Citus also executes on each worker, unlike the setting of a session."""
 _SELECT_NEW_ID = "SELECT nextval(pg_get_serial_sequence('recipient_fields', 'id'))"
-_INSERT_FIELD = """
+_FIELD_VALUES = ", ".join(
+    stored_expression(column, f"%({column})s::{kind}") for column, kind in FIELD_TYPES.items()
+)
+_INSERT_FIELD = f"""
     INSERT INTO recipient_fields (
-        id, organization_id, name, folded_name, key, data_type, allowed_values, insertable, source,
-        integration_id, esp_field_name, folded_esp_field_name, custom_insertion_code,
-        custom_value_expression, created_at, updated_at, version
+        id, organization_id, {", ".join(FIELD_TYPES)}
     ) OVERRIDING SYSTEM VALUE VALUES (
-        %(id)s::bigint, %(organization_id)s::bigint, %(name)s, %(folded_name)s, %(key)s,
-        %(data_type)s, %(allowed_values)s::json, %(insertable)s::boolean, %(source)s,
-        %(integration_id)s::bigint, %(esp_field_name)s, %(folded_esp_field_name)s,
-        %(custom_insertion_code)s, %(custom_value_expression)s,
-        to_timestamp(%(created_at)s::bigint / 1000.0),
-        to_timestamp(%(updated_at)s::bigint / 1000.0), %(version)s::bigint
+        %(id)s::bigint, %(organization_id)s::bigint, {_FIELD_VALUES}
     )
 """
 _INSERT_RECORD = """

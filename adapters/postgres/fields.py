@@ -15,6 +15,7 @@ from recipient_fields.application import (
     PublishedCatalog,
 )
 from recipient_fields.domain import (
+    FIELD_MEMBERS,
     AppliedChanges,
     Author,
     Catalog,
@@ -35,7 +36,7 @@ from recipient_fields.domain import (
 
 from ..relational.columns import storable_id
 from ..relational.locks import lock_catalog
-from ..row_mapping import RowMapping, stored_field
+from ..row_mapping import FIELD_COLUMNS, RowMapping, stored_field
 from .changes import (
     ADD_AND_LOCK,
     COUNT_FIELDS,
@@ -53,12 +54,12 @@ from .transactions import Transactions, Work
 
 T = TypeVar("T")
 
-COLUMNS = (
-    "id, organization_id, name, key, data_type, insertable, source, integration_id,"
-    " esp_field_name, custom_insertion_code, custom_value_expression, version,"
-    " allowed_values::text AS allowed_values, created_at AT TIME ZONE 'UTC' AS created_at,"
-    " updated_at AT TIME ZONE 'UTC' AS updated_at"
-)
+_READ_EXPRESSIONS = {
+    "allowed_values": "allowed_values::text AS allowed_values",
+    "created_at": "created_at AT TIME ZONE 'UTC' AS created_at",
+    "updated_at": "updated_at AT TIME ZONE 'UTC' AS updated_at",
+}
+COLUMNS = ", ".join(_READ_EXPRESSIONS.get(column, column) for column in FIELD_COLUMNS)
 SELECT = f"SELECT {COLUMNS} FROM recipient_fields WHERE organization_id = %(organization_id)s"
 _SELECT_BY_ID = f"{SELECT} AND id = %(id)s"
 _SELECT_BY_KEY = f"{SELECT} AND key = %(key)s"
@@ -78,14 +79,15 @@ _FIND_BY_ID = _FIND.format(field=_SELECT_BY_ID)
 _FIND_BY_KEY = _FIND.format(field=_SELECT_BY_KEY)
 # PostgreSQL renders the documents 30 times as fast as Python would from rows.
 _INSTANT = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS {}"""
+_PUBLISHED_COLUMNS = ", ".join(
+    _INSTANT.format(each.name, each.name) if each.kind is datetime else each.name
+    for each in FIELD_MEMBERS
+)
 _PUBLISH = f"""
     SELECT revision, count(field.id),
         coalesce('[' || string_agg(row_to_json(field)::text, ',' ORDER BY field.id) || ']', '[]')
     FROM organizations LEFT JOIN (
-        SELECT id, name, key, data_type, allowed_values, insertable, source, integration_id,
-            esp_field_name, custom_insertion_code, custom_value_expression,
-            {_INSTANT.format("created_at", "created_at")},
-            {_INSTANT.format("updated_at", "updated_at")}
+        SELECT {_PUBLISHED_COLUMNS}
         FROM recipient_fields WHERE organization_id = %(organization_id)s
     ) AS field ON true
     WHERE organizations.id = %(organization_id)s GROUP BY organizations.id

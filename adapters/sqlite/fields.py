@@ -32,17 +32,13 @@ from recipient_fields.domain import (
 
 from ..relational.columns import storable_id
 from ..relational.organizations import catalog_revision, require_organization
-from ..row_mapping import field_values, read_field
+from ..row_mapping import CHANGING_COLUMNS, FIELD_COLUMNS, field_values, read_field
 from .database import Database
 from .dialect import SqliteConnection
 from .queries import COUNT, bind, select_statement
 from .recording import find_deleted_field, record_changes
 
-COLUMNS = (
-    "id, organization_id, name, key, data_type, insertable, source, integration_id,"
-    " esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,"
-    " created_at, updated_at"
-)
+COLUMNS = ", ".join(FIELD_COLUMNS)
 _SELECT = f"SELECT {COLUMNS} FROM recipient_fields WHERE organization_id = :organization_id"
 _SELECT_ALL = f"{_SELECT} ORDER BY id"
 _SELECT_BY_ID = f"{_SELECT} AND id = :id"
@@ -52,20 +48,12 @@ _COUNT = (
     " WHERE organization_id = :organization_id AND source = :source"
 )
 _INSERT = f"""
-    INSERT INTO recipient_fields ({COLUMNS}) VALUES (
-        :id, :organization_id, :name, :key, :data_type, :insertable, :source, :integration_id,
-        :esp_field_name, :custom_insertion_code, :custom_value_expression, :version,
-        :allowed_values, :created_at, :updated_at
-    )
+    INSERT INTO recipient_fields ({COLUMNS})
+    VALUES ({", ".join(f":{column}" for column in FIELD_COLUMNS)})
 """
 _INSERT_NEW = f"{_INSERT} RETURNING id"
-_UPDATE = """
-    UPDATE recipient_fields SET
-        name = :name, data_type = :data_type, allowed_values = :allowed_values,
-        insertable = :insertable,
-        custom_insertion_code = :custom_insertion_code,
-        custom_value_expression = :custom_value_expression,
-        updated_at = :updated_at, version = :version
+_UPDATE = f"""
+    UPDATE recipient_fields SET {", ".join(f"{column} = :{column}" for column in CHANGING_COLUMNS)}
     WHERE organization_id = :organization_id AND id = :id
 """
 _DELETE = "DELETE FROM recipient_fields WHERE organization_id = ? AND id = ?"

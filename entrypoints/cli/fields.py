@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -43,10 +43,22 @@ from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_table
 from .prompts import confirm, yes_option
 
+T = TypeVar("T")
+
+_TEXTS = {
+    "custom_insertion_code": (
+        "insertion-code",
+        "The whole snippet that replaces the field in exported content.",
+    ),
+    "custom_value_expression": (
+        "value-expression",
+        "The expression evaluated in segment logic.",
+    ),
+}
+"""The name and the help of the option of each text that can be null, by member."""
 _CLEARABLE = {
     "allowed-values": "allowed_values",
-    "insertion-code": "custom_insertion_code",
-    "value-expression": "custom_value_expression",
+    **{name: member for member, (name, _help) in _TEXTS.items()},
 }
 """The members that can be null, by the names of their options."""
 
@@ -54,12 +66,12 @@ _ALLOWED_VALUES = "The allowed values: red,green or a JSON array. null allows ev
 _MAX_CELL_LENGTH = 40
 """Characters of the allowed values in a list, so that most lists fit into 100 columns."""
 
-_insertion_code_option = option(
-    "--insertion-code", help="The whole snippet that replaces the field in exported content."
-)
-_value_expression_option = option(
-    "--value-expression", help="The expression evaluated in segment logic."
-)
+
+def _text_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the options of `_TEXTS`. Their values have the names of the members."""
+    for member, (name, text) in reversed(_TEXTS.items()):
+        command = option(f"--{name}", member, help=text)(command)
+    return command
 
 
 @click.group(cls=CommandGroup)
@@ -129,24 +141,23 @@ def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> N
 )
 @option("--allowed-values", type=ValueList(), help=_ALLOWED_VALUES)
 @option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
-@_insertion_code_option
-@_value_expression_option
+@_text_options
 @yes_option
 @json_option
 @click.pass_obj
 def create(
     storage: str,
+    /,
     organization: str,
     name: str,
     data_type: DataType,
     key: str | None,
     allowed_values: list[object] | str | None,
-    insertion_code: str | None,
-    value_expression: str | None,
     *,
     not_insertable: bool,
     yes: bool,
     as_json: bool,
+    **texts: str | None,
 ) -> None:
     """Create a manual field.
 
@@ -159,8 +170,7 @@ def create(
         key=key,
         allowed_values=_values(allowed_values, data_type),
         insertable=not not_insertable,
-        custom_insertion_code=insertion_code,
-        custom_value_expression=value_expression,
+        **texts,
     )
     with open_for_organization(storage, organization) as (core, tenant):
         if key is None:
@@ -179,8 +189,7 @@ def create(
     default=None,
     help="Whether the field can be inserted into content.",
 )
-@_insertion_code_option
-@_value_expression_option
+@_text_options
 @option(
     "--clear",
     type=click.Choice(list(_CLEARABLE)),
@@ -191,24 +200,19 @@ def create(
 @click.pass_obj
 def update(
     storage: str,
+    /,
     id_or_key: str,
     organization: str,
     name: str | None,
     allowed_values: list[object] | str | Unchanged | None,
-    insertion_code: str | None,
-    value_expression: str | None,
     clear: Sequence[str],
     *,
     insertable: bool | None,
     as_json: bool,
+    **texts: str | None,
 ) -> None:
     """Change a manual field. If you omit an option, its member stays the same."""
-    members = {
-        "name": name,
-        "insertable": insertable,
-        "custom_insertion_code": insertion_code,
-        "custom_value_expression": value_expression,
-    }
+    members = {"name": name, "insertable": insertable, **texts}
     changes: dict[str, Any] = {m: value for m, value in members.items() if value is not None}
     if not isinstance(allowed_values, Unchanged):
         changes["allowed_values"] = allowed_values

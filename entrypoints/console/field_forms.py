@@ -16,6 +16,8 @@ from recipient_fields.application.value_texts import parse_value
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
+    NULLABLE_TEXTS,
+    WRITABLE_MEMBERS,
     DataType,
     Denied,
     FieldChanges,
@@ -89,8 +91,7 @@ class FieldInputs:
             data_type=form.text("data_type"),
             allowed_values=_without_blanks(form.texts("allowed_value")),
             insertable=form.text("insertable") == "yes",
-            custom_insertion_code=form.text("custom_insertion_code"),
-            custom_value_expression=form.text("custom_value_expression"),
+            **{name: form.text(name) for name in NULLABLE_TEXTS},
             version=form.text("version"),
         )
 
@@ -104,8 +105,7 @@ class FieldInputs:
             data_type=field.data_type.value,
             allowed_values=tuple(map(str, values)),
             insertable=field.insertable,
-            custom_insertion_code=_with_line_feeds(field.custom_insertion_code or ""),
-            custom_value_expression=_with_line_feeds(field.custom_value_expression or ""),
+            **{name: _with_line_feeds(getattr(field, name) or "") for name in NULLABLE_TEXTS},
             version=field.version_tag,
         )
 
@@ -121,7 +121,7 @@ class FieldInputs:
         """
         members = self._members(field.data_type.value)
         stored = FieldInputs.of_field(field)
-        for member in ("custom_insertion_code", "custom_value_expression"):
+        for member in NULLABLE_TEXTS:
             if getattr(self, member) == getattr(stored, member):
                 members[member] = getattr(field, member)
         return parse_replacement({"recipient_field": members}, None).changes()
@@ -131,7 +131,7 @@ class FieldInputs:
         pairs = [
             (label, shown(getattr(stored, member)), shown(getattr(self, member)))
             for member, label in LABELS.items()
-            if member not in {"key", "data_type"}
+            if member in WRITABLE_MEMBERS
         ]
         return [pair for pair in pairs if pair[1] != pair[2]]
 
@@ -146,8 +146,7 @@ class FieldInputs:
             "data_type": data_type,
             "allowed_values": values or None,
             "insertable": self.insertable,
-            "custom_insertion_code": self.custom_insertion_code or None,
-            "custom_value_expression": self.custom_value_expression or None,
+            **{name: getattr(self, name) or None for name in NULLABLE_TEXTS},
         }
 
 

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from recipient_fields.domain import (
+    FIELD_MEMBERS,
     MAX_KEY_LENGTH,
     MAX_SAFE_INTEGER,
     RecordedOperation,
@@ -301,17 +302,10 @@ def _body(schema: str, *more_media_types: str, **examples: object) -> Schema:
 def _response_example(**members: object) -> Schema:
     """Return a field as in a response, with these members and typical other ones."""
     field: dict[str, object] = {
+        **{each.name: each.default for each in FIELD_MEMBERS},
         "id": 4,
-        "name": None,
-        "key": None,
         "data_type": "text",
-        "allowed_values": None,
-        "insertable": True,
         "source": Source.API.value,
-        "integration_id": None,
-        "esp_field_name": None,
-        "custom_insertion_code": None,
-        "custom_value_expression": None,
         "created_at": "2026-11-20T09:15:00.123Z",
         "updated_at": "2026-11-20T09:15:00.123Z",
     }

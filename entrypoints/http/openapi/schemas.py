@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from recipient_fields import domain
 from recipient_fields.application.conversion import MAX_VIOLATIONS
 from recipient_fields.application.esp_code_documents import MAX_CONTENT_LENGTH
 from recipient_fields.application.recipient_documents import MAX_CHECKED_RECIPIENTS
 from recipient_fields.domain import (
-    MAX_ALLOWED_VALUES,
+    FIELD_MEMBERS,
     MAX_BATCH_OPERATIONS,
-    MAX_ESP_FIELD_NAME_LENGTH,
-    MAX_KEY_LENGTH,
+    MAX_LINE_LENGTH,
     MAX_SAFE_INTEGER,
+    READ_ONLY_MEMBERS,
     RESERVED_KEYS,
     RESERVED_PREFIX,
+    WRITABLE_MEMBERS,
     DataType,
     RecordedOperation,
     Rule,
@@ -37,9 +39,9 @@ _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 _INNER = f"[^{_CONTROL}]"
 _OUTER = rf"[^{_CONTROL}\x20\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 
-KEY_PATTERN = "^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$"
+KEY_PATTERN = f"^{domain.KEY_PATTERN}$"
 ID_PATTERN = "^[1-9][0-9]{0,15}$"
-LINE_PATTERN = f"^{_OUTER}(?:{_INNER}{{0,253}}{_OUTER})?$"
+LINE_PATTERN = f"^{_OUTER}(?:{_INNER}{{0,{MAX_LINE_LENGTH - 2}}}{_OUTER})?$"
 _NAME_PATTERN = f"^[{_SPACE}]*{LINE_PATTERN[1:-1]}[{_SPACE}]*$"
 _VERBATIM_PATTERN = rf"^[^\x00]*[^\x00{_SPACE}][^\x00]*$"
 _DATE_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -61,6 +63,19 @@ def _nullable(schema: Schema) -> Schema:
     return {**schema, "type": [kind, "null"]}
 
 
+def _verbatim(member: str) -> Schema:
+    """Return the schema of a nullable text that is stored as it is."""
+    return {
+        "type": ["string", "null"],
+        "minLength": 1,
+        "maxLength": _DESCRIBED[member].max_length,
+        "pattern": _VERBATIM_PATTERN,
+    }
+
+
+_DESCRIBED = {each.name: each for each in FIELD_MEMBERS}
+
+
 _INSTANT: Schema = {
     "type": "string",
     "format": "date-time",
@@ -68,25 +83,19 @@ _INSTANT: Schema = {
     "examples": ["2026-11-20T09:15:00.123Z"],
 }
 _INSERTION_CODE: Schema = {
-    "type": ["string", "null"],
-    "minLength": 1,
-    "maxLength": 10_000,
-    "pattern": _VERBATIM_PATTERN,
+    **_verbatim("custom_insertion_code"),
     "description": "The whole snippet that inserts the value into exported content.",
     "examples": ["%%=v(@firstName)=%%"],
 }
 _VALUE_EXPRESSION: Schema = {
-    "type": ["string", "null"],
-    "minLength": 1,
-    "maxLength": 2_000,
-    "pattern": _VERBATIM_PATTERN,
+    **_verbatim("custom_value_expression"),
     "description": "The expression that segment and condition logic evaluates.",
     "examples": ["@firstName"],
 }
 _ANY_VALUES: Schema = {
     "type": ["array", "null"],
     "minItems": 1,
-    "maxItems": MAX_ALLOWED_VALUES,
+    "maxItems": _DESCRIBED["allowed_values"].max_items,
     "uniqueItems": True,
     "items": {"type": ["string", "number"]},
     "description": (
@@ -103,7 +112,7 @@ _NUMBER: Schema = {"type": "number", "minimum": -MAX_SAFE_INTEGER, "maximum": MA
 _LINE: Schema = {
     "type": "string",
     "minLength": 1,
-    "maxLength": 255,
+    "maxLength": MAX_LINE_LENGTH,
     "pattern": LINE_PATTERN,
     "description": "One line of text without leading or trailing white space.",
 }
@@ -133,7 +142,7 @@ _DATA_TYPE: Schema = {
 _KEY: Schema = {
     "type": "string",
     "minLength": 1,
-    "maxLength": MAX_KEY_LENGTH,
+    "maxLength": _DESCRIBED["key"].max_length,
     "pattern": KEY_PATTERN,
     "description": "The name of the field for programs. It never changes.",
     "examples": ["loyalty_tier"],
@@ -153,8 +162,8 @@ _NAME: Schema = {
     "pattern": _NAME_PATTERN,
     "description": (
         "The name of the field for people. It is stored in Unicode NFC, without leading or "
-        "trailing white space, and has 1 to 255 characters on one line in that form. "
-        "It need not be unique."
+        f"trailing white space, and has 1 to {MAX_LINE_LENGTH} characters on one line in that "
+        "form. It need not be unique."
     ),
     "examples": ["Loyalty tier"],
 }
@@ -163,22 +172,11 @@ _SOURCE: Schema = {
     "enum": [source.value for source in Source],
     "description": "The origin of the field. Only `api` fields can be changed through the API.",
 }
-_WRITABLE: Schema = {
-    "name": ref("NewName"),
-    "allowed_values": ref("AllowedValues"),
-    # No `default`: openapi-typescript would require the member in requests.
-    "insertable": {
-        "type": "boolean",
-        "description": "Whether the field can be inserted into content. The default is `true`.",
-    },
-    "custom_insertion_code": ref("InsertionCode"),
-    "custom_value_expression": ref("ValueExpression"),
-}
 _ID: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER}
 _ESP_FIELD_NAME: Schema = {
     "type": ["string", "null"],
     "minLength": 1,
-    "maxLength": MAX_ESP_FIELD_NAME_LENGTH,
+    "maxLength": _DESCRIBED["esp_field_name"].max_length,
     "description": "The ESP's name of the field. null for other sources.",
 }
 _MEMBERS: Schema = {
@@ -187,7 +185,11 @@ _MEMBERS: Schema = {
     "key": ref("Key"),
     "data_type": ref("DataType"),
     "allowed_values": ref("AllowedValues"),
-    "insertable": _WRITABLE["insertable"],
+    # No `default`: openapi-typescript would require the member in requests.
+    "insertable": {
+        "type": "boolean",
+        "description": "Whether the field can be inserted into content. The default is `true`.",
+    },
     "source": ref("Source"),
     "integration_id": {
         **_nullable(_ID),
@@ -198,6 +200,10 @@ _MEMBERS: Schema = {
     "custom_value_expression": ref("ValueExpression"),
     "created_at": ref("Timestamp"),
     "updated_at": ref("Timestamp", "Moves only when something changed, and forward."),
+}
+_WRITABLE: Schema = {
+    **{name: _MEMBERS[name] for name in WRITABLE_MEMBERS},
+    "name": ref("NewName"),
 }
 _ACTOR: Schema = {
     "type": "object",
@@ -251,10 +257,7 @@ _SYNCED: Schema = {
         "properties": {"integration_id": {"type": "null"}, "esp_field_name": {"type": "null"}}
     },
 }
-_READ_ONLY: Schema = {
-    name: {**_MEMBERS[name], "readOnly": True}
-    for name in ("id", "source", "integration_id", "esp_field_name", "created_at", "updated_at")
-}
+_READ_ONLY: Schema = {name: {**_MEMBERS[name], "readOnly": True} for name in READ_ONLY_MEMBERS}
 _READ_ONLY_RULE = (
     "Read-only members are accepted if they equal the stored values, so a field that was read can "
     "be sent back."

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from attrs import frozen
 
-from recipient_fields.adapters.row_mapping import field_values, read_field
+from recipient_fields.adapters.row_mapping import FIELD_COLUMNS, field_values, read_field
 from recipient_fields.application import (
     CatalogPlanner,
     PublishedCatalog,
@@ -32,13 +32,7 @@ from .database import Connection, Database, insert, next_id, update
 from .organizations import current_revision
 from .recording import find_deleted_field, record_changes
 
-# The columns have the order of `field_values`, which `read_field` expects.
-_SELECT = """
-    SELECT id, organization_id, name, key, data_type, insertable, source, integration_id,
-        esp_field_name, custom_insertion_code, custom_value_expression, version, allowed_values,
-        created_at, updated_at
-    FROM recipient_fields WHERE organization_id = ?
-"""
+_SELECT = f"SELECT {', '.join(FIELD_COLUMNS)} FROM recipient_fields WHERE organization_id = ?"
 
 
 @frozen
