@@ -101,7 +101,7 @@ test-long: install ## test 100,000 generated requests per storage, recipients pe
 	RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS=12 \
 		$(BIN)/python -m pytest tests/adapters/postgres/test_outages.py tests/service/postgres
 
-mutation: install ## change the core's code in thousands of ways, and report the changes that no test detects
+mutation: install ## change the code in thousands of ways, and report the changes that no test detects
 	$(BIN)/python tests/mutation/run.py
 
 bench: install  ## measure the service against the ceiling, and write docs/performance.md

@@ -35,7 +35,12 @@ from recipient_fields.domain import (
 from recipient_fields.testing.strategies import changes, drafts, instants, keys, stored_fields
 
 TIER = {"name": "Tier", "data_type": "text"}
-SCHEMA = jsonschema_rs.validator_for(field_document_schema())
+
+
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    """Return a validator with the JSON Schema of documents."""
+    return jsonschema_rs.validator_for(field_document_schema())
 
 
 def violations(document: object) -> dict[tuple[str | int, ...], str]:
@@ -142,10 +147,12 @@ def test_a_document_has_only_api_managed_fields(service, acme):
 
 
 @given(fields=st.lists(stored_fields(by=API), unique_by=lambda each: each.key, max_size=4))
-def test_a_rendered_document_defines_the_same_fields(fields: list[RecipientField]) -> None:
+def test_a_rendered_document_defines_the_same_fields(
+    schema: Any, fields: list[RecipientField]
+) -> None:
     document = render_field_document(fields)
     assert render_field_document(reversed(fields)) == document
-    SCHEMA.validate(json.loads(render_json(document)))
+    schema.validate(json.loads(render_json(document)))
     parsed = parse_field_document(document)
     by_key = sorted(fields, key=lambda each: each.key)
     for draft, field in zip(parsed, by_key, strict=True):
@@ -175,17 +182,17 @@ def test_a_rendered_document_defines_the_same_fields(fields: list[RecipientField
         {**TIER, "custom_value_expression": "x" * 2_001},
     ],
 )
-def test_the_schema_rejects_what_the_parser_rejects(members):
+def test_the_schema_rejects_what_the_parser_rejects(schema, members):
     document = {"fields": {"tier": members}}
     assert violations(document)
-    assert not SCHEMA.is_valid(document)
+    assert not schema.is_valid(document)
 
 
 @pytest.mark.parametrize("key", ["Tier", "a__b", "_a", "1a", "id", "sys_a", "a" * 64, ""])
-def test_the_schema_rejects_the_keys_that_the_parser_rejects(key):
+def test_the_schema_rejects_the_keys_that_the_parser_rejects(schema, key):
     document = {"fields": {key: TIER}}
     assert violations(document)
-    assert not SCHEMA.is_valid(document)
+    assert not schema.is_valid(document)
 
 
 @given(

@@ -7,7 +7,6 @@ tests once, and tests each mutant in a fork of that process.
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import click
 import pytest
 from attrs import define, field
+from forks import status_of
 from mutmut.__main__ import create_file_mutants
 from mutmut.mutation.data import SourceFileMutationData
 from mutmut.mutation.trampoline import set_mutant_under_test
@@ -26,20 +26,22 @@ from mutmut.utils.file_utils import (
     walk_source_files,
 )
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
-from mutmut.workers.isolation import run_in_fork, run_in_fork_with_result
+from mutmut.workers.isolation import run_in_fork_with_result
+from samples import sampled
 
 NONE, KILLED, SURVIVED, ENDLESS = "no test", "killed", "survived", "endless"
 
 MAX_TESTS = 1_200
 """Maximum number of tests per function; tests that reach few other functions come first."""
-MAX_CPU_SECONDS = 10
-"""CPU seconds after which a test counts as failed."""
 
 
 def outcomes(
-    files: Sequence[Path], tests: Sequence[str], *, workers: int
-) -> dict[Path, dict[str, str]]:
-    """Return the result for each mutant of each file in the folder of the mutmut configuration."""
+    area_of: Mapping[Path, str], sizes: Mapping[str, int], tests: Sequence[str], *, workers: int
+) -> list[tuple[Path, str, str]]:
+    """Return the file, the name and the result of each tested mutant of these files.
+
+    `sizes` has the size of the sample for the areas that are not tested completely.
+    """
     set_mutant_under_test("mutant_generation")
     copy_src_dir()
     copy_also_copy_files()
@@ -49,13 +51,14 @@ def outcomes(
         if made.error:
             raise made.error
     set_mutant_under_test("")
-    made_of = {path: _mutants_of(path) for path in files}
-    trials = Trials([mutant for mutants in made_of.values() for mutant in mutants], workers)
+    mutants = [(path, mutant) for path in area_of for mutant in _mutants_of(path)]
+    chosen = sampled(mutants, lambda mutant: area_of[mutant[0]], sizes)
+    trials = Trials([mutant for _, mutant in chosen], workers)
     os.chdir("mutants")
     arguments = ["--rootdir=.", "-q", "-s", "-p", "no:cacheprovider", *tests]
     if pytest.main(arguments, plugins=[trials]):
         raise SystemExit("The tests can't be run without any mutant.")
-    return {path: {m: trials.outcomes[m] for m in mutants} for path, mutants in made_of.items()}
+    return [(path, mutant, trials.outcomes[mutant]) for path, mutant in chosen]
 
 
 def _mutants_of(path: Path) -> list[str]:
@@ -114,25 +117,14 @@ class Trials:
         if not tests:
             return NONE
 
-        def fails() -> int:
-            signal.signal(
-                signal.SIGINT, signal.SIG_DFL
-            )  # Otherwise, the fork would continue after an interrupt.
-            _be_quiet()
+        def passes() -> bool:
             set_mutant_under_test(mutant)
-            return int(any(self._failed for _ in self._run([items[i] for i in tests])))
+            return not any(self._failed for _ in self._run([items[i] for i in tests]))
 
-        status = run_in_fork(fails)
+        status = status_of(passes)
         return SURVIVED if status == 0 else KILLED if status > 0 else ENDLESS
 
     def _run(self, items: Sequence[pytest.Item]) -> Iterator[None]:
         for item, following in zip(items, [*items[1:], None], strict=True):
-            signal.setitimer(signal.ITIMER_VIRTUAL, MAX_CPU_SECONDS)
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             yield
-
-
-def _be_quiet() -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)

@@ -1,12 +1,21 @@
-"""The root conftest of a mutation run: few examples, always the same, and only memory storage."""
+"""The root conftest of a mutation run: few examples, always the same, and no server."""
 
 from __future__ import annotations
+
+import signal
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 collect_ignore = ["tests/domain/test_architecture.py"]
 """It checks which packages the files import, and mutated files import mutmut."""
+
+MAX_CPU_SECONDS = 40
+"""CPU seconds after which a test counts as failed."""
+MAX_SECONDS = 300
+"""Seconds after which a test counts as failed, for example because of a deadlock."""
+
+_MEASUREMENTS = {"perf_counter", "process_time", "lines_of_python"}
 
 settings.register_profile(
     "mutation",
@@ -25,6 +34,13 @@ def pytest_sessionstart() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol() -> None:
+    """Let a signal end the process if the test takes too long."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_CPU_SECONDS)
+    signal.alarm(MAX_SECONDS)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give each test the same id in every run of one process.
 
@@ -38,22 +54,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests of other storages than memory, and tests that measure the time.
+    """Deselect tests of other storages, and tests that measure a duration or count lines.
 
-    Functions that mutmut has changed are slower.
+    The storages are memory and SQLite, and only memory in tests of HTTP, for speed. Functions that
+    mutmut has changed take longer and execute more lines.
     """
-    left_out = {
-        item for item in items if _storage_of(item) not in {None, "memory"} or _measures_time(item)
-    }
+    left_out = {item for item in items if _uses_other_storage(item) or _measures(item)}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 
 
-def _measures_time(item: pytest.Item) -> bool:
+def _measures(item: pytest.Item) -> bool:
     code = getattr(getattr(item, "function", None), "__code__", None)
-    return code is not None and not {"perf_counter", "process_time"}.isdisjoint(code.co_names)
+    return code is not None and not _MEASUREMENTS.isdisjoint(code.co_names)
 
 
-def _storage_of(item: pytest.Item) -> object:
+def _uses_other_storage(item: pytest.Item) -> bool:
     call = getattr(item, "callspec", None)
-    return None if call is None else call.params.get("storage")
+    parameters = {} if call is None else call.params
+    copied = {parameters.get("source"), parameters.get("target")}
+    return (
+        parameters.get("storage") not in {None, "memory"}
+        or "postgres" in copied
+        or "migrated_database" in getattr(item, "fixturenames", ())
+    )

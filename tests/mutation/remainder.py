@@ -6,14 +6,13 @@ the rest of a file, and two operators for tables: remove a row, and swap two val
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
-from multiprocessing import get_context
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TypeGuard
@@ -21,11 +20,13 @@ from typing import TypeGuard
 import libcst as cst
 import pytest
 from attrs import frozen
+from forks import status_of
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
-MAX_SECONDS = 120
-"""Seconds after which a mutant counts as detected."""
+MAX_SECONDS = 300
+"""Seconds until the first test after which a mutant counts as detected, for example if an import
+does not end."""
 
 _NOT_MUTATED = (cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom, cst.Param)
 _NAMES_OF_NO_EFFECT = {"__all__", "__slots__", "_audit", "_log"}
@@ -68,8 +69,8 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 def tried(trials: Iterable[Trial], *, workers: int) -> Iterator[tuple[Mutant, bool]]:
     """Test each mutant in its own process; yield it, and whether all its tests pass."""
-    with get_context("fork").Pool(workers, maxtasksperchild=1) as pool:
-        yield from pool.imap(_try, trials)
+    with ThreadPoolExecutor(workers) as pool:  # A thread waits for each process.
+        yield from pool.map(_try, trials)
 
 
 class _Finder(cst.CSTVisitor):
@@ -134,16 +135,14 @@ def _of_a_table(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def _try(trial: Trial) -> tuple[Mutant, bool]:
-    with Path(os.devnull).open("w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.alarm(MAX_SECONDS)
-    sys.dont_write_bytecode = True
-    sys.meta_path.insert(0, _MutatedFile(trial.mutant))
-    arguments = ["--rootdir=.", "-x", "-q", "-p", "no:cacheprovider"]
-    passed = all(pytest.main([*arguments, *tests]) == pytest.ExitCode.OK for tests in trial.tests)
-    return trial.mutant, passed
+    def passes() -> bool:
+        signal.alarm(MAX_SECONDS)
+        sys.dont_write_bytecode = True
+        sys.meta_path.insert(0, _MutatedFile(trial.mutant))
+        arguments = ["--rootdir=.", "-x", "-q", "-p", "no:cacheprovider"]
+        return all(pytest.main([*arguments, *each]) == pytest.ExitCode.OK for each in trial.tests)
+
+    return trial.mutant, status_of(passes) == 0
 
 
 @frozen

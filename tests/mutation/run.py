@@ -1,4 +1,4 @@
-"""Change the core's code in thousands of ways, each of which a test must detect.
+"""Change the code in thousands of ways, each of which a test must detect.
 
 docs/mutation.md describes the run. mutmut derives the names of modules from paths, so the run uses
 a copy in `build/mutation`, in which the folders are in a package `recipient_fields`.
@@ -24,6 +24,7 @@ import pytest
 from attrs import frozen
 from mutmut.mutation.diff_apply import get_diff_for_mutant
 from remainder import Trial, mutants, tried
+from samples import sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
@@ -40,21 +41,50 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "authentication": AUTHENTICATION,
     "sqlstates": SQLSTATES,
     "domain": ("domain/*.py",),
+    "documents": ("application/conversion.py", "application/*documents.py"),
     "application": ("application/*.py",),
     "esp": ("domain/esp/*.py",),
     "conditions": ("domain/conditions/*.py", "domain/esp/conditions/*.py"),
     "content": ("domain/content/*.py", "domain/esp/content/*.py"),
+    "storage": (
+        *(f"adapters/{folder}/*.py" for folder in ("memory", "relational", "sqlite")),
+        *(f"adapters/{name}.py" for name in ("driver_errors", "row_mapping", "url_options")),
+    ),
 }
 """The mutated files. A file belongs to the first area that matches it."""
+FUNCTION_SAMPLES = {"documents": 200, "storage": 200}
+"""The number of mutants of functions to test, in areas where all of them would take too long."""
+OTHER_SAMPLES = {"documents": 100, "storage": 100}
+"""The number of mutants of other code to test in these areas."""
 
 # fmt: off
 HTTP_TESTS = tuple(f"tests/http/test_{topic}.py" for topic in (
     "authentication", "conditions", "errors", "json", "list_parameters", "logs", "media_types",
     "methods", "order_of_checks", "paths", "permissions", "problem_documents", "reading",
 ))
+DOCUMENT_TESTS = (
+    *(f"tests/http/test_{topic}.py" for topic in (
+        "batches", "changing", "condition_compilations", "content_exports", "creating", "history",
+        "members", "recipients", "replacing",
+    )),
+    "tests/adapters/client/test_contract.py",
+    *(f"tests/cli/test_{topic}.py" for topic in ("field_files", "integrations", "plans")),
+)
+STORAGE_TESTS = tuple(f"tests/adapters/test_{topic}.py" for topic in (
+    "row_mapping", "url_options", "memory", "sqlite_url", "sqlite_file", "sqlite_backup",
+    "sqlite_transfer", "sqlite", "transfer",
+))
 # fmt: on
 SQLSTATE_TESTS = ("tests/adapters/postgres/test_errors.py",)
-TESTS = ("tests/domain", "tests/application", *SQLSTATE_TESTS, *HTTP_TESTS)
+TESTS = (
+    *("tests/domain", "tests/application"),
+    *(*SQLSTATE_TESTS, *HTTP_TESTS, *DOCUMENT_TESTS, *STORAGE_TESTS),
+)
+
+TABLE_HEAD = """
+| Area | Functions | Killed | Score | Other code | Killed | Score | Total |
+|---|--:|--:|--:|--:|--:|--:|--:|
+""".strip()
 
 
 @frozen
@@ -62,6 +92,7 @@ class Result:
     """The result for one mutant."""
 
     area: str
+    in_function: bool
     killed: bool
     place: str
     change: str
@@ -139,14 +170,13 @@ def _of_functions(options: argparse.Namespace) -> Iterator[Result]:
     functions = import_module("functions")  # mutmut reads its configuration when it is imported
     area_of = {path: area for area in options.areas for path in _files(area)}
     with ProcessPoolExecutor(1, get_context("fork")) as another:
-        outcomes_by_path = another.submit(
-            functions.outcomes, list(area_of), TESTS, workers=options.workers
+        outcomes = another.submit(
+            functions.outcomes, area_of, FUNCTION_SAMPLES, TESTS, workers=options.workers
         ).result()
-    for path, outcomes in outcomes_by_path.items():
-        for name, outcome in outcomes.items():
-            killed = outcome in {functions.KILLED, functions.ENDLESS}
-            change = "" if killed else f"{outcome}\n{_difference(name, path)}"
-            yield Result(area_of[path], killed, f"{path}: {name.split('.')[-1]}", change)
+    for path, name, outcome in outcomes:
+        killed = outcome in {functions.KILLED, functions.ENDLESS}
+        change = "" if killed else f"{outcome}\n{_difference(name, path)}"
+        yield Result(area_of[path], True, killed, f"{path}: {name.split('.')[-1]}", change)
 
 
 def _difference(name: str, path: Path) -> str:
@@ -157,11 +187,14 @@ def _difference(name: str, path: Path) -> str:
 def _of_the_remainder(options: argparse.Namespace) -> Iterator[Result]:
     _import_what_is_never_mutated()
     area_of = {path: area for area in options.areas for path in _files(area)}
-    trials = [Trial(mutant, _tests_of(path)) for path in area_of for mutant in mutants(path)]
+    made = (mutant for path in area_of for mutant in mutants(path))
+    chosen = sampled(made, lambda mutant: area_of[mutant.path], OTHER_SAMPLES)
+    trials = [Trial(mutant, _tests_of(mutant.path)) for mutant in chosen]
     for done, (mutant, survived) in enumerate(tried(trials, workers=options.workers), start=1):
         click.echo(f"\r{done}/{len(trials)}", nl=False)
         change = f"-{mutant.before}\n+{mutant.after}"
-        yield Result(area_of[mutant.path], not survived, f"{mutant.path}:{mutant.line}", change)
+        place = f"{mutant.path}:{mutant.line}"
+        yield Result(area_of[mutant.path], False, not survived, place, change)
     click.echo()
 
 
@@ -185,9 +218,11 @@ def _tests_of(path: Path) -> tuple[tuple[str, ...], ...]:
             within = ("tests/domain", "--ignore=tests/domain/esp")
             sets = within, ("tests/application", "tests/domain/esp")
         case ("application",):
-            sets = (("tests/application",),)
+            sets = ("tests/application",), (*HTTP_TESTS, *DOCUMENT_TESTS)
         case ("adapters", "postgres"):
             sets = (SQLSTATE_TESTS,)
+        case ("adapters", *_):
+            sets = (STORAGE_TESTS,)
         case _:
             sets = (HTTP_TESTS,)
     own = Path("tests", *path.parts[1:-1], f"test_{path.name}")
@@ -198,15 +233,23 @@ def _report(results: Sequence[Result], areas: Sequence[str]) -> None:
     surviving = [result for result in results if not result.killed]
     survivors = "\n\n".join(f"{result.place}\n{result.change}" for result in surviving)
     (WORK / "survivors.txt").write_text(f"{survivors}\n", encoding="utf-8")
-    click.echo(
-        f"\n{survivors}\n\n{'area':<16}{'mutants':>9}{'killed':>9}{'survived':>10}{'score':>9}"
-    )
+    click.echo(f"\n{survivors}\n\n{TABLE_HEAD}")
     for area in (*areas, "all"):
-        own = [result for result in results if area in {result.area, "all"}]
+        click.echo(_row(area, [result for result in results if area in {result.area, "all"}]))
+
+
+def _row(area: str, results: Sequence[Result]) -> str:
+    """Return the area's row in the table of docs/mutation.md."""
+    cells = [area if area == "all" else f"`{area}`"]
+    for part in (True, False):
+        own = [result for result in results if result.in_function is part]
         killed = sum(result.killed for result in own)
-        counts = f"{len(own):>9}{killed:>9}{len(own) - killed:>10}"
-        score = f"{_score(own):.1f}%" if own else "-"
-        click.echo(f"{area:<16}{counts}{score:>9}")
+        cells += [f"{len(own):,}", f"{killed:,}", _percent(own)]
+    return f"| {' | '.join([*cells, _percent(results)])} |"
+
+
+def _percent(results: Sequence[Result]) -> str:
+    return f"{_score(results):.1f} %" if results else "-"
 
 
 def _score(results: Sequence[Result]) -> float:
