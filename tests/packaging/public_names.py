@@ -13,7 +13,7 @@ from importlib import import_module
 from inspect import Parameter
 from pathlib import Path
 from types import FunctionType, ModuleType, UnionType
-from typing import Any, Protocol
+from typing import Any, Protocol, Union, get_args, get_origin
 
 import attrs
 
@@ -70,7 +70,9 @@ def _described(package: ModuleType, name: str) -> Iterator[str]:
         yield from (f"    {member}" for member in _members(value))
     elif isinstance(value, FunctionType):
         yield f"  {name}{_signature(value)}"
-    elif isinstance(value, str | int | float | UnionType):
+    elif get_origin(value) in {Union, UnionType}:  # From Python 3.14 on, these are one class.
+        yield f"  {name} = {' | '.join(map(_type, get_args(value)))}"
+    elif isinstance(value, str | int | float):
         yield f"  {name} = {_short(str(value))}"
     else:
         yield f"  {name}: {type(value).__name__}"
