@@ -268,6 +268,10 @@ SPOILING = {
     "UPDATE integrations SET esp = 'elsewhere'": "integrations 1",
     "UPDATE integrations SET created_at = 1 << 62": "integrations 1",
     "UPDATE integrations SET last_synced_at = 1 << 62": "integrations 1",
+    "UPDATE administrators SET email = ''": "administrators 1",
+    "UPDATE administrators SET created_at = 1 << 62": "administrators 1",
+    "UPDATE administrator_memberships SET role = 'owner'": "administrators 1",
+    "UPDATE administrator_sessions SET created_at = 1 << 62": "administrator_sessions 1",
 }
 
 

@@ -10,7 +10,12 @@ from typing import TypeAlias
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import AdministratorRepository, AdministratorsCheck, Storage
+from recipient_fields.application import (
+    AdministratorRepository,
+    AdministratorsCheck,
+    OrganizationRepository,
+    Storage,
+)
 from recipient_fields.domain import (
     MILLISECOND,
     Administrator,
@@ -147,6 +152,19 @@ class AdministratorCases:
             assert exact(administrators.all(organization_id)) == (exact(both),)
             assert exact(administrators.get(organization_id, both.id)) == exact(both)
         assert exact(administrators.find(dana.email)) == exact(both)
+
+    def test_memberships_are_ordered_by_the_id_of_the_organization(
+        self,
+        administrators: AdministratorRepository,
+        organizations: OrganizationRepository,
+        ours: OrganizationId,
+    ) -> None:
+        # In an empty storage, these ids have one or two digits, and another order as texts.
+        ids = [ours, *(organizations.add("ACME", NOW).id for _ in range(10))]
+        for each in reversed(ids):
+            dana = grant(administrators, each, f"dana@{ours}.example")
+        assert [each.organization_id for each in dana.memberships] == sorted(ids)
+        assert exact(administrators.find(dana.email)) == exact(dana)
 
     def test_an_account_that_joins_another_organization_loses_its_links(
         self,
