@@ -15,7 +15,7 @@ MAX_CPU_SECONDS = 40
 MAX_SECONDS = 300
 """Seconds after which a test counts as failed, for example because of a deadlock."""
 
-_MEASUREMENTS = {"perf_counter", "process_time", "lines_of_python"}
+_MEASUREMENTS = {"perf_counter", "process_time", "tracemalloc", "lines_of_python"}
 
 settings.register_profile(
     "mutation",
@@ -54,17 +54,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests of other storages, and tests that measure a duration or count lines.
+    """Deselect tests of other storages, of methods that mutmut has added, and of what code costs.
 
     The storages are memory and SQLite, and only memory in tests of HTTP, for speed. Functions that
-    mutmut has changed take longer and execute more lines.
+    mutmut has changed cost more.
     """
-    left_out = {item for item in items if _uses_other_storage(item) or _measures(item)}
+    left_out = {
+        item
+        for item in items
+        if _uses_other_storage(item) or "__mutmut_" in item.nodeid or _measures_cost(item)
+    }
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 
 
-def _measures(item: pytest.Item) -> bool:
+def _measures_cost(item: pytest.Item) -> bool:
     code = getattr(getattr(item, "function", None), "__code__", None)
     return code is not None and not _MEASUREMENTS.isdisjoint(code.co_names)
 

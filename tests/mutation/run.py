@@ -52,9 +52,9 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The mutated files. A file belongs to the first area that matches it."""
-FUNCTION_SAMPLES = {"documents": 200, "storage": 200}
+FUNCTION_SAMPLES = {"documents": 250, "storage": 250}
 """The number of mutants of functions to test, in areas where all of them would take too long."""
-OTHER_SAMPLES = {"documents": 100, "storage": 100}
+OTHER_SAMPLES = {"documents": 50, "storage": 50}
 """The number of mutants of other code to test in these areas."""
 
 # fmt: off
