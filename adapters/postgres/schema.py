@@ -137,7 +137,7 @@ def apply_migrations(
     while pending := _pending_migrations(connection):
         if prepare is not None:
             prepare(pending[0])
-        applied += _apply_next(connection)
+        applied += _apply(connection, pending[0])
     return applied
 
 
@@ -192,31 +192,31 @@ def connected(kind: type[C], parameters: Parameters) -> Iterator[C]:
         yield connection
 
 
-def _apply_next(connection: Connection[Any]) -> int:
-    """Apply the next migration that is missing, if any. Return the number of applied migrations."""
+def _apply(connection: Connection[Any], migration: Migration) -> bool:
+    """Apply the migration unless another process has applied it. Return whether this one did."""
     patience_ends = monotonic() + _LOCK_PATIENCE
     while True:
         try:
-            return _try_next(connection)
+            return _try_to_apply(connection, migration)
         except LockNotAvailable:
             if monotonic() > patience_ends:
                 raise
             sleep(_LOCK_PAUSE)
 
 
-def _try_next(connection: Connection[Any]) -> int:
+def _try_to_apply(connection: Connection[Any], migration: Migration) -> bool:
     with connection.transaction():
         # The server releases the lock when the transaction ends, even if this process is killed.
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         connection.execute(_CREATE_TABLE)
-        pending = _pending_migrations(connection)
-        if not pending:
-            return 0
+        # Only this migration: the next one may need an index that nobody has built yet.
+        if migration.name in _applied(connection):
+            return False
         connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
-        for statement in pending[0].statements:
+        for statement in migration.statements:
             connection.execute(statement.encode())
-        connection.execute(_RECORD, (pending[0].name,))
-        return 1
+        connection.execute(_RECORD, (migration.name,))
+        return True
 
 
 def _applied(connection: Connection[Any]) -> set[str]:

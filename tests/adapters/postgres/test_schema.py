@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from threading import Event
 from time import monotonic, sleep
@@ -16,6 +17,7 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.adapters.postgres.schema import Migration, apply_migrations
 from recipient_fields.adapters.row_mapping import UnreadableRow
 from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
 from recipient_fields.testing.field_changes import add_field, delete_field, update_field
@@ -166,6 +168,33 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
         ("0008_api_key_index",),
         ("0009_api_key_key",),
     ]
+
+
+def test_a_process_applies_only_migrations_that_it_has_prepared(empty_database: str) -> None:
+    """Another process applies each of them in between."""
+    prepared: list[str] = []
+
+    class Stopped(Exception):
+        """The other process has applied one migration."""
+
+    with (
+        psycopg.connect(empty_database, autocommit=True) as connection,
+        psycopg.connect(empty_database, autocommit=True) as other,
+    ):
+
+        def prepare(migration: Migration) -> None:
+            prepared.append(migration.name)
+            with suppress(Stopped):
+                apply_migrations(other, stop)
+
+        def stop(migration: Migration) -> None:
+            if migration.name != prepared[-1]:
+                raise Stopped
+
+        assert apply_migrations(connection, prepare) == 0
+    assert [(name,) for name in prepared] == execute(
+        empty_database, "SELECT name FROM schema_migrations ORDER BY name"
+    )
 
 
 def test_a_migration_that_waited_too_long_for_a_lock_is_tried_again(empty_database: str) -> None:
