@@ -138,9 +138,10 @@ ADD_AND_LOCK = f"""
 nothing: then a plan, in the locked catalog, stores the field or finds the reason."""
 _ADVANCE_DISTRIBUTED = f"""
     {_ADVANCE_IF_COUNTED}
-    SELECT last_sequence, (extract(epoch FROM last_change_at) * 1000)::bigint FROM catalog
+    SELECT catalog.last_sequence, (extract(epoch FROM catalog.last_change_at) * 1000)::bigint
+    FROM organizations LEFT JOIN catalog ON true WHERE id = %(organization_id)s
 """
-"""The part of `ADD_AND_LOCK` that is one task on Citus."""
+"""The part of `ADD_AND_LOCK` that is one task on Citus, whose planner requires a table in FROM."""
 
 # Rows are sent as one JSON document: one statement stores and records a thousand of them.
 _MEMBERS = ", ".join(f"{name} {kind}" for name, kind in _TYPES_OF_CHANGE.items())
@@ -312,7 +313,7 @@ def try_creation(
     advance = connection.execute(_ADVANCE_DISTRIBUTED, values)
     [(field_id,)] = select_new_id(connection).fetchall()
     row = advance.fetchone()
-    if row is None:
+    if row is None or row[0] is None:
         return None
     sequence, occurred_at = row
     insert_field(connection, {**values, "id": field_id})
