@@ -14,7 +14,7 @@ from recipient_fields.domain import DataType, FieldDraft, OrganizationId
 
 from ..openapi.test_clients import TYPESCRIPT
 from ..support.command_line import CommandLine, Run
-from ..support.node import install_packages
+from ..support.node import NODE, install_packages
 from ..support.node import run as run_program
 
 PYTHON = '''\
@@ -78,7 +78,7 @@ def test_tsc_checks_recipients_with_the_typescript_type(
     )
     tsc = install_packages(TYPESCRIPT, "typescript") / ".bin" / "tsc"
     if valid:
-        run_program(tsc, "--strict", "--noEmit", tmp_path / "use.ts")
+        run_program(NODE, tsc, "--strict", "--noEmit", tmp_path / "use.ts")
     else:
         with pytest.raises(AssertionError, match="error TS"):
-            run_program(tsc, "--strict", "--noEmit", tmp_path / "use.ts")
+            run_program(NODE, tsc, "--strict", "--noEmit", tmp_path / "use.ts")
