@@ -77,8 +77,12 @@ STORAGE_TESTS = tuple(f"tests/adapters/test_{topic}.py" for topic in (
 # fmt: on
 SQLSTATE_TESTS = ("tests/adapters/postgres/test_errors.py",)
 TESTS = (
-    *("tests/domain", "tests/application"),
-    *(*SQLSTATE_TESTS, *HTTP_TESTS, *DOCUMENT_TESTS, *STORAGE_TESTS),
+    "tests/domain",
+    "tests/application",
+    *SQLSTATE_TESTS,
+    *HTTP_TESTS,
+    *DOCUMENT_TESTS,
+    *STORAGE_TESTS,
 )
 
 TABLE_HEAD = """
