@@ -1,6 +1,7 @@
 """The commands, options and variables in `docs/cli.md` and `docs/settings.md`.
 
-And the conditions that each ESP supports, in `docs/conditions.md`, and the badges of the README.
+And the conditions that each ESP supports, in `docs/conditions.md`, the size of each port, in
+`docs/extending.md`, and the badges of the README.
 
 `python tests/docs/reference.py` writes each part between `<!-- written: PART -->` and
 `<!-- end -->`, and the badges.
@@ -18,6 +19,16 @@ from pathlib import Path
 
 import click
 
+from recipient_fields.application import (
+    AdministratorRepository,
+    ApiKeyRepository,
+    FieldRepository,
+    HistoryRepository,
+    IntegrationRepository,
+    OrganizationRepository,
+    SessionRepository,
+    Storage,
+)
 from recipient_fields.domain import (
     DataType,
     FieldDraft,
@@ -38,9 +49,12 @@ from recipient_fields.domain.esp import (
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.command_group import STORAGE
 from recipient_fields.entrypoints.selection import esp_variables
+from recipient_fields.testing import StorageContract
 
 ROOT = Path(__file__).parents[2]
-PAGES = tuple(ROOT / "docs" / name for name in ("cli.md", "conditions.md", "settings.md"))
+PAGES = tuple(
+    ROOT / "docs" / name for name in ("cli.md", "conditions.md", "extending.md", "settings.md")
+)
 BADGES = ROOT / "docs" / "_static" / "badges.svg"
 
 _PART = re.compile(r"(<!-- written: ([a-zA-Z ]+) -->\n)(?:.*?)(<!-- end -->\n)", re.DOTALL)
@@ -217,6 +231,37 @@ def _field(esp: Esp, key: str, data_type: DataType) -> RecipientField:
     return definition.with_id(FieldId(1), OrganizationId(1))
 
 
+_PORTS = {
+    "organizations": OrganizationRepository,
+    "fields": FieldRepository,
+    "history": HistoryRepository,
+    "api_keys": ApiKeyRepository,
+    "integrations": IntegrationRepository,
+    "administrators": AdministratorRepository,
+    "sessions": SessionRepository,
+    "storage": Storage,
+}
+"""The ports by the fixture of the contract suite, in the order in which an adapter can add them."""
+
+
+def _sizes_of_ports() -> str:
+    """Return the table of the methods of each port, and of the cases for which it is the last."""
+    last_ports = [
+        max(map(list(_PORTS).index, _PORTS.keys() & inspect.signature(case).parameters))
+        for name, case in inspect.getmembers(StorageContract, inspect.isfunction)
+        if name.startswith("test_")
+    ]
+    rows = [
+        (f"`{port.__name__}`", str(len(_methods(port))), str(last_ports.count(place)))
+        for place, port in enumerate(_PORTS.values())
+    ]
+    return _table(("Port", "Methods", "Cases"), rows)
+
+
+def _methods(port: type) -> list[str]:
+    return [name for name, _ in inspect.getmembers(port, inspect.isfunction) if name[0] != "_"]
+
+
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(_row(cells) for cells in (titles, ("---",) * len(titles), *rows))
 
@@ -262,6 +307,7 @@ _PARTS = {
     "credentials of ESPs": _credentials,
     "support of conditions": _condition_support,
     "notes on conditions": _condition_notes,
+    "sizes of ports": _sizes_of_ports,
 }
 
 if __name__ == "__main__":
