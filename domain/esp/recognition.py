@@ -49,7 +49,8 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 _PATTERNS: Mapping[str, Mapping[Esp, re.Pattern[str]]] = {
-    "%%": {Esp.SALESFORCE: _compile(r"%%=.+?=%%|%%\[.+?\]%%")},
+    # If the first opening has no end, no other one has: without `\A`, each would search for it.
+    "%%": {Esp.SALESFORCE: _compile(r"\A(?>.*?%%=).+?=%%|\A(?>.*?%%\[).+?\]%%")},
     "*|": {Esp.MAILCHIMP: _compile(r"\*\|[^|*]+\|\*")},
     "%": {
         # The lookarounds exclude adjacent tags of ActiveCampaign: %A%%B%%C%.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import pytest
 
+from ..support.growth import assert_grows_linearly
 from .api import FIELDS, Api, enveloped
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
@@ -107,13 +106,14 @@ def test_methods_without_a_body_ignore_a_body(api: Api, city):
 
 
 @pytest.mark.parametrize(
-    "header", ["application/json;" + " " * 100_000 + "x", 'a/b;c="' + '\\"' * 100_000]
+    ("first", "unit", "last"), [("application/json;", " ", "x"), ('a/b;c="', '\\"', "")]
 )
-def test_no_header_takes_long_to_parse(api: Api, header: str):
-    begin = perf_counter()
-    assert api.post({"name": "City", "data_type": "text"}, content_type=header).status == 415
-    assert api.send("GET", FIELDS, accept=header).status in {200, 400, 406}
-    assert perf_counter() - begin < 5
+def test_a_header_is_parsed_in_linear_time(api: Api, first: str, unit: str, last: str):
+    def send(header: str) -> None:
+        assert api.post({"name": "City", "data_type": "text"}, content_type=header).status == 415
+        assert api.send("GET", FIELDS, accept=header).status in {200, 400, 406}
+
+    assert_grows_linearly(send, lambda size: first + unit * size + last, 100_000)
 
 
 ACCEPTED = [

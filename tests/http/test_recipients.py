@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-from time import thread_time
 
 import pytest
 
+from recipient_fields.domain import closest_match
+
+from ..support.growth import count_calls
 from .api import RECIPIENT_CHECKS, RECIPIENT_SCHEMA, Api, ApiResponse
 
 TIER = {"name": "Loyalty tier", "data_type": "text", "allowed_values": ["gold", "silver"]}
@@ -151,11 +153,11 @@ class TestChecks:
         assert counts == [30] * 333 + [10, 1, 0, 1]
         assert [result["valid"] for result in results] == [False] * 335 + [True, False]
 
-    def test_many_unknown_keys_that_resemble_fields_are_checked_in_time(self, api: Api):
+    def test_few_of_many_unknown_keys_that_resemble_fields_have_suggestions(self, api: Api):
         for number in range(100):
             api.put(f"number_of_something_{number}", {"name": "Number", "data_type": "number"})
         recipient = {f"nomber_of_somethin_{number}": 1 for number in range(10_000)}
-        began = thread_time()
         (result,) = check(api, recipient).json["results"]
-        assert thread_time() - began < 3
         assert len(result["violations"]) == 10_000
+        assert sum("suggestion" in each for each in result["violations"]) == 20
+        assert count_calls(closest_match, lambda: check(api, recipient)) == 20
