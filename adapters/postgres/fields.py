@@ -37,15 +37,14 @@ from recipient_fields.domain import (
 from ..relational.columns import storable_id
 from ..relational.locks import lock_catalog
 from ..row_mapping import FIELD_COLUMNS, RowMapping, stored_field
+from .change_statements import insert_field
 from .changes import (
-    ADD_AND_LOCK,
     COUNT_FIELDS,
     KNOWN_COUNT,
     RECORD_COLUMNS,
     PlannedRows,
     bind_creation,
     read_record,
-    try_creation,
 )
 from .columns import from_optional_json, from_utc
 from .limits import CALL_TIMEOUT
@@ -161,7 +160,7 @@ class PostgresFieldRepository:
         """Create the field in one statement. If that stores nothing, do what `change` does."""
         values = bind_creation(organization_id, definition, limit=limit, author=author)
         deadline = monotonic() + CALL_TIMEOUT
-        row = self._database.try_statement(ADD_AND_LOCK, values)
+        row = self._database.try_statement(insert_field(), values)
         if row is not None:
             return definition.with_id(FieldId(row[0]), organization_id)
 
@@ -169,7 +168,7 @@ class PostgresFieldRepository:
             return plan_creation(catalog, definition, limit=limit)
 
         def create(connection: Connection[Any]) -> RecipientField:
-            field_id = try_creation(connection, values, distributed=self._database.distributed)
+            field_id = self._database.server.try_creation(connection, values)
             if field_id is not None:
                 return definition.with_id(field_id, organization_id)
             at = definition.created_at
@@ -182,10 +181,7 @@ class PostgresFieldRepository:
     ) -> T:
         """Return the result of the work, which is one transaction in the locked catalog."""
         return self._database.write(
-            work,
-            first=lock_catalog(organization_id),
-            pipelined=self._database.distributed,
-            seconds=seconds,
+            work, first=lock_catalog(organization_id), pipelinable=True, seconds=seconds
         )
 
     def _apply(
@@ -199,10 +195,8 @@ class PostgresFieldRepository:
     ) -> AppliedChanges:
         """Store the changes that `plan` returns for the locked catalog."""
         rows = PlannedRows.of(plan(_CatalogView(connection, organization_id)))
-        distributed = self._database.distributed
-        return rows.store(
-            connection, organization_id, author=author, at=at, distributed=distributed
-        )
+        server = self._database.server
+        return rows.store(server, connection, organization_id, author=author, at=at)
 
 
 class _CatalogView(CatalogView):
