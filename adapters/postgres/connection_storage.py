@@ -13,11 +13,12 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 
-from .distributed import is_distributed
+from .detection import detect_server
 from .errors import every_error_translated, retry_once
 from .limits import CALL_TIMEOUT, CHECK_TIMEOUT, LOCK_TIMEOUT
 from .repositories import PostgresRepositories
 from .schema import apply_migrations, require_sufficient
+from .server import Server
 from .transactions import Work
 
 T = TypeVar("T")
@@ -96,9 +97,9 @@ class _ApplicationDatabase:
         self._search_path = None if schema is None else Identifier(schema).as_string(None)
 
     @cached_property
-    def distributed(self) -> bool:
-        """Whether Citus distributes the tables. The first use executes a query."""
-        return self.read(is_distributed)
+    def server(self) -> Server:
+        """How the tables are changed. The first use executes a query."""
+        return self.read(detect_server)
 
     def read(self, work: Work[T], *, seconds: float = CALL_TIMEOUT) -> T:
         """Do the same as `write`: a read that fails must not end the application's transaction."""
@@ -109,7 +110,7 @@ class _ApplicationDatabase:
         work: Work[T],
         *,
         first: str | None = None,
-        pipelined: bool = False,  # noqa: ARG002 - the application may use its connection for COPY
+        pipelinable: bool = False,  # noqa: ARG002 - the application may use its connection for COPY
         seconds: float = CALL_TIMEOUT,
     ) -> T:
         return retry_once(lambda: self._attempt(work, first, seconds))

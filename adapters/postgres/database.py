@@ -20,6 +20,7 @@ from .errors import retry_once
 from .limits import CALL_TIMEOUT, LOCK_TIMEOUT
 from .monitor import Monitor
 from .primary import HostObserver, PositionedConnection, PrimaryTracker
+from .server import Server
 from .transactions import Work
 
 T = TypeVar("T")
@@ -50,9 +51,9 @@ class Database:
     """
 
     def __init__(
-        self, parameters: Parameters, *, pool_size: int, prepare: bool, distributed: bool
+        self, parameters: Parameters, *, pool_size: int, prepare: bool, server: Server
     ) -> None:
-        self.distributed = distributed
+        self.server = server
         options: dict[str, Any] = {
             "autocommit": True,
             "prepare_threshold": _PREPARE_THRESHOLD if prepare else None,
@@ -96,14 +97,15 @@ class Database:
         work: Work[T],
         *,
         first: str | None = None,
-        pipelined: bool = False,
+        pipelinable: bool = False,
         seconds: float = CALL_TIMEOUT,
     ) -> T:
         """Return the result of the work, which is one transaction. Roll back if it raises.
 
         `first` is a statement without parameters, executed before the work without a round trip of
-        its own. `pipelined`: a statement has a round trip only if the work fetches its rows.
+        its own. In a pipeline, a statement has a round trip only if the work fetches its rows.
         """
+        pipelined = pipelinable and self.server.splits_changes
         begin = _BEGIN if first is None else (*_BEGIN, first)
 
         def transaction(connection: PositionedConnection) -> T:
@@ -135,7 +137,7 @@ class Database:
                 return connection.execute(statement, values).fetchone()
             return None
 
-        possible = self._prepare and not self.distributed
+        possible = self._prepare and not self.server.splits_changes
         return self._run(execute, CALL_TIMEOUT) if possible else None
 
     def pool_use(self) -> dict[str, int]:

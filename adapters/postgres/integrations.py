@@ -139,8 +139,8 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
         author: Author,
         at: datetime,
     ) -> None:
-        distributed = self._transactions.distributed
-        rows.store(connection, organization_id, author=author, at=at, distributed=distributed)
+        server = self._transactions.server
+        rows.store(server, connection, organization_id, author=author, at=at)
 
     def _write_locked(self, organization_id: OrganizationId, work: Work[T]) -> T:
         return self._transactions.write(

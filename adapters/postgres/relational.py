@@ -7,8 +7,6 @@ from typing import TypeVar
 from attrs import frozen
 
 from ..relational.database import Database, Work
-from .citus import CitusConnection
-from .dialect import PostgresConnection
 from .limits import CALL_TIMEOUT
 from .transactions import Transactions
 
@@ -22,16 +20,13 @@ class PostgresDatabase(Database):
     _transactions: Transactions
 
     def read(self, work: Work[T], /) -> T:
-        connect = self._connection_type()
-        return self._transactions.read(lambda connection: work(connect(connection)))
+        server = self._transactions.server
+        return self._transactions.read(lambda connection: work(server.connection(connection)))
 
     def write(
         self, work: Work[T], /, *, lock: str | None = None, seconds: float = CALL_TIMEOUT
     ) -> T:
-        connect = self._connection_type()
+        server = self._transactions.server
         return self._transactions.write(
-            lambda connection: work(connect(connection)), first=lock, seconds=seconds
+            lambda connection: work(server.connection(connection)), first=lock, seconds=seconds
         )
-
-    def _connection_type(self) -> type[PostgresConnection]:
-        return CitusConnection if self._transactions.distributed else PostgresConnection

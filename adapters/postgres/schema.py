@@ -15,6 +15,7 @@ from psycopg.errors import LockNotAvailable
 
 from recipient_fields.domain import StorageUnavailable
 
+from .citus.schema import distribute, require_citus
 from .connection import (
     DeadlineConnection,
     LongRunningConnection,
@@ -22,10 +23,11 @@ from .connection import (
     parse_url,
     require_compiled_driver,
 )
-from .distributed import distribute, is_distributed, require_citus
+from .detection import detect_server
 from .errors import every_error_translated
 from .indexes import Index
 from .limits import LOCK_TIMEOUT
+from .server import Server
 
 C = TypeVar("C", bound=Connection[Any])
 
@@ -141,8 +143,8 @@ def apply_migrations(
     return applied
 
 
-def require_current(parameters: Parameters) -> bool:
-    """Return whether Citus distributes the tables of the database.
+def require_current(parameters: Parameters) -> Server:
+    """Return the server of the database.
 
     Raises: StorageUnavailable unless the database has exactly the schema of this version.
     """
@@ -151,7 +153,7 @@ def require_current(parameters: Parameters) -> bool:
         _require_usable(connection)
         _refuse_newer(_applied(connection))
         require_sufficient(connection)
-        return is_distributed(connection)
+        return detect_server(connection)
 
 
 def require_sufficient(connection: Connection[Any]) -> None:

@@ -48,11 +48,9 @@ class PostgresStorage(PostgresRepositories):
         if "prepare" in options:
             prepare = boolean("prepare", options["prepare"])
         parameters = parse_url(url)
-        distributed = require_current(parameters)
+        server = require_current(parameters)
         self.pool_size = pool_size
-        self._database = Database(
-            parameters, pool_size=pool_size, prepare=prepare, distributed=distributed
-        )
+        self._database = Database(parameters, pool_size=pool_size, prepare=prepare, server=server)
         self._transfer = Transfer(parameters)
         super().__init__(self._database)
 

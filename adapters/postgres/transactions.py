@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from .server import Server
+
 T = TypeVar("T")
 
 Work: TypeAlias = Callable[[Connection[Any]], T]
@@ -21,8 +23,8 @@ class Transactions(Protocol):
     """
 
     @property
-    def distributed(self) -> bool:
-        """Whether Citus distributes the tables."""
+    def server(self) -> Server:
+        """How the tables are changed, which does not depend on the connection."""
 
     def read(self, work: Work[T], *, seconds: float = ...) -> T:
         """Return the result of the work. Each of its statements may see its own snapshot."""
@@ -32,13 +34,14 @@ class Transactions(Protocol):
         work: Work[T],
         *,
         first: str | None = None,
-        pipelined: bool = False,
+        pipelinable: bool = False,
         seconds: float = ...,
     ) -> T:
         """Return the result of the work, which is one transaction. Roll back if it raises.
 
-        `first` is a statement without parameters, executed before the work. `pipelined`: the work
+        `first` is a statement without parameters, executed before the work. `pipelinable`: the work
         gets results only by fetching rows, and may get the error of a statement from a later one.
+        If a change is several statements, they are sent as a pipeline then.
         """
 
     def try_statement(self, statement: str, values: Mapping[str, object], /) -> TupleRow | None:

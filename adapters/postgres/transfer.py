@@ -38,9 +38,10 @@ from ..row_mapping import (
 )
 from . import fields
 from .changes import RECORD_COLUMNS, read_record, stored_values
+from .citus.key_owners import insert_all_owners
+from .citus.schema import is_distributed
 from .connection import LongRunningConnection, Parameters
 from .dialect import POSTGRES
-from .distributed import insert_all_owners, is_distributed
 from .errors import every_error_translated, one_line
 from .schema import connected
 

@@ -14,7 +14,8 @@ def lock_catalog(organization_id: OrganizationId) -> str:
     """Return the statement that locks the organization's catalog.
 
     Every transaction that changes fields begins with it, so what it has read still holds when it
-    writes, and two changes can't deadlock. `ADD_AND_LOCK` locks the same row itself.
+    writes, and two changes can't deadlock. The creation in one statement, which PostgreSQL has,
+    locks the same row itself.
     """
     return _lock(organization_id, "NO KEY UPDATE")
 

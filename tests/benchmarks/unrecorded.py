@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from recipient_fields.adapters.postgres import changes, fields
+from recipient_fields.adapters.postgres import change_statements, changes, fields
 from recipient_fields.entrypoints.cli import main
 
 
@@ -25,7 +25,8 @@ def _unrecorded(statement: str) -> str:
 
 
 with pytest.MonkeyPatch.context() as patch:
-    patch.setattr(fields, "ADD_AND_LOCK", _unrecorded(changes.ADD_AND_LOCK))
+    statement = _unrecorded(change_statements.insert_field())
+    patch.setattr(fields, "insert_field", lambda: statement)
     for document in ("author_document", "field_document"):
         patch.setattr(changes, document, lambda _: None)
     main()

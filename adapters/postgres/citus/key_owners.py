@@ -1,4 +1,4 @@
-"""What Citus needs in addition to the shared statements.
+"""The organizations of API keys on Citus.
 
 A reference table contains the digest and the organization of each API key. Without it, Citus would
 search all shards for a digest.
@@ -6,12 +6,15 @@ search all shards for a digest.
 
 from __future__ import annotations
 
-from ..relational.api_keys import find_key, found_key_columns, insert_key
-from ..relational.columns import storable_id
-from ..relational.database import NO_VALUES, Row, Values
-from ..relational.dialect import Dialect, Statement
-from .dialect import PostgresConnection
-from .distributed import OWNERS
+from typing import Any
+
+from psycopg import Connection
+
+from ...relational.api_keys import find_key, found_key_columns, insert_key
+from ...relational.columns import storable_id
+from ...relational.database import NO_VALUES, Row, Values
+from ...relational.dialect import Dialect, Statement
+from ..dialect import PostgresConnection
 
 
 class CitusConnection(PostgresConnection):
@@ -40,9 +43,17 @@ class CitusConnection(PostgresConnection):
         return key
 
 
+def insert_all_owners(connection: Connection[Any]) -> None:
+    """Insert the digests and the organizations of all API keys."""
+    connection.execute("""
+        INSERT INTO api_key_owners (digest, key_id, organization_id)
+        SELECT digest, id, organization_id FROM api_keys
+    """)
+
+
 def select_owner(_: Dialect) -> str:
     """Select the organization and the id of the key with this digest."""
-    return f"SELECT organization_id, key_id FROM {OWNERS} WHERE digest = :digest"
+    return "SELECT organization_id, key_id FROM api_key_owners WHERE digest = :digest"
 
 
 def find_key_of_organization(sql: Dialect) -> str:
@@ -57,7 +68,7 @@ def find_key_of_organization(sql: Dialect) -> str:
 
 def insert_owner(_: Dialect) -> str:
     """Insert the digest and the organization of a key."""
-    return f"""
-        INSERT INTO {OWNERS} (digest, key_id, organization_id)
+    return """
+        INSERT INTO api_key_owners (digest, key_id, organization_id)
         VALUES (:digest, :id, :organization_id)
     """

@@ -1,0 +1,238 @@
+"""The statements that store changes of fields together with their records.
+
+Each one assigns the sequence numbers and the time of its records while it advances the locked
+catalog. The transactions of an organization commit in the order in which they get this lock.
+
+The functions return SQL for psycopg. Citus executes some of them, and parts of the others, in the
+statements of `citus.change_statements`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TypeAlias
+
+from ..row_mapping import CHANGING_COLUMNS
+from .columns import FIELD_TYPES, stored_expression
+
+ChangeStatement: TypeAlias = Callable[[], str]
+"""Returns the SQL of a statement, in which `%(name)s` is the value with this name."""
+
+_ROW_TYPES: Mapping[str, str] = {**FIELD_TYPES, "id": "bigint", "before": "text", "after": "text"}
+"""The type of each member of a row in a batch. Those that an operation does not need are absent."""
+
+
+@cache
+def insert_field() -> str:
+    """Insert and record a new field, and return its id, or no row if it stored nothing.
+
+    One statement, so that a creation is one round trip: it locks the catalog itself. If it stored
+    nothing, a plan, in the locked catalog, stores the field or finds the reason.
+
+    After a wait for the lock, PostgreSQL evaluates the conditions and new values on the newest row
+    of the organization, but sees the other tables as before. So the statement does not count the
+    fields, and a constraint rejects a key that was taken meanwhile.
+    """
+    return f"""
+        WITH holder AS (
+            SELECT id FROM recipient_fields
+            WHERE organization_id = %(organization_id)s AND key = %(key)s
+        ), catalog AS (
+            {advance_for_new_field()}
+        ), added AS (
+            INSERT INTO recipient_fields (organization_id, {field_columns()})
+            SELECT %(organization_id)s, {field_parameters()}
+            FROM catalog
+            RETURNING id
+        ), recorded AS (
+            INSERT INTO recipient_field_changes (
+                organization_id, sequence, occurred_at, operation, field_id, key, source, author,
+                before, after
+            )
+            SELECT
+                %(organization_id)s, last_sequence, last_change_at, %(operation)s, added.id,
+                %(key)s, %(source)s, %(author)s::json, NULL, %(after)s::json
+            FROM catalog, added
+        )
+        SELECT id FROM added
+    """
+
+
+@cache
+def store_changes(change: ChangeStatement) -> str:
+    """Delete, update or insert the fields of a batch, and record this.
+
+    Return the time of the records in milliseconds since 1970, and the ids of the fields in the
+    order of the rows. Return no row if the organization does not exist.
+
+    One statement, so that a thousand changes and their records are one round trip under the lock.
+    The rows are one JSON document, and their places in it determine the order of the records.
+    """
+    return f"""
+        WITH change AS (
+            SELECT * FROM ROWS FROM (json_to_recordset(%(rows)s::json) AS ({row_types()}))
+                WITH ORDINALITY AS change ({row_members()}, place)
+        ), catalog AS (
+            {advance_for_changes()}
+        ), stored AS (
+            {change()}
+        ), recorded AS (
+            INSERT INTO recipient_field_changes (
+                organization_id, sequence, occurred_at, operation, field_id, key, source, author,
+                before, after
+            )
+            SELECT
+                %(organization_id)s, previous_sequence + place, last_change_at, %(operation)s,
+                stored.id, key, source, %(author)s::json, before::json, after::json
+            FROM catalog, stored JOIN change USING (key)
+        )
+        SELECT (extract(epoch FROM last_change_at) * 1000)::bigint,
+            ARRAY(SELECT stored.id FROM stored JOIN change USING (key) ORDER BY place)
+        FROM catalog
+    """
+
+
+def delete_fields() -> str:
+    """Delete the fields of a batch, in `store_changes`."""
+    return """
+        DELETE FROM recipient_fields AS field USING change
+        WHERE organization_id = %(organization_id)s AND field.id = change.id
+        RETURNING field.id, field.key
+    """
+
+
+def update_fields() -> str:
+    """Store the new values of the fields of a batch, in `store_changes`."""
+    return f"""
+        UPDATE recipient_fields AS field SET {changed_columns()}
+        FROM change WHERE organization_id = %(organization_id)s AND field.id = change.id
+        RETURNING field.id, field.key
+    """
+
+
+def insert_fields() -> str:
+    """Insert the new fields of a batch, in `store_changes`.
+
+    They get their ids in the order of the rows.
+    """
+    return f"""
+        INSERT INTO recipient_fields (organization_id, {field_columns()})
+        SELECT %(organization_id)s, {field_values()}
+        FROM catalog, change ORDER BY place
+        RETURNING id, key
+    """
+
+
+def restore_fields() -> str:
+    """Insert the deleted fields of a batch with their ids, in `store_changes`."""
+    return f"""
+        INSERT INTO recipient_fields (organization_id, id, {field_columns()})
+        OVERRIDING SYSTEM VALUE
+        SELECT %(organization_id)s, id, {field_values()}
+        FROM catalog, change
+        RETURNING id, key
+    """
+
+
+def advance_for_new_field() -> str:
+    """Advance the catalog for a new field, in a statement that has its `holder`.
+
+    Change nothing if the key is taken, if the limit is reached, or if only a count could decide
+    whether it is.
+    """
+    return f"""
+        UPDATE organizations SET
+            revision = {next_revision()},
+            counted_revision = {next_revision()},
+            api_field_count = api_field_count + %(added_api_fields)s,
+            last_sequence = last_sequence + 1,
+            last_change_at = {next_change_at()}
+        WHERE id = %(organization_id)s
+            AND counted_revision = revision AND NOT EXISTS (SELECT FROM holder)
+            AND (%(limit)s::bigint IS NULL OR
+                %(limit)s::bigint > CASE WHEN %(source)s = 'api' THEN api_field_count END)
+        RETURNING last_sequence, last_change_at
+    """
+
+
+def advance_for_changes() -> str:
+    """Advance the locked catalog for the changes of a batch.
+
+    Only API-managed fields have a limit in the service, so the others have no counter. If the
+    counter is not current, the statement counts the fields, which are those before it.
+
+    `occurred_at` is the time of the transaction's records, or NULL in its first batch.
+    """
+    return f"""
+        UPDATE organizations SET
+            revision = {next_revision()},
+            counted_revision = {next_revision()},
+            api_field_count = %(added_api_fields)s + coalesce(
+                CASE WHEN counted_revision = revision THEN api_field_count END,
+                (
+                    SELECT count(*) FROM recipient_fields
+                    WHERE organization_id = %(organization_id)s AND source = 'api'
+                )
+            ),
+            last_sequence = last_sequence + %(count)s,
+            last_change_at = coalesce(to_timestamp(%(occurred_at)s / 1000.0), {next_change_at()})
+        WHERE id = %(organization_id)s
+        RETURNING last_sequence - %(count)s AS previous_sequence, last_change_at
+    """
+
+
+def next_revision() -> str:
+    """Return the expression of the catalog's next revision.
+
+    It is at least the current time: a failover or restore can lose revisions, which must not be
+    reused. The current time is that of the statement, because the transaction can have begun long
+    before.
+    """
+    return "greatest(revision + 1, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)"
+
+
+def next_change_at() -> str:
+    """Return the expression of the time of the next record, which is later than the last one.
+
+    Citus permits only immutable functions of a column here. The sum is immutable in UTC.
+    """
+    return (
+        "greatest(to_timestamp(%(at)s / 1000.0),"
+        " (last_change_at AT TIME ZONE 'UTC' + interval '1 millisecond') AT TIME ZONE 'UTC')"
+    )
+
+
+def field_columns() -> str:
+    """Return the columns of a new field, except both ids."""
+    return ", ".join(FIELD_TYPES)
+
+
+def field_values() -> str:
+    """Return what `field_columns` store of a row in a batch."""
+    return ", ".join(stored_expression(column, column) for column in FIELD_TYPES)
+
+
+def field_parameters() -> str:
+    """Return what `field_columns` store of the values of a statement."""
+    return ", ".join(
+        stored_expression(column, f"%({column})s::{kind}") for column, kind in FIELD_TYPES.items()
+    )
+
+
+def changed_columns() -> str:
+    """Return the assignments of the columns that a change can set."""
+    return ", ".join(
+        f"{column} = {stored_expression(column, f'change.{column}')}"
+        for column in (*CHANGING_COLUMNS, "folded_name")
+    )
+
+
+def row_members() -> str:
+    """Return the members of a row in a batch."""
+    return ", ".join(_ROW_TYPES)
+
+
+def row_types() -> str:
+    """Return the members of a row in a batch with their types."""
+    return ", ".join(f"{name} {kind}" for name, kind in _ROW_TYPES.items())
