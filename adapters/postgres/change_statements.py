@@ -16,7 +16,7 @@ from typing import TypeAlias
 from ..row_mapping import CHANGING_COLUMNS
 from .columns import FIELD_TYPES, stored_expression
 
-Statement: TypeAlias = Callable[[], str]
+ChangeStatement: TypeAlias = Callable[[], str]
 """Returns the SQL of a statement, in which `%(name)s` is the value with this name."""
 
 _ROW_TYPES: Mapping[str, str] = {**FIELD_TYPES, "id": "bigint", "before": "text", "after": "text"}
@@ -60,7 +60,7 @@ def insert_field() -> str:
 
 
 @cache
-def store_changes(change: Statement) -> str:
+def store_changes(change: ChangeStatement) -> str:
     """Delete, update or insert the fields of a batch, and record this.
 
     Return the time of the records in milliseconds since 1970, and the ids of the fields in the

@@ -49,6 +49,7 @@ from .changes import (
 from .columns import from_optional_json, from_utc
 from .limits import CALL_TIMEOUT
 from .queries import bind, select_statement
+from .server import Server
 from .transactions import Transactions, Work
 
 T = TypeVar("T")
@@ -144,9 +145,12 @@ class PostgresFieldRepository:
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
-        return self._write(
-            organization_id, lambda c: self._apply(c, organization_id, plan, author=author, at=at)
-        )
+        server = self._database.server
+
+        def change(connection: Connection[Any]) -> AppliedChanges:
+            return _apply(server, connection, organization_id, plan, author=author, at=at)
+
+        return self._write(organization_id, change)
 
     def create(
         self,
@@ -160,6 +164,7 @@ class PostgresFieldRepository:
         """Create the field in one statement. If that stores nothing, do what `change` does."""
         values = bind_creation(organization_id, definition, limit=limit, author=author)
         deadline = monotonic() + CALL_TIMEOUT
+        server = self._database.server
         row = self._database.try_statement(insert_field(), values)
         if row is not None:
             return definition.with_id(FieldId(row[0]), organization_id)
@@ -168,11 +173,12 @@ class PostgresFieldRepository:
             return plan_creation(catalog, definition, limit=limit)
 
         def create(connection: Connection[Any]) -> RecipientField:
-            field_id = self._database.server.try_creation(connection, values)
+            field_id = server.try_creation(connection, values)
             if field_id is not None:
                 return definition.with_id(field_id, organization_id)
             at = definition.created_at
-            return self._apply(connection, organization_id, plan, author=author, at=at).created[0]
+            applied = _apply(server, connection, organization_id, plan, author=author, at=at)
+            return applied.created[0]
 
         return self._write(organization_id, create, seconds=deadline - monotonic())
 
@@ -184,19 +190,19 @@ class PostgresFieldRepository:
             work, first=lock_catalog(organization_id), pipelinable=True, seconds=seconds
         )
 
-    def _apply(
-        self,
-        connection: Connection[Any],
-        organization_id: OrganizationId,
-        plan: CatalogPlanner,
-        *,
-        author: Author,
-        at: datetime,
-    ) -> AppliedChanges:
-        """Store the changes that `plan` returns for the locked catalog."""
-        rows = PlannedRows.of(plan(_CatalogView(connection, organization_id)))
-        server = self._database.server
-        return rows.store(server, connection, organization_id, author=author, at=at)
+
+def _apply(
+    server: Server,
+    connection: Connection[Any],
+    organization_id: OrganizationId,
+    plan: CatalogPlanner,
+    *,
+    author: Author,
+    at: datetime,
+) -> AppliedChanges:
+    """Store the changes that `plan` returns for the locked catalog."""
+    rows = PlannedRows.of(plan(_CatalogView(connection, organization_id)))
+    return rows.store(server, connection, organization_id, author=author, at=at)
 
 
 class _CatalogView(CatalogView):

@@ -10,7 +10,7 @@ from psycopg import Connection
 from recipient_fields.domain import FieldId, OrganizationNotFound, RecordedOperation
 
 from .change_statements import (
-    Statement,
+    ChangeStatement,
     delete_fields,
     insert_field,
     insert_fields,
@@ -21,7 +21,7 @@ from .change_statements import (
 from .dialect import PostgresConnection
 from .server import Batch, Server, StoredBatch
 
-_CHANGES: Mapping[RecordedOperation, Statement] = {
+_CHANGES: Mapping[RecordedOperation, ChangeStatement] = {
     RecordedOperation.DELETED: delete_fields,
     RecordedOperation.UPDATED: update_fields,
     RecordedOperation.RESTORED: restore_fields,

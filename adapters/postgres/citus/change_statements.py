@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from ..change_statements import (
-    Statement,
+    ChangeStatement,
     advance_for_changes,
     advance_for_new_field,
     field_columns,
@@ -71,7 +71,7 @@ def advance_for_additions() -> str:
 
 
 @cache
-def change_fields(change: Statement) -> str:
+def change_fields(change: ChangeStatement) -> str:
     """Delete or update the fields of a batch, and advance the catalog, which one task can do.
 
     Return the time of the records, and the last sequence before them.

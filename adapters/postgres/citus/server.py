@@ -10,7 +10,7 @@ from psycopg import Connection
 
 from recipient_fields.domain import FieldId, OrganizationNotFound, RecordedOperation
 
-from ..change_statements import Statement, delete_fields, update_fields
+from ..change_statements import ChangeStatement, delete_fields, update_fields
 from ..server import Batch, Server, StoredBatch
 from .change_statements import (
     advance_for_additions,
@@ -25,11 +25,11 @@ from .change_statements import (
 )
 from .key_owners import CitusConnection
 
-_CHANGES: Mapping[RecordedOperation, Statement] = {
+_CHANGES: Mapping[RecordedOperation, ChangeStatement] = {
     RecordedOperation.DELETED: delete_fields,
     RecordedOperation.UPDATED: update_fields,
 }
-_ADDITIONS: Mapping[RecordedOperation, Statement] = {
+_ADDITIONS: Mapping[RecordedOperation, ChangeStatement] = {
     RecordedOperation.RESTORED: restore_fields,
     RecordedOperation.CREATED: insert_fields,
 }
