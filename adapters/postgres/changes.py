@@ -18,7 +18,6 @@ from recipient_fields.domain import (
     FieldDefinition,
     FieldId,
     FieldUpdate,
-    HistoryRecord,
     OrganizationId,
     RecipientField,
     RecordedOperation,
@@ -32,25 +31,9 @@ from ..row_mapping import (
     author_document,
     field_document,
     plain_values,
-    stored_record,
 )
-from .columns import from_utc, optional_json
+from .columns import optional_json
 from .server import Batch, Server
-
-RECORD_COLUMNS = (
-    "organization_id, sequence, operation, field_id, author::text AS author,"
-    " before::text AS before, after::text AS after,"
-    " occurred_at AT TIME ZONE 'UTC' AS occurred_at"
-)
-
-KNOWN_COUNT = "CASE WHEN counted_revision = revision THEN api_field_count END"
-"""The number of API-managed fields, or NULL if the counter of the organization is not current."""
-COUNT_FIELDS = """
-    SELECT (
-        SELECT count(*) FROM recipient_fields
-        WHERE organization_id = %(organization_id)s AND source = %(source)s
-    ) FROM organizations WHERE id = %(organization_id)s
-"""
 
 _ADDED: Mapping[RecordedOperation, int] = {
     RecordedOperation.DELETED: -1,
@@ -172,13 +155,6 @@ def stored_values(field: FieldDefinition) -> _Row:
         "updated_at": epoch_milliseconds(field.updated_at),
         "version": field.version,
     }
-
-
-def read_record(row: tuple[Any, ...]) -> HistoryRecord:
-    """Return the record in a row of RECORD_COLUMNS."""
-    *plain, occurred_at = row
-    values: tuple[Any, ...] = (*plain, from_utc(occurred_at))
-    return stored_record(*values)
 
 
 def _batches(rows: Mapping[RecordedOperation, Iterable[_Row]]) -> Iterator[Batch]:

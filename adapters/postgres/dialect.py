@@ -28,6 +28,17 @@ class PostgresDialect(Dialect):
         epoch = f"extract(epoch FROM {column} AT TIME ZONE 'UTC')"
         return f"({epoch} * 1000)::bigint AS {column.rpartition('.')[2]}"
 
+    def json(self, column: str) -> str:
+        # As text, because the application can configure how psycopg reads JSON.
+        return f"{column}::text AS {column}"
+
+    def folded(self, column: str) -> str:
+        # PostgreSQL's own case folding depends on its version and locale.
+        return f"folded_{column}"
+
+    def contains(self, text: str, part: str) -> str:
+        return f"strpos({text}, {part}) > 0"
+
     def same(self, left: str, right: str) -> str:
         return f"{left} IS NOT DISTINCT FROM {right}"
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import monotonic
 from typing import Any, TypeVar
 
-from attrs import frozen
+from attrs import Factory, frozen
 from psycopg import Connection
 
-from recipient_fields.application import (
-    CatalogPlanner,
-    PublishedCatalog,
-)
+from recipient_fields.application import CatalogPlanner, PublishedCatalog
 from recipient_fields.domain import (
     FIELD_MEMBERS,
     AppliedChanges,
     Author,
-    Catalog,
     CatalogChanges,
     CatalogView,
     FieldDefinition,
     FieldId,
-    FieldNotFound,
     FieldPage,
     FieldQuery,
     FieldReference,
@@ -35,106 +29,53 @@ from recipient_fields.domain import (
 )
 
 from ..relational.columns import storable_id
-from ..relational.locks import lock_catalog
-from ..row_mapping import FIELD_COLUMNS, RowMapping, stored_field
-from .change_statements import insert_field
-from .changes import (
-    COUNT_FIELDS,
-    KNOWN_COUNT,
-    RECORD_COLUMNS,
-    PlannedRows,
-    bind_creation,
-    read_record,
+from ..relational.dialect import Dialect
+from ..relational.fields import (
+    RelationalCatalogView,
+    RelationalFields,
+    SelectPage,
+    query_values,
+    reference_values,
+    select_field_by_id,
+    select_field_by_key,
 )
-from .columns import from_optional_json, from_utc
+from ..relational.locks import lock_catalog
+from ..row_mapping import read_field
+from .change_statements import insert_field
+from .changes import PlannedRows, bind_creation
 from .limits import CALL_TIMEOUT
-from .queries import bind, select_statement
 from .server import Server
 from .transactions import Transactions, Work
 
 T = TypeVar("T")
 
-_READ_EXPRESSIONS = {
-    "allowed_values": "allowed_values::text AS allowed_values",
-    "created_at": "created_at AT TIME ZONE 'UTC' AS created_at",
-    "updated_at": "updated_at AT TIME ZONE 'UTC' AS updated_at",
-}
-COLUMNS = ", ".join(_READ_EXPRESSIONS.get(column, column) for column in FIELD_COLUMNS)
-SELECT = f"SELECT {COLUMNS} FROM recipient_fields WHERE organization_id = %(organization_id)s"
-_SELECT_BY_ID = f"{SELECT} AND id = %(id)s"
-_SELECT_BY_KEY = f"{SELECT} AND key = %(key)s"
-
-# One statement, so that the revision and the fields are of one snapshot.
-_SELECT_ALL = f"""
-    SELECT revision, field.*
-    FROM organizations LEFT JOIN ({SELECT}) AS field ON true
-    WHERE organizations.id = %(organization_id)s ORDER BY field.id
-"""
-# These return the number of API-managed fields too, if it is known, so that no statement counts.
-_FIND = f"""
-    SELECT {KNOWN_COUNT}, field.* FROM organizations LEFT JOIN ({{field}}) AS field ON true
-    WHERE organizations.id = %(organization_id)s
-"""
-_FIND_BY_ID = _FIND.format(field=_SELECT_BY_ID)
-_FIND_BY_KEY = _FIND.format(field=_SELECT_BY_KEY)
-# PostgreSQL renders the documents 30 times as fast as Python would from rows.
-_INSTANT = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS {}"""
-_PUBLISHED_COLUMNS = ", ".join(
-    _INSTANT.format(each.name, each.name) if each.kind is datetime else each.name
-    for each in FIELD_MEMBERS
-)
-_PUBLISH = f"""
-    SELECT revision, count(field.id),
-        coalesce('[' || string_agg(row_to_json(field)::text, ',' ORDER BY field.id) || ']', '[]')
-    FROM organizations LEFT JOIN (
-        SELECT {_PUBLISHED_COLUMNS}
-        FROM recipient_fields WHERE organization_id = %(organization_id)s
-    ) AS field ON true
-    WHERE organizations.id = %(organization_id)s GROUP BY organizations.id
-"""
-_SELECT_LAST_DELETION = f"""
-    SELECT {RECORD_COLUMNS} FROM recipient_field_changes
-    WHERE organization_id = %(organization_id)s AND field_id = %(id)s AND operation = 'deleted'
-    ORDER BY sequence DESC LIMIT 1
-"""
-
 
 @frozen
-class PostgresFieldRepository:
+class PostgresFieldRepository(RelationalFields):
     """The fields of all organizations in one PostgreSQL database.
 
     Every change locks the catalog of its organization.
     """
 
-    _database: Transactions
-
-    def all(self, organization_id: OrganizationId, /) -> Catalog:
-        return self._database.read(lambda c: select_catalog(c, organization_id))
-
-    def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
-        values = {"organization_id": storable_id(organization_id)}
-        row = self._database.read(lambda c: c.execute(_PUBLISH, values).fetchone())
-        if row is None:
-            raise OrganizationNotFound
-        revision, total, documents = row
-        return PublishedCatalog(organization_id, revision, total, documents)
+    _transactions: Transactions
 
     def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
-        statement, values = select_statement(COLUMNS, query), bind(organization_id, query)
-        rows = self._database.read(lambda c: c.execute(statement, values).fetchall())
+        statement = SelectPageWithRevision(SelectPage.of(query))
+        values = query_values(organization_id, query)
+        rows = self._database.read(lambda c: c.all(statement, values))
         if not rows:
             raise OrganizationNotFound
         revision, total = rows[0][:2]
         fields = [read_field(row[2:]) for row in rows if row[2] is not None]
         return query.page(organization_id, revision, fields, total)
 
-    def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        values = {"organization_id": storable_id(organization_id), **_bind(reference)}
-        statement = _SELECT_BY_KEY if isinstance(reference, str) else _SELECT_BY_ID
-        row = self._database.read(lambda c: c.execute(statement, values).fetchone())
+    def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
+        values = {"organization_id": storable_id(organization_id)}
+        row = self._database.read(lambda c: c.one(select_published, values))
         if row is None:
-            raise FieldNotFound
-        return read_field(row)
+            raise OrganizationNotFound
+        revision, total, documents = row
+        return PublishedCatalog(organization_id, revision, total, documents)
 
     def change(
         self,
@@ -145,7 +86,7 @@ class PostgresFieldRepository:
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
-        server = self._database.server
+        server = self._transactions.server
 
         def change(connection: Connection[Any]) -> AppliedChanges:
             return _apply(server, connection, organization_id, plan, author=author, at=at)
@@ -164,8 +105,8 @@ class PostgresFieldRepository:
         """Create the field in one statement. If that stores nothing, do what `change` does."""
         values = bind_creation(organization_id, definition, limit=limit, author=author)
         deadline = monotonic() + CALL_TIMEOUT
-        server = self._database.server
-        row = self._database.try_statement(insert_field(), values)
+        server = self._transactions.server
+        row = self._transactions.try_statement(insert_field(), values)
         if row is not None:
             return definition.with_id(FieldId(row[0]), organization_id)
 
@@ -186,7 +127,7 @@ class PostgresFieldRepository:
         self, organization_id: OrganizationId, work: Work[T], *, seconds: float = CALL_TIMEOUT
     ) -> T:
         """Return the result of the work, which is one transaction in the locked catalog."""
-        return self._database.write(
+        return self._transactions.write(
             work, first=lock_catalog(organization_id), pipelinable=True, seconds=seconds
         )
 
@@ -201,75 +142,89 @@ def _apply(
     at: datetime,
 ) -> AppliedChanges:
     """Store the changes that `plan` returns for the locked catalog."""
-    rows = PlannedRows.of(plan(_CatalogView(connection, organization_id)))
+    rows = PlannedRows.of(plan(_CatalogView(server.connection(connection), organization_id)))
     return rows.store(server, connection, organization_id, author=author, at=at)
 
 
-class _CatalogView(CatalogView):
-    """The locked catalog of an organization."""
+@frozen
+class _CatalogView(RelationalCatalogView):
+    """The locked catalog of an organization, whose row has the number of API-managed fields."""
 
-    def __init__(self, connection: Connection[Any], organization_id: OrganizationId) -> None:
-        self._connection = connection
-        self._organization_id = organization_id
-        self._values = {"organization_id": storable_id(organization_id)}
-        self._api_fields: int | None = None
-        """The number of API-managed fields, if a statement has returned it."""
+    _counts: dict[Source, int] = Factory(dict)
+    """The number of fields of a source, if a statement has returned it."""
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
-        statement = _FIND_BY_KEY if isinstance(reference, str) else _FIND_BY_ID
-        values = {**self._values, **_bind(reference)}
-        row = self._connection.execute(statement, values).fetchone()
+        statement = find_by_key if isinstance(reference, str) else find_by_id
+        row = self._connection.one(statement, reference_values(self._organization_id, reference))
         if row is None:
             return None
-        self._api_fields, *field = row
+        count, *field = row
+        if count is not None:
+            self._counts[Source.API] = count
         return None if field[0] is None else read_field(field)
 
     def count(self, source: Source, /) -> int:
-        if source is Source.API and self._api_fields is not None:
-            return self._api_fields
-        row = self._connection.execute(
-            COUNT_FIELDS, {**self._values, "source": source.value}
-        ).fetchone()
-        if row is None:
-            raise OrganizationNotFound
-        return int(row[0])
-
-    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
-        values = {**self._values, "id": storable_id(field_id)}
-        row = self._connection.execute(_SELECT_LAST_DELETION, values).fetchone()
-        return None if row is None else read_record(row).before
-
-    def all(self) -> Catalog:
-        return select_catalog(self._connection, self._organization_id)
+        count = self._counts.get(source)
+        return super().count(source) if count is None else count
 
 
-def select_catalog(connection: Connection[Any], organization_id: OrganizationId) -> Catalog:
-    """Return the organization's fields by ascending id, with the revision of their catalog.
+@frozen
+class SelectPageWithRevision:
+    """Select the revision of the catalog, the number of matches on all pages, and a page of fields.
 
-    Raises: OrganizationNotFound if the organization does not exist.
+    If the page is empty, there is one row, whose other columns are NULL. One statement, so that all
+    are of one snapshot.
     """
-    values = {"organization_id": storable_id(organization_id)}
-    rows = connection.execute(_SELECT_ALL, values).fetchall()
-    if not rows:
-        raise OrganizationNotFound
-    revision: int = rows[0][0]
-    fields = tuple(read_field(row[1:]) for row in rows if row[1] is not None)
-    return Catalog(organization_id, revision, fields)
+
+    _page: SelectPage
+
+    def __call__(self, sql: Dialect) -> str:
+        return f"""
+            SELECT revision, ({self._page.count(sql)}), page.*
+            FROM organizations LEFT JOIN ({self._page(sql)}) AS page ON true
+            WHERE organizations.id = :organization_id ORDER BY {self._page.order("page")}
+        """
 
 
-def _bind(reference: FieldReference) -> Mapping[str, object]:
-    """Return the value for a statement that selects the field."""
-    return {"key": reference} if isinstance(reference, str) else {"id": storable_id(reference)}
+def select_published(_: Dialect) -> str:
+    """Select the revision of a catalog, the number of its fields, and their JSON documents.
+
+    PostgreSQL renders the documents 30 times as fast as Python would from rows.
+    """
+    columns = ", ".join(
+        f"{_instant(each.name)} AS {each.name}" if each.kind is datetime else each.name
+        for each in FIELD_MEMBERS
+    )
+    return f"""
+        SELECT revision, count(field.id),
+            coalesce(
+                '[' || string_agg(row_to_json(field)::text, ',' ORDER BY field.id) || ']', '[]'
+            )
+        FROM organizations LEFT JOIN (
+            SELECT {columns} FROM recipient_fields WHERE organization_id = :organization_id
+        ) AS field ON true
+        WHERE organizations.id = :organization_id GROUP BY organizations.id
+    """
 
 
-def read_field(row: Sequence[Any]) -> RecipientField:
-    """Return the field in a row of COLUMNS."""
-    *plain, allowed_values, created_at, updated_at = row
-    with RowMapping("recipient_fields", row[0]):
-        values: tuple[Any, ...] = (
-            *plain,
-            from_optional_json(allowed_values),
-            from_utc(created_at),
-            from_utc(updated_at),
-        )
-    return stored_field(*values)
+def _instant(column: str) -> str:
+    return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
+
+
+def find_by_id(sql: Dialect) -> str:
+    """Select the number of API-managed fields, or NULL if it is not known, and a field."""
+    return _find(select_field_by_id(sql))
+
+
+def find_by_key(sql: Dialect) -> str:
+    """Select the same as `find_by_id`, for the field with this key."""
+    return _find(select_field_by_key(sql))
+
+
+def _find(field: str) -> str:
+    """Return the statement that also selects the count, so that no statement counts the fields."""
+    return f"""
+        SELECT CASE WHEN counted_revision = revision THEN api_field_count END, field.*
+        FROM organizations LEFT JOIN ({field}) AS field ON true
+        WHERE organizations.id = :organization_id
+    """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from attrs import frozen
@@ -18,9 +17,13 @@ from recipient_fields.domain import (
 )
 
 from ..relational.columns import storable_id
+from ..relational.dialect import Dialect
+from ..relational.fields import field_columns
+from ..relational.history import SelectRecords, query_values, record_columns
 from ..relational.locks import keep_organization
-from .changes import RECORD_COLUMNS, read_record
-from .fields import SELECT, read_field
+from ..row_mapping import read_field, read_record
+from .dialect import POSTGRES
+from .relational import PostgresDatabase
 from .transactions import Transactions
 
 _CHANGES = "FROM recipient_field_changes WHERE organization_id = %(organization_id)s"
@@ -32,14 +35,17 @@ _SELECT_CATALOG_AT = f"""
         SELECT sequence, (extract(epoch FROM occurred_at) * 1000)::bigint AS revision
         {_CHANGES} AND occurred_at <= %(at)s ORDER BY occurred_at DESC, sequence DESC LIMIT 1
     ), record AS (
-        SELECT {RECORD_COLUMNS} {_CHANGES} AND sequence IN (
+        SELECT {record_columns(POSTGRES)} {_CHANGES} AND sequence IN (
             SELECT min(sequence) {_CHANGES} AND sequence > (SELECT sequence FROM last)
             GROUP BY field_id
         )
     )
     SELECT last.revision, record.*, field.*
     FROM organizations LEFT JOIN last ON true LEFT JOIN (
-        record FULL JOIN ({SELECT}) AS field ON field.id = record.field_id
+        record FULL JOIN (
+            SELECT {field_columns(POSTGRES)} FROM recipient_fields
+            WHERE organization_id = %(organization_id)s
+        ) AS field ON field.id = record.field_id
     ) ON last.sequence IS NOT NULL
     WHERE organizations.id = %(organization_id)s
 """
@@ -68,18 +74,20 @@ class PostgresHistoryRepository:
     `prune` deletes the oldest records first, 10,000 per transaction.
     """
 
-    _database: Transactions
+    _database: PostgresDatabase
+    _transactions: Transactions
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
-        statement, values = _select_statement(query), _bind(organization_id, query)
-        rows = self._database.read(lambda c: c.execute(statement, values).fetchall())
+        statement = SelectRecordsOfOrganization(SelectRecords.of(query))
+        values = query_values(organization_id, query)
+        rows = self._database.read(lambda c: c.all(statement, values))
         if not rows:
             raise OrganizationNotFound
         return query.page([read_record(row) for row in rows if row[0] is not None])
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         values = {"organization_id": storable_id(organization_id), "at": at}
-        rows = self._database.read(lambda c: c.execute(_SELECT_CATALOG_AT, values).fetchall())
+        rows = self._transactions.read(lambda c: c.execute(_SELECT_CATALOG_AT, values).fetchall())
         if not rows:
             raise OrganizationNotFound
         revision: int | None = rows[0][0]
@@ -92,7 +100,7 @@ class PostgresHistoryRepository:
 
     def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
         values = {"organization_id": storable_id(organization_id), "before": before}
-        row = self._database.read(lambda c: c.execute(_SELECT_OLD, values).fetchone())
+        row = self._transactions.read(lambda c: c.execute(_SELECT_OLD, values).fetchone())
         if row is None:
             raise OrganizationNotFound
         first, last = row
@@ -107,41 +115,22 @@ class PostgresHistoryRepository:
             "first": start,
             "last": min(last, start + _ROWS_PER_DELETION - 1),
         }
-        return self._database.write(
+        return self._transactions.write(
             lambda c: c.execute(_DELETE, values).rowcount, first=keep_organization(organization_id)
         )
 
 
-def _select_statement(query: HistoryQuery) -> str:
-    """Return the statement that selects the rows of a page, and one more if another page follows.
+@frozen
+class SelectRecordsOfOrganization:
+    """Select a page of records, or one row of NULLs if it is empty and the organization exists.
 
-    If the page is empty, there is one row, whose columns are NULL.
-    """
-    direction, operator = ("DESC", "<") if query.descending else ("ASC", ">")
-    filters = {
-        "field_id = ANY(%(field_ids)s)": query.field_ids,
-        "key = ANY(%(keys)s)": query.keys,
-        "source = ANY(%(sources)s)": query.sources,
-        "operation = ANY(%(operations)s)": query.operations,
-        f"sequence {operator} %(after)s": query.after,
-    }
-    used = [condition for condition, value in filters.items() if value is not None]
-    return f"""
-        SELECT page.* FROM organizations LEFT JOIN (
-            SELECT {RECORD_COLUMNS} {" AND ".join([_CHANGES, *used])}
-            ORDER BY sequence {direction} LIMIT %(row_limit)s
-        ) AS page ON true
-        WHERE organizations.id = %(organization_id)s ORDER BY page.sequence {direction}
+    One statement, so that both are of one snapshot.
     """
 
+    _page: SelectRecords
 
-def _bind(organization_id: OrganizationId, query: HistoryQuery) -> Mapping[str, object]:
-    return {
-        "organization_id": storable_id(organization_id),
-        "field_ids": list(query.field_ids or ()),
-        "keys": list(query.keys or ()),
-        "sources": [source.value for source in query.sources or ()],
-        "operations": [operation.value for operation in query.operations or ()],
-        "after": query.after,
-        "row_limit": query.limit + 1,
-    }
+    def __call__(self, sql: Dialect) -> str:
+        return f"""
+            SELECT page.* FROM organizations LEFT JOIN ({self._page(sql)}) AS page ON true
+            WHERE organizations.id = :organization_id ORDER BY {self._page.order("page")}
+        """

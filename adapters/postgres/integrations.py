@@ -20,6 +20,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import Integration, SyncPlan
 
+from ..relational.fields import read_catalog
 from ..relational.integrations import (
     RelationalIntegrations,
     get_integration,
@@ -30,7 +31,6 @@ from ..relational.locks import lock_catalog
 from ..relational.organizations import catalog_revision
 from .changes import PlannedRows
 from .dialect import PostgresConnection
-from .fields import select_catalog
 from .transactions import Transactions, Work
 
 T = TypeVar("T")
@@ -60,7 +60,8 @@ class PostgresIntegrationRepository(RelationalIntegrations, IntegrationRepositor
     ) -> tuple[RecipientField, ...]:
         def delete(connection: Connection[Any]) -> tuple[RecipientField, ...]:
             integration = _get(connection, organization_id, integration_id)
-            fields = integration.filter_fields(select_catalog(connection, organization_id).fields)
+            catalog = read_catalog(PostgresConnection(connection), organization_id)
+            fields = integration.filter_fields(catalog.fields)
             check(fields)
             rows = PlannedRows.of(CatalogChanges(deleted=fields))
             self._store(connection, organization_id, rows, author=author, at=at)
@@ -152,7 +153,7 @@ def _get_with_catalog(
     connection: Connection[Any], organization_id: OrganizationId, integration_id: IntegrationId
 ) -> tuple[Integration, Catalog]:
     integration = _get(connection, organization_id, integration_id)
-    return integration, select_catalog(connection, organization_id)
+    return integration, read_catalog(PostgresConnection(connection), organization_id)
 
 
 def _get(

@@ -32,8 +32,8 @@ class PostgresRepositories:
         self.organizations: OrganizationRepository = RelationalOrganizationRepository(
             database, insert_counted_organization
         )
-        self.fields: FieldRepository = PostgresFieldRepository(transactions)
-        self.history: HistoryRepository = PostgresHistoryRepository(transactions)
+        self.fields: FieldRepository = PostgresFieldRepository(database, transactions)
+        self.history: HistoryRepository = PostgresHistoryRepository(database, transactions)
         self.integrations: IntegrationRepository = PostgresIntegrationRepository(
             database, transactions
         )

@@ -5,39 +5,36 @@ A copy uses a connection of its own, because it takes longer than the deadlines 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from psycopg import Connection, IsolationLevel
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from psycopg.sql import SQL
 
-from recipient_fields.application import OrganizationRecord, Records, Snapshot
+from recipient_fields.application import Records, Snapshot
 from recipient_fields.domain import (
-    Administrator,
-    ApiKey,
     HistoryRecord,
     RecipientField,
     StorageNotEmpty,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import Integration
 
-from ..relational import administrators, api_keys, integrations, organizations
-from ..row_mapping import (
-    administrator_values,
-    api_key_values,
-    integration_values,
-    map_rows,
-    membership_values,
-    organization_values,
-    record_values,
+from ..relational.database import Row
+from ..relational.tables import (
+    ADMINISTRATORS,
+    API_KEYS,
+    FIELDS,
+    HISTORY,
+    INTEGRATIONS,
+    ORGANIZATIONS,
+    Table,
 )
-from . import fields
-from .changes import RECORD_COLUMNS, read_record, stored_values
+from ..row_mapping import map_rows, record_values
+from .changes import stored_values
 from .citus.key_owners import insert_all_owners
 from .citus.schema import is_distributed
 from .connection import LongRunningConnection, Parameters
@@ -46,8 +43,6 @@ from .errors import every_error_translated, one_line
 from .schema import connected
 
 T = TypeVar("T")
-
-Row: TypeAlias = tuple[Any, ...]
 
 _ROWS_PER_FETCH = 1_000
 _ROWS_PER_BATCH = 5_000
@@ -71,59 +66,6 @@ _HAS_ORGANIZATIONS = "SELECT EXISTS (SELECT id FROM organizations)"
 
 
 @frozen
-class _Table(Generic[T]):
-    """A table, and the conversion of its rows to objects of the domain."""
-
-    name: str
-    columns: str
-    """The columns of a row for `read`."""
-    read: Callable[[Row], T]
-    values: Callable[[T], Mapping[str, object]]
-    """Return the values of a row by column."""
-    details: Mapping[str, Callable[[T], Iterable[Mapping[str, object]]]] = {}
-    """By table, the rows that also belong to a record."""
-    assigns_ids: bool = True
-
-    def records(self, connection: Connection[Any]) -> Records[T]:
-        """Return the records, which are read while they are iterated over."""
-        [(count,)] = connection.execute(f"SELECT count(*) FROM {self.name}").fetchall()
-        return Records(
-            count, self._last_id(connection), map_rows(self.read, self._rows(connection))
-        )
-
-    def store(self, connection: Connection[Any], records: Records[T]) -> None:
-        """Store the records with their ids. Ids that are assigned later are greater."""
-        remaining = iter(records)
-        # In batches, because the server checks the foreign keys at the end of each.
-        while batch := list(islice(remaining, _ROWS_PER_BATCH)):
-            _copy(connection, self.name, map(self.values, batch))
-            for table, rows in self.details.items():
-                _copy(connection, table, chain.from_iterable(map(rows, batch)))
-        last_id = max(records.last_id, self._last_id(connection))
-        if last_id > 0:
-            connection.execute(
-                "SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", (self.name, last_id)
-            )
-
-    def _rows(self, connection: Connection[Any]) -> Iterator[Row]:
-        # Errors are translated here, because another storage may iterate over the rows.
-        with every_error_translated(), connection.cursor(name=self.name) as cursor:
-            cursor.itersize = _ROWS_PER_FETCH
-            yield from cursor.execute(f"SELECT {self.columns} FROM {self.name}")
-
-    def _last_id(self, connection: Connection[Any]) -> int:
-        """Return the last assigned id, or 0. It can be newer than the snapshot, but never older."""
-        if not self.assigns_ids:
-            return 0
-        [(name,)] = connection.execute(
-            "SELECT pg_get_serial_sequence(%s, 'id')", (self.name,)
-        ).fetchall()
-        statement = SQL("SELECT last_value, is_called FROM ") + SQL(name)
-        [(last_value, is_called)] = connection.execute(statement).fetchall()
-        return int(last_value) if is_called else 0
-
-
-@frozen
 class Transfer:
     """Copies to and from one database."""
 
@@ -144,12 +86,12 @@ class Transfer:
             with connection.transaction():
                 connection.execute(_SETTINGS)
                 yield Snapshot(
-                    organizations=_ORGANIZATIONS.records(connection),
-                    integrations=_INTEGRATIONS.records(connection),
-                    api_keys=_API_KEYS.records(connection),
-                    fields=_FIELDS.records(connection),
-                    history=_HISTORY.records(connection),
-                    administrators=_ADMINISTRATORS.records(connection),
+                    organizations=_records(connection, ORGANIZATIONS),
+                    integrations=_records(connection, INTEGRATIONS),
+                    api_keys=_records(connection, API_KEYS),
+                    fields=_records(connection, _FIELDS),
+                    history=_records(connection, _HISTORY),
+                    administrators=_records(connection, ADMINISTRATORS),
                 )
 
     def store(self, snapshot: Snapshot) -> None:
@@ -166,14 +108,14 @@ class Transfer:
             with connection.transaction():
                 connection.execute(_SETTINGS)
                 _require_empty(connection)
-                _ORGANIZATIONS.store(connection, snapshot.organizations)
-                _INTEGRATIONS.store(connection, snapshot.integrations)
-                _API_KEYS.store(connection, snapshot.api_keys)
+                _store(connection, ORGANIZATIONS, snapshot.organizations)
+                _store(connection, INTEGRATIONS, snapshot.integrations)
+                _store(connection, API_KEYS, snapshot.api_keys)
                 if is_distributed(connection):
                     insert_all_owners(connection)
-                _FIELDS.store(connection, snapshot.fields)
-                _HISTORY.store(connection, snapshot.history)
-                _ADMINISTRATORS.store(connection, snapshot.administrators)
+                _store(connection, _FIELDS, snapshot.fields)
+                _store(connection, _HISTORY, snapshot.history)
+                _store(connection, ADMINISTRATORS, snapshot.administrators)
 
     @contextmanager
     def _connected(self) -> Iterator[LongRunningConnection]:
@@ -184,6 +126,48 @@ class Transfer:
                 raise StorageUnavailable(
                     f"PostgreSQL: {one_line(error)}. Copy as the role that owns the tables."
                 ) from error
+
+
+def _records(connection: Connection[Any], table: Table[T]) -> Records[T]:
+    """Return the records, which are read while they are iterated over."""
+    [(count,)] = connection.execute(f"SELECT count(*) FROM {table.name}").fetchall()
+    return Records(
+        count, _last_id(connection, table), map_rows(table.read, _rows(connection, table))
+    )
+
+
+def _rows(connection: Connection[Any], table: Table[Any]) -> Iterator[Row]:
+    # Errors are translated here, because another storage may iterate over the rows.
+    with every_error_translated(), connection.cursor(name=table.name) as cursor:
+        cursor.itersize = _ROWS_PER_FETCH
+        yield from cursor.execute(f"SELECT {table.columns(POSTGRES)} FROM {table.name}")
+
+
+def _store(connection: Connection[Any], table: Table[T], records: Records[T]) -> None:
+    """Store the records with their ids. Ids that are assigned later are greater."""
+    remaining = iter(records)
+    # In batches, because the server checks the foreign keys at the end of each.
+    while batch := list(islice(remaining, _ROWS_PER_BATCH)):
+        _copy(connection, table.name, map(table.values, batch))
+        for name, rows in table.details.items():
+            _copy(connection, name, chain.from_iterable(map(rows, batch)))
+    last_id = max(records.last_id, _last_id(connection, table))
+    if last_id > 0:
+        connection.execute(
+            "SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", (table.name, last_id)
+        )
+
+
+def _last_id(connection: Connection[Any], table: Table[Any]) -> int:
+    """Return the last assigned id, or 0. It can be newer than the snapshot, but never older."""
+    if not table.assigns_ids:
+        return 0
+    [(name,)] = connection.execute(
+        "SELECT pg_get_serial_sequence(%s, 'id')", (table.name,)
+    ).fetchall()
+    statement = SQL("SELECT last_value, is_called FROM ") + SQL(name)
+    [(last_value, is_called)] = connection.execute(statement).fetchall()
+    return int(last_value) if is_called else 0
 
 
 def _copy(connection: Connection[Any], table: str, rows: Iterable[Mapping[str, object]]) -> None:
@@ -219,31 +203,5 @@ def _record_values(record: HistoryRecord) -> Mapping[str, object]:
     return {**record_values(record), "occurred_at": record.occurred_at}
 
 
-_ORGANIZATIONS = _Table[OrganizationRecord](
-    "organizations",
-    organizations.organization_record_columns(POSTGRES),
-    organizations.read_organization_record,
-    organization_values,
-)
-_INTEGRATIONS = _Table[Integration](
-    "integrations",
-    integrations.integration_columns(POSTGRES),
-    integrations.read_integration,
-    integration_values,
-)
-_API_KEYS = _Table[ApiKey](
-    "api_keys", api_keys.key_columns(POSTGRES), api_keys.read_api_key, api_key_values
-)
-_FIELDS = _Table[RecipientField](
-    "recipient_fields", fields.COLUMNS, fields.read_field, _field_values
-)
-_HISTORY = _Table[HistoryRecord](
-    "recipient_field_changes", RECORD_COLUMNS, read_record, _record_values, assigns_ids=False
-)
-_ADMINISTRATORS = _Table[Administrator](
-    "administrators",
-    administrators.administrator_columns(POSTGRES),
-    administrators.read_administrator,
-    administrator_values,
-    {"administrator_memberships": membership_values},
-)
+_FIELDS = evolve(FIELDS, values=_field_values)
+_HISTORY = evolve(HISTORY, values=_record_values)

@@ -12,6 +12,15 @@ class Dialect(Protocol):
     def milliseconds(self, column: str) -> str:
         """Return the result column of a time, in milliseconds since 1970."""
 
+    def json(self, column: str) -> str:
+        """Return the result column of a JSON document, as text."""
+
+    def folded(self, column: str) -> str:
+        """Return the text of this column after case folding, as `fold_case` does it."""
+
+    def contains(self, text: str, part: str) -> str:
+        """Return the condition that a text contains another one."""
+
     def same(self, left: str, right: str) -> str:
         """Return the condition that two values are equal, or both NULL."""
 

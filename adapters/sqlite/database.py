@@ -15,8 +15,7 @@ from recipient_fields.domain import DigestTaken, StorageNotFound, StorageUnavail
 
 from ..relational.database import Database as RelationalDatabase
 from ..relational.database import Work
-from .dialect import SqliteConnection
-from .queries import provide_functions
+from .dialect import SqliteConnection, provide_functions
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 
-from recipient_fields.domain import epoch_milliseconds
+from recipient_fields.domain import epoch_milliseconds, fold_case
 
 from ..relational.database import NO_VALUES, Connection, Row, Values
 from ..relational.dialect import Dialect, Statement
@@ -19,6 +19,15 @@ class SqliteDialect(Dialect):
 
     def milliseconds(self, column: str) -> str:
         return column
+
+    def json(self, column: str) -> str:
+        return column
+
+    def folded(self, column: str) -> str:
+        return f"fold_case({column})"
+
+    def contains(self, text: str, part: str) -> str:
+        return f"instr({text}, {part}) > 0"
 
     def same(self, left: str, right: str) -> str:
         return f"{left} IS {right}"
@@ -34,6 +43,13 @@ class SqliteDialect(Dialect):
 
 
 SQLITE = SqliteDialect()
+
+
+def provide_functions(connection: sqlite3.Connection) -> None:
+    """Add the functions of the dialect to the connection. SQLite folds ASCII letters only."""
+    connection.create_function(
+        "fold_case", 1, lambda text: None if text is None else fold_case(text), deterministic=True
+    )
 
 
 class SqliteConnection(Connection):

@@ -16,39 +16,29 @@ from recipient_fields.application import (
 from recipient_fields.domain import (
     AppliedChanges,
     Author,
-    Catalog,
     CatalogChanges,
-    CatalogView,
     FieldDefinition,
     FieldId,
-    FieldNotFound,
     FieldPage,
     FieldQuery,
-    FieldReference,
     OrganizationId,
     RecipientField,
-    Source,
 )
 
-from ..relational.columns import storable_id
+from ..relational.fields import (
+    RelationalCatalogView,
+    RelationalFields,
+    SelectPage,
+    query_values,
+)
 from ..relational.organizations import catalog_revision, require_organization
 from ..row_mapping import CHANGING_COLUMNS, FIELD_COLUMNS, field_values, read_field
 from .database import Database
 from .dialect import SqliteConnection
-from .queries import COUNT, bind, select_statement
-from .recording import find_deleted_field, record_changes
+from .recording import record_changes
 
-COLUMNS = ", ".join(FIELD_COLUMNS)
-_SELECT = f"SELECT {COLUMNS} FROM recipient_fields WHERE organization_id = :organization_id"
-_SELECT_ALL = f"{_SELECT} ORDER BY id"
-_SELECT_BY_ID = f"{_SELECT} AND id = :id"
-_SELECT_BY_KEY = f"{_SELECT} AND key = :key"
-_COUNT = (
-    "SELECT count(*) FROM recipient_fields"
-    " WHERE organization_id = :organization_id AND source = :source"
-)
 _INSERT = f"""
-    INSERT INTO recipient_fields ({COLUMNS})
+    INSERT INTO recipient_fields ({", ".join(FIELD_COLUMNS)})
     VALUES ({", ".join(f":{column}" for column in FIELD_COLUMNS)})
 """
 _INSERT_NEW = f"{_INSERT} RETURNING id"
@@ -61,7 +51,7 @@ _UNASSIGNED = FieldId(0)
 
 
 @frozen
-class SqliteFieldRepository(FieldRepository):
+class SqliteFieldRepository(RelationalFields, FieldRepository):
     """The recipient fields in a SQLite file.
 
     Only one write transaction runs at a time, so that what it has read stays valid.
@@ -69,28 +59,17 @@ class SqliteFieldRepository(FieldRepository):
 
     _database: Database
 
-    def all(self, organization_id: OrganizationId, /) -> Catalog:
+    def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
+        page, values = SelectPage.of(query), query_values(organization_id, query)
         with self._database.reading() as connection:
-            return _select_catalog(connection, organization_id)
+            shared = SqliteConnection(connection)
+            revision = catalog_revision(shared, organization_id)
+            fields = [read_field(row) for row in shared.all(page, values)]
+            [(total,)] = shared.all(page.count, values)
+            return query.page(organization_id, revision, fields, total)
 
     def publish(self, organization_id: OrganizationId, /) -> PublishedCatalog:
         return published(self.all(organization_id))
-
-    def select(self, organization_id: OrganizationId, query: FieldQuery, /) -> FieldPage:
-        with self._database.reading() as connection:
-            revision = catalog_revision(SqliteConnection(connection), organization_id)
-            values = bind(organization_id, query)
-            rows = connection.execute(select_statement(COLUMNS, query), values)
-            fields = [read_field(row) for row in rows]
-            (total,) = connection.execute(COUNT, values).fetchone()
-            return query.page(organization_id, revision, fields, total)
-
-    def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        with self._database.reading() as connection:
-            field = _find(connection, organization_id, reference)
-        if field is None:
-            raise FieldNotFound
-        return field
 
     def change(
         self,
@@ -102,41 +81,11 @@ class SqliteFieldRepository(FieldRepository):
         at: datetime,
     ) -> AppliedChanges:
         with self._database.writing() as connection:
-            changes = plan(_CatalogView(connection, organization_id))
+            shared = SqliteConnection(connection)
+            changes = plan(RelationalCatalogView(shared, organization_id))
             if changes != CatalogChanges():
-                require_organization(SqliteConnection(connection), organization_id)
+                require_organization(shared, organization_id)
             return apply_changes(connection, organization_id, changes, author=author, at=at)
-
-
-@frozen
-class _CatalogView(CatalogView):
-    """The catalog of an organization in a write transaction."""
-
-    _connection: sqlite3.Connection
-    _organization_id: OrganizationId
-
-    def find(self, reference: FieldReference, /) -> RecipientField | None:
-        return _find(self._connection, self._organization_id, reference)
-
-    def count(self, source: Source, /) -> int:
-        require_organization(SqliteConnection(self._connection), self._organization_id)
-        values = {"organization_id": self._organization_id, "source": source.value}
-        (count,) = self._connection.execute(_COUNT, values).fetchone()
-        return int(count)
-
-    def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
-        return find_deleted_field(self._connection, self._organization_id, field_id)
-
-    def all(self) -> Catalog:
-        return _select_catalog(self._connection, self._organization_id)
-
-
-def select_fields(
-    connection: sqlite3.Connection, organization_id: OrganizationId
-) -> tuple[RecipientField, ...]:
-    """Return the organization's fields by ascending id."""
-    rows = connection.execute(_SELECT_ALL, {"organization_id": organization_id})
-    return tuple(read_field(row) for row in rows)
 
 
 def apply_changes(
@@ -155,27 +104,6 @@ def apply_changes(
     applied = AppliedChanges(changes, tuple(created))
     record_changes(connection, organization_id, [*applied.recorded()], author=author, at=at)
     return applied
-
-
-def _select_catalog(connection: sqlite3.Connection, organization_id: OrganizationId) -> Catalog:
-    """Return the organization's catalog.
-
-    Raises: OrganizationNotFound if the organization does not exist.
-    """
-    revision = catalog_revision(SqliteConnection(connection), organization_id)
-    return Catalog(organization_id, revision, select_fields(connection, organization_id))
-
-
-def _find(
-    connection: sqlite3.Connection, organization_id: OrganizationId, reference: FieldReference
-) -> RecipientField | None:
-    values: dict[str, object] = {"organization_id": storable_id(organization_id)}
-    if isinstance(reference, str):
-        cursor = connection.execute(_SELECT_BY_KEY, {**values, "key": reference})
-    else:
-        cursor = connection.execute(_SELECT_BY_ID, {**values, "id": storable_id(reference)})
-    row = cursor.fetchone()
-    return None if row is None else read_field(row)
 
 
 def _insert(

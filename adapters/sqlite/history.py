@@ -18,13 +18,12 @@ from recipient_fields.domain import (
     undo,
 )
 
+from ..relational.fields import read_catalog
+from ..relational.history import SelectRecords, query_values, record_columns
 from ..relational.organizations import require_organization
 from ..row_mapping import read_record
 from .database import Database
-from .dialect import SqliteConnection
-from .fields import select_fields
-from .queries import select_history
-from .recording import COLUMNS
+from .dialect import SQLITE, SqliteConnection
 
 # The times of records are in the order of their sequence numbers.
 _SELECT_LAST = """
@@ -33,7 +32,7 @@ _SELECT_LAST = """
 """
 # The index of fields and sequences finds these records. A search by time would read all later ones.
 _SELECT_FIRST_LATER_RECORDS = f"""
-    SELECT {COLUMNS} FROM recipient_field_changes
+    SELECT {record_columns(SQLITE)} FROM recipient_field_changes
     WHERE organization_id = :organization_id AND sequence IN (
         SELECT min(sequence) FROM recipient_field_changes
         WHERE organization_id = :organization_id AND sequence > :last GROUP BY field_id
@@ -61,15 +60,16 @@ class SqliteHistoryRepository(HistoryRepository):
     _database: Database
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
-        statement, values = select_history(COLUMNS, organization_id, query)
         with self._database.reading() as connection:
-            require_organization(SqliteConnection(connection), organization_id)
-            rows = connection.execute(statement, values)
+            shared = SqliteConnection(connection)
+            require_organization(shared, organization_id)
+            rows = shared.all(SelectRecords.of(query), query_values(organization_id, query))
             return query.page([read_record(row) for row in rows])
 
     def catalog_at(self, organization_id: OrganizationId, at: datetime, /) -> Catalog:
         with self._database.reading() as connection:
-            require_organization(SqliteConnection(connection), organization_id)
+            shared = SqliteConnection(connection)
+            require_organization(shared, organization_id)
             values = (organization_id, epoch_milliseconds(at))
             row = connection.execute(_SELECT_LAST, values).fetchone()
             if row is None:
@@ -78,8 +78,8 @@ class SqliteHistoryRepository(HistoryRepository):
             later = connection.execute(
                 _SELECT_FIRST_LATER_RECORDS, {"organization_id": organization_id, "last": last}
             )
-            fields = undo(map(read_record, later), select_fields(connection, organization_id))
-            return Catalog(organization_id, revision, fields)
+            current = read_catalog(shared, organization_id).fields
+            return Catalog(organization_id, revision, undo(map(read_record, later), current))
 
     def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
         total = deleted = self._delete_oldest(organization_id, before)

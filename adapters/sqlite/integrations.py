@@ -16,6 +16,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import SyncPlan
 
+from ..relational.fields import read_catalog
 from ..relational.integrations import (
     RelationalIntegrations,
     get_integration,
@@ -24,7 +25,7 @@ from ..relational.integrations import (
 )
 from .database import Database
 from .dialect import SqliteConnection
-from .fields import apply_changes, select_fields
+from .fields import apply_changes
 
 
 @frozen
@@ -44,14 +45,13 @@ class SqliteIntegrationRepository(RelationalIntegrations, IntegrationRepository)
         at: datetime,
     ) -> tuple[RecipientField, ...]:
         with self._database.writing() as connection:
-            integration = get_integration(
-                SqliteConnection(connection), organization_id, integration_id
-            )
-            fields = integration.filter_fields(select_fields(connection, organization_id))
+            shared = SqliteConnection(connection)
+            integration = get_integration(shared, organization_id, integration_id)
+            fields = integration.filter_fields(read_catalog(shared, organization_id).fields)
             check(fields)
             changes = CatalogChanges(deleted=fields)
             apply_changes(connection, organization_id, changes, author=author, at=at)
-            remove_integration(SqliteConnection(connection), organization_id, integration_id)
+            remove_integration(shared, organization_id, integration_id)
             return fields
 
     def sync(
@@ -65,15 +65,10 @@ class SqliteIntegrationRepository(RelationalIntegrations, IntegrationRepository)
         at: datetime,
     ) -> SyncPlan:
         with self._database.writing() as connection:
-            integration = get_integration(
-                SqliteConnection(connection), organization_id, integration_id
-            )
-            plan = planner(integration, select_fields(connection, organization_id))
+            shared = SqliteConnection(connection)
+            integration = get_integration(shared, organization_id, integration_id)
+            plan = planner(integration, read_catalog(shared, organization_id).fields)
             apply_changes(connection, organization_id, plan.changes, author=author, at=at)
-            store_last_sync(
-                SqliteConnection(connection),
-                organization_id,
-                integration_id,
-                plan.integration.last_synced_at,
-            )
+            synced_at = plan.integration.last_synced_at
+            store_last_sync(shared, organization_id, integration_id, synced_at)
             return plan

@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TypeVar
 
-from attrs import frozen
+from recipient_fields.application import Records, Snapshot
+from recipient_fields.domain import StorageNotEmpty, epoch_milliseconds
 
-from recipient_fields.application import OrganizationRecord, Records, Snapshot
-from recipient_fields.domain import (
-    Administrator,
-    ApiKey,
-    HistoryRecord,
-    RecipientField,
-    StorageNotEmpty,
-    epoch_milliseconds,
+from ..relational.database import Values
+from ..relational.tables import (
+    ADMINISTRATORS,
+    API_KEYS,
+    FIELDS,
+    HISTORY,
+    INTEGRATIONS,
+    ORGANIZATIONS,
+    Table,
 )
-from recipient_fields.domain.esp import Integration
-
-from ..relational import administrators, api_keys, integrations, organizations
-from ..row_mapping import (
-    administrator_values,
-    api_key_values,
-    field_values,
-    integration_values,
-    map_rows,
-    membership_values,
-    organization_values,
-    read_field,
-    read_record,
-    record_values,
-)
-from . import fields, recording
+from ..row_mapping import map_rows
 from .database import Database
 from .dialect import SQLITE
 
 T = TypeVar("T")
-
-Row: TypeAlias = tuple[Any, ...]
-Values: TypeAlias = Mapping[str, object]
 
 _HAS_ORGANIZATIONS = "SELECT EXISTS (SELECT 1 FROM organizations)"
 _SELECT_LAST_ID = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{}'), 0)"
@@ -52,47 +35,23 @@ _SKIP_FIRST_IDS = """
 """
 
 
-@frozen
-class _Table(Generic[T]):
-    """A table and the conversion of its rows."""
-
-    name: str
-    columns: str
-    read: Callable[[Row], T]
-    values: Callable[[T], Values]
-    """Return the values of a record's row by column."""
-    details: Mapping[str, Callable[[T], Iterable[Values]]] = {}
-    """By table, the rows that also belong to a record."""
-
-    def records(self, database: Database, connection: sqlite3.Connection) -> Records[T]:
-        """Return the records, which are read during the iteration."""
-        numbers = f"SELECT count(*), {_SELECT_LAST_ID.format(self.name)} FROM {self.name}"
-        [(count, last_id)] = database.stream(connection, numbers)
-        rows = database.stream(connection, f"SELECT {self.columns} FROM {self.name}")
-        return Records(count, last_id, map_rows(self.read, rows))
-
-    def store(self, connection: sqlite3.Connection, records: Records[T]) -> None:
-        """Store the records with their ids. Ids that are assigned later are greater."""
-        for record in records:
-            _insert(connection, self.name, self.values(record))
-            for table, rows in self.details.items():
-                for row in rows(record):
-                    _insert(connection, table, row)
-        if records.last_id:
-            counter = {"table": self.name, "last_id": records.last_id}
-            connection.execute(_SKIP_IDS, counter)
-            connection.execute(_SKIP_FIRST_IDS, counter)
-
-
 def read_snapshot(database: Database, connection: sqlite3.Connection) -> Snapshot:
     """Return the content of the file in the connection's transaction."""
+
+    def records(table: Table[T]) -> Records[T]:
+        """Return the records, which are read during the iteration."""
+        numbers = f"SELECT count(*), {_SELECT_LAST_ID.format(table.name)} FROM {table.name}"
+        [(count, last_id)] = database.stream(connection, numbers)
+        statement = f"SELECT {table.columns(SQLITE)} FROM {table.name}"
+        return Records(count, last_id, map_rows(table.read, database.stream(connection, statement)))
+
     return Snapshot(
-        organizations=_ORGANIZATIONS.records(database, connection),
-        integrations=_INTEGRATIONS.records(database, connection),
-        api_keys=_API_KEYS.records(database, connection),
-        fields=_FIELDS.records(database, connection),
-        history=_HISTORY.records(database, connection),
-        administrators=_ADMINISTRATORS.records(database, connection),
+        organizations=records(ORGANIZATIONS),
+        integrations=records(INTEGRATIONS),
+        api_keys=records(API_KEYS),
+        fields=records(FIELDS),
+        history=records(HISTORY),
+        administrators=records(ADMINISTRATORS),
     )
 
 
@@ -103,12 +62,25 @@ def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
     """
     if connection.execute(_HAS_ORGANIZATIONS).fetchone()[0]:
         raise StorageNotEmpty
-    _ORGANIZATIONS.store(connection, snapshot.organizations)
-    _INTEGRATIONS.store(connection, snapshot.integrations)
-    _API_KEYS.store(connection, snapshot.api_keys)
-    _FIELDS.store(connection, snapshot.fields)
-    _HISTORY.store(connection, snapshot.history)
-    _ADMINISTRATORS.store(connection, snapshot.administrators)
+    _store(connection, ORGANIZATIONS, snapshot.organizations)
+    _store(connection, INTEGRATIONS, snapshot.integrations)
+    _store(connection, API_KEYS, snapshot.api_keys)
+    _store(connection, FIELDS, snapshot.fields)
+    _store(connection, HISTORY, snapshot.history)
+    _store(connection, ADMINISTRATORS, snapshot.administrators)
+
+
+def _store(connection: sqlite3.Connection, table: Table[T], records: Records[T]) -> None:
+    """Store the records with their ids. Ids that are assigned later are greater."""
+    for record in records:
+        _insert(connection, table.name, table.values(record))
+        for name, rows in table.details.items():
+            for row in rows(record):
+                _insert(connection, name, row)
+    if records.last_id:
+        counter = {"table": table.name, "last_id": records.last_id}
+        connection.execute(_SKIP_IDS, counter)
+        connection.execute(_SKIP_FIRST_IDS, counter)
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: Values) -> None:
@@ -119,31 +91,3 @@ def _insert(connection: sqlite3.Connection, table: str, row: Values) -> None:
 
 def _column_value(value: object) -> object:
     return epoch_milliseconds(value) if isinstance(value, datetime) else value
-
-
-_ORGANIZATIONS = _Table[OrganizationRecord](
-    "organizations",
-    organizations.organization_record_columns(SQLITE),
-    organizations.read_organization_record,
-    organization_values,
-)
-_INTEGRATIONS = _Table[Integration](
-    "integrations",
-    integrations.integration_columns(SQLITE),
-    integrations.read_integration,
-    integration_values,
-)
-_API_KEYS = _Table[ApiKey](
-    "api_keys", api_keys.key_columns(SQLITE), api_keys.read_api_key, api_key_values
-)
-_FIELDS = _Table[RecipientField]("recipient_fields", fields.COLUMNS, read_field, field_values)
-_HISTORY = _Table[HistoryRecord](
-    "recipient_field_changes", recording.COLUMNS, read_record, record_values
-)
-_ADMINISTRATORS = _Table[Administrator](
-    "administrators",
-    administrators.administrator_columns(SQLITE),
-    administrators.read_administrator,
-    administrator_values,
-    {"administrator_memberships": membership_values},
-)

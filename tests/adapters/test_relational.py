@@ -16,8 +16,11 @@ import pytest
 from recipient_fields.adapters import relational
 from recipient_fields.adapters.postgres import dialect as postgres_dialect
 from recipient_fields.adapters.relational.dialect import Statement
+from recipient_fields.adapters.relational.fields import CountMatches, SelectPage
+from recipient_fields.adapters.relational.history import SelectRecords
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.adapters.sqlite import dialect as sqlite_dialect
+from recipient_fields.domain import SortKey
 
 NAME = re.compile(r":([a-z_]+)|%\(([a-z_]+)\)s")
 
@@ -33,9 +36,25 @@ def statements() -> Iterator[Statement]:
                 yield function
 
 
-STATEMENTS = list(statements())
+def pages() -> Iterator[Statement]:
+    """Yield the statements of queries: with each filter, with all of them, and without any."""
+    lists = ("sources", "data_types", "keys", "integration_ids")
+    filters = [(name,) for name in (*lists, "insertable", "text")]
+    for used in [(), *filters, tuple(name for (name,) in filters)]:
+        yield SelectPage(used, SortKey.NAME, False, True, True)
+        yield CountMatches(used)
+    for sort in SortKey:
+        yield SelectPage((), sort, True, True, False)
+    columns = ("field_id", "key", "source", "operation")
+    for is_single in (False, True):
+        yield SelectRecords(tuple((column, is_single) for column in columns), is_single, True)
+    yield SelectRecords((), False, False)
+
+
+NAMED = list(statements())
+STATEMENTS = [*NAMED, *pages()]
 each_statement = pytest.mark.parametrize(
-    "statement", STATEMENTS, ids=[each.__name__ for each in STATEMENTS]
+    "statement", STATEMENTS, ids=[getattr(each, "__name__", str(each)) for each in STATEMENTS]
 )
 
 
@@ -49,6 +68,7 @@ def sqlite_connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqli
     path = tmp_path_factory.mktemp("statements") / "fields.db"
     SqliteStorage(path).close()
     with closing(sqlite3.connect(path)) as connection:
+        sqlite_dialect.provide_functions(connection)
         yield connection
 
 
@@ -68,5 +88,5 @@ def test_postgresql_can_execute_the_statement(shared_database: str, statement: S
 
 
 def test_each_statement_has_its_own_name() -> None:
-    names = [each.__name__ for each in STATEMENTS]
+    names = [each.__name__ for each in NAMED]
     assert len(names) == len(set(names)) > 50
