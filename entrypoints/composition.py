@@ -26,8 +26,8 @@ from .http.request_log import (
     sender_of,
 )
 from .http.resource import MAX_BODY_SIZE
+from .log import BufferedHandler
 from .selection import open_core, open_permitted_source, storage_kind
-from .server.log import BufferedHandler
 from .settings import STORED_KEYS, Settings
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 from wsgiref.types import WSGIApplication
 
 from .composition import create_service
-from .server.log import start_log
+from .log import start_log
 from .settings import Settings
 
 

@@ -15,7 +15,7 @@ import click
 from recipient_fields.application import AUDIT
 from recipient_fields.domain import RecipientFieldsError
 
-from ..server.log import json_formatter
+from ..log import json_formatter
 from .options import Option, option
 
 

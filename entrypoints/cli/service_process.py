@@ -20,8 +20,8 @@ from ..console import ROOT as CONSOLE
 from ..console import link_url
 from ..hosting import create_server, run_admin_listener
 from ..http.openapi.reference_page import REFERENCE_PATH
+from ..log import BufferedHandler, is_text, start_log
 from ..selection import storage_kind
-from ..server.log import BufferedHandler, is_text, start_log
 from ..settings import Settings
 from .demo import create_demonstration, create_sign_in_link, curl_commands
 from .output import note, one_line

@@ -26,7 +26,7 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
 )
 from recipient_fields.entrypoints.composition import create_service
-from recipient_fields.entrypoints.server.log import BufferedHandler, json_formatter
+from recipient_fields.entrypoints.log import BufferedHandler, json_formatter
 from recipient_fields.entrypoints.settings import Settings
 
 from ..http.conftest import Clock

@@ -17,7 +17,7 @@ from recipient_fields.entrypoints.composition import create_service
 from recipient_fields.entrypoints.console.app import create_console
 from recipient_fields.entrypoints.console.static_files import StaticFiles
 from recipient_fields.entrypoints.http.request_log import DEFAULT_REQUEST_LOG, ResponseHooks
-from recipient_fields.entrypoints.server.log import BufferedHandler, json_formatter
+from recipient_fields.entrypoints.log import BufferedHandler, json_formatter
 from recipient_fields.entrypoints.settings import Settings
 
 from ..http.conftest import Clock

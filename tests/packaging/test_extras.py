@@ -30,7 +30,7 @@ BROUGHT = {
     ("http", "prometheus_client"): "import recipient_fields.entrypoints.http.metrics",
     ("granian", "granian"): "import recipient_fields.entrypoints.server.granian_server",
     ("http", "structlog"): (
-        "import recipient_fields.entrypoints.server.log as log; log.text_formatter(colors=False)"
+        "import recipient_fields.entrypoints.log as log; log.text_formatter(colors=False)"
     ),
     ("http", "waitress"): "import recipient_fields.entrypoints.server.server",
     ("introspection", "urllib3"): "import recipient_fields.adapters.introspection",
