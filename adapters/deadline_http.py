@@ -17,13 +17,12 @@ from threading import BoundedSemaphore, Thread
 from time import monotonic
 from typing import Any, TypeAlias, cast
 
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 from urllib3.util import Url
 
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
-_READ_SIZE = 65_536
 _SWITCHING_PROTOCOLS = 101
 _MAX_LOOKUPS = 16
 """Concurrent name resolutions. Each has a thread, which can't be stopped if the resolver hangs."""
@@ -52,14 +51,6 @@ def connection_pool(
 def is_secure(url: Url) -> bool:
     """Return whether requests to the URL are encrypted, or stay on this machine."""
     return url.scheme == "https" or (url.scheme == "http" and url.host in _LOOPBACK)
-
-
-def read_body(response: BaseHTTPResponse, max_bytes: int) -> bytes:
-    """Return the body without decoding it, or its first part if it exceeds `max_bytes`."""
-    body = bytearray()
-    while len(body) <= max_bytes and (piece := response.read1(_READ_SIZE, decode_content=False)):
-        body += piece
-    return bytes(body)
 
 
 class _DeadlineResponse(http.client.HTTPResponse):

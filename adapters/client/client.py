@@ -45,7 +45,8 @@ from recipient_fields.domain import (
     format_instant,
 )
 
-from .connections import Connections, Request, Response
+from ..network import Connections, Request, Response
+from .base_url import parse_base_url
 from .errors import NotFound, RequestRefused, error_of
 from .requests import (
     batch_body,
@@ -63,7 +64,7 @@ from .responses import (
     page_of,
     results_of,
 )
-from .retries import RetryPolicy, send
+from .retries import RetryPolicy, call
 
 _FIELDS = "/api/v1/recipient_fields"
 _BATCHES = "/api/v1/recipient_field_batches"
@@ -102,13 +103,14 @@ class RecipientFieldsClient(RecipientFields):
         self._keys = keys
         self._cursors = _Cursors(_MAX_CURSORS)
         self._user_agent = f"recipient-fields-client/{version('recipient-fields')}"
+        base = parse_base_url(url, plaintext=plaintext)
+        self._path = (base.path or "").rstrip("/")
         self._connections = Connections(
-            url,
-            tls=tls,
-            plaintext=plaintext,
-            pool_size=pool_size,
+            base,
+            size=pool_size,
             connect_timeout=self._retry_policy.connect_timeout,
             max_response=self._retry_policy.max_response,
+            tls=tls,
         )
 
     def __enter__(self) -> Self:
@@ -338,8 +340,14 @@ class RecipientFieldsClient(RecipientFields):
         }
         if body is not None:
             headers["Content-Type"] = "application/json"
-        request = Request(method=method, target=target, headers=headers, body=body)
-        response = send(self._connections, request, self._retry_policy)
+        request = Request(
+            method=method,
+            target=self._path + target,
+            headers=headers,
+            body=body,
+            max_error=self._retry_policy.max_response,
+        )
+        response = call(self._connections, request, self._retry_policy)
         if response.status not in _SUCCESSES[method]:
             raise error_of(response, not_found, batch)
         return response

@@ -35,7 +35,7 @@ from recipient_fields.domain import (
     Violation,
 )
 
-from .connections import Response
+from ..network import Response, describe
 from .responses import InvalidResponse, read_document, version_of
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -103,7 +103,7 @@ def error_of(
         converted = _convert(response, error, not_found, batch)
     except (InvalidDocument, InvalidResponse):
         return StorageUnavailable(
-            f"The service, or a proxy in front of it, sent status {response.status} without a valid"
+            f"The service, or a proxy in front of it, {describe(response.status)} and sent no valid"
             " error document."
         )
     if isinstance(error.request_id, str) and _REQUEST_ID.fullmatch(error.request_id):

@@ -27,7 +27,7 @@ from recipient_fields.domain import (
     RecipientField,
 )
 
-from .connections import Response
+from ..network import Response
 
 T = TypeVar("T")
 

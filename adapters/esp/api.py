@@ -62,6 +62,11 @@ class Api:
         """The name of the ESP."""
         return DIALECTS[self.esp].title
 
+    @property
+    def describes_failures(self) -> bool:
+        """Whether the body of a response that is not successful says more than its status."""
+        return self.empty_403_means_rate_limit or self.read_fault is not None
+
     def refused(self, what: str) -> EspRefused:
         """Return the error for a failure that a retry can't fix."""
         return EspRefused(f"{self.title} {what}.")
@@ -89,12 +94,12 @@ class Api:
             target = parse_url(urljoin(page, link))
         except ValueError:
             target = Url()
-        if _origin(target) != _origin(url) and not self._is_origin_of_esp(target):
+        if origin(target) != origin(url) and not self._is_origin_of_esp(target):
             raise self.refused("continues its list on another host, which is not followed")
         return url._replace(query=target.query).url
 
     def _is_origin_of_esp(self, url: Url) -> bool:
-        scheme, host, port = _origin(url)
+        scheme, host, port = origin(url)
         return (scheme, port) == ("https", 443) and re.fullmatch(self.host, host or "") is not None
 
 
@@ -117,5 +122,6 @@ def _usable(text: str) -> bool:
     return is_secure(url) and bool(url.host) and not (url.auth or url.query or url.fragment)
 
 
-def _origin(url: Url) -> tuple[str | None, str | None, int | None]:
+def origin(url: Url) -> tuple[str | None, str | None, int | None]:
+    """Return the scheme, the host and the port of a URL."""
     return url.scheme, url.host, url.port or _PORTS.get(url.scheme or "")

@@ -2,54 +2,42 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from random import SystemRandom
-from threading import Timer
-from time import monotonic, sleep
+from functools import partial
+from time import monotonic
 from types import TracebackType
 from typing import Self, TypeVar
 
 from attrs import frozen
-from urllib3 import (
-    BaseHTTPResponse,
-    HTTPConnectionPool,
-    HTTPSConnectionPool,
-    PoolManager,
-    Retry,
-    Timeout,
-)
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import HTTPError, InvalidHeader, NewConnectionError, SSLError
-from urllib3.exceptions import TimeoutError as HttpTimeout
+from urllib3.util import parse_url
 
-from .api import Api
+from ..network import Connections, Failure, Outcome, Request, delay, describe, retry_after, send
+from .api import Api, origin
 from .responses import Response
 
 T = TypeVar("T")
 
-_READ_SIZE = 65_536
 _RETRIED_STATUSES = {408, 500, 502, 503, 504, *range(520, 530)}
 """Content delivery networks send 520 to 529 if the ESP's own server fails."""
-_random = SystemRandom()
-_RETRY_AFTER = Retry(retry_after_max=2**31)
+_MAX_FAULT = 65_536
+_POOL_SIZE = 1
 
 
 @frozen(kw_only=True)
 class Limits:
     """The limits of a sync run. Times are in seconds, sizes in bytes.
 
-    A request is sent at most `attempts` times. Before a retry, the run waits for the time in
-    `Retry-After`, or for a random time between `backoff` and twice that if there is none. `backoff`
-    doubles with each retry. If `Retry-After` exceeds `max_wait`, the run fails.
+    A response arrives within `read_timeout`, from the beginning of the request to its last byte. A
+    request is sent at most `attempts` times. Before a retry, the run waits for the time in
+    `Retry-After` plus a random time between half of `backoff` and all of it. `backoff` doubles with
+    each retry, up to `max_wait`. If `Retry-After` exceeds `max_wait`, the run fails.
     """
 
     connect_timeout: float = 10
     read_timeout: float = 60
     run_timeout: float = 600
     attempts: int = 5
-    backoff: float = 0.5
+    backoff: float = 1
     max_wait: float = 60
     max_response: int = 16 * 2**20
     max_pages: int = 1_000
@@ -58,51 +46,15 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-@frozen
-class _TemporaryFailure:
-    """The reason why an attempt failed, and the seconds in `Retry-After`, if any."""
-
-    what: str
-    wait: float | None = None
-
-
-def _pool_manager(sockets: list[socket.socket]) -> PoolManager:
-    """Return a pool that adds the socket of each new connection to the list."""
-
-    class PlainConnection(HTTPConnection):
-        def connect(self) -> None:
-            super().connect()
-            sockets.append(self.sock)
-
-    class SecureConnection(HTTPSConnection):
-        def connect(self) -> None:
-            super().connect()
-            sockets.append(self.sock)
-
-    class PlainPool(HTTPConnectionPool):
-        ConnectionCls = PlainConnection
-
-    class SecurePool(HTTPSConnectionPool):
-        ConnectionCls = SecureConnection
-
-    manager = PoolManager()
-    manager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
-    return manager
-
-
 class Run:
     """The requests of one sync run, within its limits. It closes all connections on exit."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._deadline = monotonic() + limits.run_timeout
-        self._sockets: list[socket.socket] = []
-        self._pools = _pool_manager(self._sockets)
-        self._timer = Timer(limits.run_timeout, self._shut_down)
-        self._timer.daemon = True
+        self._connections: dict[object, Connections] = {}
 
     def __enter__(self) -> Self:
-        self._timer.start()
         return self
 
     def __exit__(
@@ -111,10 +63,8 @@ class Run:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._timer.cancel()
-        # `clear` would leave the sockets to the garbage collector.
-        for origin in self._pools.pools.keys():  # noqa: SIM118
-            self._pools.pools[origin].close()
+        for each in self._connections.values():
+            each.close()
 
     def get(self, api: Api, path: str, query: Mapping[str, object] | None = None) -> Response:
         """Send a GET.
@@ -158,113 +108,88 @@ class Run:
             raise api.refused(f"lists more than {self._limits.max_pages:,} pages of fields")
 
     def _request(self, api: Api, method: str, url: str, body: bytes | None = None) -> Response:
-        attempts = 0
-        while isinstance(outcome := self._attempt(api, method, url, body), _TemporaryFailure):
-            attempts += 1
-            if attempts >= self._limits.attempts:
-                raise api.unavailable(f"{outcome.what}, {attempts} times")
-            self._wait(api, outcome, attempts)
-        return outcome
+        self._check_time(api)
+        request = Request(
+            method=method,
+            target=parse_url(url).request_uri,
+            headers={"User-Agent": "recipient-fields", **api.headers},
+            body=body,
+            max_error=_MAX_FAULT if api.describes_failures else 0,
+        )
+        outcome = send(
+            self._connections_to(url),
+            request,
+            deadline=self._deadline,
+            timeout=self._limits.read_timeout,
+            wait=partial(self._wait, api),
+        )
+        failure = _temporary_failure(api, outcome)
+        if isinstance(outcome, Failure) or failure is not None:
+            self._check_time(api)
+            raise api.unavailable(f"{failure}, and no time is left for a retry")
+        return Response(api=api, url=url, headers=outcome.headers, body=outcome.body)
 
-    def _attempt(
-        self, api: Api, method: str, url: str, body: bytes | None
-    ) -> Response | _TemporaryFailure:
-        left = self._time_left(api)
-        try:
-            # The retries of urllib3 would sleep beyond the deadline, read the whole body of a
-            # failure, and not cover an incomplete body.
-            with self._pools.request(
-                method,
-                url,
-                body=body,
-                headers={"User-Agent": "recipient-fields", **api.headers},
-                timeout=Timeout(
-                    connect=min(left, self._limits.connect_timeout),
-                    read=min(left, self._limits.read_timeout),
-                ),
-                retries=False,
-                redirect=False,
-                preload_content=False,
-            ) as response:
-                failure = _failure(api, response)
-                if failure is not None:
-                    return failure
-                content = self._read(api, response)
-                return Response(api=api, url=url, headers=response.headers, body=content)
-        except HTTPError as error:
-            kind = next(kind for kind in _TRANSPORT_FAILURES if isinstance(error, kind))
-            return _TemporaryFailure(_TRANSPORT_FAILURES[kind])
+    def _connections_to(self, url: str) -> Connections:
+        target = parse_url(url)
+        if origin(target) not in self._connections:
+            self._connections[origin(target)] = Connections(
+                target,
+                size=_POOL_SIZE,
+                connect_timeout=self._limits.connect_timeout,
+                max_response=self._limits.max_response,
+            )
+        return self._connections[origin(target)]
 
-    def _read(self, api: Api, response: BaseHTTPResponse) -> bytes:
-        """Return the body. It is read in parts, so that a slow body can't exceed the deadline."""
-        body = bytearray()
-        while piece := response.read1(_READ_SIZE):
-            body += piece
-            if len(body) > self._limits.max_response:
-                raise api.refused(
-                    f"sent a response of more than {self._limits.max_response:,} bytes"
-                )
-            self._time_left(api)
-        self._time_left(api)  # After the shutdown, a body can look complete.
-        return bytes(body)
+    def _wait(self, api: Api, outcome: Outcome, attempt: int) -> float | None:
+        """Return the seconds before a retry, or None if the request succeeded.
 
-    def _shut_down(self) -> None:
-        """Shut down all sockets at the deadline: a slow body never exceeds the read timeout."""
-        for each in self._sockets:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+        Raises: EspUnavailable if the ESP may not be asked again, EspRefused if it would be in vain.
+        """
+        failure = _temporary_failure(api, outcome)
+        if failure is None:
+            return None
+        if attempt >= self._limits.attempts:
+            raise api.unavailable(f"{failure}, {attempt} times")
+        if retry_after(outcome) > self._limits.max_wait:
+            raise api.unavailable(
+                f"{failure} and requires a wait of {retry_after(outcome):,.0f} seconds"
+            )
+        backoff = min(self._limits.backoff * 2 ** (attempt - 1), self._limits.max_wait)
+        return delay(outcome, backoff)
 
-    def _wait(self, api: Api, failure: _TemporaryFailure, attempts: int) -> None:
-        wait = failure.wait
-        if wait is None:
-            max_backoff = self._limits.backoff * 2**attempts
-            wait = min(_random.uniform(max_backoff / 2, max_backoff), self._limits.max_wait)
-        if wait > self._limits.max_wait:
-            raise api.unavailable(f"{failure.what} and requires a wait of {wait:,.0f} seconds")
-        if wait > self._time_left(api):
-            raise api.unavailable(f"{failure.what}, and no time is left for a retry")
-        sleep(wait)
-
-    def _time_left(self, api: Api) -> float:
-        left = self._deadline - monotonic()
-        if left <= 0:
+    def _check_time(self, api: Api) -> None:
+        if monotonic() >= self._deadline:
             raise api.unavailable(
                 f"did not list its fields within {self._limits.run_timeout:,g} seconds"
             )
-        return left
 
 
-_TRANSPORT_FAILURES: Mapping[type[HTTPError], str] = {
-    SSLError: "can't be reached: its TLS certificate or protocol is not accepted",
-    NewConnectionError: "can't be reached: no connection can be opened",
-    HttpTimeout: "did not respond in time",
-    HTTPError: "closed the connection before the end of its response",
-}
-"""The failure for each error of urllib3. The first class that matches applies."""
-
-
-def _failure(api: Api, response: BaseHTTPResponse) -> _TemporaryFailure | None:
-    """Return the temporary failure, or None if the request succeeded.
+def _temporary_failure(api: Api, outcome: Outcome) -> str | None:
+    """Return what failed temporarily, or None if the request succeeded.
 
     Raises: EspRefused if a retry would fail in the same way.
     """
-    status = response.status
+    if isinstance(outcome, Failure):
+        if outcome.permanent:
+            raise api.refused(outcome.what)
+        return outcome.what
+    status = outcome.status
     if status == 200:
         return None
-    if status == 429 or (
-        status == 403 and api.empty_403_means_rate_limit and not response.read1(1)
-    ):
-        return _TemporaryFailure(f"limits the rate of requests ({status})", _retry_after(response))
-    fault = api.read_fault and api.read_fault(response.read(_READ_SIZE))
+    if status == 429:
+        return describe(status)
+    if status == 403 and api.empty_403_means_rate_limit and not outcome.body:
+        return "limits the rate of requests (403)"
+    fault = api.read_fault and api.read_fault(outcome.body)
     if fault is not None:
         # All faults of SOAP 1.1 have the status 500, so only their code shows who caused them.
         if fault.temporary or status in _RETRIED_STATUSES - {500}:
-            return _TemporaryFailure(fault.sentence, _retry_after(response))
+            return fault.sentence
         raise api.refused(fault.sentence)
     if status in _RETRIED_STATUSES:
-        return _TemporaryFailure(f"failed ({status})", _retry_after(response))
+        return describe(status)
     if 300 <= status < 400:
-        raise api.refused(f"redirects to another address ({status}), which is not followed")
+        raise api.refused(describe(status))
     if status == 401:
         raise api.refused(f"does not accept these credentials ({status})")
     if status == 403:
@@ -272,11 +197,3 @@ def _failure(api: Api, response: BaseHTTPResponse) -> _TemporaryFailure | None:
     if status == 404:
         raise api.refused(f"has nothing at this address ({status}): check ids and URL")
     raise api.refused(f"rejects the request for its fields ({status})")
-
-
-def _retry_after(response: BaseHTTPResponse) -> float | None:
-    """Return the seconds until the time in `Retry-After`, or None if it is absent or invalid."""
-    try:
-        return _RETRY_AFTER.get_retry_after(response)
-    except (InvalidHeader, OverflowError, ValueError):
-        return None

@@ -10,16 +10,6 @@ from typing import Any, NoReturn, cast
 from urllib.parse import quote_plus, urlencode
 
 from attrs import field, frozen
-from urllib3 import Timeout
-from urllib3.exceptions import (
-    ClosedPoolError,
-    HTTPError,
-    NameResolutionError,
-    NewConnectionError,
-    ProtocolError,
-    SSLError,
-)
-from urllib3.exceptions import TimeoutError as HttpTimeout
 from urllib3.util import parse_url
 
 from recipient_fields.application import InvalidDocument, NotJson
@@ -27,7 +17,8 @@ from recipient_fields.application.conversion import parse_document
 from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import KeyValidationUnavailable
 
-from ..deadline_http import connection_pool, is_secure, read_body
+from ..deadline_http import is_secure
+from ..network import CLOSED_EARLY, Connections, Failure, Outcome, Request, describe, send
 from .circuit_breaker import CircuitBreaker
 
 DEFAULT_TIMEOUT = 2.0
@@ -91,7 +82,12 @@ class Endpoint:
         url = parse_url(issuer.url)
         self._target = url.request_uri
         self._timeout = issuer.timeout
-        self._pool = connection_pool(url, size=_POOL_SIZE)
+        self._connections = Connections(
+            url,
+            size=_POOL_SIZE,
+            connect_timeout=issuer.timeout,
+            max_response=_MAX_RESPONSE,
+        )
         self._circuit_breaker = CircuitBreaker(issuer.timeout)
         self._headers = {
             "Accept": "application/json",
@@ -113,48 +109,34 @@ class Endpoint:
 
     def close(self) -> None:
         """Close all idle connections. Later requests fail."""
-        self._pool.close()
+        self._connections.close()
 
     def _request(self, form: str) -> bytes:
-        deadline = monotonic() + self._timeout
-        kind = None
-        try:
-            status, body = self._exchange(form, deadline)
-        except HTTPError as error:
-            kind = next(kind for kind in _TRANSPORT_FAILURES if isinstance(error, kind))
-        if kind is HttpTimeout:
+        outcome = send(
+            self._connections,
+            Request(
+                method="POST",
+                target=self._target,
+                headers=self._headers,
+                body=form.encode("ascii"),
+            ),
+            deadline=monotonic() + self._timeout,
+            wait=_retry,
+        )
+        if isinstance(outcome, Failure) and outcome.late:
             self._circuit_breaker.record_failure()
         else:  # Other errors don't delay requests.
             self._circuit_breaker.record_success()
-        # Outside the block: a chained error could contain the issuer's response.
-        if kind is not None:
-            _unavailable(_TRANSPORT_FAILURES[kind])
-        if status != 200:
-            _unavailable(_failure(status))
-        if len(body) > _MAX_RESPONSE:
-            _unavailable(f"sent a response of more than {_MAX_RESPONSE:,} bytes")
-        return body
+        if isinstance(outcome, Failure):
+            _unavailable(outcome.what)
+        if outcome.status != 200:
+            _unavailable(_failure(outcome.status))
+        return outcome.body
 
-    def _exchange(self, form: str, deadline: float) -> tuple[int, bytes]:
-        """Return status and body. Retry once: the issuer may have closed an idle connection."""
-        try:
-            return self._attempt(form, deadline)
-        except ProtocolError:
-            return self._attempt(form, deadline)
 
-    def _attempt(self, form: str, deadline: float) -> tuple[int, bytes]:
-        with self._pool.urlopen(
-            "POST",
-            self._target,
-            body=form,
-            headers=self._headers,
-            timeout=Timeout(total=max(deadline - monotonic(), 0.001)),
-            retries=False,
-            redirect=False,
-            preload_content=False,
-        ) as response:
-            body = read_body(response, _MAX_RESPONSE) if response.status == 200 else b""
-            return response.status, body
+def _retry(outcome: Outcome, attempt: int) -> float | None:
+    """Retry once, at once: the issuer may have closed an idle connection."""
+    return 0 if outcome == CLOSED_EARLY and attempt == 1 else None
 
 
 def _read(body: bytes) -> Mapping[str, object]:
@@ -169,17 +151,6 @@ def _read(body: bytes) -> Mapping[str, object]:
     return cast("Mapping[str, object]", claims)
 
 
-_TRANSPORT_FAILURES: Mapping[type[HTTPError], str] = {
-    ClosedPoolError: "can't be reached: this validator is closed",
-    SSLError: "can't be reached: its TLS certificate or protocol is not accepted",
-    NameResolutionError: "can't be reached: its host name can't be resolved",
-    NewConnectionError: "can't be reached: no connection can be opened",
-    HttpTimeout: "did not respond in time",
-    HTTPError: "closed the connection before the end of its response",
-}
-"""The failure for each error of urllib3. The first class that matches applies."""
-
-
 def _failure(status: int) -> str:
     if status == 401:
         return "does not accept this service's own credentials (401)"
@@ -187,11 +158,7 @@ def _failure(status: int) -> str:
         return "does not let this service's own credentials introspect (403)"
     if status == 404:
         return "has nothing at this URL (404)"
-    if status == 429:
-        return "limits the rate of requests (429)"
-    if 300 <= status < 400:
-        return f"redirects to another address ({status}), which is not followed"
-    return f"failed ({status})"
+    return describe(status)
 
 
 def _unavailable(what: str) -> NoReturn:

@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,3 +12,14 @@ settings.register_profile("long", max_examples=5_000, stateful_step_count=100, d
 def database(tmp_path: Path) -> Path:
     """Return the path of a SQLite file that does not exist."""
     return tmp_path / "fields.db"
+
+
+@pytest.fixture
+def without_urllib3(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every module that needs urllib3 be imported again, without it."""
+    adapters = ("client", "deadline_http", "esp", "introspection", "network")
+    for adapter in (f"recipient_fields.adapters.{each}" for each in adapters):
+        for name in [each for each in sys.modules if each.startswith(adapter)]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.delattr(adapter, raising=False)
+    monkeypatch.setitem(sys.modules, "urllib3", None)

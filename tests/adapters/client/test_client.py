@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.adapters.client import RecipientFieldsClient, RequestRefused
-from recipient_fields.adapters.client.connections import Request
 from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields.adapters.network import Request
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import (
     RecipientFields,

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.adapters.client import RequestRefused
-from recipient_fields.adapters.client.connections import Response
 from recipient_fields.adapters.client.errors import NotFound, error_of
+from recipient_fields.adapters.network import Response
 from recipient_fields.application import InvalidDocument
 from recipient_fields.domain import (
     Batch,

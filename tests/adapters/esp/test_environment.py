@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +98,8 @@ def test_an_invalid_number_of_pages_raises_esp_refused():
         open_field_source(Esp.KLAVIYO, variables)
 
 
-def test_without_urllib3_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
-    for name in [name for name in sys.modules if name.startswith("recipient_fields.adapters.esp")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("recipient_fields.adapters.esp")
-    monkeypatch.setitem(sys.modules, "urllib3", None)
+@pytest.mark.usefixtures("without_urllib3")
+def test_without_urllib3_the_error_names_the_extra():
     with pytest.raises(MissingExtra, match=r"Install recipient-fields\[esp\]"):
         open_field_source(Esp.SENDGRID, {variable(Esp.SENDGRID, "api_key"): SECRET})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -178,15 +177,6 @@ class TestCredentials:
     def test_the_repr_of_an_issuer_contains_no_credentials(self) -> None:
         issuer = Issuer(url="https://issuer.example", authorization=bearer("mF_9.B5f-4.1JqM"))
         assert "mF_9" not in f"{issuer} {issuer!r}"
-
-
-@pytest.fixture
-def without_urllib3(monkeypatch: pytest.MonkeyPatch) -> None:
-    package = "recipient_fields.adapters.introspection"
-    for name in [name for name in sys.modules if name.startswith(package)]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr(package)
-    monkeypatch.setitem(sys.modules, "urllib3", None)
 
 
 @pytest.mark.usefixtures("without_urllib3")

@@ -1,0 +1,204 @@
+"""Requests to other services: one deadline, one table of failures and one rule for retries.
+
+The client of the service, the connectors of ESPs and the introspection of tokens send theirs here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from random import SystemRandom
+from ssl import SSLContext
+from time import monotonic, sleep
+from typing import TypeAlias
+
+from attrs import field, frozen
+from urllib3 import BaseHTTPResponse, Retry, Timeout
+from urllib3.exceptions import (
+    ClosedPoolError,
+    ConnectTimeoutError,
+    DecodeError,
+    HTTPError,
+    InvalidHeader,
+    NameResolutionError,
+    NewConnectionError,
+    SSLError,
+)
+from urllib3.exceptions import TimeoutError as HttpTimeout
+from urllib3.util import Url
+
+from .deadline_http import connection_pool
+
+_READ_SIZE = 65_536
+_MIN_TIMEOUT = 0.001
+_RETRY_AFTER = Retry(retry_after_max=2**31)
+_random = SystemRandom()
+
+
+@frozen(kw_only=True)
+class Request:
+    """A request. Its target is the path with the query.
+
+    Of the body of an error (status 300 and above), only the first `max_error` bytes are read.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
+    max_error: int = 0
+
+
+@frozen
+class Response:
+    """A complete response of any status, decoded."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+@frozen
+class Failure:
+    """The reason why no complete response arrived.
+
+    `what` ends a sentence that begins with the name of the server. `not_sent` is true if the server
+    can't have received the request, `late` if the request took all of its time, and `permanent` if
+    a retry would fail in the same way.
+    """
+
+    what: str
+    not_sent: bool = False
+    late: bool = False
+    permanent: bool = False
+
+
+Outcome: TypeAlias = Response | Failure
+
+CLOSED_EARLY = Failure("closed the connection before the end of its response")
+"""The server may also have closed an idle connection, so that it did not receive the request."""
+
+_FAILURES: Mapping[type[HTTPError], Failure] = {
+    ClosedPoolError: Failure("can't be reached: the connections to it were closed", permanent=True),
+    SSLError: Failure(
+        "can't be reached: its TLS certificate or protocol is not accepted", permanent=True
+    ),
+    NameResolutionError: Failure(
+        "can't be reached: its host name can't be resolved", not_sent=True
+    ),
+    NewConnectionError: Failure("can't be reached: no connection can be opened", not_sent=True),
+    ConnectTimeoutError: Failure(
+        "can't be reached: the connection timed out", not_sent=True, late=True
+    ),
+    HttpTimeout: Failure("did not respond in time", late=True),
+    DecodeError: Failure("sent a response that can't be decoded"),
+    HTTPError: CLOSED_EARLY,
+}
+"""The failure for each error of urllib3. The first class that matches applies."""
+
+
+class Connections:
+    """A pool of up to `size` keep-alive connections to the host of a URL, thread-safe.
+
+    Opening a connection takes at most `connect_timeout` seconds, and a response has at most
+    `max_response` bytes. `tls` replaces the certificate authorities that the system trusts.
+    """
+
+    def __init__(
+        self,
+        url: Url,
+        *,
+        size: int,
+        connect_timeout: float,
+        max_response: int,
+        tls: SSLContext | None = None,
+    ) -> None:
+        self._pool = connection_pool(url, size=size, tls=tls)
+        self._connect_timeout = connect_timeout
+        self._max_response = max_response
+
+    def exchange(self, request: Request, *, timeout: float) -> Outcome:
+        """Send the request and return its complete response, within `timeout` seconds."""
+        timeout = max(timeout, _MIN_TIMEOUT)
+        try:
+            # The retries of urllib3 would sleep beyond the deadline. A redirect would send the key.
+            with self._pool.urlopen(
+                request.method,
+                request.target,
+                body=request.body,
+                headers=request.headers,
+                timeout=Timeout(total=timeout, connect=min(timeout, self._connect_timeout)),
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            ) as response:
+                if response.status >= 300:
+                    body = _read(response, request.max_error)
+                else:
+                    body = _read(response, self._max_response + 1)
+        except HTTPError as error:
+            # Not raised here: a chained error could contain what the server has sent.
+            return next(_FAILURES[kind] for kind in _FAILURES if isinstance(error, kind))
+        if response.status < 300 and len(body) > self._max_response:
+            what = f"sent a response of more than {self._max_response:,} bytes"
+            return Failure(what, permanent=True)
+        return Response(response.status, response.headers, body)
+
+    def close(self) -> None:
+        """Close all connections. Later requests fail."""
+        self._pool.close()
+
+
+def _read(response: BaseHTTPResponse, size: int) -> bytes:
+    """Return the body, or its first `size` bytes if it has more."""
+    body = bytearray()
+    while len(body) < size and (piece := response.read1(_READ_SIZE)):
+        body += piece
+    return bytes(body[:size])
+
+
+def send(
+    connections: Connections,
+    request: Request,
+    *,
+    deadline: float,
+    wait: Callable[[Outcome, int], float | None],
+    timeout: float = float("inf"),
+) -> Outcome:
+    """Send the request until `wait` says that it is done, and return the last outcome.
+
+    `wait` gets the outcome and the number of attempts, and returns the seconds before a retry, or
+    None. `deadline` is a time of the monotonic clock; a wait that would exceed it is not begun. One
+    attempt takes at most `timeout` seconds.
+    """
+    for attempt in count(1):
+        outcome = connections.exchange(request, timeout=min(deadline - monotonic(), timeout))
+        seconds = wait(outcome, attempt)
+        if seconds is None or seconds >= deadline - monotonic():
+            break
+        sleep(seconds)
+    return outcome
+
+
+def describe(status: int) -> str:
+    """Return what an error with this status says, as the end of a sentence about the server."""
+    if status == 429:
+        return "limits the rate of requests (429)"
+    if 300 <= status < 400:
+        return f"redirects to another address ({status}), which is not followed"
+    return f"failed ({status})"
+
+
+def delay(outcome: Outcome, backoff: float) -> float:
+    """Return the seconds before a retry: `Retry-After`, plus half of `backoff` to all of it."""
+    return retry_after(outcome) + _random.uniform(backoff / 2, backoff)
+
+
+def retry_after(outcome: Outcome) -> float:
+    """Return the seconds until the time in `Retry-After`, or 0 if it is absent or invalid."""
+    if isinstance(outcome, Failure):
+        return 0
+    try:
+        return _RETRY_AFTER.parse_retry_after(outcome.headers.get("Retry-After", "0"))
+    except (InvalidHeader, OverflowError, ValueError):
+        return 0
