@@ -171,9 +171,9 @@ class Connection(HTTPChannel):
 
     @property
     def evictable(self) -> bool:
-        """Whether the client has let the server wait for so long that another may replace it."""
-        if self.unfinished:
-            return monotonic() - self.request_began > limits.EVICTION_AGE
+        """Whether the client has had its responses for so long that another may replace it."""
+        if self._lingers_since is not None:
+            return monotonic() - self._lingers_since > limits.EVICTION_AGE
         return self.idle and self.inactivity > limits.EVICTION_AGE and self._has_sent_nothing()
 
     def _has_sent_nothing(self) -> bool:
@@ -277,7 +277,6 @@ class Connection(HTTPChannel):
         elif self.connected and self.close_when_flushed and not self.total_outbufs_len:
             self.close_when_flushed = False
             self._lingers_since = monotonic()
-            self.server.lingering.append(self)
             try:
                 self.socket.shutdown(socket.SHUT_WR)
             except OSError:

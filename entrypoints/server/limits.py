@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 MAX_CONNECTIONS = 500
-SPARE_CONNECTIONS = 100
-"""Connections above the limit that may be open to receive a rejection, or to close."""
 EVICTION_AGE = 1.0
-"""If all connections are in use, the server closes one that is idle or incomplete for longer."""
+"""If there are as many connections, the server closes one that is idle for longer."""
 
 REQUEST_TIMEOUT = 10.0
 """From the first byte of a request to its last."""

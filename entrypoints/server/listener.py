@@ -58,8 +58,7 @@ class Listener(TcpWSGIServer):
         self._next_check = 0.0
         self._accepts_from = 0.0
         self._next_search = 0.0
-        self._evictable: deque[Connection] = deque()
-        self.lingering: list[Connection] = []
+        self._idle: deque[Connection] = deque()
         super().__init__(
             app,
             self._sockets,
@@ -128,8 +127,7 @@ class Listener(TcpWSGIServer):
 
     def readable(self) -> bool:
         """Return whether to accept connections."""
-        room = len(self.active_channels) < self._max_connections + limits.SPARE_CONNECTIONS
-        return room and monotonic() >= self._accepts_from
+        return monotonic() >= self._accepts_from
 
     def handle_accept(self) -> None:
         """Accept the connections that wait."""
@@ -138,7 +136,16 @@ class Listener(TcpWSGIServer):
                 return
 
     def _accept(self) -> bool:
-        """Accept a connection, and reject it if there is no room. Return whether one waited."""
+        """Accept a connection if one waits and there is room. Return whether it did.
+
+        If there are too many, it closes the one that has been idle longest. If all are in use, the
+        others wait in the queue of the operating system, until a time limit ends one.
+        """
+        full = len(self.active_channels) >= self._max_connections and not self.draining
+        idle = self._longest_idle() if full else None
+        if full and idle is None:
+            self._accepts_from = monotonic() + _TICK
+            return False
         try:
             accepted = self.accept()
         except OSError:  # For example, no file descriptor is left.
@@ -147,46 +154,28 @@ class Listener(TcpWSGIServer):
         if accepted is None:
             return False
         try:
-            room = self._make_room()
+            if idle is not None:
+                idle.handle_close()
             self.set_socket_options(accepted[0])
             connection = self.channel_class(self, *accepted, self.adj, map=self._sockets)
             self.poller.add(connection)
-            if not room:
-                connection.reject("overloaded")
         except Exception:
             self.logger.exception("A connection could not be accepted.")
             accepted[0].close()
         return True
 
-    def _make_room(self) -> bool:
-        """Return whether there is room for one more connection, after an eviction if necessary."""
-        if len(self.active_channels) < self._max_connections:
-            return True
-        self.lingering = [c for c in self.lingering if c.connected]
-        if len(self.lingering) >= limits.SPARE_CONNECTIONS:
-            self.lingering.pop(0).handle_close()
-        return len(self.active_channels) - len(self.lingering) < self._max_connections or (
-            self._evict()
-        )
-
-    def _evict(self) -> bool:
-        """Close the connection that has been idle longest, or else incomplete. Return success."""
-        if not self._evictable and monotonic() >= self._next_search:
+    def _longest_idle(self) -> Connection | None:
+        """Return the connection that has been idle longest, if one has been idle for a while."""
+        if not self._idle and monotonic() >= self._next_search:
             # A search for each new connection would use most of the CPU time under overload.
             self._next_search = monotonic() + _TICK
-            connections = list(self.active_channels.values())
-            idle = sorted((c for c in connections if c.idle), key=attrgetter("last_activity"))
-            slow = sorted((c for c in connections if c.unfinished), key=attrgetter("request_began"))
-            self._evictable = deque(c for c in (*idle, *slow) if c.evictable)
-        while self._evictable:
-            connection = self._evictable.popleft()
-            if connection.connected and connection.evictable:
-                if connection.unfinished:
-                    connection.reject("request_timeout")
-                else:
-                    connection.handle_close()
-                return True
-        return False
+            idle = [each for each in self.active_channels.values() if each.evictable]
+            self._idle = deque(sorted(idle, key=attrgetter("last_activity")))
+        while self._idle:
+            if self._idle[0].connected and self._idle[0].evictable:
+                return self._idle[0]
+            self._idle.popleft()
+        return None
 
     def _poll(self) -> None:
         """Wait for events, for a tick at most, and handle them; check the limits once per tick."""
@@ -196,7 +185,6 @@ class Listener(TcpWSGIServer):
         if now < self._next_check:
             return
         self._next_check = now + _TICK
-        self.lingering = [c for c in self.lingering if c.connected]
         for connection in self.task_dispatcher.take_overdue():
             connection.service()
         for connection in list(self.active_channels.values()):

@@ -12,7 +12,7 @@ from recipient_fields.application.extras import requires_extra
 
 from ..rejections import RejectionHandler
 from .addresses import authority, listen
-from .limits import MAX_CONNECTIONS, SPARE_CONNECTIONS
+from .limits import MAX_CONNECTIONS
 
 with requires_extra("http", "waitress"):
     from .listener import Listener
@@ -83,7 +83,7 @@ class Server:
 
     @property
     def shed(self) -> int:
-        """Requests and connections rejected as `overloaded` so far."""
+        """Requests rejected as `overloaded` so far."""
         return self._listener.shed
 
     @property
@@ -103,7 +103,7 @@ class Server:
 
 
 def _require_files(connections: int) -> None:
-    needed = (connections + SPARE_CONNECTIONS) * _FILES_PER_CONNECTION + _OTHER_FILES
+    needed = connections * _FILES_PER_CONNECTION + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise TooFewFiles(
