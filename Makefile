@@ -18,7 +18,7 @@ PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install runtime serve check docs test test-all test-lowest test-fresh test-browser screenshots test-citus test-deploy test-ha test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-lowest test-fresh test-browser screenshots test-citus test-deploy test-ha test-waitress test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-frameworks bench-quick bench-scaling format lock sbom release release-check dist clean FORCE
 
 help:           ## show this list
@@ -76,6 +76,10 @@ CITUS_SOURCE ?= build/citus-source
 test-citus: install ## test the storage and the API on Citus, and kill, add and fill its workers; builds Citus from CITUS_SOURCE
 	RECIPIENT_FIELDS_TEST_CITUS=$(CITUS_SOURCE) RECIPIENT_FIELDS_HISTORIES=5 $(BIN)/python -m pytest \
 		tests/citus tests/linearizability tests/http -k "citus or postgresql" --log-cli-level=INFO
+
+test-waitress: install ## test the server with the newest release of waitress
+	$(BIN)/pip install --quiet --upgrade --target build/waitress --no-deps waitress
+	PYTHONPATH=build/waitress $(BIN)/python -m pytest tests/server tests/service/test_framing.py tests/service/test_stopping.py
 
 test-framing: install ## compare the request parsing with h11, for 1,000,000 streams
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py

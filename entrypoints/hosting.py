@@ -1,4 +1,4 @@
-"""The servers that host the service, and the addresses that they listen on."""
+"""The server that hosts the service, and the addresses that it listens on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from signal import Signals
-from typing import TYPE_CHECKING
 
 from recipient_fields.domain import RecipientFieldsError
 
@@ -17,9 +16,6 @@ from .server.admin import AdminListener
 from .server.server import Server
 from .settings import Address, Settings, variable_of
 
-if TYPE_CHECKING:
-    from .server.granian_server import GranianServer, Worker
-
 _SWITCH_INTERVAL = 0.001
 """The seconds after which a busy thread lets another run. Under load, a probe waits for several
 such intervals: with Python's default of 5 ms, it would wait for more than 100 ms."""
@@ -29,41 +25,13 @@ class AddressUnavailable(RecipientFieldsError):
     """The service can't listen on an address of its settings."""
 
 
-def supervise_granian(settings: Settings, run: Callable[[Worker], None]) -> None:
-    """Call `run` in a worker process of Granian, and return when the worker has ended.
-
-    Raises: AddressUnavailable; MissingExtra; SystemExit if the worker fails.
-    """
-    from .server.granian_server import supervise
-
-    with _listening(settings.listen, "--listen"):
-        supervise(
-            run,
-            *settings.listen,
-            threads=settings.threads,
-            connections=settings.connections,
-            shared=settings.reuse_port,
-        )
-
-
 def create_server(
-    settings: Settings,
-    service: Service,
-    on_drain: Callable[[Signals, int], None],
-    worker: Worker | None,
-) -> Server | GranianServer:
+    settings: Settings, service: Service, on_drain: Callable[[Signals, int], None]
+) -> Server:
     """Return a server for the service, which listens on its address.
-
-    `worker` is the process that `supervise_granian` has started, if any.
 
     Raises: AddressUnavailable; TooFewFiles if the limit of open files is too low.
     """
-    if worker is not None:
-        from .server.granian_server import GranianServer
-
-        return GranianServer(
-            service.application, worker, max_body_size=service.max_body_size, on_drain=on_drain
-        )
     with _listening(settings.listen, "--listen"):
         return Server(
             service.application,
@@ -79,7 +47,7 @@ def create_server(
 
 @contextmanager
 def run_admin_listener(
-    address: Address | None, service: Service, server: Server | GranianServer
+    address: Address | None, service: Service, server: Server
 ) -> Iterator[str | None]:
     """Serve the probes and the metrics during the block, which receives their URL.
 

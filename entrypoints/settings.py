@@ -62,7 +62,6 @@ WebOrigin = NewType("WebOrigin", str)
 OrganizationIds: TypeAlias = tuple[OrganizationId, ...]
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
-ServerName: TypeAlias = Literal["waitress", "granian"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
 
 
@@ -78,13 +77,6 @@ class Settings:
         metadata={
             "help": "The storage: sqlite:PATH, postgresql://… or memory:.",
             "metavar": "URL",
-        },
-    )
-    server: ServerName = field(
-        default="waitress",
-        metadata={
-            "help": "The HTTP server. `granian` responds to more requests per second, but checks"
-            " them less strictly: it needs the extra `granian` and a proxy in front."
         },
     )
     listen: Address = field(

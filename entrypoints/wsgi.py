@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from wsgiref.types import WSGIApplication
+from collections.abc import Iterable
+from io import BytesIO
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from .composition import create_service
 from .log import start_log
@@ -16,8 +18,8 @@ def application() -> WSGIApplication:
 
     Each process of the server calls this function once, and has its own connections to the storage.
     The server has its own options for addresses, threads and connections:
-    `RECIPIENT_FIELDS_SERVER`, `_LISTEN`, `_ADMIN_LISTEN`, `_THREADS`, `_CONNECTIONS` and
-    `_REUSE_PORT` have no effect.
+    `RECIPIENT_FIELDS_LISTEN`, `_ADMIN_LISTEN`, `_THREADS`, `_CONNECTIONS` and `_REUSE_PORT` have no
+    effect.
 
     Raises: InvalidSettings; what `create_service` raises.
     """
@@ -26,4 +28,18 @@ def application() -> WSGIApplication:
     service = create_service(settings, os.environ, log)
     if service.traces is not None:
         service.traces.close_at_exit()
-    return service.application
+    return _reading_chunks(service.application, service.max_body_size)
+
+
+def _reading_chunks(respond: WSGIApplication, max_body_size: int) -> WSGIApplication:
+    """Read each chunked body first: Falcon reads no body without a `Content-Length`."""
+
+    def read_and_respond(
+        environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        if "HTTP_TRANSFER_ENCODING" in environ:
+            body = environ["wsgi.input"].read(max_body_size + 1)
+            environ["wsgi.input"], environ["CONTENT_LENGTH"] = BytesIO(body), str(len(body))
+        return respond(environ, start_response)
+
+    return read_and_respond

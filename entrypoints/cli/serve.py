@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
@@ -23,10 +22,9 @@ from .options import option, setting_option
 @click.pass_obj
 def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None:
     """Serve the HTTP API until SIGTERM or SIGINT."""
-    # Imported here, so that other commands start without Falcon and the servers.
-    from ..hosting import supervise_granian
+    # Imported here, so that other commands start without Falcon and the server.
     from ..server.server import TooFewFiles
-    from .service_process import run, run_in_worker
+    from .service_process import run
 
     passed = {name: value for name, value in options.items() if value is not None}
     settings = Settings(storage=storage, **passed)
@@ -38,10 +36,7 @@ def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None
         settings = evolve(settings, console=True)
     if migrate:
         migrate_storage(storage)
-    if settings.server == "granian":
-        supervise_granian(settings, partial(run_in_worker, settings, demo))
-    else:
-        try:
-            run(settings, demo=demo)
-        except TooFewFiles as error:
-            raise click.ClickException(str(error)) from error
+    try:
+        run(settings, demo=demo)
+    except TooFewFiles as error:
+        raise click.ClickException(str(error)) from error

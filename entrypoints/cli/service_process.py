@@ -10,10 +10,8 @@ from contextlib import closing
 from importlib.metadata import version
 from signal import Signals
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from recipient_fields.application import Core, Pooled, Storage
-from recipient_fields.domain import RecipientFieldsError
 
 from ..composition import create_service
 from ..console import ROOT as CONSOLE
@@ -24,15 +22,12 @@ from ..log import BufferedHandler, is_text, start_log
 from ..selection import storage_kind
 from ..settings import Settings
 from .demo import create_demonstration, create_sign_in_link, curl_commands
-from .output import note, one_line
-
-if TYPE_CHECKING:
-    from ..server.granian_server import Worker
+from .output import note
 
 _log = logging.getLogger(__name__)
 
 
-def run(settings: Settings, *, demo: bool, worker: Worker | None = None) -> None:
+def run(settings: Settings, *, demo: bool) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises: what `create_service` and `create_server` raise.
@@ -48,7 +43,7 @@ def run(settings: Settings, *, demo: bool, worker: Worker | None = None) -> None
         lifecycle.log_drain(by, in_flight)
 
     with closing(service.core.storage):
-        server = create_server(settings, service, drain, worker)
+        server = create_server(settings, service, drain)
         with run_admin_listener(address, service, server) as admin_url:
             text = is_text(settings.log_format, sys.stderr)
             if demo and not text:  # Otherwise the notes would be hidden between JSON lines.
@@ -61,16 +56,6 @@ def run(settings: Settings, *, demo: bool, worker: Worker | None = None) -> None
     if service.traces is not None:
         service.traces.close()
     lifecycle.log_end()
-
-
-def run_in_worker(settings: Settings, demo: bool, worker: Worker) -> None:  # noqa: FBT001
-    """Do the same as `run` in a worker process of Granian, and report errors in one line."""
-    try:
-        run(settings, demo=demo, worker=worker)
-    except RecipientFieldsError as error:
-        note(f"Error: {one_line(str(error))}")
-    finally:
-        logging.shutdown()  # A process of multiprocessing does not call it at its exit.
 
 
 def _warn_of_small_pool(storage: Storage, threads: int) -> None:

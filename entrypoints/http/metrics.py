@@ -40,7 +40,7 @@ class ServerStatistics(Protocol):
     """
 
     @property
-    def connections(self) -> int | None:
+    def connections(self) -> int:
         """The number of open connections."""
 
     @property
@@ -48,11 +48,11 @@ class ServerStatistics(Protocol):
         """The number of requests without a response so far."""
 
     @property
-    def shed(self) -> int | None:
-        """The number of requests and connections rejected because of overload."""
+    def shed(self) -> int:
+        """The number of requests rejected because of overload."""
 
     @property
-    def refused(self) -> int | None:
+    def refused(self) -> int:
         """The number of requests rejected because they were malformed, too large or too slow."""
 
 
@@ -128,28 +128,24 @@ class Metrics:
         """Report the server's connections, and the requests it processes or rejects."""
 
         def statistics() -> Iterable[Metric]:
-            connections, shed, refused = server.connections, server.shed, server.refused
             yield GaugeMetricFamily(
                 "recipient_fields_requests_in_flight",
                 "Requests without a response so far.",
                 server.in_flight,
             )
-            if connections is not None:
-                yield GaugeMetricFamily(
-                    "recipient_fields_connections", "Open connections.", connections
-                )
-            if shed is not None:
-                yield CounterMetricFamily(
-                    "recipient_fields_requests_shed",
-                    "Requests and connections rejected because of overload.",
-                    shed,
-                )
-            if refused is not None:
-                yield CounterMetricFamily(
-                    "recipient_fields_requests_malformed",
-                    "Requests rejected because they were malformed, too large or too slow.",
-                    refused,
-                )
+            yield GaugeMetricFamily(
+                "recipient_fields_connections", "Open connections.", server.connections
+            )
+            yield CounterMetricFamily(
+                "recipient_fields_requests_shed",
+                "Requests rejected because of overload.",
+                server.shed,
+            )
+            yield CounterMetricFamily(
+                "recipient_fields_requests_malformed",
+                "Requests rejected because they were malformed, too large or too slow.",
+                server.refused,
+            )
 
         self.registry.register(_MetricsOnDemand(statistics))
 

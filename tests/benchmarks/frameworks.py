@@ -21,7 +21,7 @@ from .goals import emptied
 from .kinto import Bucket
 from .measuring import Bench, Measured
 from .reports import Report, microseconds, rate, table
-from .servers import Server, WithPostgres, running, service
+from .servers import Server, WithPostgres, granian, running, service
 from .traffic import (
     CONNECTIONS,
     CREATED,
@@ -144,8 +144,10 @@ def _faster(runs: Mapping[str, Sequence[Sequence[Measured]]], ours: int) -> str:
 
 
 @contextmanager
-def _ours(bench: Bench, *options: str) -> Iterator[Side]:
-    with bench.database() as database, service(database.url, *options) as server:
+def _ours(
+    bench: Bench, host: Callable[[str], AbstractContextManager[Server]] = service
+) -> Iterator[Side]:
+    with bench.database() as database, host(database.url) as server:
         yield _on_our_tables(database, server)
 
 
@@ -227,10 +229,10 @@ def _documents(bench: Bench) -> list[dict[str, object]]:
 _OURS = "Recipient Fields"
 _SIDES: Mapping[str, Callable[[Bench], AbstractContextManager[Side]]] = {
     _OURS: _ours,
-    f"{_OURS}, no cache": lambda bench: _ours(bench, "--cache", "0"),
-    f"{_OURS}, Granian": lambda bench: _ours(bench, "--server", "granian"),
+    f"{_OURS}, no cache": lambda bench: _ours(bench, lambda url: service(url, "--cache", "0")),
+    f"{_OURS}, Granian": lambda bench: _ours(bench, granian),
     f"{_OURS}, Granian, no cache": lambda bench: _ours(
-        bench, "--server", "granian", "--cache", "0"
+        bench, partial(granian, RECIPIENT_FIELDS_CACHE="0")
     ),
     "FastAPI": partial(_application, "fastapi_app"),
     "Litestar": partial(_application, "litestar_app"),

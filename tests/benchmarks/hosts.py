@@ -8,7 +8,7 @@ from statistics import median
 
 from .measuring import Bench
 from .reports import Report, microseconds, rate, table
-from .servers import service
+from .servers import granian, service
 from .traffic import Load, read_field, read_list
 
 MIN_GAIN = 1.3
@@ -21,8 +21,8 @@ def hosts(bench: Bench) -> Report:
         [hundred] = database.add_tenants(1, fields=100)
         [thousand] = database.add_tenants(1, fields=1_000)
         servers = [
-            running.enter_context(service(database.url, "--server", name))
-            for name in ("waitress", "granian")
+            running.enter_context(service(database.url)),
+            running.enter_context(granian(database.url)),
         ]
         loads = {
             "list of 100": Load(requests=(read_list(hundred),)),

@@ -11,11 +11,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Protocol
+from urllib.parse import urlsplit
 
 import psutil
 from attrs import asdict, frozen
 
 from ..support.command_line import SCRIPT, environment_with
+from ..support.network import free_port, http_status
+from ..support.recipes import printed_commands, replaced
 from ..support.waiting import TIMEOUT, eventually
 from .traffic import ConstantResponse
 
@@ -42,10 +45,10 @@ class Measurable(Protocol):
 class Server(Measurable):
     """A server process that logs its URL."""
 
-    def __init__(self, process: psutil.Popen, log: IO[bytes]) -> None:
+    def __init__(self, process: psutil.Popen, log: IO[bytes], url: str | None) -> None:
         self._process = process
         self._log = log
-        self._url = eventually(self._find_url)
+        self._url = url or eventually(self._find_url)
 
     @property
     def url(self) -> str:
@@ -106,6 +109,22 @@ def service(storage: str, *options: str) -> Iterator[Server]:
 
 
 @contextmanager
+def granian(storage: str, **settings: str) -> Iterator[Server]:
+    """Run the application under Granian during the block, with connections that stay open."""
+    [recipe] = printed_commands("granian")
+    port = free_port()
+    options = {"--port": str(port), "--blocking-threads": str(THREADS)}
+    command = replaced([each for each in recipe if each != "--no-http1-keep-alive"], options)
+    environment = {
+        "RECIPIENT_FIELDS_STORAGE": storage,
+        "RECIPIENT_FIELDS_FIELD_LIMIT": str(_FIELD_LIMIT),
+        **settings,
+    }
+    with running(command, environment=environment, url=f"http://127.0.0.1:{port}") as server:
+        yield server
+
+
+@contextmanager
 def unrecorded_service(storage: str) -> Iterator[Server]:
     """Run the service without the recording of creations during the block."""
     _, *options = serve_command(storage)
@@ -131,9 +150,16 @@ def serve_command(storage: str, *options: str) -> tuple[str, ...]:
 
 @contextmanager
 def running(
-    command: Sequence[str], *, content: bytes = b"", environment: Mapping[str, str] | None = None
+    command: Sequence[str],
+    *,
+    content: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    url: str | None = None,
 ) -> Iterator[Server]:
-    """Run a server with that standard input during the block."""
+    """Run a server with that standard input during the block.
+
+    `url` is the URL of a server that does not log it, and is used when `/healthz` responds there.
+    """
     with TemporaryFile() as stdin, TemporaryFile() as log:
         stdin.write(content)
         stdin.seek(0)
@@ -141,7 +167,9 @@ def running(
             command, stdin=stdin, stdout=log, stderr=log, env=environment_with(environment or {})
         )
         try:
-            yield Server(process, log)
+            if url is not None:
+                eventually(lambda: http_status(urlsplit(url).port or 0, "/healthz") == 200)
+            yield Server(process, log, url)
         finally:
             process.terminate()
             process.wait(TIMEOUT)

@@ -48,7 +48,6 @@ def test_an_empty_environment_results_in_the_defaults() -> None:
 def test_every_setting_has_a_variable() -> None:
     texts: dict[str, tuple[str, Any]] = {
         "storage": ("memory:", "memory:"),
-        "server": ("granian", "granian"),
         "listen": ("[::1]:80", Address("::1", 80)),
         "admin_listen": ("127.0.0.1:0", Address("127.0.0.1", 0)),
         "threads": ("64", 64),

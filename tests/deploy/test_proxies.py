@@ -21,18 +21,6 @@ from .files import DEPLOY
 UNAUTHORIZED = 401
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a certificate and its key in one file."""
-    folder = tmp_path_factory.mktemp("certificate")
-    names = ("-subj", "/CN=fields.example.com", "-keyout", "key.pem", "-out", "certificate.pem")
-    command = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *names)
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    file = folder / "both.pem"
-    file.write_bytes((folder / "key.pem").read_bytes() + (folder / "certificate.pem").read_bytes())
-    return file
-
-
 @frozen
 class Process:
     """A process of the service, with its addresses."""
@@ -62,7 +50,14 @@ def processes(tmp_path: Path) -> Iterator[list[Process]]:
 def nginx(folder: Path, port: int, certificate: Path, processes: list[Process]) -> list[str]:
     """Write the configuration for nginx with these addresses, and return the command."""
     site = (DEPLOY / "nginx.conf").read_text("utf-8")
-    servers = " ".join(f"server {process.address} max_fails=0;" for process in processes)
+    return nginx_with(site, folder, port, certificate, [each.address for each in processes])
+
+
+def nginx_with(
+    site: str, folder: Path, port: int, certificate: Path, addresses: list[str]
+) -> list[str]:
+    """Write this configuration with these addresses, and return the command."""
+    servers = " ".join(f"server {address} max_fails=0;" for address in addresses)
     site = replaced(site, "server 127.0.0.1:8080 max_fails=0;", servers)
     site = replaced(site, "listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;")
     site = replaced(site, "/etc/ssl/fields.example.com.pem", str(certificate))

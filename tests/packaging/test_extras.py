@@ -28,7 +28,6 @@ BROUGHT = {
     ("esp", "urllib3"): "import recipient_fields.adapters.esp",
     ("http", "falcon"): "import recipient_fields.entrypoints.http",
     ("http", "prometheus_client"): "import recipient_fields.entrypoints.http.metrics",
-    ("granian", "granian"): "import recipient_fields.entrypoints.server.granian_server",
     ("http", "structlog"): (
         "import recipient_fields.entrypoints.log as log; log.text_formatter(colors=False)"
     ),

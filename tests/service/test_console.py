@@ -168,18 +168,6 @@ class TestCredentials:
 
 
 class TestServers:
-    def test_the_console_works_under_granian(
-        self, start: Callable[..., Service], dana: str
-    ) -> None:
-        service = start("--console", "--server", "granian")
-        browser = browse(service.url)
-
-        fields = set_password(browser, dana)
-
-        assert "Shop" in create_field(browser, fields.path, "Shop").text
-        service.kill()
-        assert logged_secrets(service.stderr, browser) == []
-
     @pytest.mark.parametrize("host", HOSTS)
     def test_the_console_works_under_another_host(
         self, host: str, storage: str, dana: str, tmp_path: Path

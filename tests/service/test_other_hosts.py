@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,19 +14,21 @@ from recipient_fields.application import Core, IssuedKey
 
 from ..support.command_line import environment_with
 from ..support.network import free_port, http_status
+from ..support.recipes import printed_commands, replaced
 from ..support.service import FIELDS
 from ..support.waiting import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
 
-APPLICATION = "recipient_fields.entrypoints.wsgi:application"
-HOSTS = {
-    "gunicorn": ("--threads", "4", "--bind", "127.0.0.1:{port}", f"{APPLICATION}()"),
-    "granian": (
-        *("--interface", "wsgi", "--factory", "--host", "127.0.0.1", "--port", "{port}"),
-        APPLICATION,
-    ),
-}
+HOSTS = ("gunicorn", "granian")
+
+
+def command_of(host: str, port: int) -> list[str]:
+    """Return the command that *Operating* prints for this host, on this port."""
+    [command] = printed_commands(host)
+    if host == "granian":
+        return replaced(command, {"--port": str(port)})
+    return replaced(command, {"--bind": f"127.0.0.1:{port}"})
 
 
 @contextmanager
@@ -36,9 +37,8 @@ def hosted(
 ) -> Iterator[int]:
     """Run the application under that host, with the log in the file `log`; yield the port."""
     port = free_port()
-    arguments = [argument.format(port=port) for argument in HOSTS[host]]
     with subprocess.Popen(
-        [Path(sys.executable).with_name(host), *arguments],
+        command_of(host, port),
         env=environment_with({"RECIPIENT_FIELDS_STORAGE": storage, **environment}),
         stdout=subprocess.DEVNULL,
         stderr=log,
