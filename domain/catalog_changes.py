@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Protocol
 
@@ -54,6 +54,19 @@ class AppliedChanges:
             yield RecordedChange(RecordedOperation.RESTORED, None, field)
         for field in self.created:
             yield RecordedChange(RecordedOperation.CREATED, None, field)
+
+    def apply_to(self, fields: Iterable[RecipientField]) -> tuple[RecipientField, ...]:
+        """Return the fields of the organization after the changes, by ascending id.
+
+        `fields` are all its fields before the changes.
+        """
+        by_id = {each.id: each for each in fields}
+        for change in self.recorded():
+            if change.after is None:
+                del by_id[change.field_id]
+            else:
+                by_id[change.field_id] = change.after
+        return tuple(by_id[each] for each in sorted(by_id))
 
 
 class CatalogView(Protocol):

@@ -51,14 +51,14 @@ class KeyValueStorage(MemoryStorage):
 class KeyValueFieldRepository:
     """A FieldRepository. One document contains a catalog, so one write is one transaction.
 
-    The skeleton does not record its changes, so it can't restore deleted fields.
+    The skeleton does not record its changes, so it finds no deleted field to restore.
     """
 
     def __init__(self, store: Store, organizations: OrganizationRepository) -> None:
         self._store, self._organizations, self._lock = store, organizations, RLock()
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
-        with self._lock, translated():
+        with self._lock:
             organization = self._organizations.get(organization_id)
             return self._read(organization_id, organization.first_revision)
 
@@ -69,7 +69,7 @@ class KeyValueFieldRepository:
         return query.select(self.all(organization_id))
 
     def get(self, organization_id: OrganizationId, reference: FieldReference, /) -> RecipientField:
-        with self._lock, translated():
+        with self._lock:
             field = self.find(organization_id, reference)
         if field is None:
             raise FieldNotFound
@@ -84,16 +84,15 @@ class KeyValueFieldRepository:
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
-        with self._lock, translated():
+        with self._lock:
             changes = plan(KeyValueView(self, organization_id))
             if changes == CatalogChanges():
                 return AppliedChanges(changes, ())
             catalog = self.all(organization_id)
             created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
-            updated = {each.before.id: each.after for each in changes.updated}
-            kept = (updated.get(f.id, f) for f in catalog.fields if f not in changes.deleted)
-            self._write(catalog, [*kept, *created])
-            return AppliedChanges(changes, created)
+            applied = AppliedChanges(changes, created)
+            self._write(catalog, applied.apply_to(catalog.fields))
+            return applied
 
     def find(
         self, organization_id: OrganizationId, reference: FieldReference
@@ -104,18 +103,22 @@ class KeyValueFieldRepository:
     def _with_new_id(
         self, definition: FieldDefinition, organization_id: OrganizationId
     ) -> RecipientField:
-        self._store["last id"] = str(int(self._store.get("last id", "0")) + 1)
-        return definition.with_id(FieldId(int(self._store["last id"])), organization_id)
+        with translated():
+            assigned = int(self._store.get("last id", "0")) + 1
+            self._store["last id"] = str(assigned)
+        return definition.with_id(FieldId(assigned), organization_id)
 
     def _read(self, organization_id: OrganizationId, first_revision: int = 0) -> Catalog:
-        document = self._store.get(f"fields/{organization_id}", f"[{first_revision}]")
+        with translated():
+            document = self._store.get(f"fields/{organization_id}", f"[{first_revision}]")
         revision, *rows = json.loads(document)
         return Catalog(organization_id, revision, tuple(map(read_field, rows)))
 
     def _write(self, catalog: Catalog, fields: Iterable[RecipientField]) -> None:
         revision = max(catalog.revision + 1, time_ns() // 1_000_000)
         rows = (list(field_values(field).values()) for field in fields)
-        self._store[f"fields/{catalog.organization_id}"] = json.dumps([revision, *rows])
+        with translated():
+            self._store[f"fields/{catalog.organization_id}"] = json.dumps([revision, *rows])
 
 
 class KeyValueView:

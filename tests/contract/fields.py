@@ -18,7 +18,12 @@ from recipient_fields.domain import (
 from .examples import AUTHOR, LATER, a_definition, must_not_be_called, permit, renaming, unchanged
 from .field_changes import add_field, delete_field, update_field
 
-REFUSALS = (VersionConflict(None), ValueError("refused"), KeyboardInterrupt())
+REFUSALS = (
+    VersionConflict(None),
+    ValueError("refused"),
+    TimeoutError("refused"),  # Also an error of drivers, which adapters translate.
+    KeyboardInterrupt(),
+)
 """What a change or a check may raise: a domain error, a defect, an interrupt."""
 
 

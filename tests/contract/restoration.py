@@ -16,6 +16,7 @@ from recipient_fields.domain import (
     FieldId,
     FieldLimitReached,
     FieldNotFound,
+    HistoryQuery,
     KeyTaken,
     OperationForbidden,
     OrganizationId,
@@ -51,11 +52,14 @@ class RestorationCases:
     threads: int = 8
 
     @pytest.fixture
-    def deleted(self, fields: FieldRepository, ours: OrganizationId) -> RecipientField:
-        """Return a field in version 2 that has been deleted."""
+    def deleted(
+        self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
+    ) -> RecipientField:
+        """Return a field in version 2 that has been deleted, which the history has recorded."""
         field = add_field(fields, ours, a_definition(), author=AUTHOR)
         field = update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR)
         delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+        assert history.select(ours, HistoryQuery()).records
         return field
 
     def test_a_plan_sees_a_field_as_it_was_before_its_last_deletion(

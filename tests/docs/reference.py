@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -247,7 +247,7 @@ _PORTS = {
 def _sizes_of_ports() -> str:
     """Return the table of the methods of each port, and of the cases for which it is the last."""
     last_ports = [
-        max(map(list(_PORTS).index, _PORTS.keys() & inspect.signature(case).parameters))
+        max(map(list(_PORTS).index, _ports_of(case)))
         for name, case in inspect.getmembers(StorageContract, inspect.isfunction)
         if name.startswith("test_")
     ]
@@ -256,6 +256,17 @@ def _sizes_of_ports() -> str:
         for place, port in enumerate(_PORTS.values())
     ]
     return _table(("Port", "Methods", "Cases"), rows)
+
+
+def _ports_of(case: Callable[..., object]) -> set[str]:
+    """Return the ports whose fixtures a case takes, itself or by another fixture."""
+    ports = set()
+    for name in inspect.signature(case).parameters:
+        if name in _PORTS:
+            ports.add(name)
+        elif (fixture := getattr(StorageContract, name, None)) is not None:
+            ports |= _ports_of(fixture)
+    return ports
 
 
 def _methods(port: type) -> list[str]:

@@ -57,6 +57,39 @@ def test_the_skeleton_passes_the_contract_of_the_fields(place: str, tmp_path: Pa
     assert int(passed[1]) > 250
 
 
+PARTLY_IMPLEMENTED = """
+from test_key_value_storage import KeyValueStorage
+import pytest
+from recipient_fields.testing import StorageContract
+
+class TestPartly(StorageContract):
+    implemented = ("organizations", "fields")
+
+    @pytest.fixture
+    def storage(self):
+        return KeyValueStorage({})
+"""
+
+
+def test_cases_of_ports_that_are_not_implemented_are_skipped(tmp_path: Path) -> None:
+    for file in (SKELETON, ITS_TEST):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "test_partly.py").write_text(PARTLY_IMPLEMENTED)
+    command = (sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider")
+    run = subprocess.run(
+        (*command, "-k", "not concurrent", "test_partly.py"),
+        cwd=tmp_path,
+        env={**os.environ, "HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path / "hypothesis")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    reasons = set(re.findall(r"not implemented: (.*)", run.stdout))
+    assert re.search(r"\d+ passed, \d+ skipped", run.stdout), run.stdout
+    assert "failed" not in run.stdout, run.stdout
+    assert {"history", "integrations", "sessions"} <= reasons
+
+
 def _command_on_the_page() -> list[str]:
     """Return the command that the page shows for the skeleton's test."""
     found = re.search(rf"^(?:python -m )?pytest .*{ITS_TEST.name}$", PAGE, re.MULTILINE)
