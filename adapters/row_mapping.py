@@ -340,8 +340,8 @@ def _field_of(document: str | None, field_id: int, organization_id: int) -> Reci
     return stored_field(field_id, organization_id, *values, *times)
 
 
-_ABSENT_MEMBERS = {each.name: None for each in FIELD_MEMBERS if each.nullable}
-"""The nullable members: a record from before such a member existed does not have it."""
+_ABSENT_MEMBERS = {each.name: None for each in FIELD_MEMBERS if each.added}
+"""A record from before one of these members was added does not have it."""
 _DOCUMENT_MEMBERS = FIELD_COLUMNS[2:-2]
 """The members of the document of a field between the ids and the times."""
 

@@ -36,6 +36,14 @@ class CatalogChanges:
     restored: tuple[RecipientField, ...] = ()
     created: tuple[FieldDefinition, ...] = ()
 
+    def recorded_at(self, at: datetime) -> datetime:
+        """Return the earliest time of the records of these changes, which are made at this time.
+
+        A field can have a later time: each change of a field moves its `updated_at` forward.
+        """
+        changed = (*(each.after for each in self.updated), *self.restored)
+        return max([at, *(field.updated_at for field in changed)])
+
 
 @frozen
 class AppliedChanges:

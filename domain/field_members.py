@@ -46,7 +46,8 @@ class FieldMember:
 
     `name` is the name of the member in documents, of its column, and of the attribute of a draft.
     `kind` is the type of its value. `default` is the value if a document omits the member.
-    `max_length` counts characters, `max_items` allowed values.
+    `max_length` counts characters, `max_items` allowed values. `added` is true for a nullable
+    member that older records of the history do not have.
     """
 
     name: str
@@ -56,6 +57,7 @@ class FieldMember:
     default: object = None
     max_length: int | None = None
     max_items: int | None = None
+    added: bool = False
 
     @property
     def path(self) -> str:

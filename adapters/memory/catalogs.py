@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 
 from recipient_fields.application import OrganizationRecord
@@ -45,14 +45,6 @@ class StoredCatalog:
         catalog._last_change_at = record.last_change_at
         return catalog
 
-    def copy(self) -> StoredCatalog:
-        """Return a copy that shares the history, which can be long."""
-        copy = StoredCatalog(self.organization_id, self.revision)
-        copy.history = self.history
-        copy._last_sequence, copy._last_change_at = self._last_sequence, self._last_change_at
-        copy._by_id, copy._by_key = self._by_id.copy(), self._by_key.copy()
-        return copy
-
     def to_catalog(self) -> Catalog:
         return Catalog(self.organization_id, self.revision, tuple(self._by_id.values()))
 
@@ -81,22 +73,41 @@ class StoredCatalog:
             del self._by_id[holder.id]
         self._by_id[field.id] = self._by_key[field.key] = field
 
-    def apply(
-        self, changes: Iterable[RecordedChange], *, author: Author, at: datetime
-    ) -> list[HistoryRecord]:
-        """Make the changes of one transaction, and return their records for the history."""
-        if self._last_change_at is not None:
-            at = max(at, self._last_change_at + MILLISECOND)
-        self._last_change_at = at
-        records = []
-        for change in changes:
-            if change.after is None:
-                del self._by_id[change.field_id], self._by_key[change.key]
-            else:
-                self.insert(change.after)
-            if change.operation is RecordedOperation.RESTORED:
-                self._by_id = dict(sorted(self._by_id.items()))
-            self.revision += 1
-            self._last_sequence += 1
-            records.append(change.with_sequence(self._last_sequence, occurred_at=at, author=author))
-        return records
+    def apply(self, changes: Sequence[RecordedChange], *, author: Author, at: datetime) -> None:
+        """Make and record the changes of one transaction: all of them, or none if it raises."""
+        before = self.revision, self._last_sequence, self._last_change_at, len(self.history)
+        try:
+            if self._last_change_at is not None:
+                at = max(at, self._last_change_at + MILLISECOND)
+            self._last_change_at = at
+            for change in changes:
+                self._apply(change, author=author, at=at)
+        except BaseException:  # For example, an interrupt.
+            self._undo(changes)
+            self.revision, self._last_sequence, self._last_change_at, length = before
+            del self.history[length:]
+            raise
+
+    def _apply(self, change: RecordedChange, *, author: Author, at: datetime) -> None:
+        if change.after is None:
+            del self._by_id[change.field_id], self._by_key[change.key]
+        else:
+            self.insert(change.after)
+        if change.operation is RecordedOperation.RESTORED:
+            self._sort()
+        self.revision += 1
+        self._last_sequence += 1
+        record = change.with_sequence(self._last_sequence, occurred_at=at, author=author)
+        self.history.append(record)
+
+    def _undo(self, changes: Sequence[RecordedChange]) -> None:
+        """Restore the fields before the changes, of which some are made."""
+        changed = {each.field_id for each in changes}
+        before = [each.before for each in changes if each.before is not None]
+        fields = [*(each for each in self._by_id.values() if each.id not in changed), *before]
+        self._by_id = {each.id: each for each in fields}
+        self._by_key = {each.key: each for each in fields}
+        self._sort()
+
+    def _sort(self) -> None:
+        self._by_id = dict(sorted(self._by_id.items()))

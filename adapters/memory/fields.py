@@ -86,15 +86,13 @@ class MemoryFieldRepository(FieldRepository):
         author: Author,
         at: datetime,
     ) -> AppliedChanges:
-        """Store the changes: all of them, or none if an interrupt comes in between."""
+        """Store and record the changes: all of them, or none."""
+        if changes == CatalogChanges():
+            return AppliedChanges(changes, ())
+        catalog = self.catalog(organization_id)
         created = tuple(self._with_new_id(each, organization_id) for each in changes.created)
         applied = AppliedChanges(changes, created)
-        recorded = tuple(applied.recorded())
-        if recorded:
-            catalog = self.catalog(organization_id).copy()
-            records = catalog.apply(recorded, author=author, at=at)
-            self._catalogs[organization_id] = catalog
-            catalog.history += records
+        catalog.apply(tuple(applied.recorded()), author=author, at=changes.recorded_at(at))
         return applied
 
     def find(

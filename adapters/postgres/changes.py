@@ -85,7 +85,7 @@ class PlannedRows:
         values = {
             "organization_id": storable_id(organization_id),
             "author": author_document(author),
-            "at": epoch_milliseconds(at),
+            "at": epoch_milliseconds(self._changes.recorded_at(at)),
         }
         occurred_at = None
         ids: dict[RecordedOperation, list[int]] = {each: [] for each in _ADDED}

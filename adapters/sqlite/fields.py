@@ -102,7 +102,10 @@ def apply_changes(
     connection.executemany(_INSERT, [field_values(each) for each in changes.restored])
     created = (_insert(connection, organization_id, each) for each in changes.created)
     applied = AppliedChanges(changes, tuple(created))
-    record_changes(connection, organization_id, [*applied.recorded()], author=author, at=at)
+    recorded_at = changes.recorded_at(at)
+    record_changes(
+        connection, organization_id, [*applied.recorded()], author=author, at=recorded_at
+    )
     return applied
 
 

@@ -1,13 +1,26 @@
-"""The contract suite for the storage in memory."""
+"""The contract suite for the storage in memory, and what its transactions leave behind."""
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
+from typing import Any
 
 import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import Storage
+from recipient_fields.domain import (
+    CatalogChanges,
+    FieldKey,
+    HistoryRecord,
+    OrganizationId,
+    OrganizationNotFound,
+    RecordedChange,
+)
 from recipient_fields.testing import StorageContract, machine_for
+from recipient_fields.testing.catalog_changes import change_everything
+from recipient_fields.testing.examples import AUTHOR, LATER, NOW, a_definition, records_of
+from recipient_fields.testing.field_changes import add_field
 
 
 class TestMemoryStorage(StorageContract):
@@ -18,3 +31,41 @@ class TestMemoryStorage(StorageContract):
 
 
 TestMemoryMachine = machine_for(lambda: closing(MemoryStorage())).TestCase
+
+
+@pytest.mark.parametrize("completed", range(4))
+def test_interrupted_changes_leave_nothing_behind(
+    completed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = MemoryStorage()
+    ours = storage.organizations.add("Ours", NOW).id
+    for key in ("city", "age", "zip"):
+        add_field(storage.fields, ours, a_definition(key), author=AUTHOR)
+    before = storage.fields.all(ours), records_of(storage.history, ours)
+    with_sequence = RecordedChange.with_sequence
+    calls = count()
+
+    def interrupted(change: RecordedChange, *values: Any, **named: Any) -> HistoryRecord:
+        if next(calls) == completed:
+            raise KeyboardInterrupt
+        return with_sequence(change, *values, **named)
+
+    monkeypatch.setattr(RecordedChange, "with_sequence", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        storage.fields.change(ours, change_everything, author=AUTHOR, at=LATER)
+    monkeypatch.undo()
+
+    assert (storage.fields.all(ours), records_of(storage.history, ours)) == before
+    assert storage.fields.get(ours, FieldKey("city")) == before[0].get(FieldKey("city"))
+    storage.fields.change(ours, change_everything, author=AUTHOR, at=LATER)
+    assert [each.sequence for each in records_of(storage.history, ours)] == [*range(1, 8)]
+
+
+def test_changes_of_an_organization_that_does_not_exist_use_no_id() -> None:
+    storage = MemoryStorage()
+    changes = CatalogChanges(created=(a_definition(),))
+    with pytest.raises(OrganizationNotFound):
+        storage.fields.change(OrganizationId(99), lambda _: changes, author=AUTHOR, at=NOW)
+    ours = storage.organizations.add("Ours", NOW).id
+
+    assert add_field(storage.fields, ours, a_definition(), author=AUTHOR).id == 1

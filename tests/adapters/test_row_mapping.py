@@ -100,6 +100,7 @@ def test_a_definition_has_the_document_of_the_new_field(definition: FieldDefinit
         ("after", None),
         ("after", "{"),
         ("after", '{"name": "City"}'),
+        ("after", field_document(a_definition()).replace('"allowed_values"', '"values"')),
         ("after", field_document(a_definition()).replace('"text"', '"colour"')),
         ("occurred_at", 10**18),
     ],

@@ -26,11 +26,14 @@ from recipient_fields.domain import (
     Author,
     BeforeHistory,
     Catalog,
+    CatalogChanges,
     FieldDefinition,
     FieldId,
     FieldKey,
     FieldLimitReached,
+    FieldName,
     FieldNotFound,
+    FieldUpdate,
     HistoryQuery,
     HistoryRecord,
     IntegrationId,
@@ -202,6 +205,20 @@ class HistoryCases:
         restore_field(fields, ours, field.id, restoring(), author=author)
         for record in records_of(history, ours):
             assert exact(record.author) == exact(author)
+
+    def test_a_record_is_not_earlier_than_its_field(
+        self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
+    ) -> None:
+        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        later = evolve(field, name=FieldName("Town"), version=2, updated_at=LATER)
+        updates = CatalogChanges(updated=(FieldUpdate(field, later),))
+        fields.change(ours, lambda _: updates, author=AUTHOR, at=NOW)
+        fields.change(ours, lambda _: CatalogChanges(deleted=(later,)), author=AUTHOR, at=NOW)
+        latest = evolve(later, version=3, updated_at=LATER + 5 * MILLISECOND)
+        fields.change(ours, lambda _: CatalogChanges(restored=(latest,)), author=AUTHOR, at=NOW)
+
+        times = [record.occurred_at for record in records_of(history, ours)]
+        assert times[1:] == [LATER, LATER + MILLISECOND, LATER + 5 * MILLISECOND]
 
     @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS)
     def test_every_field_is_recorded_and_restored_unchanged(

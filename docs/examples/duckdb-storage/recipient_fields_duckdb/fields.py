@@ -125,7 +125,10 @@ def apply_changes(
         insert(connection, "recipient_fields", field_values(field))
     created = tuple(_insert(connection, organization_id, new) for new in changes.created)
     applied = AppliedChanges(changes, created)
-    record_changes(connection, organization_id, [*applied.recorded()], author=author, at=at)
+    recorded_at = changes.recorded_at(at)
+    record_changes(
+        connection, organization_id, [*applied.recorded()], author=author, at=recorded_at
+    )
     return applied
 
 
