@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+from wcwidth import wcswidth
 
 from recipient_fields.application.strict_json import render_json
 
@@ -21,12 +22,14 @@ def print_json(document: object) -> None:
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print aligned columns on standard output, with a dash for None."""
+    """Print columns that a terminal aligns on standard output, with a dash for None."""
     cells = [list(titles)] + [["-" if c is None else one_line(str(c)) for c in row] for row in rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(titles))]
+    widths = [max(wcswidth(row[column]) for row in cells) for column in range(len(titles))]
     for row in cells:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print_line(line.rstrip())
+        padded = (
+            cell + " " * (width - wcswidth(cell)) for cell, width in zip(row, widths, strict=True)
+        )
+        print_line("  ".join(padded).rstrip())
 
 
 def print_line(text: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import OrganizationId, RecipientField
+from recipient_fields.entrypoints.cli.output import print_table
 
 from ..docs.reference import commands
 from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
@@ -164,3 +165,16 @@ for name in ("psycopg", "psycopg.pool"):
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
 
     assert run.stderr == b""
+
+
+def test_columns_are_aligned_by_the_width_of_their_characters(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    print_table(("NAME", "KEY"), [("日本", "jp"), ("Tier", "tier"), ("e\u0301", "e")])
+
+    assert capfd.readouterr().out.splitlines() == [
+        "NAME  KEY",
+        "日本  jp",
+        "Tier  tier",
+        "e\u0301     e",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -19,7 +20,7 @@ def render_batch(
     engine: str, cases: Sequence[tuple[str, Mapping[str, object]]]
 ) -> list[str | NotRendered]:
     """Render each template with its values, in order."""
-    process = _process()
+    process = _process(os.getpid())
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(json.dumps([engine, cases]) + "\n")
@@ -31,7 +32,8 @@ def render_batch(
 
 
 @cache
-def _process() -> subprocess.Popen[str]:
+def _process(_parent: int) -> subprocess.Popen[str]:
+    """Return a process for this one: a fork must not share it."""
     packages = install_packages(JAVASCRIPT, "engines")
     process = subprocess.Popen(
         [NODE, JAVASCRIPT / "render.cjs"],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
+import httpx2
 import pytest
 import requests
 
@@ -335,7 +335,7 @@ def test_curl_requests_headers_only(live: Live) -> None:
         assert headers[name] == read.headers[name]
 
 
-@pytest.mark.parametrize("get", [requests.get, httpx.get])
+@pytest.mark.parametrize("get", [requests.get, httpx2.get])
 def test_conditional_requests_get_no_body(live: Live, get: Any) -> None:
     for url in (live.fields, f"{live.fields}/loyalty_tier", f"{live.url}/openapi.json"):
         first = get(url, headers=bearer(live.acme))

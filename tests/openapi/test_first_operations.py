@@ -8,7 +8,7 @@ import subprocess
 import sys
 from html import unescape
 
-import httpx
+import httpx2
 import pytest
 
 from recipient_fields.entrypoints.http.openapi.document import FIELDS, document
@@ -28,7 +28,7 @@ COMMANDS = {
 @pytest.mark.parametrize("language", COMMANDS)
 def test_the_examples_run_in_the_order_of_the_page(language: str) -> None:
     with live_service("memory:") as live:
-        page = httpx.get(f"{live.url}/docs").text
+        page = httpx2.get(f"{live.url}/docs").text
         programs = re.findall(
             rf"<figcaption>{language}</figcaption>\n<pre[^>]*>(.*?)</pre>", page, re.S
         )

@@ -24,6 +24,7 @@ BROUGHT = {
     ("console", "zxcvbn"): "import recipient_fields.adapters.passwords",
     ("cli", "click"): "import recipient_fields.entrypoints.cli",
     ("cli", "setproctitle"): "import recipient_fields.entrypoints.cli",
+    ("cli", "wcwidth"): "import recipient_fields.entrypoints.cli",
     ("cli", "yaml"): "import recipient_fields.entrypoints.cli.field_files",
     ("esp", "urllib3"): "import recipient_fields.adapters.esp",
     ("http", "falcon"): "import recipient_fields.entrypoints.http",
@@ -54,7 +55,7 @@ MODULES = {
 }
 """The modules of distributions that have other names."""
 
-FILES_ALONE = {("docs", "swagger_ui_py")}
+FILES_ALONE = {("docs", "flask_swagger_ui")}
 """Modules that are never imported: the service uses only their static files."""
 
 

@@ -1,7 +1,7 @@
 """The OpenAPI document and the reference page, served without an API key.
 
-The page uses the static files of the package `swagger-ui-py`, without
-importing it. If the package is not installed, the page shows how to install it.
+The page uses the static files of the package `flask-swagger-ui`, without importing it or Flask. If
+it is not installed, the page shows how to install it.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def page_file(name: str) -> bytes | None:
     """Return the content of one of the page's files, or None if Swagger UI is not installed."""
     if name in _OWN_FILES:
         return _OWN_FILES[name]
-    package = find_spec("swagger_ui")
+    package = find_spec("flask_swagger_ui")
     if package is None or package.origin is None:
         return None
-    return (Path(package.origin).parent / "static" / name).read_bytes()
+    return (Path(package.origin).parent / "dist" / name).read_bytes()

@@ -1,24 +1,26 @@
 """Parsers of snippets, one per dialect: they return the field and the default of a snippet.
 
-They use the real template engines (Liquid, Jinja2, Handlebars) if there are Python versions, and
+They use the parsers of the template engines (Liquid, Jinja2, Handlebars) if there are any, and
 strict regular expressions for the other dialects. A parser fails unless the snippet is exactly one
 construct of its dialect.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import jinja2
 import liquid
-import pybars
 from attrs import frozen
 from jinja2 import nodes
 
 from recipient_fields.domain import InsertionCode, ValueExpression
 from recipient_fields.domain.esp import Esp, Snippet
+
+from ...engines.node import render_batch
 
 
 @frozen
@@ -219,41 +221,18 @@ def field_in_condition(esp: Esp, expression: str, *, standard: bool = False) -> 
     return only_item(only_item(variables.values())).segments[1]
 
 
-# Handlebars: pybars3, with helpers that record their arguments.
-
-
-class Attributes(dict[str, Any]):
-    """A mapping with every key, at every depth. Each item renders its path."""
-
-    def __init__(self, *path: str) -> None:
-        super().__init__()
-        self.path = path
-
-    def get(self, key: str, default: object = None) -> Any:
-        return Attributes(*self.path, key)
-
-    __getitem__ = get
-
-    def __str__(self) -> str:
-        return "".join(f"<{key}>" for key in self.path)
+# Handlebars: its own parser.
 
 
 def handlebars_parser(helper: str, prefix: str) -> Callable[[Snippet, bool], ParsedSnippet]:
     def parse(snippet: Snippet, standard: bool) -> ParsedSnippet:
-        calls: list[tuple[Any, str]] = []
-
-        def called(this: object, value: Any, literal: str) -> str:
-            calls.append((value, match(f"{prefix}(.*)", literal)[1]))
-            return "helped"
-
-        code = snippet.insertion_code
-        raw = code.replace("{{", "{{{", 1).removesuffix("}}") + "}}}"
-        shown = pybars.Compiler().compile(raw)(Attributes(), helpers={helper: called})
-        if not calls:
-            return ParsedSnippet(".".join(match("(<.*>)", str(shown))[1][1:-1].split("><")), None)
-        assert shown == "helped"
-        value, default = only_item(calls)
-        return ParsedSnippet(".".join(value.path), default)
+        [found] = render_batch("handlebars syntax", [(snippet.insertion_code, {})])
+        assert isinstance(found, str), found
+        tag = json.loads(found)
+        if tag["helper"] is None:
+            return ParsedSnippet(tag["field"], None)
+        assert tag["helper"] == helper
+        return ParsedSnippet(tag["field"], match(f"{prefix}(.*)", tag["literal"])[1])
 
     return parse
 

@@ -237,3 +237,19 @@ exports.iterable = (template) => {
   const render = iterable(template);
   return (values) => render(withObjects(values));
 };
+
+// ---- The syntax of a snippet
+
+// Returns JSON: the field of {{field}} or {{helper field "literal"}}, and its helper and literal.
+exports["handlebars syntax"] = (template) => {
+  const [tag, ...others] = Handlebars.parse(template).body;
+  if (others.length > 0 || tag?.type !== "MustacheStatement") throw new Error("not one tag");
+  const [field, literal, ...more] = tag.params.length > 0 ? tag.params : [tag.path];
+  const isHelper = literal?.type === "StringLiteral" && more.length === 0;
+  if (field.type !== "PathExpression" || field.depth > 0 || field.data || tag.hash !== undefined) {
+    throw new Error("not a field");
+  }
+  if (tag.params.length > 0 && !isHelper) throw new Error("not a helper with a literal");
+  const parts = { helper: isHelper ? tag.path.original : null, literal: literal?.value ?? null };
+  return () => JSON.stringify({ ...parts, field: field.parts.join(".") });
+};
