@@ -139,7 +139,7 @@ def test_the_service_is_not_ready_after_the_signal(start: Callable[..., Service]
 
 def test_more_connections_than_open_files_are_reported_on_one_line(script: Script) -> None:
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = (limit + 100) * 3 + 350
+    needed = limit * 3 + 350
 
     message = script("serve", "--listen", "127.0.0.1:0", "--connections", limit).failure()
 
