@@ -121,8 +121,18 @@ def field_document_schema() -> dict[str, object]:
             "fields": {
                 "description": "The fields by key.",
                 "type": "object",
-                "propertyNames": _KEY_SCHEMA,
-                "additionalProperties": _FIELD_SCHEMA,
+                "propertyNames": {
+                    "pattern": rf"^(?!{RESERVED_PREFIX}){KEY_PATTERN}$",
+                    "maxLength": MAX_KEY_LENGTH,
+                    "not": {"enum": sorted(RESERVED_KEYS)},
+                },
+                "additionalProperties": {
+                    "type": "object",
+                    "required": ["name", "data_type"],
+                    "additionalProperties": False,
+                    "properties": {each.name: _member_schema(each) for each in _MEMBERS},
+                    "allOf": [_values_schema(data_type) for data_type in DataType],
+                },
             }
         },
     }
@@ -187,12 +197,6 @@ def _values_schema(data_type: DataType) -> dict[str, object]:
     }
 
 
-_KEY_SCHEMA: dict[str, object] = {
-    "pattern": rf"^(?!{RESERVED_PREFIX}){KEY_PATTERN}$",
-    "maxLength": MAX_KEY_LENGTH,
-    "not": {"enum": sorted(RESERVED_KEYS)},
-}
-
 _DESCRIPTIONS = {
     "name": "The display name: one line.",
     "data_type": "The type of the values that recipients have.",
@@ -200,12 +204,4 @@ _DESCRIPTIONS = {
     "insertable": "Whether the field can be inserted into content.",
     "custom_insertion_code": "The whole snippet that replaces the field in exported content.",
     "custom_value_expression": "The expression evaluated in segment logic.",
-}
-
-_FIELD_SCHEMA: dict[str, object] = {
-    "type": "object",
-    "required": ["name", "data_type"],
-    "additionalProperties": False,
-    "properties": {each.name: _member_schema(each) for each in _MEMBERS},
-    "allOf": [_values_schema(data_type) for data_type in DataType],
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,13 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.adapters.driver_errors import unavailable_on
+from recipient_fields.adapters.relational.api_keys import read_api_key
 from recipient_fields.adapters.row_mapping import (
     UnreadableRow,
     field_document,
     field_values,
+    found_key,
     read_field,
     read_record,
     record_values,
+    stored_key,
 )
 from recipient_fields.domain import (
     API,
@@ -135,3 +139,19 @@ def test_times_are_whole_milliseconds_since_1970() -> None:
     field = a_definition().with_id(FieldId(7), OrganizationId(1))
     row = {**field_values(field), "created_at": 1_000, "updated_at": 1_000}
     assert read_field([*row.values()]).created_at == at
+
+
+@pytest.mark.parametrize(
+    ("read", "row"),
+    [
+        (lambda row: stored_key(*row), (7, 1, "Key", "no access", b"", "rfk", None, *[NOW] * 4)),
+        (read_api_key, (7, 1, "Key", "read", b"", "rfk", None, 10**18, None, None, None)),
+        (lambda row: found_key(*row), (7, 1, "no access", 1, None, None, None)),
+    ],
+    ids=["stored_key", "read_api_key", "found_key"],
+)
+def test_an_unreadable_api_key_is_reported_with_its_id(
+    read: Callable[[tuple[object, ...]], object], row: tuple[object, ...]
+) -> None:
+    with pytest.raises(UnreadableRow, match=r"^api_keys 7$"):
+        read(row)

@@ -224,3 +224,64 @@ def test_a_rendered_batch_is_parsed_as_the_same_batch(batch: Batch, at) -> None:
             assert same(one.draft, other.draft, at=at)
         else:
             assert render_batch(Batch((one,))) == render_batch(Batch((other,)))
+
+
+KEYS = ("tier", "a" * 40, "a" * 41, "id", "recipient_1", "recipient", "Tier", "a__b", "1a", "")
+VALUES: dict[str, tuple[object, ...]] = {
+    "name": ("Tier", "", 5, None),
+    "data_type": ("text", "txt", None, 5),
+    "insertable": (True, False, None, 0),
+    "custom_insertion_code": ("x", "", None, "a" * 2_000, "a" * 2_001, 5),
+    "custom_value_expression": ("x", "", None, "a" * 2_000, "a" * 2_001, 5),
+    "allowed_values": ([], None, "a", {}, ["a"] * 2, [f"{n}" for n in range(1_001)]),
+    "unknown": (1,),
+}
+ALLOWED_VALUES: dict[str, tuple[object, ...]] = {
+    "text": ("a", "", "a" * 255, "a" * 256, 5),
+    "number": (5, 1.5, 2**53 - 1, 2**53, -(2**53), "5", True),
+    "boolean": (True, "a"),
+    "date": ("2026-11-20", "2026-11-31", 5),
+    "datetime": ("2026-11-20T09:15:00Z", "2026-11-20", 5),
+}
+CASES = [
+    *({"fields": {key: TIER}} for key in KEYS),
+    *(
+        {"fields": {"tier": {**TIER, name: value}}}
+        for name, values in VALUES.items()
+        for value in values
+    ),
+    *(
+        {"fields": {"tier": {"name": "Tier", "data_type": kind, "allowed_values": [value]}}}
+        for kind, values in ALLOWED_VALUES.items()
+        for value in values
+    ),
+    *({"fields": {"tier": {**TIER, "data_type": kind}}} for kind in ALLOWED_VALUES),
+    {"fields": {"tier": {"name": "Tier"}}},
+    {"fields": {"tier": {"data_type": "text"}}},
+    {"fields": {"tier": []}},
+    {"fields": {}, "more": 1},
+    {"fields": []},
+    {},
+    [],
+]
+
+
+@pytest.mark.parametrize("document", CASES, ids=lambda document: json.dumps(document)[:60])
+def test_the_schema_and_the_parser_accept_the_same_documents(document):
+    validator = jsonschema_rs.validator_for(field_document_schema(), validate_formats=True)
+    try:
+        parse_field_document(document)
+        accepted = True
+    except InvalidDocument:
+        accepted = False
+    assert validator.is_valid(document) is accepted
+
+
+def test_editors_show_what_the_schema_describes():
+    schema: Any = field_document_schema()
+    fields = schema["properties"]["fields"]
+    members = fields["additionalProperties"]["properties"]
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert (schema["title"], fields["description"]) == ("Recipient fields", "The fields by key.")
+    assert members["insertable"]["default"] is True
+    assert all(each["description"].endswith(".") for each in members.values())
