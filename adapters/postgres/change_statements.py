@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TypeAlias
 
+from ..relational.columns import RECORD_COLUMNS
 from ..row_mapping import CHANGING_COLUMNS
-from .columns import FIELD_TYPES, stored_expression
+from .columns import FIELD_TYPES, milliseconds, stored_expression
 
 ChangeStatement: TypeAlias = Callable[[], str]
 """Returns the SQL of a statement, in which `%(name)s` is the value with this name."""
@@ -46,10 +47,7 @@ def insert_field() -> str:
             FROM catalog
             RETURNING id
         ), recorded AS (
-            INSERT INTO recipient_field_changes (
-                organization_id, sequence, occurred_at, operation, field_id, key, source, author,
-                before, after
-            )
+            INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
                 %(organization_id)s, last_sequence, last_change_at, %(operation)s, added.id,
                 %(key)s, %(source)s, %(author)s::json, NULL, %(after)s::json
@@ -78,16 +76,13 @@ def store_changes(change: ChangeStatement) -> str:
         ), stored AS (
             {change()}
         ), recorded AS (
-            INSERT INTO recipient_field_changes (
-                organization_id, sequence, occurred_at, operation, field_id, key, source, author,
-                before, after
-            )
+            INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
                 %(organization_id)s, previous_sequence + place, last_change_at, %(operation)s,
                 stored.id, key, source, %(author)s::json, before::json, after::json
             FROM catalog, stored JOIN change USING (key)
         )
-        SELECT (extract(epoch FROM last_change_at) * 1000)::bigint,
+        SELECT {milliseconds("last_change_at")},
             ARRAY(SELECT stored.id FROM stored JOIN change USING (key) ORDER BY place)
         FROM catalog
     """
@@ -189,7 +184,7 @@ def next_revision() -> str:
     reused. The current time is that of the statement, because the transaction can have begun long
     before.
     """
-    return "greatest(revision + 1, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)"
+    return f"greatest(revision + 1, {milliseconds('statement_timestamp()')})"
 
 
 def next_change_at() -> str:

@@ -24,6 +24,11 @@ Times are milliseconds since 1970, allowed values are JSON as text.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
+def milliseconds(time: str) -> str:
+    """Return the SQL expression of a time as milliseconds since 1970."""
+    return f"(extract(epoch FROM {time}) * 1000)::bigint"
+
+
 def stored_expression(column: str, value: str) -> str:
     """Return the SQL expression that converts a value of FIELD_TYPES to what the column stores."""
     if column == "allowed_values":

@@ -15,6 +15,7 @@ from recipient_fields.domain import whole_milliseconds
 
 from ..relational.database import NO_VALUES, Connection, Row, Values
 from ..relational.dialect import Dialect, Statement
+from .columns import milliseconds
 
 _PLACEHOLDER = re.compile(r"(?<!:):([a-z_]+)")
 """`:name`, but not the type in `value::type`."""
@@ -25,8 +26,8 @@ class PostgresDialect(Dialect):
 
     def milliseconds(self, column: str) -> str:
         # In UTC the expression is immutable, which Citus requires of a RETURNING clause.
-        epoch = f"extract(epoch FROM {column} AT TIME ZONE 'UTC')"
-        return f"({epoch} * 1000)::bigint AS {column.rpartition('.')[2]}"
+        in_utc = milliseconds(f"{column} AT TIME ZONE 'UTC'")
+        return f"{in_utc} AS {column.rpartition('.')[2]}"
 
     def json(self, column: str) -> str:
         # As text, because the application can configure how psycopg reads JSON.

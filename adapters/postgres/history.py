@@ -22,6 +22,7 @@ from ..relational.fields import field_columns
 from ..relational.history import SelectRecords, query_values, record_columns
 from ..relational.locks import keep_organization
 from ..row_mapping import read_field, read_record
+from .columns import milliseconds
 from .dialect import POSTGRES
 from .relational import PostgresDatabase
 from .transactions import Transactions
@@ -32,7 +33,7 @@ _CHANGES = "FROM recipient_field_changes WHERE organization_id = %(organization_
 # each field contains the field as it was. The index of fields and sequences finds these records.
 _SELECT_CATALOG_AT = f"""
     WITH last AS (
-        SELECT sequence, (extract(epoch FROM occurred_at) * 1000)::bigint AS revision
+        SELECT sequence, {milliseconds("occurred_at")} AS revision
         {_CHANGES} AND occurred_at <= %(at)s ORDER BY occurred_at DESC, sequence DESC LIMIT 1
     ), record AS (
         SELECT {record_columns(POSTGRES)} {_CHANGES} AND sequence IN (

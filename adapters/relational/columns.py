@@ -18,3 +18,18 @@ def storable_id(identifier: int) -> int:
 def optional_instant(milliseconds: int | None) -> datetime | None:
     """Return the time, or None for NULL."""
     return None if milliseconds is None else from_epoch_milliseconds(milliseconds)
+
+
+RECORD_COLUMNS = (
+    "organization_id",
+    "sequence",
+    "occurred_at",
+    "operation",
+    "field_id",
+    "key",
+    "source",
+    "author",
+    "before",
+    "after",
+)
+"""The columns of a record of the history, in the order in which statements insert them."""

@@ -8,17 +8,13 @@ from datetime import datetime
 
 from recipient_fields.domain import Author, OrganizationId, RecordedChange
 
+from ..relational.columns import RECORD_COLUMNS
 from ..row_mapping import record_values
 from .organizations import advance_catalog
 
-_INSERT = """
-    INSERT INTO recipient_field_changes (
-        organization_id, sequence, operation, field_id, key, source, author, before, after,
-        occurred_at
-    ) VALUES (
-        :organization_id, :sequence, :operation, :field_id, :key, :source, :author, :before, :after,
-        :occurred_at
-    )
+_INSERT = f"""
+    INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
+    VALUES ({", ".join(f":{column}" for column in RECORD_COLUMNS)})
 """
 
 

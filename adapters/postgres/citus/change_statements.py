@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from ...relational.columns import RECORD_COLUMNS
 from ..change_statements import (
     ChangeStatement,
     advance_for_changes,
@@ -17,6 +18,7 @@ from ..change_statements import (
     field_values,
     row_types,
 )
+from ..columns import milliseconds
 
 
 @cache
@@ -33,7 +35,7 @@ def advance_for_creation() -> str:
         ), catalog AS (
             {advance_for_new_field()}
         )
-        SELECT catalog.last_sequence, (extract(epoch FROM catalog.last_change_at) * 1000)::bigint
+        SELECT catalog.last_sequence, {milliseconds("catalog.last_change_at")}
         FROM organizations LEFT JOIN catalog ON true WHERE id = %(organization_id)s
     """
 
@@ -66,7 +68,7 @@ def advance_for_additions() -> str:
         WITH catalog AS (
             {advance_for_changes()}
         )
-        SELECT (extract(epoch FROM last_change_at) * 1000)::bigint, previous_sequence FROM catalog
+        SELECT {milliseconds("last_change_at")}, previous_sequence FROM catalog
     """
 
 
@@ -84,7 +86,7 @@ def change_fields(change: ChangeStatement) -> str:
         ), stored AS (
             {change()}
         )
-        SELECT (extract(epoch FROM last_change_at) * 1000)::bigint, previous_sequence FROM catalog
+        SELECT {milliseconds("last_change_at")}, previous_sequence FROM catalog
     """
 
 
@@ -113,11 +115,8 @@ def restore_fields() -> str:
 
 def insert_record() -> str:
     """Insert the record of a change."""
-    return """
-        INSERT INTO recipient_field_changes (
-            organization_id, sequence, occurred_at, operation, field_id, key, source, author,
-            before, after
-        )
+    return f"""
+        INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
         VALUES (
             %(organization_id)s::bigint, %(sequence)s::bigint,
             to_timestamp(%(occurred_at)s::bigint / 1000.0), %(operation)s, %(field_id)s::bigint,
@@ -128,11 +127,8 @@ def insert_record() -> str:
 
 def insert_records() -> str:
     """Insert the records of a batch, which are one JSON document."""
-    return """
-        INSERT INTO recipient_field_changes (
-            organization_id, sequence, occurred_at, operation, field_id, key, source, author,
-            before, after
-        )
+    return f"""
+        INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
         SELECT
             organization_id, sequence, to_timestamp(occurred_at / 1000.0), operation, field_id, key,
             source, author::json, before::json, after::json
