@@ -22,35 +22,40 @@ from recipient_fields.domain.esp import EspRefused, EspUnavailable
 from ..support.http_server import RESET, Reply, StubResponse, StubServer, always, stub_server
 from ..support.network import free_port
 
-SECONDS = 0.4
+ENOUGH, SHORT = 10.0, 0.4
+"""Seconds for a request: issuers have at most 3."""
 CERTIFICATE = Path(__file__).parent / "esp" / "self_signed.pem"
 
 
 @frozen
 class Caller:
-    """A caller of another service: `call` sends a request that can be repeated to this URL."""
+    """A caller of another service.
+
+    `call` sends a request that can be repeated to a URL, within a number of seconds.
+    """
 
     subject: str
-    call: Callable[[str], object]
+    call: Callable[[str, float], object]
     attempts: int = 2
 
 
-def read_a_field(url: str) -> object:
-    policy = RetryPolicy(deadline=SECONDS, attempts=2, backoff=0.001)
+def read_a_field(url: str, seconds: float) -> object:
+    policy = RetryPolicy(deadline=seconds, attempts=2, backoff=0.001)
     with RecipientFieldsClient(
         url, keys={OrganizationId(1): "rfk_1"}, retry_policy=policy
     ) as client:
         return client.get_field(OrganizationId(1), FieldKey("city"))
 
 
-def list_fields(url: str) -> object:
-    limits = Limits(read_timeout=SECONDS, run_timeout=20, attempts=2, backoff=0.001)
+def list_fields(url: str, seconds: float) -> object:
+    limits = Limits(read_timeout=seconds, run_timeout=20, attempts=2, backoff=0.001)
     source = MailchimpFieldSource(api_key="key-us1", list_id="1", url=url, limits=limits)
     return list(source.fields())
 
 
-def introspect(url: str) -> object:
-    issuer = Issuer(url=f"{url}/introspect", authorization=basic("a", "b"), timeout=SECONDS)
+def introspect(url: str, seconds: float) -> object:
+    timeout = min(seconds, 3)
+    issuer = Issuer(url=f"{url}/introspect", authorization=basic("a", "b"), timeout=timeout)
     with closing(IntrospectionKeyValidator(issuer)) as validator:
         return validator.validate("token")
 
@@ -68,10 +73,10 @@ def caller(request: pytest.FixtureRequest) -> Caller:
     return each
 
 
-def message(caller: Caller, url: str) -> str:
+def message(caller: Caller, url: str, seconds: float = ENOUGH) -> str:
     """Return the message of the error, which begins with the name of the server."""
     with pytest.raises(Exception) as error:  # noqa: PT011 (each caller has its own class)
-        caller.call(url)
+        caller.call(url, seconds)
     assert error.value.__cause__ is None
     assert str(error.value).startswith(caller.subject)
     return str(error.value)
@@ -140,7 +145,7 @@ def test_a_response_that_fails(caller: Caller, server: StubServer, name: str) ->
 def test_a_slow_body(caller: Caller, server: StubServer) -> None:
     server.handler = lambda _: slow_body()
 
-    assert "did not respond in time" in message(caller, server.url)
+    assert "did not respond in time" in message(caller, server.url, SHORT)
 
 
 def test_a_refused_connection(caller: Caller) -> None:
@@ -164,7 +169,7 @@ def test_a_name_resolution_that_hangs(caller: Caller, monkeypatch: pytest.Monkey
     released = Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(10) and [])
     try:
-        said = message(caller, "https://other.example")
+        said = message(caller, "https://other.example", SHORT)
     finally:
         released.set()
 
@@ -184,6 +189,6 @@ def test_a_connector_is_refused_by_what_a_retry_can_not_mend() -> None:
         stub_server(always(StubResponse()), certificate=CERTIFICATE) as server,
         pytest.raises(EspRefused),
     ):
-        list_fields(server.url)
+        list_fields(server.url, ENOUGH)
     with pytest.raises(EspUnavailable):
-        list_fields(f"http://127.0.0.1:{free_port()}")
+        list_fields(f"http://127.0.0.1:{free_port()}", ENOUGH)
