@@ -360,6 +360,7 @@ def _send_form(
     *,
     field: RecipientField | None = None,
     conflict: Sequence[tuple[str, str, str]] = (),
+    pressed: str,
     **values: Any,
 ) -> None:
     status = HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY
@@ -374,6 +375,8 @@ def _send_form(
         field=field,
         conflict=conflict,
         data_types=DATA_TYPES,
+        pressed=pressed,
+        pasted="" if pressed == "add-pasted" else visit(req).form.text("pasted"),
         reason=decision.reason if isinstance(decision, Denied) else "",
         **values,
     )

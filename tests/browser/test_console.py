@@ -227,6 +227,28 @@ def test_an_administrator_corrects_and_creates_a_field(tenant: Tenant, window: W
     window.audit()
 
 
+def test_enter_in_an_allowed_value_adds_a_value(tenant: Tenant, window: Window) -> None:
+    window.open(f"{tenant.path}/fields/new")
+    window.fill("Name", "Tier")
+    window.press("Add a value")
+    for number, value in enumerate(("gold", "silver"), 2):
+        window.type(value)
+        window.press_enter()
+        assert window.focused == f"Value {number}"
+        assert window.value(f"Value {number}") == ""
+    window.fill("Name", "Level")
+    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+
+    window.press_enter()
+    if not window.runs_scripts:  # Then Enter does the same in each text box.
+        assert window.value("Name") == "Level"
+        window.press("Create field")
+    assert "The field Level was created." in window.text
+    (field,) = tenant.core.fields.list_fields(tenant.organization.id).fields
+    assert field.allowed_values is not None
+    assert field.allowed_values.values == ("gold", "silver")
+
+
 def test_allowed_values_are_edited_as_a_list(tenant: Tenant, window: Window) -> None:
     values = AllowedValues(DataType.TEXT, ["gold", "silver", "bronze"])
     field = tenant.add_field("Tier", allowed_values=values)
