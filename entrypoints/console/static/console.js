@@ -84,6 +84,9 @@ function showProgress(text) {
 const shownOnce = document.querySelector("[data-path]");
 if (shownOnce) history.replaceState(null, "", shownOnce.dataset.path);
 
+// Without a script, the administrator presses the button.
+document.querySelector("form[data-continues]")?.requestSubmit();
+
 const summary = document.querySelector(".errors[tabindex]");
 if (summary) summary.focus();
 
