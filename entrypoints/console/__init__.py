@@ -25,6 +25,10 @@ To add a page:
    A form whose effect must not be repeated has it in `with claimed_form(…)`. If the same form was
    submitted before, this raises, and the browser is redirected to the path with a message.
 
+   If the administrator enters something in the form, add `on_continue(req, resp)`. It shows the
+   form with the inputs in `visit(req).form`, and saves nothing. `SessionGuard` calls it after a
+   sign-in if the session had ended while the form was open: see `kept_forms`.
+
 2. Add its route to `app.create_console`. `{organization_id:id}` in the path is enough to keep
    tenants apart: before the page runs, `SessionGuard` checks the session, that the administrator
    has a role in that organization (otherwise 404), the role for each POST, the `Origin`, and the

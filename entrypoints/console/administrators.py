@@ -61,6 +61,11 @@ class AdministratorInvitation(Page):
         """Show the form."""
         _send_form(self.pages, req, resp, email="", role="")
 
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the inputs of an ended session."""
+        form = visit(req).form
+        _send_form(self.pages, req, resp, email=form.text("email"), role=form.text("role"))
+
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Invite the administrator, and show the link once."""
         email, role = visit(req).form.text("email"), visit(req).form.text("role")

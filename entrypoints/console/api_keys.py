@@ -82,6 +82,10 @@ class ApiKeyCreation(Page):
         """Show the form."""
         self._show(req, resp, KeyInputs())
 
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the inputs of an ended session."""
+        self._show(req, resp, KeyInputs.of_form(visit(req).form))
+
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create a key, and show it once."""
         inputs = KeyInputs.of_form(visit(req).form)

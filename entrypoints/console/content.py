@@ -65,6 +65,10 @@ class ContentView(Page):
         """Show an empty form."""
         self._show(req, resp, self._targets(req))
 
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the inputs of an ended session."""
+        self._show(req, resp, self._targets(req))
+
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the content for the chosen ESP, and its preview."""
         form, targets = visit(req).form, self._targets(req)

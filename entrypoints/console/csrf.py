@@ -44,9 +44,14 @@ def require_same_origin(req: falcon.Request, origin: str | None) -> None:
     `origin` is the origin of the console. None means that of the request's own address.
     Raises: HTTPForbidden.
     """
-    expected = own_origin(req, origin)
-    if not expected or _sent_from(req, expected) != expected:
+    if not is_same_origin(req, origin):
         raise falcon.HTTPForbidden(description=_FOREIGN)
+
+
+def is_same_origin(req: falcon.Request, origin: str | None) -> bool:
+    """Return whether a page of the console sent the request."""
+    expected = own_origin(req, origin)
+    return bool(expected) and _sent_from(req, expected) == expected
 
 
 def _sent_from(req: falcon.Request, expected: str) -> str | None:

@@ -37,6 +37,8 @@ from recipient_fields.domain.esp import (
 )
 
 from .form_claims import SubmittedBefore
+from .kept_forms import SessionEnded
+from .page import visit
 from .rendering import Pages
 
 STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
@@ -69,10 +71,6 @@ _HIDDEN = {HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE}
 
 _PAGES: Mapping[HTTPStatus, tuple[str, str]] = {
     HTTPStatus.BAD_REQUEST: ("The request is not valid", "Go back, reload the page and try again."),
-    HTTPStatus.UNAUTHORIZED: (
-        "Your session has ended",
-        "Nothing was changed. Sign in, then repeat what you did.",
-    ),
     HTTPStatus.FORBIDDEN: ("You can't do this", "Nothing was changed."),
     HTTPStatus.NOT_FOUND: (
         "There is no such page",
@@ -109,7 +107,11 @@ _log = logging.getLogger(__name__)
 
 @frozen
 class ErrorPages:
-    """Sends an error page for each error that no page handles, and redirects for repeated forms."""
+    """Sends an error page for each error that no page handles.
+
+    For a form that was submitted before, it redirects. For a form whose session has ended, it sends
+    the sign-in page, or, if the browser has signed in again, the page that continues with the form.
+    """
 
     pages: Pages
 
@@ -118,6 +120,7 @@ class ErrorPages:
         app.add_error_handler(Exception, self._handle_unexpected)
         app.add_error_handler(falcon.HTTPError, self._handle_http_error)
         app.add_error_handler(SubmittedBefore, self._handle_repetition)
+        app.add_error_handler(SessionEnded, self._handle_ended_session)
         for kind in STATUSES:
             app.add_error_handler(kind, self._handle_core_error)
 
@@ -152,6 +155,31 @@ class ErrorPages:
         self, req: falcon.Request, resp: falcon.Response, error: SubmittedBefore, _params: object
     ) -> None:
         self.pages.redirect(req, resp, error.path, error.flash)
+
+    def _handle_ended_session(
+        self, req: falcon.Request, resp: falcon.Response, ended: SessionEnded, _params: object
+    ) -> None:
+        if visit(req).session is None:
+            self.pages.send(
+                req,
+                resp,
+                "sign_in.html",
+                status=HTTPStatus.UNAUTHORIZED,
+                email="",
+                next=ended.path,
+                kept=ended.kept,
+                notice=ended.message,
+                error=None,
+            )
+        else:
+            self.pages.send(
+                req,
+                resp,
+                "continue.html",
+                status=HTTPStatus.FORBIDDEN,
+                path=ended.path,
+                kept=ended.kept,
+            )
 
     def _handle_unexpected(
         self, req: falcon.Request, resp: falcon.Response, error: Exception, _params: object

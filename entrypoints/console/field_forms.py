@@ -231,6 +231,10 @@ class FieldCreation(Page):
         """Show an empty form."""
         self._show(req, resp, FieldInputs())
 
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the inputs of an ended session."""
+        self._show(req, resp, _entered(visit(req).form))
+
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Change the inputs as the pressed button says, or create the field."""
         edited = _edited(visit(req).form)
@@ -288,6 +292,10 @@ class FieldEditing(Page):
         """Show a form with the stored field."""
         field = self._get(req, field_id)
         self._show(req, resp, field, FieldInputs.of_field(field))
+
+    def on_continue(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
+        """Show the form with the inputs of an ended session."""
+        self._show(req, resp, self._get(req, field_id), _entered(visit(req).form))
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, field_id: FieldId) -> None:
         """Change the inputs as the pressed button says, or the field in the version of the form."""
@@ -360,6 +368,7 @@ def _send_form(
     *,
     field: RecipientField | None = None,
     conflict: Sequence[tuple[str, str, str]] = (),
+    pressed: str,
     **values: Any,
 ) -> None:
     status = HTTPStatus.OK if errors is None else HTTPStatus.UNPROCESSABLE_ENTITY
@@ -374,6 +383,8 @@ def _send_form(
         field=field,
         conflict=conflict,
         data_types=DATA_TYPES,
+        pressed=pressed,
+        pasted="" if pressed == "add-pasted" else visit(req).form.text("pasted"),
         reason=decision.reason if isinstance(decision, Denied) else "",
         **values,
     )
@@ -384,6 +395,11 @@ def _position(problem: Problem) -> tuple[int, int]:
     members = list(LABELS)
     member = members.index(problem.member) if problem.member in members else -1
     return member, -1 if problem.index is None else problem.index
+
+
+def _entered(form: Form) -> FieldInputs:
+    """Return the inputs of a form with all allowed values, also empty ones."""
+    return evolve(FieldInputs.of_form(form), allowed_values=form.texts("allowed_value"))
 
 
 def _edited(form: Form) -> FieldInputs | None:

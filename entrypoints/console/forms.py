@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from urllib.parse import parse_qsl
+from collections.abc import Collection, Mapping
+from urllib.parse import parse_qsl, urlencode
 
 import falcon
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from falcon.media.multipart import MultipartFormHandler
 
 MEBIBYTE = 1024 * 1024
@@ -47,6 +47,20 @@ class Form:
         """Return the file of the input with this name, or an empty one."""
         return self.files.get(name, UploadedFile())
 
+    @property
+    def has_files(self) -> bool:
+        """Whether a file was chosen."""
+        return any(file.name for file in self.files.values())
+
+    def without(self, names: Collection[str]) -> Form:
+        """Return this form without the inputs with these names."""
+        inputs = {name: values for name, values in self.inputs.items() if name not in names}
+        return evolve(self, inputs=inputs)
+
+    def encode(self) -> str:
+        """Return the inputs, without the files, as a text for `decode_form`."""
+        return urlencode(self.inputs, doseq=True)
+
 
 def read_form(req: falcon.Request, max_size: int) -> Form:
     """Return the form in the body of the request, with line feeds as line breaks.
@@ -64,12 +78,15 @@ def read_form(req: falcon.Request, max_size: int) -> Form:
     if len(body) > max_size:
         raise _too_large(max_size)
     try:
-        pairs = parse_qsl(
-            body.decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=MAX_INPUTS,
-        )
+        return decode_form(body.decode("ascii"))
+    except UnicodeDecodeError:
+        raise _malformed() from None
+
+
+def decode_form(text: str) -> Form:
+    """Return the form with these URL-encoded inputs. Raises: HTTPBadRequest."""
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_INPUTS)
     except ValueError:  # Also for bytes that are not UTF-8, and for too many inputs.
         raise _malformed() from None
     return Form(_grouped(pairs))

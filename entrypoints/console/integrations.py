@@ -56,7 +56,7 @@ from .changes import Difference, differences
 from .form_claims import claimed_form
 from .form_errors import NO_ERRORS, FormErrors
 from .forms import Form
-from .page import Page, author, visit
+from .page import Page, author, own_path, visit
 from .rendering import Flash, Pages
 
 OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
@@ -112,6 +112,11 @@ class IntegrationCreation(Page):
         """Show the form."""
         _send_form(self.pages, req, resp, name="", esp="")
 
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the inputs of an ended session."""
+        form = visit(req).form
+        _send_form(self.pages, req, resp, name=form.text("name"), esp=form.text("esp"))
+
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create the integration."""
         form = visit(req).form
@@ -165,44 +170,52 @@ class IntegrationRenaming(Page):
     def on_get(
         self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
     ) -> None:
-        """Show the form."""
-        integration = self.core.integrations.get_integration(
-            visit(req).organization.id, integration_id
-        )
-        _send_form(
-            self.pages,
-            req,
-            resp,
-            name=integration.name,
-            esp=integration.esp.value,
-            integration=integration,
-        )
+        """Show the form with the name of the integration."""
+        integration = self._get(req, integration_id)
+        self._show(req, resp, integration, integration.name)
+
+    def on_continue(
+        self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
+    ) -> None:
+        """Show the form with the name that was entered in an ended session."""
+        self._show(req, resp, self._get(req, integration_id), visit(req).form.text("name"))
 
     def on_post(
         self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId
     ) -> None:
         """Rename the integration."""
-        organization_id = visit(req).organization.id
-        integration = self.core.integrations.get_integration(organization_id, integration_id)
-        name = visit(req).form.text("name")
+        integration, name = self._get(req, integration_id), visit(req).form.text("name")
         try:
             renamed = self.core.integrations.rename_integration(
-                organization_id, integration.id, name
+                integration.organization_id, integration.id, name
             )
         except InvalidIntegration as invalid:
-            _send_form(
-                self.pages,
-                req,
-                resp,
-                name=name,
-                esp=integration.esp.value,
-                integration=integration,
-                errors=FormErrors.of(invalid, _LABELS),
-            )
+            self._show(req, resp, integration, name, FormErrors.of(invalid, _LABELS))
             return
         path = visit(req).path(f"{_LIST}/{renamed.id}")
         flash = Flash("The integration ", renamed.name, " was renamed.", path)
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
+
+    def _get(self, req: falcon.Request, integration_id: IntegrationId) -> Integration:
+        return self.core.integrations.get_integration(visit(req).organization.id, integration_id)
+
+    def _show(
+        self,
+        req: falcon.Request,
+        resp: falcon.Response,
+        integration: Integration,
+        name: str,
+        errors: FormErrors = NO_ERRORS,
+    ) -> None:
+        _send_form(
+            self.pages,
+            req,
+            resp,
+            name=name,
+            esp=integration.esp.value,
+            integration=integration,
+            errors=errors,
+        )
 
 
 @frozen
@@ -272,6 +285,10 @@ class IntegrationSync(Page):
     pages: Pages
     open_source: OpenFieldSource
     reading: Lock = field(factory=Lock)
+
+    def form_path(self, req: falcon.Request) -> str:
+        """Return the path of the integration, whose page has the forms that sync it."""
+        return own_path(req).removesuffix("/sync")
 
     def on_post(
         self, req: falcon.Request, resp: falcon.Response, integration_id: IntegrationId

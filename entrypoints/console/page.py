@@ -25,7 +25,10 @@ _UNENCODED = "/~!$&'()*+,;=:@"
 
 
 class Page:
-    """A page. `on_get` shows it. `on_post` handles its forms."""
+    """A page. `on_get` shows it. `on_post` handles its forms.
+
+    `on_continue` shows its form with the inputs of an ended session, and saves nothing.
+    """
 
     is_public: ClassVar[bool] = False
     """Whether the page needs no session."""
@@ -41,6 +44,18 @@ class Page:
 
     max_body_size: ClassVar[int] = MAX_BODY_SIZE
     """The maximum size of a form, in bytes."""
+
+    @property
+    def keeps_inputs(self) -> bool:
+        """Whether what was entered is kept if the session ends before the form is submitted."""
+        return hasattr(self, "on_continue")
+
+    def form_path(self, req: falcon.Request) -> str:
+        """Return the path of the page with the form, or of the console if it is not known.
+
+        A page that only receives forms can override it.
+        """
+        return own_path(req) if hasattr(self, "on_get") else base_path(req)
 
     def on_head(self, req: falcon.Request, resp: falcon.Response, **ids: Any) -> None:
         """Send the headers of the page. The server omits the content."""
@@ -66,6 +81,8 @@ class Visit:
     signed_in_as: Administrator | None = None
     in_organization: Organization | None = None
     role: Role | None = None
+    is_continued: bool = False
+    """Whether the form was entered in a session that has ended, and is shown again."""
 
     @property
     def administrator(self) -> Administrator:

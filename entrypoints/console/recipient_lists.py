@@ -61,6 +61,11 @@ class RecipientListCheck(Page):
         """Show the form."""
         self._send(req, resp)
 
+    def on_continue(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Show the form with the options of an ended session, and ask for the file."""
+        errors = FormErrors((FormError("list", "List", "The file was not kept. Choose it again."),))
+        self._send(req, resp, errors=errors)
+
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the report of the uploaded list, or send its rejects as a file."""
         form = visit(req).form

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import Any
 from urllib.parse import urlencode
@@ -14,8 +15,9 @@ from recipient_fields.domain import OrganizationId
 
 from . import ROOT
 from .cookies import Cookie, Cookies
-from .csrf import is_csrf_token, require_same_origin
+from .csrf import is_csrf_token, is_same_origin, require_same_origin
 from .forms import read_form
+from .kept_forms import KEPT, SessionEnded, continues, entered_form, is_entered_by
 from .page import Page, Visit, base_path, own_path
 from .static_files import StaticFile
 
@@ -33,6 +35,9 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+_SAFE_PATH = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]*")
+"""Printable ASCII without `"` and `\\`, which browsers read as `/`."""
+
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -76,31 +81,41 @@ class SessionGuard:
     ) -> None:
         """Set the `Visit` of the request, or reject it.
 
-        Raises: a falcon.HTTPError, or HTTPSeeOther to the sign-in page.
+        If the form continues one of an ended session, the page shows it instead of saving it.
+
+        Raises: a falcon.HTTPError; HTTPSeeOther to the sign-in page; SessionEnded for a form.
         """
         if isinstance(resource, StaticFile):
             return
         visit: Visit = req.context.visit
         if visit.session is None and resource.ends_session:
             raise falcon.HTTPSeeOther(f"{visit.base}{SIGN_IN}")
-        if visit.session is None and not resource.is_public:
-            if req.method == "POST":
-                raise falcon.HTTPUnauthorized
+        needs_sign_in = visit.session is None and not resource.is_public
+        if needs_sign_in and req.method != "POST":
             raise falcon.HTTPSeeOther(sign_in_path(req))
         if not visit.secret:
             req.context.visit = visit = evolve(visit, secret=secrets.token_urlsafe())
             self.cookies.set(resp, Cookie.FORM, visit.secret)
+        if needs_sign_in:
+            raise self._session_ended(req, resource)
         if "organization_id" in params:
             req.context.visit = visit = self._enter(visit, params.pop("organization_id"))
             req.context.facts["organization"] = visit.organization.id
         if req.method == "POST":
             require_same_origin(req, self.origin)
-            req.context.visit = visit = evolve(visit, form=read_form(req, resource.max_body_size))
+            visit = evolve(visit, form=read_form(req, resource.max_body_size))
             self._require_csrf_token(req, visit, resource)
+            if continues(visit.form) and resource.keeps_inputs:
+                visit = evolve(visit, form=entered_form(visit.form), is_continued=True)
+            req.context.visit = visit
         is_change = req.method == "POST" or resource.changes
         is_allowed = visit.may_change or resource.is_for_viewers
         if visit.in_organization is not None and is_change and not is_allowed:
             raise falcon.HTTPForbidden(description=_VIEWER)
+        if visit.is_continued:
+            on_continue: Any = getattr(resource, "on_continue", None)
+            on_continue(req, resp, **params)
+            resp.complete = True
 
     def process_response(
         self,
@@ -130,11 +145,20 @@ class SessionGuard:
         req.context.facts = {}
         return Visit(base=base, secret=self.cookies.read(req, Cookie.FORM) or "")
 
+    def _session_ended(self, req: falcon.Request, page: Page) -> SessionEnded:
+        """Return the error for a form without a session.
+
+        Nothing of another site's form is kept, so that it chooses no inputs for the administrator.
+        """
+        if is_same_origin(req, self.origin):
+            return SessionEnded.of_request(req, page)
+        return SessionEnded(page.form_path(req))
+
     def _require_csrf_token(self, req: falcon.Request, visit: Visit, page: Page) -> None:
         """Check that the form comes from a page that this browser has opened.
 
-        Raises: HTTPForbidden, or HTTPSeeOther to the same page if it works without a session and
-        the browser has signed in since it was opened.
+        Raises: HTTPForbidden; if the browser has signed in since the page was opened, HTTPSeeOther
+        to a page that works without a session, or SessionEnded with what was entered before.
         """
         token = visit.form.text("csrf")
         if is_csrf_token(visit.secret, token):
@@ -144,7 +168,13 @@ class SessionGuard:
         if page.is_public and is_csrf_token(self.cookies.read(req, Cookie.FORM) or "", token):
             return
         if page.is_public and visit.session is not None:
+            if continues(visit.form) and is_entered_by(visit.form, visit.administrator):
+                path = next_path(req, visit.form.text("next"))
+                raise SessionEnded(path, kept=visit.form.text(KEPT))
             raise falcon.HTTPSeeOther(own_path(req))
+        ended = SessionEnded.of_form(visit.form, req, page)
+        if ended.kept and is_entered_by(visit.form, visit.administrator):
+            raise ended
         raise falcon.HTTPForbidden(description=_OUTDATED)
 
     def _enter(self, visit: Visit, organization_id: OrganizationId) -> Visit:
@@ -161,3 +191,10 @@ def sign_in_path(req: falcon.Request) -> str:
     path = f"{base_path(req)}{SIGN_IN}"
     wanted = req.relative_uri
     return path if wanted == base_path(req) else f"{path}?{urlencode({'next': wanted})}"
+
+
+def next_path(req: falcon.Request, wanted: str) -> str:
+    """Return the path to open after the sign-in: only one of this console."""
+    base = base_path(req)
+    is_own = wanted.startswith(f"{base}/") and _SAFE_PATH.fullmatch(wanted) is not None
+    return wanted if is_own else base

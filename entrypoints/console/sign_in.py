@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -21,9 +20,10 @@ from recipient_fields.domain import (
 )
 
 from .cookies import Cookie, Cookies
-from .page import Page, base_path, visit
+from .kept_forms import CONTINUE, KEPT, continues, is_entered_by
+from .page import Page, visit
 from .rendering import Flash, Pages
-from .session_guard import SIGN_IN
+from .session_guard import SIGN_IN, next_path
 
 ClientAddress = Callable[[falcon.Request], str]
 """Returns the IP address of the client that sent a request."""
@@ -33,8 +33,10 @@ _LINK_NOT_VALID = Flash(
     " one."
 )
 _SIGNED_IN_ALREADY = Flash("You are signed in. The link was used already or has expired.")
-_SAFE_PATH = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]*")
-"""Printable ASCII without `"` and `\\`, which browsers read as `/`."""
+_ANOTHER_ACCOUNT = Flash(
+    "You are signed in to another account, so the form of the ended session was discarded. Nothing"
+    " was saved."
+)
 
 
 @frozen
@@ -80,7 +82,7 @@ class SignIn(Page):
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Show the form."""
         if visit(req).session is not None:
-            self.pages.redirect(req, resp, _next_path(req, req.get_param("next") or ""))
+            self.pages.redirect(req, resp, next_path(req, req.get_param("next") or ""))
             return
         self._show(req, resp, email="", following=req.get_param("next") or "")
 
@@ -103,11 +105,19 @@ class SignIn(Page):
                 resp,
                 email=form.text("email"),
                 following=form.text("next"),
+                kept=form.text(KEPT),
                 error=error,
             )
             return
         _begin_session(self.core, self.cookies, req, resp, signed_in)
-        self.pages.redirect(req, resp, _next_path(req, form.text("next")))
+        path = next_path(req, form.text("next"))
+        if not continues(form):
+            self.pages.redirect(req, resp, path)
+        elif is_entered_by(form, signed_in.administrator):
+            # A redirect can't contain the inputs, or would repeat the password.
+            self.pages.send(req, resp, "continue.html", path=path, kept=form.text(KEPT))
+        else:
+            self.pages.redirect(req, resp, visit(req).base, _ANOTHER_ACCOUNT)
 
     def _show(
         self,
@@ -116,6 +126,7 @@ class SignIn(Page):
         *,
         email: str,
         following: str,
+        kept: str = "",
         error: SignInFailed | SignInThrottled | PasswordHashingBusy | None = None,
     ) -> None:
         self.pages.send(
@@ -125,6 +136,8 @@ class SignIn(Page):
             status=HTTPStatus.OK if error is None else _STATUSES[type(error)],
             email=email,
             next=following,
+            kept=kept,
+            notice=CONTINUE if kept else "",
             error=None if error is None else str(error),
         )
 
@@ -232,10 +245,3 @@ def _begin_session(
     cookies.set(resp, Cookie.SESSION, token)
     cookies.delete(resp, Cookie.FORM)
     req.context.visit = evolve(visit(req), secret=token)
-
-
-def _next_path(req: falcon.Request, wanted: str) -> str:
-    """Return the path to open after the sign-in: only one of this console."""
-    base = base_path(req)
-    is_own = wanted.startswith(f"{base}/") and _SAFE_PATH.fullmatch(wanted) is not None
-    return wanted if is_own else base

@@ -135,6 +135,19 @@ class Tenant:
         assert token is not None
         self.core.administrators.sign_in_with_link(token.reveal(), user_agent="Firefox/146 Linux")
 
+    def set_password(self) -> None:
+        """Set the password of the administrator, which begins another session."""
+        token = self.core.administrators.reset(self.email, by=OPERATOR).token
+        assert token is not None
+        self.window.open(f"/console/links/{token.reveal()}")
+        self.window.fill("New password", PASSWORD)
+        self.window.press("Set password and sign in")
+
+    def end_sessions(self) -> None:
+        """End all sessions of the administrator."""
+        (administrator,) = self.core.administrators.list_administrators(self.organization.id)
+        self.core.administrators.end_all_sessions(administrator.id, by=OPERATOR)
+
     def add_field(self, name: str, **members: Any) -> FieldId:
         """Create a manual field, and return its id."""
         draft = FieldDraft(name=name, **{"data_type": DataType.TEXT, **members})
@@ -225,6 +238,28 @@ def test_an_administrator_corrects_and_creates_a_field(tenant: Tenant, window: W
     assert "The field Shoe size was created." in window.text
     assert "42.5" in window.text
     window.audit()
+
+
+def test_enter_in_an_allowed_value_adds_a_value(tenant: Tenant, window: Window) -> None:
+    window.open(f"{tenant.path}/fields/new")
+    window.fill("Name", "Tier")
+    window.press("Add a value")
+    for number, value in enumerate(("gold", "silver"), 2):
+        window.type(value)
+        window.press_enter()
+        assert window.focused == f"Value {number}"
+        assert window.value(f"Value {number}") == ""
+    window.fill("Name", "Level")
+    assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
+
+    window.press_enter()
+    if not window.runs_scripts:  # Then Enter does the same in each text box.
+        assert window.value("Name") == "Level"
+        window.press("Create field")
+    assert "The field Level was created." in window.text
+    (field,) = tenant.core.fields.list_fields(tenant.organization.id).fields
+    assert field.allowed_values is not None
+    assert field.allowed_values.values == ("gold", "silver")
 
 
 def test_allowed_values_are_edited_as_a_list(tenant: Tenant, window: Window) -> None:
@@ -563,15 +598,51 @@ def test_sessions_are_listed_and_ended(tenant: Tenant, window: Window) -> None:
     assert window.heading == "Sign in"
 
 
-def test_a_form_of_an_ended_session_changes_nothing(tenant: Tenant, window: Window) -> None:
+def test_a_form_of_an_ended_session_is_continued_after_the_sign_in(
+    tenant: Tenant, window: Window
+) -> None:
+    tenant.set_password()
     window.open(f"{tenant.path}/fields/new")
-    window.fill("Name", "City")
-    (administrator,) = tenant.core.administrators.list_administrators(tenant.organization.id)
-    tenant.core.administrators.end_all_sessions(administrator.id, by="operator")
+    window.fill("Name", "Größe <b>")
+    window.choose("Number")
+    window.press("Paste a list")
+    window.fill("Values, one per line", "36\n37")
+    window.press("Add these values")
+    window.fill("Insertion code", "*|A|*\n\n*|B|*")
+    tenant.end_sessions()
     window.press("Create field")
-    assert window.heading == "Your session has ended"
+    assert "Your session has ended, so nothing was changed." in window.text
+    window.audit()
+    _sign_in(window, tenant, "not the password")
+    assert "The email address or the password is not correct." in window.text
+    window.audit()
+
+    _sign_in(window, tenant)
+    _continue(window)
+    assert "nothing was saved yet" in window.text
+    assert window.path == f"{tenant.path}/fields/new"
+    entered = [window.value(label) for label in ("Name", "Value 1", "Value 2", "Insertion code")]
+    assert entered == ["Größe <b>", "36", "37", "*|A|*\n\n*|B|*"]
     assert tenant.core.fields.list_fields(tenant.organization.id).fields == ()
     window.audit()
+    window.press("Create field")
+    assert "The field Größe <b> was created." in window.text
+
+
+def test_long_content_of_an_ended_session_is_continued_after_the_sign_in(
+    tenant: Tenant, window: Window
+) -> None:
+    tenant.set_password()
+    window.open(f"{tenant.path}/content")
+    content = '<p class="a">é & "b"</p>\n' * 15_000
+    window.paste("Content", content)
+    tenant.end_sessions()
+    window.press("Export")
+    _sign_in(window, tenant)
+    _continue(window)
+    assert window.value("Content") == content
+    window.press("Export")
+    assert window.find("#exported").get_property("value") == content
 
 
 def test_a_viewer_sees_pages_without_buttons(tenant: Tenant, window: Window) -> None:
@@ -654,6 +725,22 @@ def _invite(storage: str, service: Service, organization: Organization, email: s
     options = ("--organization", organization.id, "--console-url", service.url)
     (link,) = CommandLine(storage)("administrators", "invite", email, *options).table()
     return link
+
+
+def _sign_in(window: Window, tenant: Tenant, password: str = PASSWORD) -> None:
+    window.fill("Email address", tenant.email)
+    window.fill("Password", password)
+    window.press("Sign in")
+
+
+def _continue(window: Window) -> None:
+    """Open the form of the ended session: a script does that itself."""
+    if window.runs_scripts:
+        eventually(lambda: "nothing was saved yet" in window.text)
+    else:
+        assert window.heading == "Continue"
+        window.audit()
+        window.press("Continue")
 
 
 def _report(folder: Path, *names: str, label: str = "Label") -> str:

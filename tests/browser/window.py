@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from attrs import define
 from selenium.common import WebDriverException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -54,8 +56,28 @@ class Window:
 
     def press(self, text: str) -> None:
         """Click on the link or button with this text or label, and wait for the next page."""
+        with self._next_page():
+            self._find(_CONTROL, text).click()
+
+    def type(self, *keys: str) -> None:
+        """Type into the element that has the focus."""
+        self.browser.switch_to.active_element.send_keys(*keys)
+
+    def press_enter(self) -> None:
+        """Press Enter in the element that has the focus, and wait for the next page."""
+        with self._next_page():
+            self.type(Keys.ENTER)
+
+    @property
+    def focused(self) -> str | None:
+        """The label of the element that has the focus, if it has one of its own."""
+        return self.browser.switch_to.active_element.get_attribute("aria-label")
+
+    @contextmanager
+    def _next_page(self) -> Iterator[None]:
+        """Wait for the page that follows the block."""
         loaded_at = self.browser.execute_script(_LOADED)
-        self._find(_CONTROL, text).click()
+        yield
         ignored = [WebDriverException]  # Between two pages, no script runs.
         WebDriverWait(self.browser, TIMEOUT, 0.02, ignored).until(
             lambda browser: browser.execute_script(_LOADED) not in {None, loaded_at}
@@ -71,6 +93,11 @@ class Window:
         if element.get_attribute("type") != "file":
             element.clear()
         element.send_keys(text)
+
+    def paste(self, label: str, text: str) -> None:
+        """Replace the text of an input at once, which is faster than keys for a long text."""
+        script = "arguments[0].value = arguments[1]"
+        self.browser.execute_script(script, self._find(_INPUT, label), text)
 
     def choose(self, option: str, *, of: str | None = None) -> None:
         """Choose a radio button or a checkbox, or an option of a select."""

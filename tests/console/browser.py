@@ -28,6 +28,12 @@ class Form:
         """Return the value of an input."""
         return dict(self.inputs)[name]
 
+    @property
+    def main_button(self) -> tuple[str, str] | None:
+        """The button that saves, or the first one with a name."""
+        named = [each for each in self.buttons if each[0]]
+        return next((each for each in named if each[1] == "save"), next(iter(named), None))
+
     def values(self, name: str) -> list[str]:
         """Return the values of all inputs with this name."""
         return [value for each, value in self.inputs if each == name]
@@ -97,13 +103,13 @@ class Browser:
         press: tuple[str, str] | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> Response:
-        """Change inputs of the page's form and submit it, with a button or with the first one."""
+        """Change inputs of the page's form and submit it, with a button or with the main one."""
         form = page.form()
         changes = changes or {}
         inputs = [pair for pair in form.inputs if pair[0] not in changes]
         for name, value in changes.items():
             inputs += [(name, each) for each in ([value] if isinstance(value, str) else value)]
-        button = press or next((each for each in form.buttons if each[0]), None)
+        button = press or form.main_button
         inputs += [] if button is None else [button]
         path = urljoin(page.path, form.action) if form.action else page.path
         return self.post(path, inputs, **(headers or {}))

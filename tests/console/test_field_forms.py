@@ -30,6 +30,11 @@ def new(console: Console, browser: Browser) -> Response:
     return browser.get(f"{console.fields}/new")
 
 
+def on_enter(page: Response) -> tuple[str, str]:
+    """Return the button that a browser presses on Enter in a text box: the first one."""
+    return page.form().buttons[0]
+
+
 def test_a_field_is_created_with_all_members(console: Console, dana: Browser) -> None:
     page = new(console, dana)
     page = dana.submit(page, {"data_type": "number"}, press=("action", "add"))
@@ -206,7 +211,7 @@ def test_the_list_is_edited_without_a_script(
     assert page.status == 200
     assert page.form().values("allowed_value") == expected
     assert (page.form().value("key"), page.form().value("data_type")) == ("K!", "date")
-    assert ("pasted" in dict(page.form().inputs)) is (action == "paste")
+    assert ("pasted" in dict(page.form().inputs)) is (action != "add-pasted")
     assert stored(console) == ()
 
 
@@ -223,9 +228,28 @@ def test_an_unknown_button_saves_as_the_form_says(
     assert len(stored(console)) == 1
 
 
-def test_the_enter_key_saves(console: Console, dana: Browser) -> None:
-    # A browser then uses the first submit button of the form.
-    assert new(console, dana).form().buttons[0] == ("action", "save")
+def test_the_enter_key_saves_a_form_without_allowed_values(console: Console, dana: Browser) -> None:
+    page = new(console, dana)
+
+    dana.submit(page, {"name": "City"}, press=on_enter(page))
+
+    assert len(stored(console)) == 1
+
+
+def test_the_enter_key_adds_a_value_to_a_list_of_allowed_values(
+    console: Console, dana: Browser
+) -> None:
+    field = console.add_field(allowed_values=["a"])
+
+    for path in (f"{console.fields}/new", f"{console.fields}/{field.id}/edit"):
+        page = dana.submit(dana.get(path), press=("action", "add"))
+        page = dana.submit(page, {"name": "Tier", "allowed_value": ["gold"]}, press=on_enter(page))
+        page = dana.submit(page, {"allowed_value": ["gold", "silver"]}, press=on_enter(page))
+
+        assert page.form().values("allowed_value") == ["gold", "silver", ""]
+        focused = [attributes.get("id") for _, attributes in page.tags if "autofocus" in attributes]
+        assert focused == ["allowed_value-3"]
+    assert stored(console) == (field,)
 
 
 def test_a_thousand_values_fit_into_a_form(console: Console, dana: Browser) -> None:

@@ -52,6 +52,14 @@ addEventListener("pageshow", ({ persisted }) => {
   for (const progress of document.querySelectorAll(".progress")) progress.hidden = true;
 });
 
+// Enter presses the first button of a form. In a value of a list, it adds another one.
+for (const button of document.querySelectorAll("button[data-enter]")) {
+  button.addEventListener("click", () => {
+    const isInList = document.activeElement.name === button.dataset.enter;
+    button.value = isInList ? "add" : "save";
+  });
+}
+
 // The server can close the connection during a larger upload, and the browser shows no reason.
 document.addEventListener("change", ({ target }) => {
   if (!target.dataset.maxSize) return;
@@ -75,6 +83,9 @@ function showProgress(text) {
 // A page that is shown once is the response to a form. Reloading it opens the list instead.
 const shownOnce = document.querySelector("[data-path]");
 if (shownOnce) history.replaceState(null, "", shownOnce.dataset.path);
+
+// Without a script, the administrator presses the button.
+document.querySelector("form[data-continues]")?.requestSubmit();
 
 const summary = document.querySelector(".errors[tabindex]");
 if (summary) summary.focus();
