@@ -132,9 +132,9 @@ def _parse(body: bytes) -> Element:
 
 
 _MAX_SIZE = 4 * 2**20
-"""Bytes. A page has at most 2,500 objects of about 600 bytes."""
+"""Bytes. A page has at most 2,500 objects, of about 300 bytes."""
 _MAX_ELEMENTS = 100_000
-"""Elements and attributes. An object has about 15."""
+"""Elements and attributes. The objects of a page have about 20,000."""
 _MAX_DEPTH = 32
 """Levels of elements, as in a JSON document. A response has six."""
 _PART_SIZE = 65_536
