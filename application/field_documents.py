@@ -30,7 +30,7 @@ from recipient_fields.domain import (
     member_reader,
 )
 
-from .conversion import InvalidDocument, parse_document, unknown_members
+from .conversion import MAX_VIOLATIONS, InvalidDocument, parse_document, unknown_members
 from .documents import parse_draft, render_input
 
 _MEMBERS = tuple(
@@ -51,11 +51,13 @@ class _Document:
 def parse_field_document(document: object) -> tuple[FieldDraft, ...]:
     """Return the fields that the document defines, in its order.
 
-    Raises: InvalidDocument with the violations of all fields.
+    Raises: InvalidDocument with the violations of all fields, or the first `MAX_VIOLATIONS`.
     """
     violations = Violations()
     drafts = []
     for key, members in parse_document(document, _Document).fields.items():
+        if len(violations) >= MAX_VIOLATIONS:
+            break
         with violations.collect("fields", key):
             drafts.append(_parse_field(key, members))
     if violations:

@@ -12,7 +12,15 @@ from attrs import define, evolve, field, frozen, mutable
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.domain.instants import format_instant, from_epoch_milliseconds
 
-from .recipient_files import REASONS, RecipientWriter, Row, UnreadableFile, check_titles
+from .counts import counted
+from .recipient_files import (
+    MAX_ROW_LENGTH,
+    REASONS,
+    RecipientWriter,
+    Row,
+    UnreadableFile,
+    check_titles,
+)
 
 with requires_extra("parquet", "pyarrow"):
     import pyarrow as pa
@@ -21,12 +29,20 @@ with requires_extra("parquet", "pyarrow"):
 _Conversion: TypeAlias = Callable[[pa.Array], Sequence[object]]
 """Returns the values of a column as in a JSON document."""
 
-_READ_ROWS = 1_024
-"""Rows in memory. A column of vectors can have several KiB per row."""
+MAX_ROWS = 10_000_000
+"""A file of 50 KB can have more: equal values need no space. A check of these takes 20 s."""
+
+_MAX_AVERAGE = 64 * 1024
+"""Bytes per row of one column, on average. A vector of 1,536 numbers has 12 KiB."""
+_VALUE_SIZE = 8
+"""Bytes of a number in memory. In a file, equal numbers need almost none."""
+_READ_ROWS = 128
+"""Rows in memory: a value that is stored once in the file can be in each of them."""
 _READ_SIZE = 64 * 1024
 """Bytes of each column. Without a limit, the columns of a whole row group are in memory."""
 _WRITTEN_ROWS = 16_384
-"""Rows of a row group in an output."""
+"""Rows of a row group in an output, or fewer if they have `_WRITTEN_SIZE` bytes."""
+_WRITTEN_SIZE = 16 * 2**20
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _EPOCH = date(1970, 1, 1).toordinal()
 _OUT_OF_RANGE = "out of range"
@@ -49,6 +65,7 @@ class ParquetRecipients:
     header: Sequence[str]
     row_count: int
     _file: pq.ParquetFile
+    _schema: pa.Schema
     _keys: Mapping[str, str]
     """The key of each column that is read, by its name."""
 
@@ -56,15 +73,19 @@ class ParquetRecipients:
     def open(cls, binary: BinaryIO, name: str) -> ParquetRecipients:
         """Read the schema of the file.
 
-        Raises: UnreadableFile if the file is not a Parquet file, or if two columns have one name.
+        Raises: UnreadableFile if the file is not a Parquet file, if it exceeds a limit, or if two
+        columns have one name.
         """
         if not binary.seekable():
             raise UnreadableFile(f"{name}: A Parquet file can't be read from a pipe.")
         with _reported(name):
             file = pq.ParquetFile(binary, buffer_size=_READ_SIZE)
-        header = file.schema_arrow.names
+        schema = file.schema_arrow  # Each access to the property creates a schema.
+        header = schema.names
         check_titles(name, header)
-        return cls(name, header, file.metadata.num_rows, file, {each: each for each in header})
+        _check_limits(name, file.metadata)
+        keys = {each: each for each in header}
+        return cls(name, header, file.metadata.num_rows, file, schema, keys)
 
     @property
     def header_place(self) -> str:
@@ -78,8 +99,8 @@ class ParquetRecipients:
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows, numbered from 1.
 
-        Raises: UnreadableFile if a column has values that a recipient can't have, or if the file is
-        damaged.
+        Raises: UnreadableFile if a column has values that a recipient can't have, if a row is too
+        long, or if the file is damaged.
         """
         columns = [index for index, title in enumerate(self.header) if title in self._keys]
         keys = [self._keys[self.header[index]] for index in columns]
@@ -87,6 +108,7 @@ class ParquetRecipients:
         number = 0
         row: Sequence[object]
         for batch in self._batches():
+            _check_rows(self.name, batch, number)
             with _reported(self.name):
                 values = [
                     convert(batch.column(index))
@@ -105,7 +127,7 @@ class ParquetRecipients:
     @contextmanager
     def open_writer(self, file: BinaryIO, *, rejects: bool) -> Iterator[RecipientWriter]:
         """Return a writer of the columns of this file. Rejects have a column for the reasons."""
-        schema = self._file.schema_arrow
+        schema = self._schema
         if rejects:
             schema = schema.append(pa.field(REASONS, pa.list_(pa.string())))
         with pq.ParquetWriter(file, schema) as writer:
@@ -114,7 +136,7 @@ class ParquetRecipients:
             rows.finish()
 
     def _conversion(self, column: int) -> _Conversion:
-        data_type = self._file.schema_arrow.field(column).type
+        data_type = self._schema.field(column).type
         conversion = _find_conversion(data_type)
         if conversion is None:
             zone = " without a time zone" if pa.types.is_timestamp(data_type) else ""
@@ -145,6 +167,8 @@ class _ParquetWriter:
     _indices: list[int] = field(factory=list)
     _reasons: list[Sequence[str]] = field(factory=list)
     _copied: list[pa.RecordBatch] = field(factory=list)
+    _copied_rows: int = 0
+    _copied_size: int = 0
 
     def write(self, row: Row, reasons: Sequence[str] = ()) -> None:
         copied = cast("_ParquetRow", row)
@@ -164,16 +188,20 @@ class _ParquetWriter:
         columns = self._batch.take(pa.array(self._indices, pa.int64())).columns
         if self._rejects:
             columns.append(pa.array(self._reasons, self._schema.field(-1).type))
-        self._copied.append(pa.record_batch(columns, schema=self._schema))
+        batch = pa.record_batch(columns, schema=self._schema)
+        self._copied.append(batch)
+        self._copied_rows += batch.num_rows
+        self._copied_size += batch.nbytes
         self._indices.clear()
         self._reasons.clear()
-        if sum(batch.num_rows for batch in self._copied) >= _WRITTEN_ROWS:
+        if self._copied_rows >= _WRITTEN_ROWS or self._copied_size >= _WRITTEN_SIZE:
             self._write_copied()
 
     def _write_copied(self) -> None:
         if self._copied:
             self._writer.write_table(pa.Table.from_batches(self._copied))
             self._copied.clear()
+            self._copied_rows = self._copied_size = 0
 
 
 @contextmanager
@@ -184,6 +212,50 @@ def _reported(name: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise UnreadableFile(f"{name}: Can't read it as Parquet: {reason}.") from error
+
+
+def _check_limits(name: str, metadata: pq.FileMetaData) -> None:
+    """Check the sizes that the file states, before its values are read.
+
+    Raises: UnreadableFile if there are too many rows, or if the values of a column are too large.
+    """
+    if metadata.num_rows > MAX_ROWS:
+        raise UnreadableFile(
+            f"{name}: The file has {metadata.num_rows:,} rows, and at most {MAX_ROWS:,} are"
+            " accepted. Split the file."
+        )
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        limit = MAX_ROW_LENGTH + group.num_rows * _MAX_AVERAGE
+        for column in map(group.column, range(group.num_columns)):
+            size = max(column.total_uncompressed_size, column.num_values * _VALUE_SIZE)
+            if size > limit:
+                raise UnreadableFile(
+                    f"{name}: The column {column.path_in_schema} has {size:,} bytes in"
+                    f" {counted(group.num_rows, 'row')}, and at most {limit:,} are accepted."
+                    " Remove the column."
+                )
+
+
+def _check_rows(name: str, batch: pa.RecordBatch, before: int) -> None:
+    """Check the length of each row of a batch. `before` is the number of rows before it.
+
+    Raises: UnreadableFile if a row is too long.
+    """
+    if batch.nbytes <= MAX_ROW_LENGTH and not any(map(_is_dictionary, batch.columns)):
+        return
+    columns = [each.dictionary_decode() if _is_dictionary(each) else each for each in batch.columns]
+    if sum(each.nbytes for each in columns) <= MAX_ROW_LENGTH:
+        return
+    for index in range(batch.num_rows):
+        if sum(each.slice(index, 1).nbytes for each in columns) > MAX_ROW_LENGTH:
+            raise UnreadableFile(
+                f"{name}:{before + index + 1}: The row is longer than {MAX_ROW_LENGTH:,} bytes."
+                " Shorten its values, or remove a column."
+            )
+
+
+def _is_dictionary(column: pa.Array) -> bool:
+    return isinstance(column, pa.DictionaryArray)
 
 
 def _find_conversion(data_type: pa.DataType) -> _Conversion | None:

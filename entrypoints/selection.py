@@ -174,6 +174,18 @@ def back_up_storage(url: str, file: Path) -> None:
     back_up(path, file)
 
 
+def find_readable_file(url: str) -> Path | None:
+    """Return a file of the storage with this URL that other users can read, or None.
+
+    Only SQLite files are checked: other storages have their own permissions.
+    """
+    if storage_kind(url) != "sqlite":
+        return None
+    from recipient_fields.adapters.sqlite import url as sqlite_url
+
+    return sqlite_url.find_readable_file(url)
+
+
 @contextmanager
 def open_service(url: str, key: str) -> Iterator[tuple[RecipientFields, OrganizationId]]:
     """Open the service at this URL, and find the organization to which the API key belongs.

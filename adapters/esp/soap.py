@@ -47,10 +47,14 @@ class RetrieveResponse:
 
     @classmethod
     def parse(cls, api: Api, body: bytes) -> RetrieveResponse:
-        """Return the response. Raises: EspRefused if the XML is invalid, or the request failed."""
-        envelope = _parse(body)
-        if envelope is None:
-            raise api.refused("sent a response that is not XML without a DTD")
+        """Return the response.
+
+        Raises: EspRefused if the XML is invalid or exceeds a limit, or if the request failed.
+        """
+        try:
+            envelope = _parse(body)
+        except _NotReadable as error:
+            raise api.refused(f"sent a response {error}") from None
         message = envelope.find(f".//{_PARTNER}RetrieveResponseMsg")
         if message is None:
             fault = api.read_fault and api.read_fault(body)
@@ -92,8 +96,10 @@ def read_fault(body: bytes, secret: str) -> Fault | None:
     A retry can succeed only if the server caused the fault (SOAP 1.1, section 4.4.1; SOAP 1.2,
     part 1, section 5.4.6).
     """
-    envelope = _parse(body)
-    fault = None if envelope is None else envelope.find("{*}Body/{*}Fault")
+    try:
+        fault = _parse(body).find("{*}Body/{*}Fault")
+    except _NotReadable:
+        return None
     if fault is None:
         return None
     code = (_text_at(fault, "faultcode") or _text_at(fault, "Code", "Value")).rpartition(":")[2]
@@ -107,17 +113,32 @@ def _text_at(element: Element, *path: str) -> str:
     return " ".join(element.findtext("/".join(f"{{*}}{name}" for name in path), "").split())
 
 
-def _parse(body: bytes) -> Element | None:
-    """Return the XML, or None if it is invalid or has a DTD."""
-    parser = XMLParser(target=_WithoutDoctype())  # noqa: S314  # nosec B314
+class _NotReadable(Exception):
+    """The body is not XML within the limits. The message ends a sentence about the response."""
+
+
+def _parse(body: bytes) -> Element:
+    """Return the XML. Raises: _NotReadable if it is invalid, has a DTD or exceeds a limit."""
+    if len(body) > _MAX_SIZE:
+        raise _NotReadable(f"of more than {_MAX_SIZE >> 20} MiB")
+    parser = XMLParser(target=_LimitedTreeBuilder())  # noqa: S314  # nosec B314
     try:
-        parser.feed(body)
+        for start in range(0, len(body), _PART_SIZE):
+            parser.feed(body[start : start + _PART_SIZE])
         root: Element = parser.close()
     except (LookupError, ParseError, ValueError):  # LookupError: an unknown encoding
-        return None
+        raise _NotReadable("that is not XML without a DTD") from None
     return root
 
 
+_MAX_SIZE = 4 * 2**20
+"""Bytes. A page has at most 2,500 objects, of about 300 bytes."""
+_MAX_ELEMENTS = 100_000
+"""Elements and attributes. The objects of a page have about 20,000."""
+_MAX_DEPTH = 32
+"""Levels of elements, as in a JSON document. A response has six."""
+_PART_SIZE = 65_536
+"""Bytes that are parsed at once: after an error, the parser reads its part to the end."""
 _MAX_FAULT = 150
 _CAUSED_BY_SERVER = ("Server", "Receiver")
 """The fault codes of SOAP 1.1 and 1.2. A code of SOAP 1.1 can have a suffix: `Server.Busy`."""
@@ -125,8 +146,28 @@ _COMPLETE = "OK"
 _CONTINUES = "MoreDataAvailable"
 
 
-class _WithoutDoctype(TreeBuilder):
-    """A tree builder that rejects DTDs: they can declare entities that expand without limit."""
+class _LimitedTreeBuilder(TreeBuilder):
+    """A tree builder that stops at a limit: an element needs 300 bytes, and its tags only seven.
+
+    It also rejects DTDs: they can declare entities that expand without limit.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._depth = self._elements = 0
+
+    def start(self, tag: str, attributes: dict[str, str], /) -> Element:
+        self._depth += 1
+        self._elements += 1 + len(attributes)
+        if self._depth > _MAX_DEPTH:
+            raise _NotReadable(f"nested deeper than {_MAX_DEPTH} levels")
+        if self._elements > _MAX_ELEMENTS:
+            raise _NotReadable(f"of more than {_MAX_ELEMENTS:,} elements and attributes")
+        return super().start(tag, attributes)
+
+    def end(self, tag: str, /) -> Element:
+        self._depth -= 1
+        return super().end(tag)
 
     def doctype(self, name: str, public_id: str | None, system: str | None) -> NoReturn:  # noqa: ARG002
         raise ValueError

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
@@ -172,8 +174,10 @@ class Database(RelationalDatabase):
             if self._idle:
                 return self._idle.pop()
         self._require_own_file()  # Otherwise SQLite would create a new file.
-        if not self._create and self._find_file() is None:
-            raise StorageNotFound(f"There is no SQLite file {self._path}.")
+        if self._find_file() is None:
+            if not self._create:
+                raise StorageNotFound(f"There is no SQLite file {self._path}.")
+            _create_private(self._path)
         connection = self._connect()
         if self._file is None:
             self._file = self._find_file()
@@ -222,6 +226,16 @@ class Database(RelationalDatabase):
             connection.close()
             raise
         return connection
+
+
+def _create_private(path: Path) -> None:
+    """Create an empty file that only its owner can read. SQLite's other files get its permissions.
+
+    SQLite itself would create a file that all users can read.
+    """
+    target = Path(os.path.realpath(path))  # A new file never replaces a symbolic link.
+    with suppress(OSError):  # Another process has created it, or SQLite reports the same error.
+        target.touch(mode=stat.S_IRUSR | stat.S_IWUSR, exist_ok=False)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 from recipient_fields.domain import InvalidStorageUrl
@@ -46,6 +48,19 @@ def without_creation(url: str) -> str:
     """Return the URL with the option `create=false`, unless it has options already."""
     path, query = _split(url)
     return url if query else f"{_SCHEME}{path}?create=false"
+
+
+def find_readable_file(url: str) -> Path | None:
+    """Return a file of the storage that other users can read, or None if there is none.
+
+    The members of the file's group are not other users: they are a choice of the operator.
+    """
+    path, _ = parse_url(url)
+    path = Path(os.path.realpath(path))
+    folders_are_open = all(folder.stat().st_mode & stat.S_IXOTH for folder in path.parents)
+    files = (path, path.with_name(f"{path.name}-wal"))
+    readable = (each for each in files if each.exists() and each.stat().st_mode & stat.S_IROTH)
+    return next(readable, None) if folders_are_open else None
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
-from pathlib import Path
 
 import click
 
@@ -17,6 +16,7 @@ from recipient_fields.domain import RecipientFieldsError
 
 from ..log import json_formatter
 from .options import Option, option
+from .output_files import open_private
 
 
 class AuditNotWritten(RecipientFieldsError):
@@ -50,10 +50,13 @@ class _AuditFileHandler(logging.Handler):
 def _audit_file(path: str) -> Iterator[None]:
     """Append the audit records of this block to the file. Each line has the id of the user.
 
+    Only the owner can read a new file. An existing file keeps its permissions.
+
     Raises: OSError if the file can't be opened; AuditNotWritten if a line can't be written.
     """
     audit = logging.getLogger(AUDIT)
-    with Path(path).open("ab", buffering=0) as file:  # Without a buffer, a line is one write.
+    # Without a buffer, a line is one write.
+    with open(path, "ab", buffering=0, opener=open_private) as file:
         handler = _AuditFileHandler(file)
         handler.setFormatter(json_formatter(user=os.getuid()))
         audit.addHandler(handler)

@@ -34,6 +34,12 @@ MAX_FILE_SIZE = 4 * 1024 * 1024
 MAX_DEPTH = 32
 """Levels of lists and objects, as in a request body. A document of fields has four."""
 
+MAX_NODES = 250_000
+"""Keys, values, lists and objects. Each takes about 10 µs, and two bytes can contain two of them.
+
+A document of 1,000 fields with 200 allowed values each has 215,000.
+"""
+
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The parser in C, if PyYAML was built with it."""
 
@@ -46,6 +52,8 @@ _FORBIDDEN = re.compile(
     "[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 """Control characters, and line breaks that only YAML 1.1 treats as such."""
+_TAG_DIRECTIVE = re.compile(r"(?:\A|(?<=[\r\n]))%TAG\b")
+"""The parser compares each of these lines with all lines before it, which takes quadratic time."""
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SURROGATE_PAIR = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|\\.", re.I)
@@ -126,6 +134,10 @@ def _decode(content: bytes) -> str:
         escape = f"\\u{ord(forbidden[0]):04x}"
         message = f'The file contains a control character. Write "{escape}" in double quotes.'
         raise _invalid(_place_at(text[: forbidden.start()]), message)
+    directive = _TAG_DIRECTIVE.search(text)
+    if directive is not None:
+        place = _place_at(text[: directive.start()])
+        raise _invalid(place, "Tags are not supported. Remove this line.")
     return _adapted_json(text)
 
 
@@ -171,6 +183,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.violations: list[FileViolation] = []
+        self._nodes = 0
         self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=_Loader)
 
     def document(self) -> _Node:
@@ -190,6 +203,11 @@ class _Reader:
         place = _place_of(event)
         if depth > MAX_DEPTH:
             raise _invalid(place, f"The document is nested deeper than {MAX_DEPTH} levels.")
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise _invalid(
+                place, f"The document has more than {MAX_NODES:,} keys and values. Remove the rest."
+            )
         if isinstance(event, yaml.AliasEvent):
             self._report(place, "Aliases are not supported. Repeat the value.")
         elif isinstance(event, yaml.NodeEvent) and event.anchor is not None:

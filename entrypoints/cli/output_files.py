@@ -104,7 +104,7 @@ class _RawFile(io.FileIO):
     def __init__(self, name: str, path: Path) -> None:
         self._output_name = name
         try:
-            super().__init__(path, "x", opener=_open_private)
+            super().__init__(path, "x", opener=open_private)
         except OSError as error:
             raise _unwritable(name, error.strerror) from error
 
@@ -115,7 +115,8 @@ class _RawFile(io.FileIO):
             raise _unwritable(self._output_name, error.strerror) from error
 
 
-def _open_private(path: str, flags: int) -> int:
+def open_private(path: str, flags: int) -> int:
+    """Open a file for `open`. Only its owner can read it if it is new."""
     return os.open(path, flags, mode=stat.S_IRUSR | stat.S_IWUSR)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import closing
@@ -19,7 +20,7 @@ from ..console import link_url
 from ..hosting import create_server, run_admin_listener
 from ..http.openapi.reference_page import REFERENCE_PATH
 from ..log import BufferedHandler, is_text, start_log
-from ..selection import storage_kind
+from ..selection import find_readable_file, storage_kind
 from ..settings import Settings
 from .demo import create_demonstration, create_sign_in_link, curl_commands
 from .output import note
@@ -36,6 +37,7 @@ def run(settings: Settings, *, demo: bool) -> None:
     address = settings.admin_listen
     service = create_service(settings, os.environ, log, with_admin=address is not None)
     _warn_of_small_pool(service.core.storage, settings.threads)
+    _warn_of_readable_file(settings.storage)
     lifecycle = _LifecycleLog(log)
 
     def drain(by: Signals, in_flight: int) -> None:
@@ -65,6 +67,17 @@ def _warn_of_small_pool(storage: Storage, threads: int) -> None:
             " Add pool_size=%d to the storage URL, or lower --threads.",
             *(storage.pool_size, threads, threads),
             extra={"facts": {"pool_size": storage.pool_size, "threads": threads}},
+        )
+
+
+def _warn_of_readable_file(storage_url: str) -> None:
+    path = find_readable_file(storage_url)
+    if path is not None:
+        _log.warning(
+            "Other users can read %s, which contains the hashes of API keys and passwords. Run:"
+            " chmod o-rwx %s",
+            *(path, shlex.quote(str(path))),
+            extra={"facts": {"file": str(path)}},
         )
 
 

@@ -9,15 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recipient_fields.application.documents import parse_draft
 from recipient_fields.application.field_documents import render_definition, render_field_document
 from recipient_fields.domain import API, AllowedValues, FieldDraft, RecipientField
 from recipient_fields.entrypoints.cli.field_files import (
     MAX_FILE_SIZE,
+    MAX_NODES,
     InvalidFile,
     parse_file,
     render_yaml,
 )
 from recipient_fields.testing.strategies import stored_fields
+
+from ..support.growth import count_calls
 
 TIER = "fields:\n  tier: {name: Tier, data_type: text}\n"
 
@@ -216,6 +220,20 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
             "fields:" + " [" * 40,
             [(1, 71, "The document is nested deeper than 32 levels.")],
         ),
+        (
+            "%YAML 1.1\n%TAG ! tag:example.com,2026:\n---\nfields: {}\n",
+            [(2, 1, "Tags are not supported. Remove this line.")],
+        ),
+        ("{}\r...\r%TAG ! x:\r--- {}", [(3, 1, "Tags are not supported. Remove this line.")]),
+        (
+            "fields: [" + "a," * (MAX_NODES - 3) + "b, c]",
+            [
+                (
+                    *(1, 2 * MAX_NODES + 4),
+                    "The document has more than 250,000 keys and values. Remove the rest.",
+                )
+            ],
+        ),
         (b" " * (MAX_FILE_SIZE + 1), [(1, 1, "The file is larger than 4 MiB.")]),
         (
             '{"fields": {"tier": {"name": "\\ud800", "data_type": "text"}}}',
@@ -266,6 +284,22 @@ def test_any_file_is_read_or_rejected_with_a_place(content: bytes) -> None:
             assert 1 <= each.place.line <= len(lines) + 1
             assert each.place.column >= 1
             assert each.message
+
+
+def test_the_largest_document_is_read_with_its_places():
+    values = [f"v{number}" for number in range(1_000)]
+    fields = {
+        f"f{number}": {"name": "Size", "data_type": "text", "allowed_values": values}
+        for number in range(247)
+    }
+    text = json.dumps({"fields": fields})
+    assert len(parse_file(text.encode())) == 247
+    assert violations(text.replace('"text"', '"txt"', 1))[0][:2] == (1, text.index('"text"') + 1)
+
+
+def test_the_fields_after_a_thousand_violations_are_not_checked():
+    text = json.dumps({"fields": {f"f{number}": {} for number in range(10_000)}})
+    assert count_calls(parse_draft, lambda: violations(text)) == 500
 
 
 def test_an_alias_bomb_is_rejected_in_linear_time():

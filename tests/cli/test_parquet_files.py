@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import resource
 import sys
 from collections.abc import Callable, Mapping
@@ -32,6 +33,7 @@ from recipient_fields.entrypoints.counts import counted
 from recipient_fields.entrypoints.parquet_recipients import ParquetRecipients
 
 from ..support.command_line import CommandLine, Run, Script
+from ..support.growth import assert_grows_linearly
 
 INVALID = 3
 BERLIN = pa.timestamp("us", "Europe/Berlin")
@@ -309,6 +311,91 @@ class TestCheck:
         monkeypatch.setitem(sys.modules, "pyarrow", None)
         assert check(content).failure() == (
             "The module pyarrow is missing. Install recipient-fields[parquet]."
+        )
+
+
+class TestLimits:
+    """A file of a few KB can have values that need seconds, or gigabytes of memory."""
+
+    LARGE = "x" * 2**20
+
+    @pytest.mark.parametrize("command", ["check", "infer"])
+    def test_a_file_with_too_many_rows_is_rejected_before_they_are_read(
+        self, cli: CommandLine, acme: OrganizationId, path: Path, command: str
+    ) -> None:
+        group = pa.table({"tier": pa.array(["gold"] * 1_000_000).dictionary_encode()})
+        with pq.ParquetWriter(path, group.schema) as writer:
+            for _ in range(20):
+                writer.write_table(group)
+        assert path.stat().st_size < 100_000
+        organization = ("--organization", acme) if command == "check" else ()
+        assert cli("recipients", command, path, *organization).failure() == (
+            f"{path}: The file has 20,000,000 rows, and at most 10,000,000 are accepted. Split the"
+            " file."
+        )
+
+    @pytest.mark.parametrize(
+        ("column", "sizes"),
+        [
+            (["x" * 100 * 2**20], r"104,857,\d{3} bytes in 1 row, and at most 1,114,112"),
+            (["x" * 4 * 2**20] * 25, r"4,194,\d{3} bytes in 25 rows, and at most 2,686,976"),
+        ],
+        ids=["one", "equal"],
+    )
+    def test_large_values_are_rejected_before_they_are_read(
+        self, check: Callable[..., Run], column: list[str], sizes: str
+    ) -> None:
+        message = check(pa.table({"tier": column})).failure()
+        expected = rf"list.parquet: The column tier has {sizes} are accepted. Remove the column."
+        assert re.fullmatch(expected, message)
+
+    def test_long_lists_of_an_additional_column_are_rejected(
+        self, check: Callable[..., Run]
+    ) -> None:
+        table = pa.table({"tier": ["gold"] * 2, "vector": [[1] * 1_000_000] * 2})
+        assert check(table, "--additional").failure() == (
+            "list.parquet: The column vector.list.element has 16,000,000 bytes in 2 rows, and at"
+            " most 1,179,648 are accepted. Remove the column."
+        )
+
+    @pytest.mark.parametrize("dictionary", [False, True])
+    def test_a_row_that_is_too_long_is_rejected(
+        self, check: Callable[..., Run], dictionary: bool
+    ) -> None:
+        column = pa.array(["gold"] * 300 + [self.LARGE])
+        table = pa.table({"tier": column.dictionary_encode() if dictionary else column})
+        assert check(table).failure() == (
+            "list.parquet:301: The row is longer than 1,048,576 bytes. Shorten its values, or"
+            " remove a column."
+        )
+
+    def test_the_longest_rows_are_read_and_written(
+        self, check: Callable[..., Run], tmp_path: Path
+    ) -> None:
+        longest = self.LARGE[:-16]
+        out = tmp_path / "good.parquet"
+        table = pa.table({"note": [longest] * 40})
+        assert check(table, "--additional", "--out", out).messages() == summary(40)
+        written = pq.ParquetFile(out)
+        assert written.read().equals(table)
+
+    def test_repeated_large_values_need_little_memory(
+        self, script: Script, acme: OrganizationId, path: Path
+    ) -> None:
+        """A file of 500 bytes with 1 GiB of values needed 1.9 GB."""
+        pq.write_table(pa.table({"tier": [self.LARGE] * 1_024}), path, compression="zstd")
+        limit = 2**30
+        run = script(
+            *("recipients", "check", str(path), "--organization", acme),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+        )
+        assert run.failure().startswith(f"{path}:1: The row is longer than 1,048,576 bytes.")
+
+    def test_many_columns_are_read_in_linear_time(self) -> None:
+        assert_grows_linearly(
+            lambda table: next(iter(ParquetRecipients.open(io.BytesIO(table), "list.parquet"))),
+            lambda count: written(pa.table({f"c{number}": ["x"] for number in range(count)})),
+            4_000,
         )
 
 

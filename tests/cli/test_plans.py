@@ -110,6 +110,32 @@ def test_apply_creates_the_fields_and_a_second_one_has_nothing_to_do(
     assert defined() == fields
 
 
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        (
+            "fields: {" + "a," * 2_000_000 + "}",
+            "1:250007",
+            "The document has more than 250,000 keys and values. Remove the rest.",
+        ),
+        (
+            "".join(f"%TAG !a{number}! x\n" for number in range(200_000)) + "---\nfields: {}\n",
+            "1:1",
+            "Tags are not supported. Remove this line.",
+        ),
+    ],
+    ids=["keys", "tags"],
+)
+def test_a_file_of_4_mib_that_takes_long_to_parse_is_rejected(
+    plan, document, content, line, message
+):
+    """The parser needed 40 seconds for the keys, and minutes for the tags."""
+    document.write_text(content)
+    run = plan(document)
+    assert run.status == 1
+    assert f"{document}:{line}: {message}" in (run.out + run.err).splitlines()
+
+
 def test_an_exported_document_has_no_changes(run, core, acme, plan, apply, document, tmp_path):
     apply(document)
     create(core, acme, "born", "date")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -48,6 +49,7 @@ from .accounts import (
 )
 
 Serve = Callable[[Handler], StubServer]
+ATTRIBUTES = " ".join(f'a{number}=""' for number in range(100_000))
 
 
 def only_field(account: Account, document: object, serve: Serve) -> ReportedField:
@@ -311,6 +313,46 @@ class TestSalesforce:
 
         with pytest.raises(EspRefused, match="not XML without a DTD"):
             list(SALESFORCE.source(serve(handler).url).fields())
+
+    @pytest.mark.parametrize(
+        ("extra", "limit"),
+        [
+            ("<a>" * 31 + "</a>" * 31, "nested deeper than 32 levels"),
+            ("<a/>" * 100_000, "of more than 100,000 elements and attributes"),
+            (f"<a {ATTRIBUTES}/>", "of more than 100,000 elements and attributes"),
+            (" " * 4 * 2**20, "of more than 4 MiB"),
+        ],
+        ids=["depth", "elements", "attributes", "bytes"],
+    )
+    def test_a_response_beyond_a_limit_raises_esp_refused(
+        self, extra: str, limit: str, serve: Serve
+    ):
+        whole = soap("OK", [("Name", "Text")]).body.decode()
+        large = whole.replace("</soap:Body>", f"{extra}</soap:Body>")
+        server = serve(listing_reply(StubResponse(200, large.encode())))
+        with pytest.raises(EspRefused) as error:
+            list(SALESFORCE.source(server.url).fields())
+        assert str(error.value) == f"Salesforce Marketing Cloud sent a response {limit}."
+
+    def test_a_response_within_the_limits_is_read(self, serve: Serve):
+        whole = soap("OK", [("Name", "Text")]).body.decode()
+        extra = "<a>" * 30 + "</a>" * 30 + "<a/>" * 99_000 + " " * 3 * 2**20
+        large = whole.replace("</soap:Body>", f"{extra}</soap:Body>")
+        server = serve(listing_reply(StubResponse(200, large.encode())))
+        assert list(SALESFORCE.source(server.url).fields()) == [field("Name")]
+
+    def test_nested_elements_need_little_memory(self, serve: Serve):
+        count = 500_000
+        reply = StubResponse(200, b"<a>" * count + b"</a>" * count)
+        server = serve(listing_reply(reply))
+        tracemalloc.start()
+        try:
+            with pytest.raises(EspRefused, match="nested deeper"):
+                list(SALESFORCE.source(server.url).fields())
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 8 * len(reply.body)
 
     def test_an_unknown_encoding_raises_esp_refused(self, serve: Serve):
         def handler(request: ReceivedRequest) -> Reply:
