@@ -243,7 +243,7 @@ class AdministratorService:
         if link.purpose is not LinkPurpose.SET_PASSWORD:
             raise LinkNotValid
         email = link.administrator.email
-        accepted = require_password(password, email, is_common=self._hashing.is_common)
+        accepted = require_password(password, email, is_guessable=self._hashing.is_guessable)
         signed_in = self._redeem(parsed, link.purpose, self._hashing.hash(accepted), user_agent)
         self.sessions.forget_attempts(_account_subject(email))
         _note("set a password", signed_in.administrator, by=email.text)
