@@ -33,8 +33,12 @@ _LINK_NOT_VALID = Flash(
     " one."
 )
 _SIGNED_IN_ALREADY = Flash("You are signed in. The link was used already or has expired.")
-_SAFE_PATH = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]*")
-"""Printable ASCII without `"` and `\\`, which browsers read as `/`."""
+_PAGE = re.compile(r"(?:/[A-Za-z0-9_-]+)*/?(?:\?[!$-\[\]-~]*)?")
+"""The path of a page below the console's root, and its query.
+
+The path of a page has no dot and no percent-encoding, with which browsers would leave the console.
+A query is printable ASCII without `"`, `#` and `\\`.
+"""
 
 
 @frozen
@@ -237,5 +241,5 @@ def _begin_session(
 def _next_path(req: falcon.Request, wanted: str) -> str:
     """Return the path to open after the sign-in: only one of this console."""
     base = base_path(req)
-    is_own = wanted.startswith(f"{base}/") and _SAFE_PATH.fullmatch(wanted) is not None
+    is_own = wanted.startswith(base) and _PAGE.fullmatch(wanted, len(base)) is not None
     return wanted if is_own else base
