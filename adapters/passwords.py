@@ -1,18 +1,18 @@
-"""Password hashing with argon2-cffi, and the list of common passwords of zxcvbn."""
+"""Password hashing with argon2-cffi, and the strength of passwords with zxcvbn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 
 from recipient_fields.application.extras import requires_extra
-from recipient_fields.domain import PasswordHashingBusy
+from recipient_fields.domain import EmailAddress, PasswordHashingBusy
 
 with requires_extra("console", "argon2", "zxcvbn"):
     from argon2 import PasswordHasher
     from argon2.exceptions import VerifyMismatchError
-    from zxcvbn.frequency_lists import FREQUENCY_LISTS
+    from zxcvbn import zxcvbn
 
 __all__ = ["Argon2PasswordHasher"]
 
@@ -20,9 +20,14 @@ _CONCURRENT_HASHES = 2
 """Each takes 64 MiB with the parameters of argon2-cffi, and several threads."""
 _WAIT_SECONDS = 2.0
 _RETRY_AFTER_SECONDS = 2
-_COMMON = 10_000
+_MIN_SCORE = 3
+"""The score of zxcvbn for 10^8 to 10^10 guesses."""
+_RATED_LENGTH = 32
+"""zxcvbn needs up to 0.6 s for so many characters, and raises an error for more than 72."""
 
 _slots = BoundedSemaphore(_CONCURRENT_HASHES)
+_zxcvbn_lock = Lock()
+"""zxcvbn keeps the user inputs of a call in a global variable."""
 
 
 class Argon2PasswordHasher:
@@ -33,8 +38,6 @@ class Argon2PasswordHasher:
         self._argon2 = PasswordHasher() if argon2 is None else argon2
         # The password does not matter: `verify` rejects every password for this hash.
         self._dummy_hash = self._argon2.hash("")
-        # The lists are by descending frequency.
-        self._common = frozenset(FREQUENCY_LISTS["passwords"][:_COMMON])
 
     def hash(self, password: str, /) -> str:
         """Return a salted argon2id hash of the password."""
@@ -54,9 +57,15 @@ class Argon2PasswordHasher:
         """Return whether the hash has other parameters than new ones."""
         return self._argon2.check_needs_rehash(password_hash)
 
-    def is_common(self, password: str, /) -> bool:
-        """Return whether the password is among the 10,000 most common, without regard to case."""
-        return password.lower() in self._common
+    def is_guessable(self, password: str, email: EmailAddress, /) -> bool:
+        """Return whether zxcvbn scores the password below 3 of 4."""
+        # zxcvbn raises a ValueError for digits before a line feed.
+        rated = password[:_RATED_LENGTH].replace("\n", " ")
+        # zxcvbn finds an input only if the password contains all of it.
+        known = email.text[:_RATED_LENGTH]
+        with _slot(), _zxcvbn_lock:
+            score: int = zxcvbn(rated, user_inputs=[known])["score"]
+        return score < _MIN_SCORE
 
 
 @contextmanager

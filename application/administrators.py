@@ -52,9 +52,11 @@ from .ports import (
 )
 
 ATTEMPT_WINDOW = timedelta(minutes=15)
-MAX_ATTEMPTS_PER_ACCOUNT = 5
 MAX_ATTEMPTS_PER_ADDRESS = 20
 """People behind one NAT share an address."""
+MAX_ATTEMPTS_PER_ACCOUNT_AND_ADDRESS = 5
+MAX_ATTEMPTS_PER_ACCOUNT = 100
+"""It slows attacks from many addresses. To reach it, a stranger needs 20 of them."""
 USE_RECORDED_EVERY = timedelta(minutes=1)
 
 _IPV6_SITE_PREFIX = 64
@@ -90,9 +92,10 @@ class AdministratorService:
     """The use cases of administrators and their sessions.
 
     `by` is the author of a change in the audit log: the email address of an administrator, or
-    `OPERATOR`. Every method raises StorageUnavailable if the storage fails or does not respond in
-    time. Those that hash passwords raise MissingExtra without a `hasher`, and PasswordHashingBusy
-    if the process already hashes two passwords and neither ends within 2 seconds.
+    `OPERATOR`. `address` is the IP address of the client. Every method raises StorageUnavailable if
+    the storage fails or does not respond in time. Those that hash passwords raise MissingExtra
+    without a `hasher`, and PasswordHashingBusy if the process already hashes two passwords and
+    neither ends within 2 seconds.
     """
 
     administrators: AdministratorRepository
@@ -232,9 +235,11 @@ class AdministratorService:
         """
         return self._find_link(_parse_token(token))
 
-    def set_password(self, token: str, password: str, *, user_agent: str) -> SignedIn:
+    def set_password(self, token: str, password: str, *, address: str, user_agent: str) -> SignedIn:
         """Use a link to set a password, end all sessions of the account, and begin a new one.
 
+        Forget the failed attempts to sign in to the account from this address, and those from all
+        addresses together.
         Raises: LinkNotValid if the link does not set passwords, or as `find_link` does;
         InvalidAdministrator if the password breaks a rule, with the path `password`.
         """
@@ -243,9 +248,10 @@ class AdministratorService:
         if link.purpose is not LinkPurpose.SET_PASSWORD:
             raise LinkNotValid
         email = link.administrator.email
-        accepted = require_password(password, email, is_common=self._hashing.is_common)
+        accepted = require_password(password, email, is_guessable=self._hashing.is_guessable)
         signed_in = self._redeem(parsed, link.purpose, self._hashing.hash(accepted), user_agent)
-        self.sessions.forget_attempts(_account_subject(email))
+        for subject in (_account_subject(email), _pair_subject(email, address)):
+            self.sessions.forget_attempts(subject)
         _note("set a password", signed_in.administrator, by=email.text)
         return signed_in
 
@@ -260,17 +266,16 @@ class AdministratorService:
         return signed_in
 
     def sign_in(self, email: str, password: str, *, address: str, user_agent: str) -> SignedIn:
-        """Begin a session. `address` is the IP address of the client.
+        """Begin a session.
 
         Attempts in progress count as failed, so concurrent ones can't exceed the limits.
-        Raises: SignInThrottled after 5 failed attempts for an account or 20 from an address (of
-        IPv6: from a /64 network) within 15 minutes; SignInFailed if the address or the password is
-        wrong, after the same time for each reason.
+        Raises: SignInThrottled after 20 failed attempts from an address (of IPv6: from a /64
+        network), 5 for an account from one address, or 100 for an account, within 15 minutes;
+        SignInFailed if the email address or the password is wrong, after the same time for each
+        reason.
         """
         at, parsed = self.clock(), _parse_email(email)
-        limits = {_address_subject(address): MAX_ATTEMPTS_PER_ADDRESS}
-        if parsed is not None:
-            limits[_account_subject(parsed)] = MAX_ATTEMPTS_PER_ACCOUNT
+        limits = _attempt_limits(parsed, address)
         for subject, limit in limits.items():
             self._count_attempt(subject, at, limit, address)
         administrator = None if parsed is None else self.administrators.find(parsed)
@@ -289,8 +294,9 @@ class AdministratorService:
         except AdministratorNotFound:
             _note_failure(administrator, address)
             raise SignInFailed from None
-        self.sessions.forget_attempts(_account_subject(administrator.email))
-        self.sessions.uncount_attempt(_address_subject(address), at, window=ATTEMPT_WINDOW)
+        self.sessions.forget_attempts(_pair_subject(administrator.email, address))
+        for subject in (_address_subject(address), _account_subject(administrator.email)):
+            self.sessions.uncount_attempt(subject, at, window=ATTEMPT_WINDOW)
         _note("signed in", administrator, by=administrator.email.text, address=address)
         self._rehash(administrator, password)
         return signed_in
@@ -457,12 +463,34 @@ def _parse_email(text: str) -> EmailAddress | None:
         return None
 
 
+def _attempt_limits(email: EmailAddress | None, address: str) -> dict[bytes, int]:
+    """Return the limit of each subject, in the order in which they count an attempt.
+
+    A subject after one that has reached its limit does not count the attempt. So an address counts
+    at most 5 attempts for an account.
+    """
+    limits = {_address_subject(address): MAX_ATTEMPTS_PER_ADDRESS}
+    if email is not None:
+        limits[_pair_subject(email, address)] = MAX_ATTEMPTS_PER_ACCOUNT_AND_ADDRESS
+        limits[_account_subject(email)] = MAX_ATTEMPTS_PER_ACCOUNT
+    return limits
+
+
 def _account_subject(email: EmailAddress) -> bytes:
-    return sha256(f"account:{email.folded}".encode()).digest()
+    return _subject("account", email.folded)
 
 
 def _address_subject(address: str) -> bytes:
-    return sha256(f"address:{_network(address)}".encode()).digest()
+    return _subject("address", _network(address))
+
+
+def _pair_subject(email: EmailAddress, address: str) -> bytes:
+    # An email address has no spaces.
+    return _subject("pair", f"{email.folded} {_network(address)}")
+
+
+def _subject(kind: str, text: str) -> bytes:
+    return sha256(f"{kind}:{text}".encode()).digest()
 
 
 def _network(address: str) -> str:

@@ -672,9 +672,10 @@ class KeyValidator(Protocol):
 
 
 class PasswordHasher(Protocol):
-    """Hashes passwords, slowly. At most two calls of `hash` and `verify` run at once in a process.
+    """Hashes passwords, slowly, and rates new ones.
 
-    Another call waits for up to 2 seconds, and then raises PasswordHashingBusy.
+    At most two calls of `hash`, `verify` and `is_guessable` run at once in a process. Another call
+    waits for up to 2 seconds, and then raises PasswordHashingBusy.
     """
 
     def hash(self, password: str, /) -> str:
@@ -689,8 +690,12 @@ class PasswordHasher(Protocol):
     def needs_rehash(self, password_hash: str, /) -> bool:
         """Return whether the hash has other parameters than new ones."""
 
-    def is_common(self, password: str, /) -> bool:
-        """Return whether the password is among the 10,000 most common, without regard to case."""
+    def is_guessable(self, password: str, email: EmailAddress, /) -> bool:
+        """Return whether the password is probably among the first 100 million guesses.
+
+        The guesses are those of an attacker who knows the email address of the account. The
+        password is not empty, and only its first 32 characters count.
+        """
 
 
 class EspFieldSource(Protocol):

@@ -180,21 +180,25 @@ def normalize_password(text: str) -> str:
     return normalize_nfc(text) if len(text) <= MAX_PASSWORD_LENGTH else text
 
 
-def require_password(text: str, email: EmailAddress, *, is_common: Callable[[str], bool]) -> str:
+def require_password(
+    text: str, email: EmailAddress, *, is_guessable: Callable[[str, EmailAddress], bool]
+) -> str:
     """Check a new password, and return it as `normalize_password` does.
 
+    `is_guessable` returns whether a password of the account with this email address is easy to
+    guess.
     Raises: InvalidAdministrator, with the path `password`, if it has fewer than 12 or more than
-    1,024 characters, is only white space, is the email address, or is common.
+    1,024 characters, is only white space, is the email address, or is easy to guess.
     """
     password = normalize_password(text)
-    violation = _password_violation(password, email, is_common)
+    violation = _password_violation(password, email, is_guessable)
     if violation is not None:
         raise InvalidAdministrator([violation.prefixed("password")])
     return password
 
 
 def _password_violation(
-    password: str, email: EmailAddress, is_common: Callable[[str], bool]
+    password: str, email: EmailAddress, is_guessable: Callable[[str, EmailAddress], bool]
 ) -> Violation | None:
     if len(password) < MIN_PASSWORD_LENGTH:
         message = f"The password must have at least {MIN_PASSWORD_LENGTH} characters."
@@ -206,10 +210,11 @@ def _password_violation(
         return Violation(Rule.BLANK, "The password must not be only white space.")
     if fold_case(password.strip()) == email.folded:
         return Violation(Rule.RESERVED, "The password must not be the email address.")
-    if is_common(password):
-        return Violation(
-            Rule.RESERVED, "This is one of the most common passwords. Choose another one."
+    if is_guessable(password, email):
+        message = (
+            "This password is easy to guess. Choose another one, for example four random words."
         )
+        return Violation(Rule.RESERVED, message)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Annotated, Any, Literal, NamedTuple, NewType, TypeAlias, get_args, get_origin
 
 from attrs import Attribute, field, fields, frozen, resolve_types
@@ -34,7 +34,7 @@ _FALSE = {"false", "f", "no", "n", "off", "0"}
 
 
 class InvalidSettings(RecipientFieldsError):
-    """One or more environment variables have an invalid value."""
+    """One or more settings have an invalid value, or one is missing."""
 
 
 class Address(NamedTuple):
@@ -46,6 +46,14 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         """Return `HOST:PORT`, with an IPv6 host in brackets."""
         return authority(self.host, self.port)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this machine can connect to the address."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host.lower() == "localhost"
 
 
 class Range(NamedTuple):
@@ -145,7 +153,8 @@ class Settings:
         default=None,
         metadata={
             "help": "The address of the console in a browser, without /console: for example"
-            " https://fields.example.com. By default, the address of each request.",
+            " https://fields.example.com. The console requires it, unless the service listens on a"
+            " loopback address.",
             "metavar": "URL",
         },
     )
@@ -208,6 +217,22 @@ class Settings:
                 for error, note in invalid.group_exceptions()[0]
             ]
             raise InvalidSettings(" ".join(messages)) from None
+
+    def require_console_url(self, listen: Address | None) -> None:
+        """Check that the console has a URL if it needs one.
+
+        `listen` is the address of the service, or None if it is not known. Without a URL, the
+        console trusts the `Host` of each request, so only this machine may send requests.
+        Raises: InvalidSettings.
+        """
+        is_local = listen is not None and listen.is_loopback
+        if self.console and self.console_url is None and not is_local:
+            variable = variable_of("console_url")
+            raise InvalidSettings(
+                "The console needs its address in a browser, unless the service listens on a"
+                f" loopback address. Set --console-url or {variable}, for example to"
+                " https://fields.example.com."
+            )
 
 
 resolve_types(Settings)

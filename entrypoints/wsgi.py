@@ -19,11 +19,12 @@ def application() -> WSGIApplication:
     Each process of the server calls this function once, and has its own connections to the storage.
     The server has its own options for addresses, threads and connections:
     `RECIPIENT_FIELDS_LISTEN`, `_ADMIN_LISTEN`, `_THREADS`, `_CONNECTIONS` and `_REUSE_PORT` have no
-    effect.
+    effect. Because the address is not known, the console requires `RECIPIENT_FIELDS_CONSOLE_URL`.
 
     Raises: InvalidSettings; what `create_service` raises.
     """
     settings = Settings.from_environment(os.environ)
+    settings.require_console_url(None)
     log = start_log(settings.log_level, settings.log_format, sys.stderr)
     service = create_service(settings, os.environ, log)
     if service.traces is not None:

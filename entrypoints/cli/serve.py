@@ -34,6 +34,7 @@ def serve(storage: str, /, *, migrate: bool, demo: bool, **options: Any) -> None
         )
     if demo:
         settings = evolve(settings, console=True)
+    settings.require_console_url(settings.listen)
     if migrate:
         migrate_storage(storage)
     try:

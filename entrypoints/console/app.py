@@ -96,7 +96,7 @@ def create_console(
         f"{ROOT}/static/{{name}}": StaticFile(files),
         f"{ROOT}/sign-in": SignIn(core, pages, cookies, client_address),
         f"{ROOT}/sign-out": SignOut(core, pages, cookies),
-        f"{ROOT}/links/{{token}}": LinkPage(core, pages, cookies),
+        f"{ROOT}/links/{{token}}": LinkPage(core, pages, cookies, client_address),
         f"{ROOT}/organizations": Organizations(core, pages),
         fields: FieldList(core, pages),
         f"{fields}/new": FieldCreation(core, pages),

@@ -35,8 +35,12 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-_SAFE_PATH = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]*")
-"""Printable ASCII without `"` and `\\`, which browsers read as `/`."""
+_PAGE = re.compile(r"(?:/[A-Za-z0-9_-]+)*/?(?:\?[!$-\[\]-~]*)?")
+"""The path of a page below the console's root, and its query.
+
+The path of a page has no dot and no percent-encoding, with which browsers would leave the console.
+A query is printable ASCII without `"`, `#` and `\\`.
+"""
 
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
@@ -196,5 +200,5 @@ def sign_in_path(req: falcon.Request) -> str:
 def next_path(req: falcon.Request, wanted: str) -> str:
     """Return the path to open after the sign-in: only one of this console."""
     base = base_path(req)
-    is_own = wanted.startswith(f"{base}/") and _SAFE_PATH.fullmatch(wanted) is not None
+    is_own = wanted.startswith(base) and _PAGE.fullmatch(wanted, len(base)) is not None
     return wanted if is_own else base

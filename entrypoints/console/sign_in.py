@@ -165,6 +165,7 @@ class LinkPage(Page):
     core: Core
     pages: Pages
     cookies: Cookies
+    client_address: ClientAddress
     is_public = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, token: str) -> None:
@@ -194,7 +195,9 @@ class LinkPage(Page):
         else:
             password = visit(req).form.text("password")
             try:
-                signed_in = administrators.set_password(token, password, user_agent=user_agent)
+                signed_in = administrators.set_password(
+                    token, password, address=self.client_address(req), user_agent=user_agent
+                )
             except InvalidAdministrator as invalid:
                 self._show(req, resp, token, invalid.violations)
                 return

@@ -1,8 +1,9 @@
-"""Password hashing with argon2-cffi, and the list of common passwords."""
+"""Password hashing with argon2-cffi, and the strength of passwords with zxcvbn."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from sys import getswitchinterval, setswitchinterval
 from threading import Barrier, Event
 from time import monotonic
 
@@ -10,10 +11,11 @@ import pytest
 from argon2 import PasswordHasher, Type, extract_parameters
 
 from recipient_fields.adapters.passwords import Argon2PasswordHasher
-from recipient_fields.domain import PasswordHashingBusy
+from recipient_fields.domain import EmailAddress, PasswordHashingBusy
 
 FAST = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "seven purple tractors"
+EMAIL = EmailAddress("dana@acme.example")
 
 
 @pytest.fixture
@@ -53,13 +55,31 @@ def test_a_hash_with_other_parameters_needs_a_rehash(hasher: Argon2PasswordHashe
     assert hasher.needs_rehash(stronger.hash(PASSWORD))
 
 
-@pytest.mark.parametrize("password", ["password", "123456", "1qaz2wsx3edc", "QWERTY123456"])
-def test_common_passwords_are_found(hasher: Argon2PasswordHasher, password: str) -> None:
-    assert hasher.is_common(password)
+@pytest.mark.parametrize("password", ["\0" * 12, "\ud800" * 12, "İ" * 12, "12345\n"], ids=ascii)
+def test_every_text_can_be_rated(hasher: Argon2PasswordHasher, password: str) -> None:
+    assert hasher.is_guessable(password, EMAIL)
+    assert not hasher.is_guessable(f"{PASSWORD}{password}", EMAIL)
 
 
-def test_other_passwords_are_not_common(hasher: Argon2PasswordHasher) -> None:
-    assert not hasher.is_common(PASSWORD)
+def test_only_32_characters_are_rated(hasher: Argon2PasswordHasher) -> None:
+    assert hasher.is_guessable("a" * 32 + PASSWORD, EMAIL)
+    assert not hasher.is_guessable("a" * (32 - len(PASSWORD)) + PASSWORD, EMAIL)
+
+
+def test_concurrent_ratings_use_their_own_email_address(hasher: Argon2PasswordHasher) -> None:
+    emails = [EmailAddress(f"{name}@acme.example") for name in ("dana.walsh", "kim.novak")]
+    interval = getswitchinterval()
+    setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(len(emails)) as threads:
+            rated = [
+                threads.submit(hasher.is_guessable, f"{email}1", email)
+                for _ in range(100)
+                for email in emails
+            ]
+        assert all(rating.result() for rating in rated)
+    finally:
+        setswitchinterval(interval)
 
 
 class BlockingHasher(PasswordHasher):
@@ -88,6 +108,8 @@ def test_a_third_hash_waits_for_two_seconds_and_is_rejected() -> None:
             first.verify(None, PASSWORD)
         assert 1.9 < monotonic() - began < 4
         assert busy.value.retry_after >= 1
+        with pytest.raises(PasswordHashingBusy):
+            first.is_guessable(PASSWORD, EMAIL)
         blocking.permitted.set()
         assert all(hashing.result() for hashing in running)
     assert not first.verify(None, PASSWORD)

@@ -88,7 +88,9 @@ def invitation(administrators, acme) -> Invitation:
 
 @pytest.fixture
 def dana(administrators, invitation) -> SignedIn:
-    return administrators.set_password(invitation.token.reveal(), PASSWORD, user_agent="Firefox")
+    return administrators.set_password(
+        invitation.token.reveal(), PASSWORD, address=ADDRESS, user_agent="Firefox"
+    )
 
 
 def sign_in(administrators, email=EMAIL, password=PASSWORD, address=ADDRESS) -> SignedIn:
@@ -107,7 +109,9 @@ class TestInvitations:
         clock.move(24 * HOUR)
         for use in (
             lambda: administrators.find_link(invitation.token.reveal()),
-            lambda: administrators.set_password(invitation.token.reveal(), PASSWORD, user_agent=""),
+            lambda: administrators.set_password(
+                invitation.token.reveal(), PASSWORD, address=ADDRESS, user_agent=""
+            ),
         ):
             with pytest.raises(LinkNotValid):
                 use()
@@ -148,7 +152,9 @@ class TestInvitations:
         link = administrators.reset_in(acme, dana.administrator.id, by="eve@acme.example")
         administrators.invite(rival, EMAIL, Role.ADMIN, by=OPERATOR)
         with pytest.raises(LinkNotValid):
-            administrators.set_password(link.token.reveal(), "another password", user_agent="")
+            administrators.set_password(
+                link.token.reveal(), "another password", address=ADDRESS, user_agent=""
+            )
         sign_in(administrators)
 
     @pytest.mark.parametrize("has_password", [True, False])
@@ -156,7 +162,9 @@ class TestInvitations:
         self, administrators, storage, acme, rival, invitation, monkeypatch, has_password
     ):
         if has_password:
-            administrators.set_password(invitation.token.reveal(), PASSWORD, user_agent="")
+            administrators.set_password(
+                invitation.token.reveal(), PASSWORD, address=ADDRESS, user_agent=""
+            )
         add_link = storage.administrators.add_link
 
         def add_link_later(*arguments: Any) -> Administrator:
@@ -224,7 +232,9 @@ class TestPasswords:
         assert administrators.authenticate(dana.token.reveal()).session == dana.session
         assert dana.session.user_agent == "Firefox"
         with pytest.raises(LinkNotValid):
-            administrators.set_password(invitation.token.reveal(), PASSWORD, user_agent="")
+            administrators.set_password(
+                invitation.token.reveal(), PASSWORD, address=ADDRESS, user_agent=""
+            )
         sign_in(administrators)
 
     @pytest.mark.parametrize("password", ["short", EMAIL.upper(), "1qaz2wsx3edc"])
@@ -233,9 +243,9 @@ class TestPasswords:
     ):
         token = invitation.token.reveal()
         with pytest.raises(InvalidAdministrator) as rejected:
-            administrators.set_password(token, password, user_agent="")
+            administrators.set_password(token, password, address=ADDRESS, user_agent="")
         assert [each.path for each in rejected.value.violations] == [("password",)]
-        administrators.set_password(token, PASSWORD, user_agent="")
+        administrators.set_password(token, PASSWORD, address=ADDRESS, user_agent="")
 
     def test_that_are_reset_end_all_sessions_and_replace_the_old_one(
         self, administrators, acme, dana
@@ -247,7 +257,9 @@ class TestPasswords:
             last = reset
         sign_in(administrators)
         another = "eight orange tractors"
-        signed_in = administrators.set_password(last.token.reveal(), another, user_agent="")
+        signed_in = administrators.set_password(
+            last.token.reveal(), another, address=ADDRESS, user_agent=""
+        )
         assert administrators.authenticate(dana.token.reveal()) is None
         assert administrators.list_sessions(dana.administrator.id) == (signed_in.session,)
         with pytest.raises(SignInFailed):
@@ -259,7 +271,7 @@ class TestPasswords:
             with pytest.raises(SignInFailed):
                 sign_in(administrators, password="wrong", address=f"192.0.2.{number}")
         reset = administrators.reset(EMAIL, by=OPERATOR)
-        administrators.set_password(reset.token.reveal(), PASSWORD, user_agent="")
+        administrators.set_password(reset.token.reveal(), PASSWORD, address=ADDRESS, user_agent="")
         sign_in(administrators)
 
     def test_of_unknown_accounts_can_not_be_reset(self, administrators, dana):
@@ -271,7 +283,7 @@ class TestPasswords:
         hasher.busy = True
         for use in (
             lambda: administrators.find_link(token),
-            lambda: administrators.set_password(token, PASSWORD, user_agent=""),
+            lambda: administrators.set_password(token, PASSWORD, address=ADDRESS, user_agent=""),
             lambda: administrators.sign_in_with_link(token, user_agent=""),
         ):
             with pytest.raises(LinkNotValid):
@@ -284,7 +296,7 @@ class TestPasswords:
         token = service.invite(acme, EMAIL, Role.ADMIN, by=OPERATOR).token
         assert token is not None
         with pytest.raises(MissingExtra, match=r"recipient-fields\[console\]"):
-            service.set_password(token.reveal(), PASSWORD, user_agent="")
+            service.set_password(token.reveal(), PASSWORD, address=ADDRESS, user_agent="")
         with pytest.raises(MissingExtra):
             sign_in(service)
 
@@ -303,7 +315,7 @@ class TestSignIn:
         token = link.token.reveal()
         assert link.administrator == invitation.administrator
         with pytest.raises(LinkNotValid):
-            administrators.set_password(token, PASSWORD, user_agent="")
+            administrators.set_password(token, PASSWORD, address=ADDRESS, user_agent="")
         signed_in = administrators.sign_in_with_link(token, user_agent="")
         assert administrators.authenticate(signed_in.token.reveal()) is not None
         with pytest.raises(LinkNotValid):
@@ -338,7 +350,9 @@ class TestSignIn:
 
     def test_accepts_every_normal_form_of_a_password(self, administrators, invitation):
         password = "größe größe größe"
-        administrators.set_password(invitation.token.reveal(), password, user_agent="")
+        administrators.set_password(
+            invitation.token.reveal(), password, address=ADDRESS, user_agent=""
+        )
         sign_in(administrators, password=password.replace("ö", "o\u0308"))
 
     def test_stores_a_new_hash_if_the_parameters_have_changed(
@@ -364,17 +378,32 @@ class TestSignIn:
 
 
 class TestThrottling:
-    def test_permits_5_attempts_per_account_in_15_minutes(
+    def test_permits_5_attempts_per_account_and_address_in_15_minutes(
         self, administrators, clock, hasher, dana
     ):
-        for number in range(5):
+        for _ in range(5):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, password="wrong")
+        clock.move(MINUTE)
+        with pytest.raises(SignInThrottled) as throttled:
+            sign_in(administrators, EMAIL.upper())
+        assert throttled.value.retry_after == 14 * 60
+        assert hasher.verifications == 5
+        sign_in(administrators, address="192.0.2.2")
+        clock.move(14 * MINUTE)
+        sign_in(administrators)
+
+    def test_permits_100_attempts_per_account_in_15_minutes(
+        self, administrators, clock, hasher, dana
+    ):
+        for number in range(100):
             with pytest.raises(SignInFailed):
                 sign_in(administrators, password="wrong", address=f"192.0.2.{number}")
         clock.move(MINUTE)
         with pytest.raises(SignInThrottled) as throttled:
-            sign_in(administrators, EMAIL.upper(), address="192.0.2.99")
+            sign_in(administrators, EMAIL.upper(), address="198.51.100.1")
         assert throttled.value.retry_after == 14 * 60
-        assert hasher.verifications == 5
+        assert hasher.verifications == 100
         clock.move(14 * MINUTE)
         sign_in(administrators)
 
@@ -426,9 +455,16 @@ class TestThrottling:
         for number in range(20):
             with pytest.raises(SignInFailed):
                 sign_in(administrators, f"{number}@acme.example", address="192.0.2.2")
-        for _ in range(6):
+        for _ in range(101):
             with pytest.raises(SignInThrottled):
                 sign_in(administrators, password="wrong", address="192.0.2.2")
+        sign_in(administrators)
+
+    def test_of_addresses_and_an_account_does_not_lock_the_account(self, administrators, dana):
+        for number in range(2, 21):
+            for _ in range(20):
+                with pytest.raises((SignInFailed, SignInThrottled)):
+                    sign_in(administrators, password="wrong", address=f"192.0.2.{number}")
         sign_in(administrators)
 
     def test_counts_an_ipv6_network_as_one_address(self, administrators, dana):
@@ -438,6 +474,13 @@ class TestThrottling:
         with pytest.raises(SignInThrottled):
             sign_in(administrators, address="2001:db8::ffff")
         sign_in(administrators, address="2001:db8:0:1::1")
+
+    def test_counts_an_ipv6_network_as_one_address_of_an_account(self, administrators, dana):
+        for number in range(5):
+            with pytest.raises(SignInFailed):
+                sign_in(administrators, password="wrong", address=f"2001:db8::{number}")
+        with pytest.raises(SignInThrottled):
+            sign_in(administrators, address="2001:db8::ffff")
 
     def test_counts_ipv4_addresses_in_ipv6_notation_separately(self, administrators, dana):
         for number in range(21):
@@ -529,7 +572,7 @@ class TestTheAuditLog:
         administrators.invite(acme, "alex@acme.example", Role.VIEWER, by=EMAIL)
         (alex,) = (each for each in administrators.list_administrators(acme) if each.id == 2)
         token = invitation.token.reveal()
-        signed_in = administrators.set_password(token, PASSWORD, user_agent="")
+        signed_in = administrators.set_password(token, PASSWORD, address=ADDRESS, user_agent="")
         sign_in(administrators)
         with pytest.raises(SignInFailed):
             sign_in(administrators, password="wrong password")

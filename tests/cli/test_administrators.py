@@ -57,7 +57,7 @@ def test_invite_prints_a_link_that_sets_a_password_once(
         rf"Send this link to {EMAIL}\. It works once, until 2\S+Z\. It is not shown again\.\n",
         run.err,
     )
-    signed_in = service.set_password(match[1], PASSWORD, user_agent="")
+    signed_in = service.set_password(match[1], PASSWORD, address="192.0.2.1", user_agent="")
     assert signed_in.administrator.role_in(acme) is Role.ADMIN
 
 
@@ -89,7 +89,7 @@ def test_an_address_that_is_not_one_of_a_console_is_rejected(cli: CommandLine, u
 def test_an_administrator_with_a_password_is_invited_without_a_link(
     cli: CommandLine, token: str, service: AdministratorService
 ) -> None:
-    service.set_password(token, PASSWORD, user_agent="")
+    service.set_password(token, PASSWORD, address="192.0.2.1", user_agent="")
 
     invite = ("administrators", "invite", EMAIL.upper(), *ACME)
     document = cli(*invite, "--json").document()
@@ -113,7 +113,7 @@ def test_list_shows_the_administrators_by_email(
     cli: CommandLine, token: str, service: AdministratorService
 ) -> None:
     cli("administrators", "invite", "alex@acme.example", *ACME, "--role", "viewer")
-    service.set_password(token, PASSWORD, user_agent="")
+    service.set_password(token, PASSWORD, address="192.0.2.1", user_agent="")
 
     assert [line.split() for line in cli("administrators", "list", *ACME).table()] == [
         ["ID", "EMAIL", "ROLE", "STATE"],
@@ -132,7 +132,7 @@ def test_list_shows_the_administrators_by_email(
 def test_revoke_ends_the_account_and_its_sessions(
     cli: CommandLine, acme: OrganizationId, token: str, service: AdministratorService
 ) -> None:
-    signed_in = service.set_password(token, PASSWORD, user_agent="")
+    signed_in = service.set_password(token, PASSWORD, address="192.0.2.1", user_agent="")
 
     run = cli("administrators", "revoke", EMAIL.lower(), *ACME, "--yes")
     assert run.messages() == f"Revoked administrator {EMAIL} of organization 1, Acme.\n"
@@ -162,10 +162,10 @@ def test_an_unknown_administrator_can_not_be_revoked_or_reset(
 def test_reset_prints_a_link_and_keeps_the_password_until_it_is_used(
     cli: CommandLine, token: str, service: AdministratorService
 ) -> None:
-    service.set_password(token, PASSWORD, user_agent="")
+    service.set_password(token, PASSWORD, address="192.0.2.1", user_agent="")
 
     (link,) = cli("administrators", "reset", EMAIL).table()
     service.sign_in(EMAIL, PASSWORD, address="127.0.0.1", user_agent="")
     another = "eight orange tractors"
-    service.set_password(link.rpartition("/")[2], another, user_agent="")
+    service.set_password(link.rpartition("/")[2], another, address="192.0.2.1", user_agent="")
     service.sign_in(EMAIL, another, address="127.0.0.1", user_agent="")

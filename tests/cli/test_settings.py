@@ -11,6 +11,7 @@ import pytest
 from attrs import fields
 
 from recipient_fields.entrypoints.settings import Address, InvalidSettings, Settings, variable_of
+from recipient_fields.entrypoints.wsgi import application
 
 from ..support.command_line import CommandLine
 from ..support.waiting import TIMEOUT
@@ -132,3 +133,14 @@ def test_the_address_of_the_console_is_an_origin_as_browsers_send_it(
 def test_another_text_is_no_address_of_the_console(text: str) -> None:
     with pytest.raises(InvalidSettings, match="use the address without a path"):
         Settings.from_environment({variable_of("console_url"): text})
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:8080", "0.0.0.0:8080"])
+def test_under_another_server_the_console_requires_its_url(
+    monkeypatch: pytest.MonkeyPatch, listen: str
+) -> None:
+    for name, text in {"storage": "memory:", "console": "true", "listen": listen}.items():
+        monkeypatch.setenv(variable_of(name), text)
+
+    with pytest.raises(InvalidSettings, match="RECIPIENT_FIELDS_CONSOLE_URL"):
+        application()

@@ -180,6 +180,15 @@ class Browser:
         return Response(result.status_code, result.headers, result.text, path)
 
 
+def browser_at(address: str, app: Any) -> Browser:
+    """Return a browser whose requests come from this IP address."""
+
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        return app({**environ, "REMOTE_ADDR": address}, start_response)
+
+    return Browser(application)
+
+
 class _Reader(HTMLParser):
     """Reads what a user of the page can use."""
 

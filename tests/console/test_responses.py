@@ -21,7 +21,7 @@ from recipient_fields.entrypoints.log import BufferedHandler, json_formatter
 from recipient_fields.entrypoints.settings import Settings
 
 from ..http.conftest import Clock
-from .browser import Browser
+from .browser import Browser, browser_at
 from .conftest import EMAIL, PASSWORD, Console, open_console
 from .routes import paths
 
@@ -203,9 +203,9 @@ def test_the_service_mounts_the_console_only_if_it_is_on() -> None:
 def test_a_proxy_that_is_not_trusted_causes_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     forwarded = {"X-Forwarded-For": "203.0.113.9"}
     trusted = (ip_network("192.0.2.0/24"),)
-    behind_proxy = _from("192.0.2.1", _service(console=True, trusted_proxies=trusted))
+    behind_proxy = browser_at("192.0.2.1", _service(console=True, trusted_proxies=trusted).app)
     behind_proxy.get("/console/sign-in", **forwarded)
-    browser = _from("192.0.2.1", _service(console=True))
+    browser = browser_at("192.0.2.1", _service(console=True).app)
     browser.get("/console/sign-in")
     assert caplog.messages == []
 
@@ -226,15 +226,6 @@ def test_the_session_cookie_is_not_a_credential_for_the_api(
     token = next(iter(dana.cookies.values()))
     assert api.get("/api/v1/recipient_fields", Authorization=f"Bearer {token}").status == 401
     assert PlainKey.parse(token) is None
-
-
-def _from(peer: str, browser: Browser) -> Browser:
-    """Return a browser whose requests come from this address."""
-
-    def application(environ: dict[str, Any], start_response: Any) -> Any:
-        return browser.app({**environ, "REMOTE_ADDR": peer}, start_response)
-
-    return Browser(application)
 
 
 def _service(*, console: bool, **options: Any) -> Browser:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import pytest
 
 from ..http.conftest import Clock
-from .browser import Browser
+from .browser import Browser, browser_at
 from .conftest import EMAIL, PASSWORD, Console, open_console
 
 
@@ -60,7 +62,7 @@ def test_an_unknown_link_looks_like_a_used_one(console: Console, token: str) -> 
     assert token not in response.html
 
 
-@pytest.mark.parametrize("password", ["short", EMAIL, "qwerty123456", " " * 12])
+@pytest.mark.parametrize("password", ["short", EMAIL, " " * 12])
 def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, password: str) -> None:
     browser, link = console.browser(), console.invite(EMAIL)
 
@@ -69,6 +71,53 @@ def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, passw
     assert refused.status == 422
     assert "The password was not set" in refused.text
     assert browser.submit(refused, {"password": PASSWORD}).status == 303
+
+
+@pytest.mark.parametrize(
+    ("email", "password"),
+    [
+        (EMAIL, "passwordpassword"),
+        (EMAIL, "password1234"),
+        (EMAIL, "administrator"),
+        (EMAIL, "QWERTY123456"),
+        (EMAIL, "Dana@Acme.example1"),
+        ("dana@" + "department." * 22 + "example", "dana@" + "department." * 22 + "example1"),
+        (EMAIL, "a" * 1_024),
+    ],
+)
+def test_a_password_that_is_easy_to_guess_is_rejected_with_what_to_do(
+    console: Console, email: str, password: str
+) -> None:
+    browser = console.browser()
+
+    refused = browser.submit(browser.get(console.invite(email)), {"password": password})
+
+    assert refused.status == 422
+    message = "This password is easy to guess. Choose another one, for example four random words."
+    assert message in refused.text
+    assert browser.submit(refused, {"password": PASSWORD}).status == 303
+
+
+def test_a_password_can_have_1024_characters(console: Console) -> None:
+    browser, password = console.browser(), f"{PASSWORD} staple".ljust(1_024, "🐎")
+
+    browser.submit(browser.get(console.invite(EMAIL)), {"password": password})
+
+    assert console.sign_in(console.browser(), password).status == 303
+    assert console.sign_in(console.browser(), password[:-1]).status == 422
+
+
+def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(
+    console: Console, dana: Browser
+) -> None:
+    administrators = console.core.administrators
+    (account,) = administrators.list_administrators(console.acme.id)
+    assert administrators.hasher is not None
+    assert account.password_hash is not None
+    weak = administrators.hasher.hash("passwordpassword")
+    administrators.administrators.replace_password_hash(account.id, account.password_hash, weak)
+
+    assert console.sign_in(console.browser(), "passwordpassword").status == 303
 
 
 def test_a_sign_in_link_signs_in_once(console: Console, dana: Browser) -> None:
@@ -106,18 +155,34 @@ def test_signing_in_leads_back_to_the_page_that_was_wanted(console: Console, dan
         "javascript:alert(1)",
         "/console/\r\nSet-Cookie: a=b",
         "/",
+        "/console/../../x",
+        "/console/..",
+        "/console/./organizations",
+        "/console/%2e%2e/x",
+        "/console/.%2E/x",
+        "/console/..%2f..%2fx",
+        "/console//organizations",
+        "/console/organizations//",
+        "/console/\t../x",
+        "/console/organizations\n",
+        "/console/organizations?\rSet-Cookie: a=b",
+        '/console/organizations?"',
+        "/console/organizations?\\",
+        "/console/organizations?#x",
+        "/console/organizations#x",
     ],
 )
-def test_signing_in_leads_to_no_other_site(console: Console, dana: Browser, wanted: str) -> None:
+def test_signing_in_leads_to_no_address_outside_the_console(
+    console: Console, dana: Browser, wanted: str
+) -> None:
     browser = console.browser()
     page = browser.get("/console/sign-in")
     form = {"email": EMAIL, "password": PASSWORD, "next": wanted}
 
-    location = browser.submit(page, form).location
+    signed_in = browser.submit(page, form)
+    opened_again = browser.get(f"/console/sign-in?{urlencode({'next': wanted})}")
 
-    assert location.startswith("/console")
-    assert "\n" not in location
-    assert "\\" not in location
+    assert [signed_in.location, opened_again.location] == ["/console"] * 2
 
 
 @pytest.mark.parametrize(
@@ -148,6 +213,55 @@ def test_too_many_attempts_are_rejected_with_the_time_to_wait(
     assert throttled.status == 429
     assert int(throttled.headers["retry-after"]) <= 15 * 60
     assert "Too many sign-in attempts. Try again in 15 minutes." in throttled.text
+
+
+def test_a_stranger_does_not_lock_the_account_for_its_owner_elsewhere(
+    console: Console, dana: Browser
+) -> None:
+    stranger = browser_at("198.51.100.1", console.app)
+    statuses = [console.sign_in(stranger, "wrong password").status for _ in range(6)]
+
+    assert statuses == [422] * 5 + [429]
+    assert console.sign_in(console.browser()).status == 303
+    assert console.sign_in(stranger).status == 429
+
+
+def test_an_attack_from_many_addresses_is_throttled_and_a_link_still_works(
+    console: Console, dana: Browser
+) -> None:
+    def guess(number: int) -> int:
+        attacker = browser_at(f"198.51.100.{number}", console.app)
+        return console.sign_in(attacker, "wrong password").status
+
+    for attempt in range(100):
+        assert guess(attempt // 5) == 422
+        if attempt == 50:  # A success of the owner permits no more attempts.
+            assert console.sign_in(console.browser()).status == 303
+    assert guess(99) == 429
+    browser = console.browser()
+    assert console.sign_in(browser).status == 429
+    reset = console.core.administrators.reset(EMAIL, by="operator")
+    assert reset.token is not None
+
+    page = browser.get(f"/console/links/{reset.token.reveal()}")
+
+    assert browser.submit(page, {"password": PASSWORD}).status == 303
+    assert console.sign_in(console.browser()).status == 303
+
+
+def test_a_link_that_sets_a_password_permits_attempts_from_its_address_again(
+    console: Console, dana: Browser
+) -> None:
+    for _ in range(6):
+        throttled = console.sign_in(console.browser(), "wrong password")
+    reset = console.core.administrators.reset(EMAIL, by="operator")
+    assert reset.token is not None
+    browser = console.browser()
+
+    browser.submit(browser.get(f"/console/links/{reset.token.reveal()}"), {"password": PASSWORD})
+
+    assert throttled.status == 429
+    assert console.sign_in(console.browser()).status == 303
 
 
 def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(

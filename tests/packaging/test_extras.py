@@ -7,8 +7,10 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import requires
 
 import pytest
+from packaging.requirements import Requirement
 
 from recipient_fields.domain import RecipientFieldsError
 from recipient_fields.entrypoints.selection import open_storage
@@ -73,6 +75,15 @@ def declared() -> Iterator[tuple[str, str]]:
 
 def test_every_module_of_an_extra_has_a_case() -> None:
     assert set(declared()) - FILES_ALONE == BROUGHT.keys()
+
+
+def test_no_extra_permits_a_version_of_jinja2_with_known_vulnerabilities() -> None:
+    required = [Requirement(text) for text in requires("recipient-fields") or []]
+    lowest = [each for each in required if each.name == "Jinja2"]
+
+    assert lowest
+    assert not any(each.specifier.contains("3.1.5") for each in lowest)
+    assert all(each.specifier.contains("3.1.6") for each in lowest)
 
 
 WITHOUT_A_MODULE = """

@@ -21,6 +21,7 @@ from recipient_fields.application.administrators import MAX_ATTEMPTS_PER_ADDRESS
 from recipient_fields.domain import OrganizationId
 
 from ..console.browser import ORIGIN, URLENCODED, Response
+from ..support.command_line import Script
 from ..support.network import http_status
 from ..support.service import FIELDS, Service
 from ..support.waiting import eventually
@@ -173,7 +174,11 @@ class TestServers:
         self, host: str, storage: str, dana: str, tmp_path: Path
     ) -> None:
         file = tmp_path / "log"
-        settings = {"RECIPIENT_FIELDS_CONSOLE": "true", "RECIPIENT_FIELDS_LOG_LEVEL": "debug"}
+        settings = {
+            "RECIPIENT_FIELDS_CONSOLE": "true",
+            "RECIPIENT_FIELDS_CONSOLE_URL": ORIGIN,
+            "RECIPIENT_FIELDS_LOG_LEVEL": "debug",
+        }
         with file.open("wb") as log, hosted(host, storage, log.fileno(), **settings) as port:
             eventually(lambda: http_status(port, "/readyz") == 200)
             browser = browse(f"http://127.0.0.1:{port}")
@@ -183,6 +188,37 @@ class TestServers:
             assert "Shop" in create_field(browser, fields.path, "Shop").text
         assert '"route": "/console/links/{token}"' in file.read_text()
         assert logged_secrets(file.read_text(), browser) == []
+
+
+class TestAddresses:
+    NOWHERE = "192.0.2.1:0"
+    """The address belongs to no machine: a service that has accepted its options fails there."""
+
+    @pytest.mark.parametrize("option", ["--console", "--demo"])
+    @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", NOWHERE])
+    def test_a_console_that_other_machines_can_reach_requires_its_url(
+        self, address: str, option: str
+    ) -> None:
+        serve = ("serve", option, "--listen", address, "--admin-listen", self.NOWHERE)
+
+        assert Script("memory:")(*serve).failure() == (
+            "The console needs its address in a browser, unless the service listens on a loopback"
+            " address. Set --console-url or RECIPIENT_FIELDS_CONSOLE_URL, for example to"
+            " https://fields.example.com."
+        )
+
+    def test_a_console_with_a_url_can_listen_on_every_address(self) -> None:
+        serve = ("serve", "--console", "--listen", self.NOWHERE, "--console-url", ORIGIN)
+
+        assert self.NOWHERE in Script("memory:")(*serve).failure()
+
+    @pytest.mark.parametrize("address", ["127.0.0.2:0", "[::1]:0", "localhost:0"])
+    def test_a_console_for_its_own_machine_requires_no_url(
+        self, start: Callable[..., Service], address: str
+    ) -> None:
+        service = start("--console", RECIPIENT_FIELDS_LISTEN=address)
+
+        assert service.anonymous("GET", SIGN_IN).status == 200
 
 
 def test_a_kill_during_sign_in_harms_nothing(

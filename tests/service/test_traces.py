@@ -412,6 +412,7 @@ class TestSettings:
         variables = {
             "RECIPIENT_FIELDS_STORAGE": "memory:",
             "RECIPIENT_FIELDS_CONSOLE": "true",
+            "RECIPIENT_FIELDS_CONSOLE_URL": "https://fields.example.com",
             "RECIPIENT_FIELDS_TRACES": traces,
         }
 
