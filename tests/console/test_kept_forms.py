@@ -36,7 +36,7 @@ def end_session(console: Console, browser: Browser, how: str) -> None:
     elif how == "ended by a reset of the password":
         token = administrators.reset(account.email.text, by="operator").token
         assert token is not None
-        administrators.set_password(token.reveal(), PASSWORD, user_agent="")
+        administrators.set_password(token.reveal(), PASSWORD, address="203.0.113.1", user_agent="")
     else:
         administrators.end_all_sessions(account.id, by="operator")
 
