@@ -181,12 +181,14 @@ def send(
 
 
 def describe(status: int) -> str:
-    """Return what an error with this status says, as the end of a sentence about the server."""
+    """Return what an unexpected status says, as the end of a sentence about the server."""
     if status == 429:
         return "limits the rate of requests (429)"
     if 300 <= status < 400:
         return f"redirects to another address ({status}), which is not followed"
-    return f"failed ({status})"
+    if status >= 500 or status == 408:
+        return f"failed ({status})"
+    return f"sent the status {status}"
 
 
 def delay(outcome: Outcome, backoff: float) -> float:

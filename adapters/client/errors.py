@@ -103,7 +103,7 @@ def error_of(
         converted = _convert(response, error, not_found, batch)
     except (InvalidDocument, InvalidResponse):
         return StorageUnavailable(
-            f"The service, or a proxy in front of it, {describe(response.status)} and sent no valid"
+            f"The service, or a proxy in front of it, {describe(response.status)}, without a valid"
             " error document."
         )
     if isinstance(error.request_id, str) and _REQUEST_ID.fullmatch(error.request_id):

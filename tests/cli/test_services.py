@@ -113,8 +113,8 @@ class TestFailures:
     def test_another_site(self, plan):
         with stub_server(lambda _: StubResponse(404, b"<html>")) as server:
             assert plan("--url", server.url).failure() == (
-                f"{server.url}: The service, or a proxy in front of it, sent status 404 without a"
-                " valid error document."
+                f"{server.url}: The service, or a proxy in front of it, sent the status 404,"
+                " without a valid error document."
             )
 
     def test_a_wrong_path(self, plan, serve):
