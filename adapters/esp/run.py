@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from attrs import frozen
-from urllib3.util import parse_url
+from urllib3.util import Url, parse_url
 
 from ..network import Connections, Failure, Outcome, Request, delay, describe, retry_after, send
 from .api import Api, origin
@@ -109,15 +109,16 @@ class Run:
 
     def _request(self, api: Api, method: str, url: str, body: bytes | None = None) -> Response:
         self._check_time(api)
+        target = parse_url(url)
         request = Request(
             method=method,
-            target=parse_url(url).request_uri,
+            target=target.request_uri,
             headers={"User-Agent": "recipient-fields", **api.headers},
             body=body,
             max_error=_MAX_FAULT if api.describes_failures else 0,
         )
         outcome = send(
-            self._connections_to(url),
+            self._connections_to(target),
             request,
             deadline=self._deadline,
             timeout=self._limits.read_timeout,
@@ -129,16 +130,16 @@ class Run:
             raise api.unavailable(f"{failure}, and no time is left for a retry")
         return Response(api=api, url=url, headers=outcome.headers, body=outcome.body)
 
-    def _connections_to(self, url: str) -> Connections:
-        target = parse_url(url)
-        if origin(target) not in self._connections:
-            self._connections[origin(target)] = Connections(
-                target,
+    def _connections_to(self, url: Url) -> Connections:
+        host = origin(url)
+        if host not in self._connections:
+            self._connections[host] = Connections(
+                url,
                 size=_POOL_SIZE,
                 connect_timeout=self._limits.connect_timeout,
                 max_response=self._limits.max_response,
             )
-        return self._connections[origin(target)]
+        return self._connections[host]
 
     def _wait(self, api: Api, outcome: Outcome, attempt: int) -> float | None:
         """Return the seconds before a retry, or None if the request succeeded.

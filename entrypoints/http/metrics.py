@@ -34,10 +34,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class ServerStatistics(Protocol):
-    """The counters of the server, or None for those that it does not have.
-
-    Another thread reads them.
-    """
+    """The counters of the server. Another thread reads them."""
 
     @property
     def connections(self) -> int:

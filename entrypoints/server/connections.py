@@ -212,10 +212,10 @@ class Connection(HTTPChannel):
             super().write_soon(data)
         return size
 
-    def reject(self, code: str) -> None:
-        """Reject the unfinished request, and close the connection."""
-        request: FramedRequest = self.request or self.parser_class(self.adj)
-        request.reject(code)
+    def time_out(self) -> None:
+        """Reject the unfinished request as too slow, and close the connection."""
+        request: FramedRequest = self.request
+        request.reject("request_timeout")
         self.request, self.requests = None, [request]
         super().service()
         self.handle_write()
@@ -249,7 +249,7 @@ class Connection(HTTPChannel):
         elif self.unfinished:
             stalls = draining and self.inactivity > limits.DRAIN_IDLE_TIMEOUT
             if stalls or now - self.request_began > limits.REQUEST_TIMEOUT:
-                self.reject("request_timeout")
+                self.time_out()
 
     def handle_read(self) -> None:
         """Receive requests. After the last response, discard what the client sends."""

@@ -39,7 +39,7 @@ MEMBERS: dict[type, tuple[str, ...]] = {
         "completed", "received",
     ),
     HTTPChannel: (
-        "_fileno", "_flush_exception", "_flush_some_if_lockable", "addr", "adj",
+        "_fileno", "_flush_exception", "_flush_some_if_lockable", "addr",
         "close_when_flushed", "connected", "error_task_class", "handle_close",
         "handle_error", "handle_read", "handle_write", "last_activity", "outbuf_lock",
         "parser_class", "readable", "request", "requests", "server", "service", "socket",
@@ -102,9 +102,10 @@ SUBCLASSES: dict[str, tuple[type, ...]] = {
 
 VARIABLES: dict[str, type] = {
     "connection": HTTPChannel,
-    "c": HTTPChannel,
-    "lingering[0]": HTTPChannel,
+    "each": HTTPChannel,
+    "idle": HTTPChannel,
     "polled": HTTPChannel,
+    "self._idle[0]": HTTPChannel,
     "self.channel": HTTPChannel,
     "task": HTTPChannel,
     "request": HTTPRequestParser,
