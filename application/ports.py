@@ -184,8 +184,9 @@ class HistoryRepository(Protocol):
     be enough: a transaction could take a number, and commit after another one with a greater
     number.
 
-    The records of one transaction have the same `occurred_at`: the argument `at` of the change, or
-    1 ms after the previous transaction of the organization if that is later.
+    The records of one transaction have the same `occurred_at`: that of `CatalogChanges.recorded_at`
+    for the argument `at` of the change, or 1 ms after the previous transaction of the organization
+    if that is later.
     """
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
