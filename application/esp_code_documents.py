@@ -143,7 +143,7 @@ def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Targe
     """Return the argument that is not None. Raises: InvalidInput unless exactly one is not."""
     if esp is None and integration_id is None:
         raise InvalidInput(
-            [Violation(Rule.REQUIRED, "Send this member or `integration_id`.", ("esp",))]
+            [Violation(Rule.REQUIRED, "Add this member or `integration_id`.", ("esp",))]
         )
     if esp is not None and integration_id is not None:
         message = "Send either `esp` or `integration_id`."

@@ -12,13 +12,14 @@ from attrs import frozen
 from recipient_fields.application import RecipientFieldService
 from recipient_fields.application.batch_documents import parse_batch, render_batch_results
 from recipient_fields.application.documents import parse_changes, parse_draft, parse_replacement
-from recipient_fields.application.references import is_key, parse_id, parse_reference
+from recipient_fields.application.references import is_id, is_key, parse_reference
 from recipient_fields.application.strict_json import render_json
-from recipient_fields.domain import FieldKey
+from recipient_fields.domain import FieldId, FieldKey
 
 from .bodies import read_json
 from .history_parameters import HISTORY_NAMES, HISTORY_REPEATABLE, parse_history_query
 from .list_parameters import NAMES, REPEATABLE, parse_as_of, parse_query
+from .problems import RequestRejected
 from .request_context import author, credential, parameters, precondition
 from .resource import Resource
 from .response_cache import ResponseCache
@@ -30,6 +31,11 @@ from .responses import (
     page_response,
     send,
     send_created,
+)
+
+_RESTORED_BY_ID = (
+    "A deleted field is restored by its id, because several can have the same key. Find the id in"
+    " its changes."
 )
 
 
@@ -146,9 +152,10 @@ class FieldRestoration(Resource):
 
     def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Restore a deleted field by its id: several deleted fields can have the same key."""
-        field_id = parse_id(id_or_key)
+        if not is_id(id_or_key):
+            raise RequestRejected("not_found", _RESTORED_BY_ID)
         field = self.service.by(author(req)).restore_field(
-            credential(req).organization_id, field_id
+            credential(req).organization_id, FieldId(int(id_or_key))
         )
         send(req, resp, field_response(field))
 

@@ -163,7 +163,7 @@ class TestTypes:
         [
             ("tier", pa.array([1]), "A text field allows strings here."),
             ("shoe_size", pa.array([float("nan")]), "A number must be finite."),
-            ("shoe_size", pa.array(["1"]), "A number field allows numbers here."),
+            ("shoe_size", pa.array(["1"]), "This is a text. Write the number 1 without quotes."),
             (
                 "born",
                 pa.array([2**31 - 1], pa.int32()).cast(pa.date32()),

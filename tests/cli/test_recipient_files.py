@@ -225,7 +225,7 @@ def test_json_lines_are_checked(check: Callable[..., Run]) -> None:
     checked = check('{"tier": "gold", "born": null}\n{"shoe_size": "1"}\n[]\n{\n', name="a.jsonl")
     assert checked.status == INVALID
     assert checked.out.splitlines()[:3] == [
-        "a.jsonl:2: shoe_size: A number field allows numbers here.",
+        "a.jsonl:2: shoe_size: This is a text. Write the number 1 without quotes.",
         "a.jsonl:3: The line must be a JSON object.",
         "a.jsonl:4: The document is not JSON: line 1, column 2.",
     ]

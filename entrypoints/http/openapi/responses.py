@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from recipient_fields.domain import BatchRejected, FieldId, FieldKey, FieldNotFound, KeyTaken
+from recipient_fields.domain.esp import NotExpressible
 
 from ..media_types import JSON
 from ..problems import STATUSES, Problem, problem, problem_of, render_error
@@ -83,7 +84,10 @@ HEADERS: Mapping[str, Schema] = {
     "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
     "WWW-Authenticate": _header(
         "How to authenticate.",
-        pattern='^Bearer realm="recipient-fields"(?:, error="invalid_token")?$',
+        pattern=(
+            '^Bearer realm="recipient-fields"'
+            '(?:, error="invalid_token"(?:, error_description="[^"]+")?)?$'
+        ),
     ),
     "Content-Security-Policy": _header("Allows the page to load resources of this service only."),
 }
@@ -154,7 +158,7 @@ _INVALID = (
     {
         "pointer": "/recipient_field/data_type",
         "code": "required",
-        "message": "Send this member.",
+        "message": "Add this member.",
     },
     {
         "pointer": "/recipient_field/key",
@@ -232,8 +236,8 @@ EXAMPLES: Mapping[str, Problem] = {
         "unsupported_media_type", "Send the body as application/json in UTF-8."
     ),
     "validation_failed": problem("validation_failed", details=_INVALID),
-    "not_expressible": problem(
-        "not_expressible", "loyalty_tier: this field has no value expression."
+    "not_expressible": problem_of(
+        NotExpressible("loyalty_tier: this field has no value expression.")
     ),
     "headers_too_large": problem("headers_too_large"),
     "internal_error": problem("internal_error"),

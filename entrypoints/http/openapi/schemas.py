@@ -368,6 +368,7 @@ _DETAIL: Schema = {
         "suggestion": {"type": "string", "description": "A value that is probably meant."},
         "existing_id": {**_ID, "description": "The id of the field that has this key."},
         "existing_key": ref("Key", "This key."),
+        "reason": ref("ErrorReason"),
     },
     "required": ["pointer", "code", "message"],
 }
@@ -464,7 +465,7 @@ _CONDITIONS: Schema = {
     },
 }
 _TARGET: Schema = {
-    "esp": ref("Esp", "The ESP that the code is for. Send this member or `integration_id`."),
+    "esp": ref("Esp", "The ESP that the code is for. Required without `integration_id`."),
     "integration_id": {
         **_ID,
         "description": (
