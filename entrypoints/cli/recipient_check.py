@@ -20,7 +20,7 @@ from ..recipient_lists import (
     RecipientList,
     violation_text,
 )
-from .options import Identifier, option
+from .options import Identifier, InputFile, option
 from .output import note, one_line, print_line, print_table
 from .output_files import complete_outputs
 from .recipient_options import file_options
@@ -67,7 +67,7 @@ class _Outputs:
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=InputFile())
 @target_options
 @option(
     "--integration",
@@ -82,6 +82,7 @@ class _Outputs:
     type=_OUTPUT,
     help="Write the invalid rows to this file, with the reasons.",
 )
+@option("--exit-zero", is_flag=True, help="Exit with 0 if recipients are invalid, instead of 3.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -96,6 +97,7 @@ def check(
     rejects: str | None,
     *,
     additional: bool,
+    exit_zero: bool,
 ) -> None:
     """Check the recipients in FILE against the fields.
 
@@ -126,7 +128,7 @@ def check(
     _print_report(report, file.name)
     if decimal == "." and recipients.may_have_decimal_commas and report.has(Rule.TYPE):
         note("If the numbers have decimal commas, add --decimal ','.")
-    ctx.exit(INVALID_RECIPIENTS if report.invalid else 0)
+    ctx.exit(INVALID_RECIPIENTS if report.invalid and not exit_zero else 0)
 
 
 def _print_report(report: CheckReport, name: str) -> None:

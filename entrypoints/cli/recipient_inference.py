@@ -29,7 +29,7 @@ from ..recipient_files import (
     require_different,
 )
 from .field_export import print_document
-from .options import json_option, option
+from .options import InputFile, json_option, option
 from .output import note, one_line
 from .recipient_options import file_options
 from .recipient_readers import open_reader
@@ -54,7 +54,7 @@ _NOTES = {
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=InputFile())
 @optional_target_options
 @file_options
 @option(

@@ -368,3 +368,15 @@ def test_wrong_options_are_usage_errors(
     check: Callable[..., Run], arguments: tuple[str, ...], message: str
 ) -> None:
     assert check("tier\n", *arguments).usage_error().endswith(message)
+
+
+def test_with_exit_zero_invalid_recipients_are_no_failure(check: Callable[..., Run]) -> None:
+    assert check("tier\nGold\n", "--exit-zero").status == 0
+
+
+@pytest.mark.parametrize("command", ["check", "infer"])
+def test_a_file_that_can_not_be_opened_is_a_failure(
+    run: Callable[..., Run], acme: OrganizationId, tmp_path: Path, command: str
+) -> None:
+    failure = run(acme, "recipients", command, tmp_path / "none.csv").failure()
+    assert failure.endswith("none.csv': No such file or directory")
