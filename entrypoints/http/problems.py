@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
 
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.application import InvalidDocument
 from recipient_fields.application.conversion import MAX_VIOLATIONS
+from recipient_fields.application.schemas import NamedSchema, described, render_document
 from recipient_fields.application.strict_json import render_json
-from recipient_fields.application.violation_documents import render_violation
+from recipient_fields.application.violation_documents import ErrorDetailDocument, render_violation
 from recipient_fields.domain import (
+    UNCHANGED,
     BatchRejected,
     BeforeHistory,
     CatalogChanged,
@@ -28,6 +30,7 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     Rule,
     StorageUnavailable,
+    Unchanged,
     VersionConflict,
     Violation,
 )
@@ -117,6 +120,84 @@ _BATCH_MESSAGE = "No operation took effect. `details` lists each failed operatio
 _RETRY_AFTER_SECONDS = "1"
 
 
+_CODE = described(
+    schema=NamedSchema(
+        "ErrorCode",
+        {
+            "type": "string",
+            "enum": list(STATUSES),
+            "description": "The cause, for programs. docs/errors.md#CODE describes each code.",
+        },
+    )
+)
+_REQUEST_ID = described(
+    schema=NamedSchema(
+        "ErrorRequestId",
+        {
+            "type": "string",
+            "pattern": "^[A-Za-z0-9._-]{1,64}$",
+            "description": "The id in `X-Request-Id` and in the service's log.",
+        },
+    )
+)
+_REASON = described(
+    schema=NamedSchema(
+        "ErrorReason",
+        {
+            "type": "string",
+            "enum": list(_REASONS.values()),
+            "description": "Why the request is forbidden, or the resource is not found.",
+        },
+    )
+)
+_DETAILS = described(
+    schema=NamedSchema(
+        "ErrorDetails",
+        {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_VIOLATIONS,
+            "items": ErrorDetailDocument,
+            "description": f"All violations, up to {MAX_VIOLATIONS:,}.",
+        },
+    )
+)
+
+
+@frozen(kw_only=True)
+class ErrorObjectDocument:
+    """The cause of an error."""
+
+    code: str = field(metadata=_CODE)
+    message: str = field(metadata=described("The cause, for people.", minLength=1))
+    request_id: str = field(metadata=_REQUEST_ID)
+    reason: str | Unchanged = field(default=UNCHANGED, metadata=_REASON)
+    details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
+
+
+@frozen
+class ErrorDocument:
+    """The error object."""
+
+    error: ErrorObjectDocument
+
+
+@frozen(kw_only=True)
+class ProblemDocument:
+    """An error in the form of RFC 9457, if `Accept` has `application/problem+json`."""
+
+    type: str = field(
+        metadata=described("`urn:recipient-fields:problem:` and the code.", minLength=1)
+    )
+    title: str = field(metadata=described(minLength=1))
+    status: int = field(metadata=described(minimum=400, maximum=599))
+    detail: str = field(metadata=described(minLength=1))
+    code: str = field(metadata=_CODE)
+    request_id: str = field(metadata=_REQUEST_ID)
+    reason: str | Unchanged = field(default=UNCHANGED, metadata=_REASON)
+    details: Sequence[object] | Unchanged = field(default=UNCHANGED, metadata=_DETAILS)
+
+
 @frozen(kw_only=True)
 class Problem:
     """An error response, before it is rendered for a request."""
@@ -187,40 +268,34 @@ def problem_of(error: RecipientFieldsError) -> Problem:
 
 def render_error(problem: Problem, request_id: str) -> bytes:
     """Return the error object as JSON."""
-    error = {
-        "code": problem.code,
-        "message": problem.message,
-        **_common_members(problem, request_id),
-    }
-    return render_json({"error": error})
+    error = ErrorObjectDocument(
+        code=problem.code,
+        message=problem.message,
+        request_id=request_id,
+        reason=UNCHANGED if problem.reason is None else problem.reason,
+        details=problem.details or UNCHANGED,
+    )
+    return render_json(render_document(ErrorDocument(error)))
 
 
 def render_problem(problem: Problem, request_id: str) -> bytes:
     """Return the problem document (RFC 9457) as JSON."""
-    document = {
-        "type": f"urn:recipient-fields:problem:{problem.code}",
-        "title": problem.code.replace("_", " ").capitalize(),
-        "status": problem.status.value,
-        "detail": problem.message,
-        "code": problem.code,
-        **_common_members(problem, request_id),
-    }
-    return render_json(document)
+    document = ProblemDocument(
+        type=f"urn:recipient-fields:problem:{problem.code}",
+        title=problem.code.replace("_", " ").capitalize(),
+        status=problem.status.value,
+        detail=problem.message,
+        code=problem.code,
+        request_id=request_id,
+        reason=UNCHANGED if problem.reason is None else problem.reason,
+        details=problem.details or UNCHANGED,
+    )
+    return render_json(render_document(document))
 
 
 def entity_tag(version_tag: str) -> str:
     """Return the strong entity tag of a version."""
     return f'"{version_tag}"'
-
-
-def _common_members(problem: Problem, request_id: str) -> dict[str, object]:
-    """Return the members that the error object and the problem document have in common."""
-    members: dict[str, object] = {"request_id": request_id}
-    if problem.reason is not None:
-        members["reason"] = problem.reason
-    if problem.details:
-        members["details"] = problem.details
-    return members
 
 
 def _kind_of(error: RecipientFieldsError) -> type[RecipientFieldsError]:

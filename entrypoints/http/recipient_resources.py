@@ -9,10 +9,15 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import RecipientFieldService
-from recipient_fields.application.recipient_documents import parse_recipients
+from recipient_fields.application.recipient_documents import (
+    RecipientCheckDocument,
+    RecipientCheckListDocument,
+    parse_recipients,
+)
 from recipient_fields.application.recipient_schemas import render_json_schema
+from recipient_fields.application.schemas import render_document
 from recipient_fields.application.strict_json import render_json
-from recipient_fields.application.violation_documents import render_violation
+from recipient_fields.application.violation_documents import violation_document
 from recipient_fields.domain import RecipientSchema
 
 from .bodies import read_json
@@ -69,21 +74,23 @@ class RecipientChecks(Resource):
         recipients = parse_recipients(read_json(req, self))
         catalog = self.service.list_fields(credential(req).organization_id)
         results = _check(RecipientSchema.of(catalog.fields), recipients)
-        resp.data = render_json({"results": list(results)})
+        document = RecipientCheckListDocument(tuple(results))
+        resp.data = render_json(render_document(document))
 
 
 def _check(
     schema: RecipientSchema, recipients: Iterable[Mapping[str, object]]
-) -> Iterator[Mapping[str, object]]:
+) -> Iterator[RecipientCheckDocument]:
     count = 0
     for recipient in recipients:
         checked = schema.check(recipient, suggest=count < _MAX_SUGGESTIONS)
         if checked.violations:
             violations = checked.violations[: max(1, _MAX_VIOLATIONS - count)]
             count += len(checked.violations)
-            yield {"valid": False, "violations": [*map(render_violation, violations)]}
+            details = tuple(map(violation_document, violations))
+            yield RecipientCheckDocument(valid=False, violations=details)
         else:
-            yield {"valid": True, "recipient": checked.values}
+            yield RecipientCheckDocument(valid=True, recipient=checked.values)
 
 
 def _additional(text: str) -> Mapping[str, object]:

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import ClassVar
 
 import falcon
-from attrs import frozen
+from attrs import field, frozen
 
 from recipient_fields.application import RecipientFieldService
 from recipient_fields.application.batch_documents import parse_batch, render_batch_results
 from recipient_fields.application.documents import parse_changes, parse_draft, parse_replacement
 from recipient_fields.application.references import is_key, parse_id, parse_reference
+from recipient_fields.application.schemas import described, render_document
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import FieldKey
 
@@ -206,12 +207,19 @@ class FieldHistory(Resource):
     on_head = on_get
 
 
+@frozen
+class HealthDocument:
+    """The state of the service."""
+
+    status: str = field(metadata=described(enum=["ok", "ready"]))
+
+
 class Liveness(Resource):
     """`/healthz`: the process runs. The storage is not checked."""
 
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
         """Send 200."""
-        resp.data = render_json({"status": "ok"})
+        resp.data = render_json(render_document(HealthDocument("ok")))
 
     on_head = on_get
 
@@ -225,6 +233,6 @@ class Readiness(Resource):
     def on_get(self, _req: falcon.Request, resp: falcon.Response) -> None:
         """Send 200, or 503 `service_unavailable`."""
         self.check()
-        resp.data = render_json({"status": "ready"})
+        resp.data = render_json(render_document(HealthDocument("ready")))
 
     on_head = on_get
