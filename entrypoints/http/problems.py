@@ -64,6 +64,38 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "overloaded": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
+MEANINGS: Mapping[str, str] = {
+    "invalid_json": "the body is not JSON (RFC 8259), or is nested deeper than 32 levels",
+    "invalid_parameter": "a query parameter or header is invalid, or a parameter is unknown",
+    "malformed_request": "the request is not well-formed HTTP; the connection is closed",
+    "unauthorized": "the API key is missing, malformed, unknown, expired or revoked",
+    "forbidden": "the field is not API-managed, or the API key can only read; see `reason`",
+    "not_found": (
+        "the resource does not exist, is another organization's, or is before the history; "
+        "see `reason`"
+    ),
+    "method_not_allowed": "the resource does not support this method",
+    "not_acceptable": "`Accept` includes no media type that the service can send",
+    "request_timeout": "the request did not arrive in time",
+    "key_already_exists": "a field of the organization, of any origin, has this key",
+    "field_limit_reached": "the organization has reached its limit of API-managed fields",
+    "precondition_failed": "the field, or the list, is not in the expected version",
+    "payload_too_large": (
+        "the body is larger than 1 MiB; for conditions, 64 KiB, and for content, 4 MiB"
+    ),
+    "uri_too_long": "the URL is too long",
+    "unsupported_media_type": "the body is not sent as JSON in UTF-8 without a Content-Encoding",
+    "validation_failed": "the body breaks rules; `details` lists all of them",
+    "not_expressible": "the ESP can't express the condition; `message` states the reason",
+    "headers_too_large": "the headers are too large",
+    "internal_error": "the service failed",
+    "not_implemented": "the service does not support the transfer coding of the request",
+    "api_key_validation_unavailable": "API keys can't be checked at the moment",
+    "service_unavailable": "the storage does not respond",
+    "overloaded": "the request waited too long for a thread",
+}
+"""The cause of each code, for the OpenAPI document."""
+
 CODES: Mapping[type[RecipientFieldsError], str] = {
     InvalidDocument: "validation_failed",
     InvalidField: "validation_failed",
