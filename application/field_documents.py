@@ -23,7 +23,7 @@ from recipient_fields.domain import (
 
 from .conversion import MAX_VIOLATIONS, InvalidDocument, parse_document, unknown_members
 from .documents import parse_draft, render_input
-from .schemas import Schema, described, extended
+from .schemas import described, extended
 from .value_schemas import NEW_KEY, SENT_INSTANT, schema_generator, sent_member, values_by_type
 
 _MEMBERS = tuple(
@@ -123,7 +123,7 @@ def without_defaults(members: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in members.items() if value != _DEFAULTS[name]}
 
 
-def field_document_schema() -> Schema:
+def field_document_schema() -> dict[str, object]:
     """Return the JSON Schema of the documents, for editors.
 
     It can't express all rules: a document that it accepts can still have violations.

@@ -33,7 +33,6 @@ from recipient_fields.application.schemas import Schema, described, render_docum
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.application.value_schemas import ID_PATTERN, KEY_PATTERN
 from recipient_fields.domain import (
-    FIELD_MEMBERS,
     MAX_KEY_LENGTH,
     BeforeHistory,
     CatalogChanged,
@@ -41,11 +40,22 @@ from recipient_fields.domain import (
     FieldLimitReached,
     FieldNotFound,
     KeyTaken,
-    RecordedOperation,
-    Source,
 )
 
 from .bodies import read_json
+from .field_examples import (
+    BIRTHDAY,
+    CHANGE,
+    FIRST_NAME,
+    NEWSLETTER,
+    RENAMED,
+    RENAMED_TIER,
+    SHOE_SIZE,
+    SHOP,
+    TIER,
+    example_body,
+    example_field,
+)
 from .history_parameters import (
     FIELD_HISTORY_PARAMETERS,
     HISTORY_PARAMETERS,
@@ -53,7 +63,7 @@ from .history_parameters import (
 )
 from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
 from .media_types import JSON, MERGE_PATCH
-from .operations import EXAMPLE_REQUEST_ID, Body, PathParameter, Result, Tag, operation
+from .operations import Body, PathParameter, Result, Tag, operation
 from .parameters import ID_PARAMETER, Parameter
 from .request_context import author, credential, parameters, precondition
 from .resource import Resource
@@ -88,69 +98,6 @@ _DELETED_ID = PathParameter(
     schema=ID_PARAMETER,
     examples={"id": 1},
 )
-
-
-def _example(**members: object) -> dict[str, object]:
-    """Return a field as in a response, with these members and typical other ones."""
-    field: dict[str, object] = {
-        **{each.name: each.default for each in FIELD_MEMBERS},
-        "id": 4,
-        "data_type": "text",
-        "source": Source.API.value,
-        "created_at": "2026-11-20T09:15:00.123Z",
-        "updated_at": "2026-11-20T09:15:00.123Z",
-    }
-    return {"recipient_field": {**field, **members}}
-
-
-def _sent(**members: object) -> dict[str, object]:
-    return {"recipient_field": members}
-
-
-_SHOE_SIZE: dict[str, object] = {
-    "name": "Shoe size",
-    "data_type": "number",
-    "allowed_values": [38, 39.5, 41],
-}
-_BIRTHDAY: dict[str, object] = {
-    "name": "Birthday",
-    "key": "date_of_birth",
-    "data_type": "date",
-    "insertable": False,
-    "custom_insertion_code": "%%=v(@birthday)=%%",
-    "custom_value_expression": "@birthday",
-}
-_RENAMED: dict[str, object] = {
-    "name": "Loyalty level",
-    "allowed_values": ["platinum", "gold", "silver"],
-}
-_NEWSLETTER: dict[str, object] = {"name": "Newsletter", "data_type": "boolean"}
-_TIER = _example(
-    id=1, name="Loyalty tier", key="loyalty_tier", allowed_values=["gold", "silver", "bronze"]
-)
-_RENAMED_TIER = _example(id=1, key="loyalty_tier", **_RENAMED)
-_SHOP = _example(id=2, name="Preferred shop", key="preferred_shop", source=Source.MANUAL.value)
-_FIRST_NAME = _example(
-    id=3,
-    name="First name",
-    key="first_name",
-    source=Source.INTEGRATION.value,
-    integration_id=1,
-    esp_field_name="FNAME",
-)
-_CHANGE: dict[str, object] = {
-    "sequence": 4,
-    "occurred_at": "2026-11-20T09:15:00.126Z",
-    "operation": RecordedOperation.UPDATED.value,
-    "actor": {"channel": Source.API.value, "id": 1, "name": "rfk_0123…AuoE"},
-    "request_id": EXAMPLE_REQUEST_ID,
-    "field_id": 1,
-    "key": "loyalty_tier",
-    "before": _TIER["recipient_field"],
-    "after": _example(id=1, key="loyalty_tier", updated_at="2026-11-20T09:15:00.124Z", **_RENAMED)[
-        "recipient_field"
-    ],
-}
 
 
 def _links(pointer: str) -> Schema:
@@ -204,7 +151,7 @@ class FieldCollection(Resource):
             examples={
                 "every_origin": {
                     "recipient_fields": [
-                        each["recipient_field"] for each in (_TIER, _SHOP, _FIRST_NAME)
+                        each["recipient_field"] for each in (TIER, SHOP, FIRST_NAME)
                     ]
                 }
             },
@@ -248,12 +195,15 @@ class FieldCollection(Resource):
         _one_field(
             "The new field.",
             HTTPStatus.CREATED,
-            shoe_size=_example(**_SHOE_SIZE, key="shoe_size"),
-            date_of_birth=_example(**_BIRTHDAY),
+            shoe_size=example_field(**SHOE_SIZE, key="shoe_size"),
+            date_of_birth=example_field(**BIRTHDAY),
         ),
         body=Body(
             document=FieldDraftEnvelopeDocument,
-            examples={"shoe_size": _sent(**_SHOE_SIZE), "date_of_birth": _sent(**_BIRTHDAY)},
+            examples={
+                "shoe_size": example_body(**SHOE_SIZE),
+                "date_of_birth": example_body(**BIRTHDAY),
+            },
         ),
         errors=(KeyTaken, FieldLimitReached),
     )
@@ -278,7 +228,7 @@ class FieldItem(Resource):
     cache: ResponseCache
 
     @operation(
-        "get_recipient_field", FIELDS_TAG, _one_field("The field.", tier=_TIER), is_conditional=True
+        "get_recipient_field", FIELDS_TAG, _one_field("The field.", tier=TIER), is_conditional=True
     )
     def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Read a field."""
@@ -298,13 +248,16 @@ class FieldItem(Resource):
         FIELDS_TAG,
         _one_field(
             "The changed field.",
-            rename=_RENAMED_TIER,
-            any_value=_example(id=1, name="Loyalty tier", key="loyalty_tier"),
+            rename=RENAMED_TIER,
+            any_value=example_field(id=1, name="Loyalty tier", key="loyalty_tier"),
         ),
         body=Body(
             document=FieldChangesEnvelopeDocument,
             media_types=(JSON, MERGE_PATCH),
-            examples={"rename": _sent(**_RENAMED), "any_value": _sent(allowed_values=None)},
+            examples={
+                "rename": example_body(**RENAMED),
+                "any_value": example_body(allowed_values=None),
+            },
         ),
         is_conditional=True,
     )
@@ -330,11 +283,11 @@ class FieldItem(Resource):
         _one_field(
             "The new field: no field had this key.",
             HTTPStatus.CREATED,
-            newsletter=_example(**_NEWSLETTER, key="newsletter"),
+            newsletter=example_field(**NEWSLETTER, key="newsletter"),
         ),
         body=Body(
             document=FieldReplacementEnvelopeDocument,
-            examples={"newsletter": _sent(**_NEWSLETTER)},
+            examples={"newsletter": example_body(**NEWSLETTER)},
         ),
         is_conditional=True,
         errors=(KeyTaken, FieldLimitReached),
@@ -397,7 +350,7 @@ class FieldRestoration(Resource):
     @operation(
         "restore_recipient_field",
         FIELDS_TAG,
-        _one_field("The restored field, with its id and a new version.", tier=_TIER),
+        _one_field("The restored field, with its id and a new version.", tier=TIER),
         errors=(KeyTaken, FieldLimitReached),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
@@ -431,7 +384,7 @@ class BatchCollection(Resource):
             document=BatchResultListDocument,
             examples={
                 "create_and_update": {
-                    "results": [_example(**_SHOE_SIZE, key="shoe_size"), _RENAMED_TIER]
+                    "results": [example_field(**SHOE_SIZE, key="shoe_size"), RENAMED_TIER]
                 }
             },
         ),
@@ -440,8 +393,12 @@ class BatchCollection(Resource):
             examples={
                 "create_and_update": {
                     "operations": [
-                        {"operation": "create", **_sent(**_SHOE_SIZE)},
-                        {"operation": "update", "reference": "loyalty_tier", **_sent(**_RENAMED)},
+                        {"operation": "create", **example_body(**SHOE_SIZE)},
+                        {
+                            "operation": "update",
+                            "reference": "loyalty_tier",
+                            **example_body(**RENAMED),
+                        },
                     ]
                 }
             },
@@ -472,7 +429,7 @@ class History(Resource):
     @operation(
         "list_recipient_field_changes",
         _HISTORY_TAG,
-        _records(renamed={"recipient_field_changes": [_CHANGE]}),
+        _records(renamed={"recipient_field_changes": [CHANGE]}),
         is_conditional=True,
     )
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:

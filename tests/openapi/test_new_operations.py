@@ -57,20 +57,23 @@ def test_a_new_endpoint_is_described_by_its_resource_and_its_document(service: S
     contract: dict[str, Any] = client.request("GET", "/openapi.json").json
     found = contract["paths"][PATH]["get"]
 
-    assert found.items() >= {
-        "operationId": "list_groups",
-        "summary": "List the groups",
-        "description": "Those of the organization.",
-        "tags": ["Groups"],
-        "parameters": [
-            {
-                "name": "limit",
-                "in": "query",
-                "description": "The number of groups.",
-                "schema": {"type": "integer", "minimum": 1, "maximum": 1_000},
-            }
-        ],
-    }.items()
+    assert (
+        found.items()
+        >= {
+            "operationId": "list_groups",
+            "summary": "List the groups",
+            "description": "Those of the organization.",
+            "tags": ["Groups"],
+            "parameters": [
+                {
+                    "name": "limit",
+                    "in": "query",
+                    "description": "The number of groups.",
+                    "schema": {"type": "integer", "minimum": 1, "maximum": 1_000},
+                }
+            ],
+        }.items()
+    )
     ok = found["responses"].pop("200")
     assert ok["content"] == {
         "application/json": {"schema": {"$ref": "#/components/schemas/GroupList"}}
