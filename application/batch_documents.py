@@ -43,7 +43,7 @@ from .documents import (
     render_field,
     render_input,
 )
-from .schemas import NamedSchema, described, extended
+from .schemas import NamedSchema, Reference, described, extended
 from .value_schemas import ENTITY_TAG, FIELD_REFERENCE
 
 _ENTITY_TAG = re.compile(r'("?)([\x21\x23-\x7e]+)\1')
@@ -233,7 +233,7 @@ _OPERATION = NamedSchema(
         "oneOf": list(_SCHEMAS.values()),
         "discriminator": {
             "propertyName": "operation",
-            "mapping": {name: schema.name for name, schema in _SCHEMAS.items()},
+            "mapping": {name: Reference(schema) for name, schema in _SCHEMAS.items()},
         },
     },
 )

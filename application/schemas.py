@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -36,6 +37,13 @@ class NamedSchema:
 
     name: str
     schema: Schema
+
+
+@frozen(eq=False)
+class Reference:
+    """The text of a reference to a schema."""
+
+    target: NamedSchema
 
 
 @frozen(eq=False)
@@ -97,6 +105,8 @@ class SchemaGenerator:
         match part:
             case NamedSchema(name=name, schema=schema):
                 return self._named(name, schema)
+            case Reference(target=target):
+                return self.schema(target)["$ref"]
             case _Extended(part=extended_part, keywords=keywords):
                 return {**self.schema(extended_part), **self.schema(keywords)}
             case Mapping():
@@ -171,14 +181,24 @@ class SchemaGenerator:
 
 def render_document(document: Any) -> dict[str, Any]:
     """Return the members of a document for JSON, without those that are UNCHANGED."""
-    members = ((each.name, getattr(document, each.name)) for each in fields(type(document)))
-    return {name: _render(value) for name, value in members if value is not UNCHANGED}
+    members = {}
+    for name in _member_names(type(document)):
+        value = getattr(document, name)
+        if value is not UNCHANGED:
+            members[name] = _render(value)
+    return members
 
 
-def _render(value: object) -> object:
-    match value:
-        case Enum(value=name):
-            return name
-        case list() | tuple():
-            return [_render(each) for each in value]
-    return render_document(value) if has(type(value)) else value
+def _render(value: Any) -> Any:
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return [_render(each) for each in value]
+    if _member_names(kind):
+        return render_document(value)
+    return value.value if isinstance(value, Enum) else value
+
+
+@cache
+def _member_names(kind: type) -> tuple[str, ...]:
+    """Return the names of the members of a class of documents. Other classes have none."""
+    return tuple(each.name for each in fields(kind)) if has(kind) else ()

@@ -138,6 +138,29 @@ def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]) -
         assert ("401" in operation["responses"]) is needs_key
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "statuses"),
+    [
+        ("get", "/healthz", []),
+        ("get", FIELDS, [401, 404]),
+        ("get", FIELD, [401, 404]),
+        ("post", FIELDS, [401, 403, 409, 415, 422]),
+        ("patch", FIELD, [401, 403, 404, 412, 415, 422]),
+        ("put", FIELD, [401, 403, 404, 409, 412, 415, 422]),
+        ("delete", FIELD, [401, 403, 404, 412]),
+        ("post", f"{FIELDS}/{{id}}/restore", [401, 403, 404, 409]),
+        ("post", "/api/v1/recipient_checks", [401, 415, 422]),
+    ],
+)
+def test_an_operation_has_the_errors_that_follow_from_its_declaration(
+    contract: dict[str, Any], method: str, path: str, statuses: list[int]
+) -> None:
+    of_all = contract["paths"]["/readyz"]["get"]["responses"].keys() - {"200"}
+    responses = contract["paths"][path][method]["responses"].keys() - of_all
+
+    assert sorted(int(each) for each in responses if each >= "400") == statuses
+
+
 def test_its_parameters_that_take_several_values_are_those_of_the_service(
     contract: dict[str, Any],
 ) -> None:
