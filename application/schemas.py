@@ -182,7 +182,8 @@ class SchemaGenerator:
 def render_document(document: Any) -> dict[str, Any]:
     """Return the members of a document for JSON, without those that are UNCHANGED."""
     members = {}
-    for name in _member_names(type(document)):
+    kind: type = type(document)
+    for name in _member_names(kind):
         value = getattr(document, name)
         if value is not UNCHANGED:
             members[name] = _render(value)
@@ -190,7 +191,7 @@ def render_document(document: Any) -> dict[str, Any]:
 
 
 def _render(value: Any) -> Any:
-    kind = type(value)
+    kind: type = type(value)
     if kind is list or kind is tuple:
         return [_render(each) for each in value]
     if _member_names(kind):
