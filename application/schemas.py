@@ -88,7 +88,8 @@ class SchemaGenerator:
 
     `types` contains the schemas of types that are no classes of attrs. References begin with
     `prefix`, and `definitions` collects what they refer to. Without a prefix, all schemas are
-    inline, and none can refer to itself. Objects of `closed` schemas have no other members, as in documents to parse.
+    inline, and none can refer to itself. Objects of `closed` schemas have no other members, as in
+    documents to parse.
     """
 
     types: Mapping[Any, object]
