@@ -201,7 +201,7 @@ from .queries import (
 )
 from .recipient_columns import column_name, match_columns, propose_keys
 from .recipient_rows import RecipientRows
-from .recipient_texts import DecimalMark, RecipientTexts
+from .recipient_texts import DecimalMark, RecipientTexts, TextFormats
 from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
@@ -391,6 +391,7 @@ __all__ = [
     "StorageNotEmpty",
     "StorageNotFound",
     "StorageUnavailable",
+    "TextFormats",
     "Unchanged",
     "UpdateField",
     "ValueExpression",
