@@ -54,6 +54,13 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert run("systemd-analyze", "verify", file) == ""
 
 
+def test_the_unit_restricts_what_the_process_may_do() -> None:
+    """The threshold is ten times the figure that `systemd-analyze security` prints."""
+    unit = DEPLOY / "recipient-fields@.service"
+
+    run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
+
+
 def test_prometheus_accepts_the_rules() -> None:
     run("promtool", "check", "rules", DEPLOY / "prometheus-rules.yaml")
 
