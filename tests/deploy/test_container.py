@@ -67,6 +67,18 @@ def health_check(port: int) -> list[str]:
     return [word.replace("9400", str(port)) for word in json.loads(command)]
 
 
+def test_the_base_image_has_no_default() -> None:
+    ran = subprocess.run(
+        ["buildah", "build", "--file", DEPLOY / "Containerfile", "."],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+    )
+
+    assert ran.returncode != 0
+    assert "BASE" in ran.stderr
+
+
 def test_the_service_starts_and_its_health_check_succeeds(container: str) -> None:
     port, admin_port = free_port(), free_port()
     environment = (

@@ -45,6 +45,18 @@ def test_compose_yaml_fits_the_specification() -> None:
     run(tool("check-jsonschema"), *schema, DEPLOY / "compose.yaml")
 
 
+def test_the_service_of_compose_is_not_the_owner_of_the_tables() -> None:
+    (compose,) = documents(DEPLOY / "compose.yaml")
+    urls = {
+        name: service["environment"].get("RECIPIENT_FIELDS_STORAGE", "")
+        for name, service in compose["services"].items()
+    }
+
+    assert urls["migrate"].startswith("postgresql://recipient_fields_owner:${OWNER_PASSWORD}@")
+    assert urls["service"].startswith("postgresql://recipient_fields_service:${SERVICE_PASSWORD}@")
+    assert "./roles.sql:" in str(compose["services"]["database"]["volumes"])
+
+
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit = (DEPLOY / "recipient-fields@.service").read_text("utf-8")
     installed = unit.replace("/opt/recipient-fields/bin/", f"{Path(sys.executable).parent}/")

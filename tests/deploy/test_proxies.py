@@ -184,9 +184,14 @@ def test_the_log_of_haproxy_contains_no_link(
         for folder in ("links", "invitations"):
             request(port, f"/console/{folder}/secret")
         request(port, "/last")
-        output = ""
-        while "GET /last" not in output:
-            output += "".join(capfd.readouterr())
+        read: list[str] = []
 
+        def last_is_logged() -> bool:
+            read.extend(capfd.readouterr())
+            return "GET /last" in "".join(read)
+
+        eventually(last_is_logged)
+
+    output = "".join(read)
     assert f"GET {FIELDS}" in output
     assert "secret" not in output
