@@ -279,10 +279,13 @@ def author_document(author: Author) -> str:
     )
 
 
-def record_values(record: HistoryRecord) -> Mapping[str, str | int | None]:
+def record_values(
+    record: HistoryRecord, document: Callable[[FieldDefinition], str] = field_document
+) -> Mapping[str, str | int | None]:
     """Return the values of a record's row by column. The time is milliseconds since 1970.
 
-    Queries filter by `key` and `source`. `read_record` expects the other columns, in this order.
+    `document` returns the JSON document of a field before or after the change. Queries filter by
+    `key` and `source`. `read_record` expects the other columns, in this order.
     """
     return {
         "organization_id": record.organization_id,
@@ -292,8 +295,8 @@ def record_values(record: HistoryRecord) -> Mapping[str, str | int | None]:
         "key": record.key,
         "source": record.field.origin.source.value,
         "author": author_document(record.author),
-        "before": None if record.before is None else field_document(record.before),
-        "after": None if record.after is None else field_document(record.after),
+        "before": None if record.before is None else document(record.before),
+        "after": None if record.after is None else document(record.after),
         "occurred_at": epoch_milliseconds(record.occurred_at),
     }
 

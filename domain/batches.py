@@ -320,6 +320,9 @@ class _ReadCatalog(CatalogView):
     def last_deletion(self, _: FieldId, /) -> RecipientField | None:
         return None
 
+    def removed_records(self) -> int:
+        return 0
+
     def all(self) -> Catalog:
         return self._catalog
 

@@ -20,7 +20,13 @@ from .columns import FIELD_TYPES, milliseconds, stored_expression
 ChangeStatement: TypeAlias = Callable[[], str]
 """Returns the SQL of a statement, in which `%(name)s` is the value with this name."""
 
-_ROW_TYPES: Mapping[str, str] = {**FIELD_TYPES, "id": "bigint", "before": "text", "after": "text"}
+_ROW_TYPES: Mapping[str, str] = {
+    **FIELD_TYPES,
+    "id": "bigint",
+    "before": "text",
+    "after": "text",
+    "bytes": "bigint",
+}
 """The type of each member of a row in a batch. Those that an operation does not need are absent."""
 
 
@@ -50,7 +56,8 @@ def insert_field() -> str:
             INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
                 %(organization_id)s, last_sequence, last_change_at, %(operation)s, added.id,
-                %(key)s, %(source)s, %(author)s::json, NULL, %(after)s::json
+                %(key)s, %(source)s, %(author)s::json, NULL, %(after)s::json,
+                %(bytes)s
             FROM catalog, added
         )
         SELECT id FROM added
@@ -79,7 +86,8 @@ def store_changes(change: ChangeStatement) -> str:
             INSERT INTO recipient_field_changes ({", ".join(RECORD_COLUMNS)})
             SELECT
                 %(organization_id)s, previous_sequence + place, last_change_at, %(operation)s,
-                stored.id, key, source, %(author)s::json, before::json, after::json
+                stored.id, key, source, %(author)s::json, before::json, after::json,
+                bytes + %(author_bytes)s
             FROM catalog, stored JOIN change USING (key)
         )
         SELECT {milliseconds("last_change_at")},
@@ -141,7 +149,8 @@ def advance_for_new_field() -> str:
             revision = {next_revision()},
             counted_revision = {next_revision()},
             api_field_count = api_field_count + %(added_api_fields)s,
-            last_sequence = last_sequence + 1,
+            {counted_records()},
+            last_sequence = last_sequence + %(count)s,
             last_change_at = {next_change_at()}
         WHERE id = %(organization_id)s
             AND counted_revision = revision AND NOT EXISTS (SELECT FROM holder)
@@ -170,11 +179,25 @@ def advance_for_changes() -> str:
                     WHERE organization_id = %(organization_id)s AND source = 'api'
                 )
             ),
+            {counted_records()},
             last_sequence = last_sequence + %(count)s,
             last_change_at = coalesce(to_timestamp(%(occurred_at)s / 1000.0), {next_change_at()})
         WHERE id = %(organization_id)s
         RETURNING last_sequence - %(count)s AS previous_sequence, last_change_at
     """
+
+
+def counted_records() -> str:
+    """Return the assignments that add the new records to the size of the history.
+
+    If a process of an older version has stored records, these must be counted first, and the new
+    ones with them.
+    """
+    is_counted = "CASE WHEN sized_sequence = last_sequence THEN"
+    return (
+        f"record_bytes = record_bytes + {is_counted} %(bytes)s::bigint ELSE 0 END,"
+        f" sized_sequence = sized_sequence + {is_counted} %(count)s::bigint ELSE 0 END"
+    )
 
 
 def next_revision() -> str:

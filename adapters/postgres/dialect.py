@@ -46,6 +46,17 @@ class PostgresDialect(Dialect):
     def one_of(self, column: str, values: str) -> str:
         return f"{column} = ANY({values})"
 
+    def stored_bytes(self, column: str) -> str:
+        return f"pg_column_size({column})"
+
+    def text_bytes(self, column: str) -> str:
+        return f"octet_length({column})"  # which does not read a value that is stored outside
+
+    def pairs(self, first: str, second: str) -> str:
+        return f"""(
+            SELECT * FROM unnest({first}::text[], {second}::text[]) AS pair (first, second)
+        )"""
+
     def joined(self, text: str) -> str:
         return f"string_agg({text}, ',')"
 

@@ -21,6 +21,10 @@ class Batch:
     count: int
     added_api_fields: int
     rows: str
+    bytes: int
+    """The size of the documents before and after the changes, without the shared values."""
+    values: Mapping[str, str]
+    """The shared values of these documents, by digest."""
 
 
 @frozen

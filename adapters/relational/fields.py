@@ -24,7 +24,7 @@ from ..row_mapping import FIELD_COLUMNS, read_field
 from .columns import storable_id
 from .database import Connection, Database, Values
 from .dialect import Dialect
-from .history import find_deleted_field
+from .history import count_removed, find_deleted_field
 
 
 @frozen
@@ -62,6 +62,9 @@ class RelationalCatalogView(CatalogView):
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         return find_deleted_field(self._connection, self._organization_id, field_id)
+
+    def removed_records(self) -> int:
+        return count_removed(self._connection, self._organization_id)
 
     def all(self) -> Catalog:
         return read_catalog(self._connection, self._organization_id)

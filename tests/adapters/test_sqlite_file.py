@@ -11,9 +11,12 @@ from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from threading import Thread, Timer
 
 import pytest
+from attrs import evolve
 
+from recipient_fields.adapters.relational import history
 from recipient_fields.adapters.row_mapping import UnreadableRow
-from recipient_fields.adapters.sqlite import SqliteStorage, history
+from recipient_fields.adapters.sqlite import SqliteStorage
+from recipient_fields.adapters.sqlite.history import SqliteHistoryRepository
 from recipient_fields.domain import (
     AdministratorId,
     FieldKey,
@@ -385,13 +388,14 @@ def test_other_writers_continue_while_a_history_is_pruned(
 
     def write(_: float) -> None:
         with closing(SqliteStorage(database)) as other:
-            records = other.history.select(OURS, HistoryQuery(after=0)).records
+            records = other.history.select(OURS, HistoryQuery()).records
             remaining.append(records[0].sequence)
             add_field(other.fields, OURS, a_definition(f"other_{len(remaining)}"), author=AUTHOR)
 
-    monkeypatch.setattr(history, "_ROWS_PER_DELETION", 2)
+    assert isinstance(storage.history, SqliteHistoryRepository)
+    pruned = evolve(storage.history, rows_per_removal=2)
     monkeypatch.setattr(history, "sleep", write)
-    assert storage.history.prune(OURS, last.occurred_at) == last.sequence - 1
+    assert pruned.prune(OURS, last.occurred_at) == last.sequence - 1
     assert remaining == list(range(3, last.sequence + 1, 2))
     assert storage.history.select(OURS, HistoryQuery()).records[0] == last
 

@@ -104,6 +104,8 @@ DEFINITIONS: Final = {
 READS: Final[dict[str, HistoryCall]] = {
     "select": lambda history, organization: history.select(organization, HistoryQuery()),
     "catalog_at": lambda history, organization: history.catalog_at(organization, LATER),
+    "size": lambda history, organization: history.size(organization),
+    "prune_to_size": lambda history, organization: history.prune_to_size(organization, 0),
     "prune": lambda history, organization: history.prune(organization, LATER),
 }
 """Every method of the history."""

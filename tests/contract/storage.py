@@ -29,6 +29,7 @@ from .examples import NOW, grant
 from .field_limits import FieldLimitCases
 from .fields import FieldCases
 from .history import FollowerCases, HistoryCases, PastCatalogCases
+from .history_size import HistorySizeCases, PruningCases, RemovedRecordsCases
 from .integrations import IntegrationCases
 from .isolation import (
     AbsenceCases,
@@ -115,6 +116,9 @@ class StorageContract(
     HistoryCases,
     PastCatalogCases,
     FollowerCases,
+    HistorySizeCases,
+    RemovedRecordsCases,
+    PruningCases,
     RestorationCases,
     CatalogChangesCases,
     CreationCases,

@@ -75,6 +75,8 @@ class Citus(Server):
         else:
             by_key = dict(connection.execute(addition(), values).fetchall())
             ids = [by_key[each["key"]] for each in rows]
+        for each in rows:
+            each["bytes"] += values["author_bytes"]
         _record(connection, values, rows, ids, first=previous + 1, occurred_at=occurred_at)
         return StoredBatch(occurred_at, ids)
 

@@ -14,8 +14,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from attrs import evolve
 
-from recipient_fields.adapters.postgres import PostgresStorage, history
+from recipient_fields.adapters.postgres import PostgresStorage
+from recipient_fields.adapters.postgres.history import PostgresHistoryRepository
 from recipient_fields.application import RecipientFieldService
 from recipient_fields.domain import (
     API,
@@ -299,16 +301,14 @@ def test_all_batches_of_a_transaction_occur_at_one_time(
 
 
 def test_pruning_takes_several_short_transactions(
-    storage: PostgresStorage,
-    ours: OrganizationId,
-    monkeypatch: pytest.MonkeyPatch,
-    round_trips: list[object],
+    storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
 ) -> None:
-    monkeypatch.setattr(history, "_ROWS_PER_DELETION", 2)
+    assert isinstance(storage.history, PostgresHistoryRepository)
+    history = evolve(storage.history, rows_per_removal=2)
     for number in range(6):
         add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
     last = storage.history.select(ours, HistoryQuery(descending=True)).records[0]
     round_trips.clear()
-    assert storage.history.prune(ours, last.occurred_at) == 5
+    assert history.prune(ours, last.occurred_at) == 5
     assert len([each for each in round_trips if each == "COMMIT"]) == 3
     assert storage.history.select(ours, HistoryQuery()).records == (last,)
