@@ -17,6 +17,9 @@ contains a key, a password, a token or the email address of an unknown account.
 OPERATOR = "operator"
 """The author of changes on the command line. No administrator has it: it is no email address."""
 
+SERVICE = "service"
+"""The author of what the service does by itself."""
+
 OPERATOR_AUTHOR = Author(ADMINISTRATOR, name=OPERATOR)
 """The author of changes of fields on the command line."""
 

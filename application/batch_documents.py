@@ -39,9 +39,12 @@ from .documents import (
     render_field,
     render_input,
 )
+from .strict_json import render_json
 
 _ENTITY_TAG = re.compile(r'("?)([\x21\x23-\x7e]+)\1')
 """An entity tag with the quotes of the header `ETag`, or without them."""
+
+_RESULTS = b'{"results":[%s]}'
 
 
 @frozen(kw_only=True)
@@ -83,11 +86,28 @@ def parse_batch(document: object) -> Batch:
     return Batch(tuple(operations), expected_version)
 
 
-def render_batch_results(results: Iterable[RecipientField | None]) -> dict[str, object]:
-    """Return the document of the fields of all operations, in order."""
+def render_batch_results(results: Iterable[RecipientField | None], max_bytes: int) -> bytes | None:
+    """Return the JSON document of the fields of all operations, in order.
+
+    Return None if it has more than `max_bytes`: a small batch can change large fields.
+    """
+    documents: list[bytes] = []
+    remaining = max_bytes - len(_RESULTS % b"")
+    for field in results:
+        result = {"recipient_field": None if field is None else render_field(field)}
+        documents.append(render_json(result))
+        remaining -= len(documents[-1]) + 1
+        if remaining < -1:  # There is no comma after the last one.
+            return None
+    return _RESULTS % b",".join(documents)
+
+
+def render_minimal_results(results: Iterable[RecipientField | None]) -> dict[str, object]:
+    """Return the document with the id and the key of the field of each operation, in order."""
     return {
         "results": [
-            {"recipient_field": None if field is None else render_field(field)} for field in results
+            {"id": None, "key": None} if field is None else {"id": field.id, "key": field.key}
+            for field in results
         ]
     }
 

@@ -12,6 +12,7 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldId,
+    FieldIdentity,
     FieldKey,
     FieldPage,
     FieldQuery,
@@ -129,13 +130,19 @@ class RecipientFields(Protocol):
         catalog does not have the expected version; BatchRejected if an operation fails.
         """
 
+    def apply_batch_minimally(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[FieldIdentity | None, ...]:
+        """Perform a batch as `apply_batch` does. Return only the id and the key of each field."""
+
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         """Restore a deleted field with its id and its members, and return it.
 
         Raises: FieldNotFound if the organization has no such field and no record of its deletion,
-        or does not exist; HistoryRemoved if the record can have been removed; OperationForbidden if the channel may not create fields of this origin;
-        KeyTaken if a field has its key, or if the field is not deleted; FieldLimitReached if the
-        organization has the maximum number of API-managed fields.
+        or does not exist; HistoryRemoved if the record can have been removed; OperationForbidden if
+        the channel may not create fields of this origin; KeyTaken if a field has its key, or if the
+        field is not deleted; FieldLimitReached if the organization has the maximum number of
+        API-managed fields.
         """
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from attrs import frozen
 
@@ -25,6 +25,7 @@ from recipient_fields.domain.esp import (
 
 from .audit import OPERATOR_AUTHOR
 from .clock import system_clock
+from .history_limits import ignore_change
 from .identifiers import require_ids
 from .ports import Clock, FieldRepository, IntegrationRepository
 
@@ -39,6 +40,8 @@ class IntegrationService:
     integrations: IntegrationRepository
     fields: FieldRepository
     clock: Clock = system_clock
+    note_change: Callable[[OrganizationId], None] = ignore_change
+    """Called after each call that can have changed fields."""
 
     def create_integration(
         self, organization_id: OrganizationId, *, esp: Esp, name: str
@@ -109,9 +112,11 @@ class IntegrationService:
             if expected is not None and {field.id for field in fields} != set(expected):
                 raise IntegrationChanged
 
-        return self.integrations.delete(
+        deleted = self.integrations.delete(
             organization_id, integration_id, check, author=by, at=self.clock()
         )
+        self.note_change(organization_id)
+        return deleted
 
     def sync_fields(
         self,
@@ -138,6 +143,8 @@ class IntegrationService:
             integration = self.integrations.get(organization_id, integration_id)
             return run.plan(integration, self.fields.all(organization_id).fields)
         author = Author(integration.channel, name=integration.name, request_id=request_id)
-        return self.integrations.sync(
+        plan = self.integrations.sync(
             organization_id, integration_id, run.plan, author=author, at=self.clock()
         )
+        self.note_change(organization_id)
+        return plan

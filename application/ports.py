@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from recipient_fields.domain import (
     Administrator,
@@ -641,6 +641,15 @@ class Pooled(Protocol):
 
     def pool_use(self) -> Mapping[str, int]:
         """Return the numbers of `open` and `in_use` connections, and of `waiting` calls."""
+
+
+@runtime_checkable
+class CallingThreadStorage(Protocol):
+    """A storage over a connection of the calling thread. It must not be used in other threads."""
+
+    @property
+    def belongs_to_calling_thread(self) -> Literal[True]:
+        """Always true."""
 
 
 @runtime_checkable

@@ -20,6 +20,7 @@ from recipient_fields.domain import (
     FieldChanges,
     FieldDraft,
     FieldId,
+    FieldIdentity,
     FieldKey,
     FieldNotFound,
     FieldPage,
@@ -44,8 +45,9 @@ from recipient_fields.domain import (
 from .audit import OPERATOR, audit
 from .clock import system_clock
 from .driving_ports import RecipientFields
+from .history_limits import ignore_change
 from .identifiers import require_ids, require_reference
-from .ports import Clock, FieldCreator, FieldRepository, HistoryRepository
+from .ports import CatalogPlanner, Clock, FieldCreator, FieldRepository, HistoryRepository
 from .publication import PublishedCatalog
 
 DEFAULT_FIELD_LIMIT = 1_000
@@ -68,6 +70,8 @@ class RecipientFieldService(RecipientFields):
     clock: Clock = system_clock
     author: Author = _API_CLIENT
     limit: int = DEFAULT_FIELD_LIMIT
+    note_change: Callable[[OrganizationId], None] = ignore_change
+    """Called after each call that can have changed fields."""
 
     def by(self, author: Author) -> RecipientFieldService:
         """Return this service for another author."""
@@ -99,11 +103,12 @@ class RecipientFieldService(RecipientFields):
         # Like isinstance(self.fields, FieldCreator), which takes as long as a creation in memory.
         if hasattr(self.fields, "create"):
             creator = cast(FieldCreator, self.fields)
-            return creator.create(organization_id, definition, limit=limit, author=author)
-        applied = self.fields.change(
+            field = creator.create(organization_id, definition, limit=limit, author=author)
+            self.note_change(organization_id)
+            return field
+        applied = self._store(
             organization_id,
             lambda catalog: plan_creation(catalog, definition, limit=limit),
-            author=author,
             at=definition.created_at,
         )
         return applied.created[0]
@@ -160,17 +165,22 @@ class RecipientFieldService(RecipientFields):
             staged = batch.stage(catalog.all(), by=self.author.channel, at=at, limit=self.limit)
             return staged.changes()
 
-        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        applied = self._store(organization_id, plan, at=at)
         return staged.results(applied.created)
+
+    def apply_batch_minimally(
+        self, organization_id: OrganizationId, batch: Batch
+    ) -> tuple[FieldIdentity | None, ...]:
+        fields = self.apply_batch(organization_id, batch)
+        return tuple(None if each is None else FieldIdentity(each.id, each.key) for each in fields)
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
         at, by, limit = self.clock(), self.author.channel, self._limit()
         try:
-            applied = self.fields.change(
+            applied = self._store(
                 organization_id,
                 lambda catalog: plan_restoration(catalog, field_id, by=by, at=at, limit=limit),
-                author=self.author,
                 at=at,
             )
         except KeyTaken as taken:  # The caller can't choose another key.
@@ -234,8 +244,15 @@ class RecipientFieldService(RecipientFields):
             changed = change(staged)
             return staged.changes()
 
-        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        applied = self._store(organization_id, plan, at=at)
         return changed, applied
+
+    def _store(
+        self, organization_id: OrganizationId, plan: CatalogPlanner, *, at: datetime
+    ) -> AppliedChanges:
+        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
+        self.note_change(organization_id)
+        return applied
 
     def _limit(self) -> int | None:
         return self.limit if self.author.channel.source is Source.API else None

@@ -89,6 +89,14 @@ class DeleteField:
 BatchOperation: TypeAlias = CreateField | UpdateField | ReplaceField | DeleteField
 
 
+@frozen
+class FieldIdentity:
+    """The id and the key of a field, which never change."""
+
+    id: FieldId
+    key: FieldKey
+
+
 class BatchRejected(RecipientFieldsError):
     """Operations of a batch failed, so none took effect.
 

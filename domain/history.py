@@ -308,7 +308,7 @@ class HistoryQuery:
 
         Raises: BeforeHistory if a record with a greater sequence than `after` was removed.
         """
-        if self.requires_later_records and cast(int, self.after) < removed:
+        if self.requires_later_records and max(cast(int, self.after), 0) < removed:
             raise BeforeHistory(
                 f"The records up to {removed} were removed from the history, so a reader that"
                 f" continues after {self.after} would miss some. List the current fields, and"

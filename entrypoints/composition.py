@@ -9,7 +9,8 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from attrs import evolve, frozen
 
-from recipient_fields.application import Core, Pooled
+from recipient_fields.application import DEFAULT_HISTORY_LIMIT, Core, Pooled
+from recipient_fields.domain import HistoryLimit
 
 from .console import MAX_FORM_SIZE
 from .console import ROOT as CONSOLE
@@ -78,6 +79,7 @@ def create_service(
     core = open_core(
         settings.storage,
         field_limit=settings.field_limit,
+        history_limit=_history_limit(settings),
         keys_url=settings.keys,
         environment=environment,
         hashes_passwords=settings.console,
@@ -116,6 +118,13 @@ def create_service(
         admin=admin,
         traces=traces,
     )
+
+
+def _history_limit(settings: Settings) -> HistoryLimit:
+    """Return the limit. Only one that the operator has set applies to histories above it."""
+    if settings.history_size is None:
+        return DEFAULT_HISTORY_LIMIT
+    return HistoryLimit(settings.history_size * _MEBIBYTE, keeps_inherited=False)
 
 
 def _create_traces(settings: Settings) -> Traces | None:

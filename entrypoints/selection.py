@@ -21,6 +21,7 @@ from recipient_fields.application import (
 )
 from recipient_fields.application.environment import CredentialsNotPermitted, MissingCredentials
 from recipient_fields.domain import (
+    HistoryLimit,
     InvalidStorageUrl,
     OrganizationId,
     RecipientFieldsError,
@@ -56,6 +57,7 @@ def open_core(
     storage_url: str,
     *,
     field_limit: int = DEFAULT_FIELD_LIMIT,
+    history_limit: HistoryLimit | None = None,
     keys_url: str = STORED_KEYS,
     environment: Mapping[str, str] | None = None,
     hashes_passwords: bool = False,
@@ -73,7 +75,13 @@ def open_core(
     validator = open_key_validator(keys_url, environment or {})
     storage = open_storage(storage_url)
     wrapped = storage if wrap is None else wrap(storage)
-    core = Core.over(wrapped, field_limit=field_limit, validator=validator, hasher=hasher)
+    core = Core.over(
+        wrapped,
+        field_limit=field_limit,
+        history_limit=history_limit,
+        validator=validator,
+        hasher=hasher,
+    )
     return evolve(core, storage=storage)
 
 

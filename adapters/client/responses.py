@@ -18,6 +18,9 @@ from recipient_fields.application.strict_json import parse_json
 from recipient_fields.domain import (
     Batch,
     Catalog,
+    FieldId,
+    FieldIdentity,
+    FieldKey,
     FieldPage,
     FieldQuery,
     HistoryPage,
@@ -60,6 +63,17 @@ class _Result:
 @frozen
 class _Results:
     results: list[_Result]
+
+
+@frozen
+class _MinimalResult:
+    id: int | None
+    key: str | None
+
+
+@frozen
+class _MinimalResults:
+    results: list[_MinimalResult]
 
 
 @frozen
@@ -107,14 +121,36 @@ def page_of(
     return page, cursor
 
 
+def is_minimal(response: Response) -> bool:
+    """Return whether the response to a batch contains ids and keys instead of fields."""
+    applied = response.headers.get("Preference-Applied", "")
+    return "return=minimal" in (each.strip().lower() for each in applied.split(","))
+
+
+def identities_of(response: Response, batch: Batch) -> tuple[FieldIdentity | None, ...]:
+    """Return the id and key of each field. Raises: InvalidResponse if some are missing."""
+    results = read_document(response, _MinimalResults).results
+    _require_results(len(results), batch)
+    return tuple(
+        None
+        if each.id is None or each.key is None
+        else FieldIdentity(FieldId(each.id), FieldKey(each.key))
+        for each in results
+    )
+
+
 def results_of(
     response: Response, organization_id: OrganizationId, batch: Batch
 ) -> tuple[RecipientField | None, ...]:
     """Return the field of each operation. Raises: InvalidResponse if some are missing."""
     fields = [result.recipient_field for result in read_document(response, _Results).results]
-    if len(fields) != len(batch.operations):
-        raise InvalidResponse("it has another number of results than the batch has operations")
+    _require_results(len(fields), batch)
     return tuple(None if each is None else _field(each, organization_id) for each in fields)
+
+
+def _require_results(count: int, batch: Batch) -> None:
+    if count != len(batch.operations):
+        raise InvalidResponse("it has another number of results than the batch has operations")
 
 
 def organization_of(response: Response) -> OrganizationId:

@@ -10,7 +10,7 @@ import falcon
 from attrs import frozen
 
 from recipient_fields.application import RecipientFieldService
-from recipient_fields.application.batch_documents import parse_batch, render_batch_results
+from recipient_fields.application.batch_documents import parse_batch
 from recipient_fields.application.documents import parse_changes, parse_draft, parse_replacement
 from recipient_fields.application.references import is_key, parse_id, parse_reference
 from recipient_fields.application.strict_json import render_json
@@ -23,6 +23,7 @@ from .request_context import author, credential, parameters, precondition
 from .resource import Resource
 from .response_cache import ResponseCache
 from .responses import (
+    MAX_BATCH_RESPONSE,
     ReadResponse,
     catalog_response,
     field_response,
@@ -30,6 +31,7 @@ from .responses import (
     page_response,
     send,
     send_created,
+    send_results,
 )
 
 
@@ -160,12 +162,14 @@ class BatchCollection(Resource):
     max_body_values: ClassVar[int] = 100_000
 
     service: RecipientFieldService
+    max_response: int = MAX_BATCH_RESPONSE
+    """The size in bytes above which a response contains no fields."""
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Perform several operations, all or none."""
         batch = parse_batch(read_json(req, self))
         results = self.service.by(author(req)).apply_batch(credential(req).organization_id, batch)
-        resp.data = render_json(render_batch_results(results))
+        send_results(req, resp, results, max_bytes=self.max_response)
 
 
 @frozen

@@ -179,6 +179,16 @@ def _alternatives(name: str, description: str, one: Schema) -> Schema:
 
 
 _PARAMETERS: Schema = {
+    "Prefer": {
+        "name": "Prefer",
+        "in": "header",
+        "description": (
+            "`return=minimal` leaves the fields out of the response (RFC 7240). Other preferences "
+            "have no effect."
+        ),
+        "schema": {"type": "string"},
+        "example": "return=minimal",
+    },
     "RequestId": {
         "name": "X-Request-Id",
         "in": "header",
@@ -280,7 +290,8 @@ _FIELD_HISTORY_PARAMETERS = [
     _alternatives("operation", "Only these operations.", ref("RecordedOperation")),
     _query(
         "after",
-        "Only records with a greater sequence number. The default is all.",
+        "Only records with a greater sequence number. If such records were removed, the response "
+        "is 404 `before_history`. The default is all that are left.",
         {"type": "integer", "minimum": 0, "maximum": MAX_SAFE_INTEGER},
     ),
     _query("limit", "The number of records per page. The default is 100.", _LIMIT_SCHEMA),
@@ -511,8 +522,9 @@ _RESTORE = _field_operation(
     operationId="restore_recipient_field",
     description=(
         "The field gets back its id, its key and its other members, except `updated_at`. If a "
-        "field has its key, or if it is not deleted, the response is 409. The request needs no "
-        "body: the service ignores it."
+        "field has its key, or if it is not deleted, the response is 409, and also if the record "
+        "of its deletion can have been removed (`history_removed`). The request needs no body: the "
+        "service ignores it."
     ),
 )
 
@@ -521,8 +533,9 @@ _APPLY = _field_operation(
     "Apply several operations, all or none",
     {
         "200": response(
-            "The field of each operation after the batch, in order.",
+            "The field of each operation after the batch, in order, or its id and key.",
             "Vary",
+            "Preference-Applied",
             content=json_content(
                 "BatchResultList",
                 create_and_update={
@@ -540,8 +553,10 @@ _APPLY = _field_operation(
         "If an operation fails, none takes effect: the response has the status of the first failed "
         "operation, and `details` contains all failures, with pointers below `/operations/N`. "
         "With `if_revision`, the request can be repeated safely: if the first one took effect, "
-        "the second one gets 412."
+        "the second one gets 412. If the fields would have more than 8 MiB, the response contains "
+        "only their ids and keys, as with `Prefer: return=minimal`."
     ),
+    parameters=[_parameter("Prefer")],
     requestBody={
         "required": True,
         "content": json_content(

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-from recipient_fields.domain import BatchRejected, FieldId, FieldKey, FieldNotFound, KeyTaken
+from recipient_fields.domain import (
+    BatchRejected,
+    FieldId,
+    FieldKey,
+    FieldNotFound,
+    HistoryRemoved,
+    KeyTaken,
+)
 
 from ..media_types import JSON
 from ..problems import STATUSES, Problem, problem, problem_of, render_error
@@ -36,6 +43,7 @@ MEANINGS: Mapping[str, str] = {
     "request_timeout": "the request did not arrive in time",
     "key_already_exists": "a field of the organization, of any origin, has this key",
     "field_limit_reached": "the organization has reached its limit of API-managed fields",
+    "history_removed": "the record of the field's deletion can have been removed from the history",
     "precondition_failed": "the field, or the list, is not in the expected version",
     "payload_too_large": (
         "the body is larger than 1 MiB; for conditions, 64 KiB, and for content, 4 MiB"
@@ -72,6 +80,11 @@ HEADERS: Mapping[str, Schema] = {
     "ETag": _header("The version of the resource: a strong entity tag.", pattern='^"[^"]+"$'),
     "Location": _header(
         "The absolute path of the field.", pattern="/api/v1/recipient_fields/[1-9][0-9]*$"
+    ),
+    "Preference-Applied": _header(
+        "`return=minimal` if the response contains ids and keys instead of the fields.",
+        required=False,
+        const="return=minimal",
     ),
     "Total-Count": _header("The number of fields on all pages.", type="integer", minimum=0),
     "Link": _header(
@@ -221,6 +234,7 @@ EXAMPLES: Mapping[str, Problem] = {
         "field_limit_reached",
         "The limit of 1,000 fields of this source is reached. Delete one that is not needed.",
     ),
+    "history_removed": problem_of(HistoryRemoved()),
     "precondition_failed": problem(
         "precondition_failed", "The field is not in the expected version. Read it again and retry."
     ),

@@ -346,6 +346,16 @@ _BATCH_RESULT: Schema = _envelope(
     },
 )
 
+_MINIMAL_BATCH_RESULT: Schema = {
+    "type": "object",
+    "description": "The id and the key of the field, or nulls if it does not exist then.",
+    "properties": {
+        "id": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_SAFE_INTEGER},
+        "key": {"oneOf": [ref("Key"), {"type": "null"}]},
+    },
+    "required": ["id", "key"],
+}
+
 
 _FAILURES = ("not_found", "forbidden", "field_limit_reached", "precondition_failed")
 """The codes of details that describe a failed operation of a batch as a whole."""
@@ -682,7 +692,15 @@ SCHEMAS: Schema = {
     },
     "RecipientFieldBatch": _BATCH,
     "BatchResult": _BATCH_RESULT,
-    "BatchResultList": _envelope("results", {"type": "array", "items": ref("BatchResult")}),
+    "MinimalBatchResult": _MINIMAL_BATCH_RESULT,
+    "BatchResultList": _envelope(
+        "results",
+        {
+            "type": "array",
+            "items": {"anyOf": [ref("BatchResult"), ref("MinimalBatchResult")]},
+            "description": "Of one kind: with `Preference-Applied`, results are minimal.",
+        },
+    ),
     **_ESP_CODE,
     **_RECIPIENTS,
     "Health": {
