@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from attrs import asdict, define
 
@@ -59,6 +59,7 @@ from recipient_fields.domain.esp import Esp, Integration
 __all__ = [
     "CHANGING_COLUMNS",
     "FIELD_COLUMNS",
+    "LARGE_MEMBERS",
     "PLAIN_MEMBERS",
     "RowMapping",
     "UnreadableRow",
@@ -73,6 +74,7 @@ __all__ = [
     "membership_values",
     "organization_values",
     "plain_values",
+    "read_document",
     "read_field",
     "read_record",
     "record_values",
@@ -307,6 +309,16 @@ def read_record(row: Sequence[Any]) -> HistoryRecord:
     with RowMapping("recipient_field_changes", tuple(row[:2])):
         values: tuple[Any, ...] = (*plain, from_epoch_milliseconds(occurred_at))
     return stored_record(*values)
+
+
+LARGE_MEMBERS = ("allowed_values", "custom_insertion_code", "custom_value_expression")
+"""The members of a field, all nullable, on which no filter and no order depends."""
+
+
+def read_document(field_id: int, organization_id: int, document: str) -> RecipientField:
+    """Return the field with the JSON document of `field_document`."""
+    with RowMapping("recipient_field_changes", (organization_id, field_id)):
+        return cast(RecipientField, _field_of(document, field_id, organization_id))
 
 
 def stored_record(

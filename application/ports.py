@@ -210,6 +210,16 @@ class HistoryRepository(Protocol):
         record that occurred until then.
         """
 
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        """Return the page of fields that the query selects, as they were at this time.
+
+        It is equal to `query.select(self.catalog_at(organization_id, at))`. It is a separate method
+        because a storage can read the large members of the fields on the page only.
+        Raises: the errors of `catalog_at`.
+        """
+
     def prune(self, organization_id: OrganizationId, before: datetime, /) -> int:
         """Delete the records that occurred before this time, and return their number.
 

@@ -216,6 +216,16 @@ class RecipientFieldService(RecipientFields):
         require_ids(organization_id=organization_id)
         return self.history.catalog_at(organization_id, whole_milliseconds(at))
 
+    def find_fields_as_of(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery
+    ) -> FieldPage:
+        """Return the page of fields that the query selects in `list_fields_as_of`.
+
+        Raises: the errors of `list_fields_as_of`.
+        """
+        require_ids(organization_id=organization_id)
+        return self.history.select_at(organization_id, whole_milliseconds(at), query)
+
     def prune_history(self, organization_id: OrganizationId, *, older_than: timedelta) -> int:
         """Delete the records that are older, and return their number. The audit log has a record.
 

@@ -10,6 +10,8 @@ from recipient_fields.application import HistoryRepository
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
+    FieldPage,
+    FieldQuery,
     HistoryPage,
     HistoryQuery,
     HistorySize,
@@ -46,6 +48,11 @@ class MemoryHistoryRepository(HistoryRepository):
             raise BeforeHistory
         revision = epoch_milliseconds(until_then[-1].occurred_at)
         return Catalog(organization_id, revision, undo(records[len(until_then) :], fields))
+
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        return query.select(self.catalog_at(organization_id, at))
 
     def size(self, organization_id: OrganizationId, /) -> HistorySize:
         with self._lock:

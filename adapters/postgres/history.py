@@ -11,6 +11,8 @@ from attrs import frozen
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
+    FieldPage,
+    FieldQuery,
     HistoryPage,
     HistoryQuery,
     OrganizationId,
@@ -31,6 +33,7 @@ from ..relational.history import (
     read_records,
     record_columns,
 )
+from ..relational.past_fields import select_page_at
 from ..row_mapping import read_field
 from .columns import milliseconds
 from .relational import PostgresDatabase
@@ -86,6 +89,11 @@ class PostgresHistoryRepository(RelationalHistory):
             return Catalog(organization_id, revision, undo(later, current))
 
         return self._read_current(read)
+
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        return self._read_current(lambda c: select_page_at(c, organization_id, at, query))
 
     def _read_current(self, work: Work[T]) -> T:
         """Return the result of the work. Repeat it if records were removed while it read them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 
@@ -29,6 +29,9 @@ class Dialect(Protocol):
 
     def stored_bytes(self, column: str) -> str:
         """Return the size of a JSON document as it is stored, which can be compressed."""
+
+    def without(self, document: str, members: Sequence[str]) -> str:
+        """Return the result column of a JSON document, as text, in which these members are null."""
 
     def text_bytes(self, column: str) -> str:
         """Return the number of bytes of a text in UTF-8."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 
@@ -37,6 +37,10 @@ class SqliteDialect(Dialect):
 
     def stored_bytes(self, column: str) -> str:
         return f"length(CAST({column} AS BLOB))"
+
+    def without(self, document: str, members: Sequence[str]) -> str:
+        nulls = ", ".join(f"'$.{each}', NULL" for each in members)
+        return f"json_set({document}, {nulls})"
 
     def text_bytes(self, column: str) -> str:
         return f"length(CAST({column} AS BLOB))"

@@ -9,6 +9,8 @@ from attrs import frozen
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
+    FieldPage,
+    FieldQuery,
     HistoryPage,
     HistoryQuery,
     OrganizationId,
@@ -26,6 +28,7 @@ from ..relational.history import (
     record_columns,
 )
 from ..relational.organizations import require_organization
+from ..relational.past_fields import select_page_at
 from .database import Database
 from .dialect import SQLITE, SqliteConnection
 
@@ -79,3 +82,8 @@ class SqliteHistoryRepository(RelationalHistory):
             records = read_records(shared, organization_id, later)
             current = read_catalog(shared, organization_id).fields
             return Catalog(organization_id, revision, undo(records, current))
+
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        return self._database.read(lambda c: select_page_at(c, organization_id, at, query))

@@ -67,8 +67,8 @@ class FieldCollection(Resource):
         """Return the list as it was. The history can be pruned, so the cache would be stale."""
         organization_id = credential(req).organization_id
         query = parse_query(parameters(req), organization_id)
-        catalog = self.service.list_fields_as_of(organization_id, as_of)
-        return page_response(req, query, query.select(catalog))
+        page = self.service.find_fields_as_of(organization_id, as_of, query)
+        return page_response(req, query, page)
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create a field."""

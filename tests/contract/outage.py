@@ -78,6 +78,9 @@ READS: Final[dict[str, Call]] = {
     "fields.get": lambda storage: storage.fields.get(_OURS, _FIELD),
     "history.select": lambda storage: storage.history.select(_OURS, HistoryQuery()),
     "history.catalog_at": lambda storage: storage.history.catalog_at(_OURS, LATER),
+    "history.select_at": lambda storage: storage.history.select_at(
+        _OURS, LATER, FieldQuery(limit=1)
+    ),
     "history.size": lambda storage: storage.history.size(_OURS),
     "fields.get by key": lambda storage: storage.fields.get(_OURS, FieldKey("city")),
     "api_keys.all": lambda storage: storage.api_keys.all(_OURS),

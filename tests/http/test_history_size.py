@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from recipient_fields.adapters.postgres.dialect import PostgresConnection
+from recipient_fields.adapters.relational.database import Row
+from recipient_fields.adapters.sqlite.dialect import SqliteConnection
 from recipient_fields.application import AUDIT, Core
 from recipient_fields.domain import (
     API,
@@ -21,6 +25,7 @@ from recipient_fields.domain import (
     HistoryLimit,
     HistoryQuery,
     OrganizationId,
+    format_instant,
 )
 
 from ..support.waiting import eventually
@@ -154,3 +159,40 @@ def test_a_small_batch_adds_little_to_a_sqlite_file(folder: Path):
             assert api.send("POST", BATCHES, body).status == 200
         # The rows of the fields are written again, in place of the previous ones.
         assert file.stat().st_size - before < 2 * FIELD_COUNT * 64 * 1024
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_page_of_a_past_list_reads_the_large_values_of_this_page_only(
+    api: Api,
+    harness: Harness,
+    bakery: OrganizationId,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    changed: bool,
+):
+    large_fields(harness, bakery)
+    at = harness.storage.history.select(bakery, HistoryQuery(limit=1)).records[0].occurred_at
+    if changed:
+        assert api.send("POST", BATCHES, toggling(insertable=False)).status == 200
+    read = [0]
+    for kind in (SqliteConnection, PostgresConnection):
+        counted = counting(kind.all, read)
+        monkeypatch.setattr(kind, "all", counted)
+    path = f"{FIELDS}?as_of={format_instant(at)}&limit="
+    first = api.send("GET", f"{path}1")
+    assert (first.keys, first.headers["total-count"]) == (["f00"], f"{FIELD_COUNT}")
+    assert first.fields[0]["insertable"] is True
+    assert len(first.fields[0]["allowed_values"]) == 250
+    assert read[0] < 64 * 1024 + FIELD_COUNT * 1_000
+    assert api.send("GET", f"{path}100").keys == [f"f{number:02}" for number in range(100)]
+
+
+def counting(call: Callable[..., list[Row]], read: list[int]) -> Callable[..., list[Row]]:
+    """Return the method that also adds the lengths of the texts in its rows."""
+
+    def counted(connection: object, *arguments: object) -> list[Row]:
+        rows = call(connection, *arguments)
+        read[0] += sum(len(value) for row in rows for value in row if isinstance(value, str))
+        return rows
+
+    return counted

@@ -11,6 +11,8 @@ from recipient_fields.adapters.shared_values import old_records
 from recipient_fields.domain import (
     BeforeHistory,
     Catalog,
+    FieldPage,
+    FieldQuery,
     HistoryPage,
     HistoryQuery,
     HistorySize,
@@ -52,6 +54,11 @@ class DuckdbHistoryRepository:
             raise BeforeHistory
         later = records[len(until_then) :]
         return Catalog(organization_id, epoch_milliseconds(until_then[-1]), undo(later, fields))
+
+    def select_at(
+        self, organization_id: OrganizationId, at: datetime, query: FieldQuery, /
+    ) -> FieldPage:
+        return query.select(self.catalog_at(organization_id, at))
 
     def size(self, organization_id: OrganizationId, /) -> HistorySize:
         with self._database.reading() as connection:
