@@ -89,6 +89,7 @@ test-linearizability: install ## check that 1,400,000 concurrent calls per stora
 
 test-load: install ## test the service with slow clients, ten times its load, restarts and shutdowns
 	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_load.py
+	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_history_growth.py
 	RECIPIENT_FIELDS_TEST_LOAD=1 $(BIN)/python -m pytest tests/service/test_console.py -k Flood
 	RECIPIENT_FIELDS_TEST_RESTARTS=6 RECIPIENT_FIELDS_TEST_RESTARTS_RATE=400 \
 		$(BIN)/python -m pytest tests/service/test_restarting.py
