@@ -30,7 +30,7 @@ _EMPTY = [
                 "api_keys",
             ),
             *("api_key_owners", "organizations", "administrators", "administrator_memberships"),
-            "sign_in_attempts",
+            *("administrator_invitations", "sign_in_attempts"),
         )
     ),
 ]
