@@ -441,6 +441,15 @@ class TestOutputs:
         assert run.failure() == f"Can't write {out}: File too large."
         assert [*path.parent.iterdir()] == [path]
 
+    def test_a_damaged_file_leaves_no_output(
+        self, check: Callable[..., Run], tmp_path: Path
+    ) -> None:
+        content = bytearray(written(pa.table({"shoe_size": [n / 7 for n in range(100_000)]})))
+        content[300_000:301_000] = bytes(1000)
+        run = check(bytes(content), "--out", tmp_path / "good.parquet")
+        assert run.failure().startswith("list.parquet: Can't read it as Parquet: ")
+        assert [each.name for each in tmp_path.iterdir()] == ["list.parquet"]
+
 
 class TestInference:
     TABLE = pa.table(
