@@ -153,7 +153,6 @@ def test_a_limited_list_names_the_option_for_older_changes(
             "use a time such as 2026-11-20T09:15:00Z.",
         ),
     ],
-    ids=" ".join,
 )
 def test_an_impossible_option_is_a_usage_error(
     cli: CommandLine, acme: OrganizationId, command: tuple[str, ...], message: str
