@@ -486,3 +486,12 @@ class TestInference:
         assert cli("apply", document, "--organization", other, "--yes").status == 0
         checked = cli("recipients", "check", path, "--organization", other)
         assert checked.messages() == summary(9)
+
+    def test_a_column_that_can_not_be_a_field_is_rejected(
+        self, cli: CommandLine, path: Path
+    ) -> None:
+        pq.write_table(pa.table({"vector": [[1]]}), path)
+        assert cli("recipients", "infer", path).failure() == (
+            f"{path}: The column vector has values of type list<element: int64>, which a recipient"
+            " can't have. Convert or remove the column."
+        )
