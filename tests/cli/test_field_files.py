@@ -161,6 +161,10 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
             ],
         ),
         (
+            f"{TIER}...\n%\n",
+            [(4, 2, "The file is not valid YAML: could not find expected directive name.")],
+        ),
+        (
             "fields:\n  tier: {name: Tier\n",
             [(3, 1, "The file is not valid YAML: did not find expected ',' or '}'.")],
         ),
