@@ -309,8 +309,8 @@ def test_fields_that_are_too_large_for_the_response_to_a_batch_are_read(storage,
     code = "x" * 10_000
     creations = [CreateField(a_draft("city", custom_insertion_code=code))]
     updates = [UpdateField(CITY, FieldChanges(name=f"City {n}")) for n in range(900)]
-    other = [CreateField(a_draft("town")), DeleteField(FieldKey("town"))]
-    batch = Batch((*creations, *updates, *other))
+    town = FieldKey("town")
+    batch = Batch((*creations, *updates, CreateField(a_draft(town)), DeleteField(town)))
     with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
         *fields, created, deleted = client.apply_batch(organization_id, batch)
         [city] = client.list_fields(organization_id).fields
