@@ -11,6 +11,7 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.application import Core, render_field
+from recipient_fields.application.restoration import INTEGRATION_DELETED
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -269,7 +270,7 @@ def test_a_field_that_exists_or_whose_key_is_taken_is_not_restored(
     )
 
 
-def test_a_field_of_another_origin_is_not_restored(
+def test_a_field_of_the_api_or_of_a_deleted_integration_is_not_restored(
     cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
 ) -> None:
     integration_id = foreign.origin.integration_id
@@ -280,7 +281,7 @@ def test_a_field_of_another_origin_is_not_restored(
 
     run = cli("fields", "restore", foreign.id, "--organization", acme)
 
-    assert run.failure() == decision.reason
+    assert run.failure() == (INTEGRATION_DELETED if integration_id else decision.reason)
     assert core.fields.list_fields(acme).fields == ()
 
 

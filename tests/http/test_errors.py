@@ -48,6 +48,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.esp import (
+    EmptyReport,
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -55,7 +57,9 @@ from recipient_fields.domain.esp import (
     NoFieldSource,
     NoSafeForm,
     NotInsertable,
+    RemovalsNotConfirmed,
     SyncOvertaken,
+    SyncPlanChanged,
 )
 from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.cli.field_files import InvalidFile
@@ -118,6 +122,8 @@ NOT_OVER_HTTP = {
     InvalidStorageUrl,
     NotInsertable,
     DigestTaken,
+    EmptyReport,
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -135,12 +141,14 @@ NOT_OVER_HTTP = {
     NotJson,
     OrganizationChanged,
     PasswordHashingBusy,
+    RemovalsNotConfirmed,
     RequestRefused,
     SignInFailed,
     SignInThrottled,
     StorageNotEmpty,
     StorageNotFound,
     SyncOvertaken,
+    SyncPlanChanged,
     TooManyValues,
     UnknownKeyValidator,
     UnusableCredentials,
