@@ -10,9 +10,10 @@ from operator import attrgetter
 from attrs import evolve, frozen
 
 from recipient_fields.domain import (
-    MAX_HISTORY_PAGE,
     Author,
     FieldId,
+    FieldKey,
+    FieldName,
     HistoryQuery,
     HistoryRecord,
     IntegrationId,
@@ -38,7 +39,19 @@ from .identifiers import require_ids
 from .ports import Clock, FieldRepository, HistoryRepository, IntegrationRepository
 
 _MAX_REMOVALS = 10_000
-"""Ten pages of the history. An account of an ESP has at most some thousand fields."""
+"""Deletions that `list_removals` reads. An account of an ESP has at most some thousand fields."""
+_PAGE = 100
+"""Records of the history that are in memory at a time. A field can have many allowed values."""
+
+
+@frozen(kw_only=True)
+class Removal:
+    """A field that a sync has removed, and when."""
+
+    field_id: FieldId
+    key: FieldKey
+    name: FieldName
+    occurred_at: datetime
 
 
 @frozen(kw_only=True)
@@ -177,25 +190,32 @@ class IntegrationService:
 
     def list_removals(
         self, organization_id: OrganizationId, integration_id: IntegrationId
-    ) -> tuple[tuple[HistoryRecord, ...], ...]:
-        """Return what syncs have removed and no one has restored: one item per sync, newest first.
+    ) -> tuple[tuple[Removal, ...], ...]:
+        """Return the removed fields that are not restored: one tuple per sync, the newest first.
 
-        An item has the records of its removals, in their order. A field that was removed several
-        times is in the newest item only. All items have at most 10,000 records.
+        The fields of a sync have the order of their removal. A field that was removed several times
+        belongs to the last of these syncs. The search ends after the last 10,000 deletions of
+        synced fields in the organization; older ones can be restored, too.
         Raises: IntegrationNotFound if the organization has no such integration.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
         integration = self.integrations.get(organization_id, integration_id)
         seen = {field.id for field in self.fields.all(organization_id).fields}
 
-        def removals() -> Iterator[HistoryRecord]:
-            for record in self._deletions(organization_id, HistoryQuery()):
+        def removals() -> Iterator[Removal]:
+            deletions = self._deletions(organization_id, HistoryQuery())
+            for record in islice(deletions, _MAX_REMOVALS):
                 if integration.channel.owns(record.field.origin) and record.field_id not in seen:
                     seen.add(record.field_id)
-                    yield record
+                    yield Removal(
+                        field_id=record.field_id,
+                        key=record.key,
+                        name=record.field.name,
+                        occurred_at=record.occurred_at,
+                    )
 
-        by_sync = groupby(islice(removals(), _MAX_REMOVALS), attrgetter("occurred_at"))
-        return tuple(tuple(records)[::-1] for _, records in by_sync)
+        by_sync = groupby(removals(), attrgetter("occurred_at"))
+        return tuple(tuple(removed)[::-1] for _, removed in by_sync)
 
     def restore_fields(
         self,
@@ -241,7 +261,7 @@ class IntegrationService:
             sources=[Source.INTEGRATION],
             operations=[RecordedOperation.DELETED],
             descending=True,
-            limit=MAX_HISTORY_PAGE,
+            limit=_PAGE,
         )
         while True:
             page = self.history.select(organization_id, query)

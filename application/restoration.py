@@ -13,6 +13,8 @@ from recipient_fields.domain.esp import IntegrationNotFound
 
 from .core import Core
 
+INTEGRATION_DELETED = "The integration of this field was deleted, so the field can't be restored."
+
 
 def restore_field(
     core: Core, organization_id: OrganizationId, field_id: FieldId, *, by: Author
@@ -23,18 +25,14 @@ def restore_field(
     the errors of `RecipientFieldService.restore_field` and `IntegrationService.restore_fields`.
     """
     newest = HistoryQuery(descending=True, limit=1)
-    for record in core.fields.list_field_changes(organization_id, field_id, newest).records:
-        integration_id = record.field.origin.integration_id
-        if integration_id is None:
-            continue
-        try:
-            (restored,) = core.integrations.restore_fields(
-                organization_id, integration_id, [field_id], by=by
-            )
-        except IntegrationNotFound:
-            raise IntegrationNotFound(INTEGRATION_DELETED) from None
-        return restored
-    return core.fields.by(by).restore_field(organization_id, field_id)
-
-
-INTEGRATION_DELETED = "The integration of this field was deleted, so the field can't be restored."
+    page = core.fields.list_field_changes(organization_id, field_id, newest)
+    integration_id = next((each.field.origin.integration_id for each in page.records), None)
+    if integration_id is None:
+        return core.fields.by(by).restore_field(organization_id, field_id)
+    try:
+        (restored,) = core.integrations.restore_fields(
+            organization_id, integration_id, [field_id], by=by
+        )
+    except IntegrationNotFound:
+        raise IntegrationNotFound(INTEGRATION_DELETED) from None
+    return restored

@@ -145,10 +145,12 @@ def require_key_free(restored: RecipientField, holder: RecipientField | None) ->
     """
     if holder is None:
         return
-    message = f"Field {restored.id} is not deleted."
-    if holder.id != restored.id:
-        other = f"Field {holder.id}"
-        message = f"{other} has the key of field {restored.id}. Delete {other.lower()} first."
+    message = (
+        f"Field {restored.id} is not deleted."
+        if holder.id == restored.id
+        else f"Field {holder.id} has the key of field {restored.id}."
+        f" Delete field {holder.id} first."
+    )
     raise KeyTaken(restored.key, holder.id, message)
 
 

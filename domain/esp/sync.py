@@ -110,7 +110,7 @@ class SyncPlan:
         Raises, in this order: SyncPlanChanged if the digest is that of another plan;
         RemovalsNotConfirmed if this plan removes more fields.
         """
-        if digest not in {None, self.digest}:
+        if digest is not None and digest != self.digest:
             raise SyncPlanChanged(self)
         if max_removals is not None and len(self.removed) > max_removals:
             raise RemovalsNotConfirmed(self)

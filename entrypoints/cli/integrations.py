@@ -194,7 +194,7 @@ def restore(storage: str, integration_id: int, organization: str, *, as_json: bo
         removals = core.integrations.list_removals(tenant.id, integration.id)
         if not removals:
             raise click.ClickException("The history has no removed field of this integration.")
-        ids = [record.field_id for record in removals[0]]
+        ids = [removal.field_id for removal in removals[0]]
         restored = core.integrations.restore_fields(tenant.id, integration.id, ids)
     fields = counted(len(restored), "field")
     note(f"Restored {fields} of integration {integration.id}, {integration.name}.")

@@ -41,14 +41,12 @@ class RemovedFields(Page):
         """Restore all fields that the form names, or show why that is not possible."""
         path = own_path(req).removesuffix("/removed")
         integrations, organization_id = self.core.integrations, visit(req).organization.id
+        ids = field_ids(visit(req).form, "fields")
         try:
             with claimed_form(req, self.core, f"/settings/integrations/{integration_id}/removed"):
                 integration = integrations.get_integration(organization_id, integration_id)
                 restored = integrations.restore_fields(
-                    organization_id,
-                    integration_id,
-                    field_ids(visit(req).form, "fields"),
-                    by=author(req),
+                    organization_id, integration_id, ids, by=author(req)
                 )
         except (EspFieldTaken, FieldNotFound, KeyTaken) as error:
             self._send(req, resp, integration_id, error)

@@ -11,15 +11,18 @@ import pytest
 
 from recipient_fields.application import OPERATOR_AUTHOR, Core
 from recipient_fields.domain import (
+    DataType,
     FieldDraft,
     FieldId,
     HistoryQuery,
     OrganizationId,
     RecordedOperation,
 )
-from recipient_fields.domain.esp import Esp, Integration
+from recipient_fields.domain.esp import Esp, EspField, Integration
 
+from ..adapters.esp.accounts import BREVO, SECRET
 from ..support.command_line import CommandLine, Run, Script
+from ..support.http_server import ReceivedRequest, Reply, stub_server
 
 FIELDS = 50
 NOTHING = '{"fields": []}'
@@ -185,6 +188,31 @@ def test_a_catalog_that_changes_before_the_confirmation_needs_another_one(
     assert "f50_1" in second
     assert {"f50", "f50_1"} <= stored(core, acme).keys()
     assert "f0" not in stored(core, acme)
+
+
+def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(
+    cli: CommandLine, core: Core, acme: OrganizationId
+) -> None:
+    brevo = core.integrations.create_integration(acme, esp=Esp.BREVO, name="Newsletter")
+    old = EspField(name="OLD", data_type=DataType.TEXT)
+    core.integrations.sync_fields(acme, brevo.id, [old])
+    requests = []
+
+    def handle(request: ReceivedRequest) -> Reply:
+        requests.append(request.target)
+        return BREVO.handler(request)
+
+    with stub_server(handle) as server:
+        environment = {"BREVO_API_KEY": SECRET, "BREVO_URL": server.url}
+        settings = {f"RECIPIENT_FIELDS_{name}": value for name, value in environment.items()}
+        sync = ("integrations", "sync", brevo.id, "--organization", acme)
+        assert cli(*sync, "--dry-run", **settings).status == 0
+        reads, requests = requests, []
+        run = cli(*sync, reply="y\n", **settings)
+
+    assert "1 removed" in run.messages()
+    assert requests == reads
+    assert "old" not in stored(core, acme)
 
 
 def test_either_all_removals_are_permitted_or_a_number_of_them(

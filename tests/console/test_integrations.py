@@ -236,6 +236,30 @@ def test_the_dry_run_leads_to_the_sync_which_shows_its_result(
     assert fields(console)["FNAME"].name == "Given name"
 
 
+@pytest.mark.parametrize("press", [DRY_RUN, SYNC])
+def test_a_plan_is_shown_again_if_the_esp_reports_other_fields_meanwhile(
+    console: Console,
+    dana: Browser,
+    path: str,
+    main: Integration,
+    sources: dict[Esp, EspFieldSource | Exception],
+    press: tuple[str, str],
+) -> None:
+    sources[Esp.MAILCHIMP] = Source(AFTER)
+    plan = dana.submit_form(dana.get(path), f"/{main.id}/sync", press=press)
+    before = fields(console)
+    sources[Esp.MAILCHIMP] = Source(AFTER[1:])
+
+    changed = dana.submit(plan)
+
+    assert changed.status == 409
+    assert "The fields or the report have changed since the plan was shown." in changed.text
+    assert "Sync and remove 2 fields" in changed.text
+    assert fields(console) == before
+    assert "was synced" in dana.submit(changed).text
+    assert fields(console).keys() == {"TIER", "CITY", "STORE"}
+
+
 def test_a_report_is_uploaded_and_the_dry_run_keeps_it(
     console: Console, dana: Browser, path: str, main: Integration
 ) -> None:
