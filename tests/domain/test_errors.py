@@ -51,6 +51,7 @@ from recipient_fields.domain.esp import (
     IntegrationDraft,
     IntegrationRequired,
     NoFieldSource,
+    NotExpressible,
     RemovalsNotConfirmed,
     SyncPlanChanged,
     SyncRun,
@@ -79,7 +80,7 @@ CORE_S_OWN_WORDS = sorted(
         for e in leaves(RecipientFieldsError)
         if "__init__" in vars(e)
         and e.__module__ in CORE_S_ERRORS
-        and e is not StorageUnavailable  # Its callers pass the message.
+        and e not in {NotExpressible, StorageUnavailable}  # Their callers pass the message.
     ),
     key=lambda error: error.__name__,
 )
