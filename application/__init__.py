@@ -13,7 +13,7 @@ from .environment import CredentialsNotPermitted, MissingCredentials, UnusableCr
 from .esp_code import EspCodeService, Target, TargetFields
 from .esp_code_documents import ConditionCompilation, ContentExport
 from .extras import MissingExtra
-from .integrations import IntegrationService
+from .integrations import IntegrationService, Removal
 from .key_validation import StoredKeyValidator
 from .ports import (
     AdministratorRepository,
@@ -93,6 +93,7 @@ __all__ = [
     "RecipientFieldService",
     "RecipientFields",
     "Records",
+    "Removal",
     "SessionRepository",
     "SignedIn",
     "Snapshot",

@@ -48,7 +48,10 @@ class Core:
                 fields=storage.fields, history=storage.history, clock=clock, limit=field_limit
             ),
             IntegrationService(
-                integrations=storage.integrations, fields=storage.fields, clock=clock
+                integrations=storage.integrations,
+                fields=storage.fields,
+                history=storage.history,
+                clock=clock,
             ),
             AdministrationService(
                 organizations=storage.organizations, api_keys=storage.api_keys, clock=clock

@@ -66,7 +66,10 @@ class TestListingChanges:
 
     def test_returns_the_integration_as_the_author_of_a_sync(self, storage, service, clock, acme):
         integrations = IntegrationService(
-            integrations=storage.integrations, fields=storage.fields, clock=clock
+            integrations=storage.integrations,
+            fields=storage.fields,
+            history=storage.history,
+            clock=clock,
         )
         mailchimp = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
         began = clock.now
@@ -89,7 +92,10 @@ class TestListingChanges:
         self, storage, service, clock, acme
     ):
         integrations = IntegrationService(
-            integrations=storage.integrations, fields=storage.fields, clock=clock
+            integrations=storage.integrations,
+            fields=storage.fields,
+            history=storage.history,
+            clock=clock,
         )
         mailchimp = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Main list")
         report = [EspField(name="AGE", data_type=DataType.NUMBER)]

@@ -14,12 +14,15 @@ from recipient_fields.domain import (
     FieldDraft,
     FieldId,
     FieldKey,
+    FieldNotFound,
     IntegrationId,
+    KeyTaken,
     OrganizationId,
     OrganizationNotFound,
     StorageUnavailable,
 )
 from recipient_fields.domain.esp import (
+    EmptyReport,
     Esp,
     EspField,
     EspUnavailable,
@@ -28,7 +31,9 @@ from recipient_fields.domain.esp import (
     IntegrationNotFound,
     InvalidIntegration,
     RefusedField,
+    RemovalsNotConfirmed,
     SyncOvertaken,
+    SyncPlanChanged,
 )
 from recipient_fields.testing.examples import AUTHOR
 from recipient_fields.testing.field_changes import add_field
@@ -43,7 +48,12 @@ def reported(*names, **members):
 
 @pytest.fixture
 def integrations(storage, clock):
-    return IntegrationService(integrations=storage.integrations, fields=storage.fields, clock=clock)
+    return IntegrationService(
+        integrations=storage.integrations,
+        fields=storage.fields,
+        history=storage.history,
+        clock=clock,
+    )
 
 
 @pytest.fixture
@@ -371,7 +381,9 @@ def test_a_storage_that_fails_is_reported(storage, clock):
         def __getattr__(self, name):
             raise StorageUnavailable("closed")
 
-    service = IntegrationService(integrations=Closed(), fields=storage.fields, clock=clock)
+    service = IntegrationService(
+        integrations=Closed(), fields=storage.fields, history=storage.history, clock=clock
+    )
     with pytest.raises(StorageUnavailable):
         service.sync_fields(OrganizationId(1), IntegrationId(1), reported("CITY"))
 
@@ -379,3 +391,120 @@ def test_a_storage_that_fails_is_reported(storage, clock):
 def test_a_synced_field_is_read_like_any_other(integrations, mailchimp, acme, service):
     integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
     assert service.get_field(acme, FieldKey("city")).custom_insertion_code == "*|CITY|*"
+
+
+class TestAConfirmation:
+    def test_is_required_for_more_removals_than_the_caller_permits(
+        self, integrations, mailchimp, acme, catalog
+    ):
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE"))
+        before = catalog()
+        with pytest.raises(RemovalsNotConfirmed) as refused:
+            integrations.sync_fields(acme, mailchimp.id, reported("CITY"), max_removals=0)
+        assert keys(refused.value.plan.removed) == ["age"]
+        assert catalog() == before
+        plan = integrations.sync_fields(
+            acme, mailchimp.id, reported("CITY"), confirmed=refused.value.plan.digest
+        )
+        assert plan.removed == refused.value.plan.removed
+        assert keys(catalog().fields) == ["city"]
+
+    def test_is_valid_for_the_plan_that_was_shown(
+        self, integrations, mailchimp, acme, service, catalog
+    ):
+        shown = integrations.sync_fields(acme, mailchimp.id, reported("CITY"), dry_run=True)
+        service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
+        before = catalog()
+        with pytest.raises(SyncPlanChanged) as changed:
+            integrations.sync_fields(acme, mailchimp.id, reported("CITY"), confirmed=shown.digest)
+        assert keys(changed.value.plan.created) == [f"city_{mailchimp.id}"]
+        assert catalog() == before
+
+    @pytest.mark.parametrize("dry_run", [False, True])
+    def test_can_be_required_for_an_empty_report(
+        self, dry_run, integrations, mailchimp, acme, catalog
+    ):
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+        before = catalog()
+        with pytest.raises(EmptyReport):
+            integrations.sync_fields(acme, mailchimp.id, (), dry_run=dry_run, allow_empty=False)
+        assert catalog() == before
+
+    def test_of_an_older_report_is_overtaken(self, integrations, mailchimp, acme, clock):
+        """While a person reads the plan, another sync reads a newer report."""
+        began = clock.now
+        clock.move(HOUR)
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+        with pytest.raises(SyncOvertaken):
+            integrations.sync_fields(acme, mailchimp.id, reported("CITY"), began_at=began)
+
+
+class TestRestoringRemovedFields:
+    def test_undoes_the_removals_of_each_sync(self, integrations, mailchimp, acme, clock, catalog):
+        before = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
+        ids = [field.id for field in catalog().fields]
+        for report in (("CITY", "AGE"), ()):
+            clock.move(HOUR)
+            integrations.sync_fields(acme, mailchimp.id, reported(*report))
+        newest, oldest = integrations.list_removals(acme, mailchimp.id)
+        assert [record.field_id for record in newest] == ids[:2]
+        assert [record.field_id for record in oldest] == ids[2:]
+
+        restored = integrations.restore_fields(acme, mailchimp.id, ids[:2])
+        assert [field.id for field in restored] == ids[:2]
+        assert integrations.list_removals(acme, mailchimp.id) == (oldest,)
+        integrations.restore_fields(acme, mailchimp.id, ids[2:])
+        assert keys(catalog().fields) == keys(before.created)
+        assert integrations.list_removals(acme, mailchimp.id) == ()
+
+    def test_uses_the_last_removal_of_each_field(
+        self, integrations, mailchimp, acme, clock, catalog
+    ):
+        for label in ("City", "Town"):
+            clock.move(HOUR)
+            integrations.sync_fields(acme, mailchimp.id, reported("CITY", label=label))
+            (field,) = catalog().fields
+            clock.move(HOUR)
+            integrations.sync_fields(acme, mailchimp.id, ())
+            (restored,) = integrations.restore_fields(acme, mailchimp.id, [field.id])
+            assert (restored.name, restored.id) == (label, field.id)
+
+    def test_restores_all_of_them_or_none(self, integrations, mailchimp, acme, service, catalog):
+        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE"))
+        ids = [field.id for field in catalog().fields]
+        integrations.sync_fields(acme, mailchimp.id, ())
+        service.create_field(acme, FieldDraft(name="Age", data_type=DataType.TEXT))
+        before = catalog()
+        with pytest.raises(KeyTaken):
+            integrations.restore_fields(acme, mailchimp.id, ids)
+        with pytest.raises(FieldNotFound):
+            integrations.restore_fields(acme, mailchimp.id, [ids[0], FieldId(404)])
+        assert catalog() == before
+
+    def test_reads_more_than_one_page_of_the_history(self, integrations, mailchimp, acme, catalog):
+        names = [f"F{number}" for number in range(1_500)]
+        integrations.sync_fields(acme, mailchimp.id, reported(*names))
+        before = catalog().fields
+        integrations.sync_fields(acme, mailchimp.id, ())
+        (removal,) = integrations.list_removals(acme, mailchimp.id)
+        ids = [record.field_id for record in removal]
+        integrations.restore_fields(acme, mailchimp.id, ids)
+        assert keys(catalog().fields) == keys(before)
+
+    def test_concerns_one_integration_of_one_organization(
+        self, integrations, mailchimp, acme, rival, catalog
+    ):
+        other = integrations.create_integration(acme, esp=Esp.MAILCHIMP, name="Other")
+        integrations.sync_fields(acme, other.id, reported("CITY"))
+        (field,) = catalog().fields
+        integrations.sync_fields(acme, other.id, ())
+        assert integrations.list_removals(acme, mailchimp.id) == ()
+        with pytest.raises(FieldNotFound):
+            integrations.restore_fields(acme, mailchimp.id, [field.id])
+        with pytest.raises(IntegrationNotFound):
+            integrations.list_removals(rival, other.id)
+        with pytest.raises(IntegrationNotFound):
+            integrations.restore_fields(rival, other.id, [field.id])
+        integrations.delete_integration(acme, other.id)
+        with pytest.raises(IntegrationNotFound):
+            integrations.restore_fields(acme, other.id, [field.id])

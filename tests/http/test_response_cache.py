@@ -165,6 +165,7 @@ class TestService:
         integrations = IntegrationService(
             integrations=harness.storage.integrations,
             fields=harness.storage.fields,
+            history=harness.storage.history,
             clock=harness.clock,
         )
         audience = integrations.create_integration(bakery, esp=Esp.MAILCHIMP, name="List")
