@@ -48,33 +48,30 @@ def test_the_codes_are_those_of_the_contract():
 # One member.
 
 
-@pytest.mark.parametrize(
-    ("member", "value", "code"),
-    [
-        ("name", None, "type"),
-        ("name", " \t\u3000", "blank"),
-        ("name", "n" * 256, "too_long"),
-        ("name", "a\ud800b", "invalid_characters"),
-        ("allowed_values", "abc", "type"),
-        ("allowed_values", {}, "type"),
-        ("allowed_values", [], "empty"),
-        ("allowed_values", ["a"] * 1_001, "too_many_items"),
-        *[("insertable", value, "type") for value in (None, 0, 1, "true", [], {})],
-        *[
-            (member, value, code)
-            for member in ("custom_insertion_code", "custom_value_expression")
-            for value, code in (
-                (5, "type"),
-                (["City"], "type"),
-                ("", "blank"),
-                ("c" * 10_001, "too_long"),
-                ("a\0", "invalid_characters"),
-            )
-        ],
-    ],
-)
+ESP_OUTPUT = ("custom_insertion_code", "custom_value_expression")
+NOT_BOOLEAN: list[object] = [None, 0, 1, "true", [], {}]
+INVALID: list[tuple[str, object, str]] = [
+    ("name", None, "type"),
+    ("name", " \t\u3000", "blank"),
+    ("name", "n" * 256, "too_long"),
+    ("name", "a\ud800b", "invalid_characters"),
+    ("allowed_values", "abc", "type"),
+    ("allowed_values", {}, "type"),
+    ("allowed_values", [], "empty"),
+    ("allowed_values", ["a"] * 1_001, "too_many_items"),
+    *(("insertable", value, "type") for value in NOT_BOOLEAN),
+    *((member, 5, "type") for member in ESP_OUTPUT),
+    *((member, "", "blank") for member in ESP_OUTPUT),
+    *((member, "c" * 10_001, "too_long") for member in ESP_OUTPUT),
+    *((member, "a\0", "invalid_characters") for member in ESP_OUTPUT),
+]
+
+
+@pytest.mark.parametrize(("member", "value", "code"), INVALID)
 @pytest.mark.parametrize("method", METHODS)
-def test_an_invalid_value_is_rejected(api: Api, city, method: str, member: str, value, code: str):
+def test_an_invalid_value_is_rejected(
+    api: Api, city, method: str, member: str, value: object, code: str
+):
     before = api.state()
     assert send(api, method, {**CITY, member: value}).violations == at(member, code)
     assert api.state() == before
@@ -94,7 +91,9 @@ def test_an_invalid_value_is_rejected(api: Api, city, method: str, member: str, 
         ("data_type", "string", "unknown_value"),
     ],
 )
-def test_an_invalid_value_of_a_new_field_is_rejected(api: Api, member: str, value, code: str):
+def test_an_invalid_value_of_a_new_field_is_rejected(
+    api: Api, member: str, value: object, code: str
+):
     assert api.post({**CITY, member: value}).violations == at(member, code)
     assert api.list().fields == []
 
