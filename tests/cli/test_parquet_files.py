@@ -21,12 +21,9 @@ from hypothesis import strategies as st
 
 from recipient_fields.application import Core
 from recipient_fields.domain import (
-    Author,
     DataType,
     FieldDraft,
-    IntegrationId,
     OrganizationId,
-    sync_channel,
 )
 from recipient_fields.domain.instants import format_instant
 from recipient_fields.entrypoints.counts import counted
@@ -161,9 +158,6 @@ class TestTypes:
     @pytest.mark.parametrize(
         ("key", "column", "message"),
         [
-            ("tier", pa.array([1]), "A text field allows strings here."),
-            ("shoe_size", pa.array([float("nan")]), "A number must be finite."),
-            ("shoe_size", pa.array(["1"]), "A number field allows numbers here."),
             (
                 "born",
                 pa.array([2**31 - 1], pa.int32()).cast(pa.date32()),
@@ -176,7 +170,7 @@ class TestTypes:
             ),
         ],
     )
-    def test_a_value_that_the_field_rejects_is_a_violation(
+    def test_a_time_that_python_can_not_represent_is_a_violation(
         self, check: Callable[..., Run], key: str, column: pa.Array, message: str
     ) -> None:
         checked = check(pa.table({key: column}))
@@ -231,14 +225,6 @@ class TestCheck:
         )
         assert checked.err == summary(1, 2)
 
-    def test_columns_can_have_the_names_of_an_esp(
-        self, check: Callable[..., Run], core: Core, acme: OrganizationId
-    ) -> None:
-        draft = FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
-        core.fields.by(Author(sync_channel(IntegrationId(7)))).create_field(acme, draft)
-        checked = check(pa.table({"FNAME": ["Ann", "\0"]}), "--integration", "7")
-        assert checked.out.startswith("list.parquet:2: first_name: ")
-
     @pytest.mark.parametrize(
         ("names", "message"),
         [
@@ -250,8 +236,6 @@ class TestCheck:
                 ),
             ),
             (["tier", "tier"], "Columns 1 and 2 have the same name, tier."),
-            (["tier", "Tier"], "Columns 1 and 2 are the same field, tier."),
-            (["tier", ""], "Column 2 has no name in the header."),
         ],
     )
     def test_columns_that_are_not_different_fields_are_rejected(
@@ -457,15 +441,6 @@ class TestOutputs:
         assert run.failure() == f"Can't write {out}: File too large."
         assert [*path.parent.iterdir()] == [path]
 
-    def test_a_damaged_file_leaves_no_output(
-        self, check: Callable[..., Run], tmp_path: Path
-    ) -> None:
-        content = bytearray(written(pa.table({"shoe_size": [n / 7 for n in range(100_000)]})))
-        content[300_000:301_000] = bytes(1000)
-        run = check(bytes(content), "--out", tmp_path / "good.parquet")
-        assert run.failure().startswith("list.parquet: Can't read it as Parquet: ")
-        assert [each.name for each in tmp_path.iterdir()] == ["list.parquet"]
-
 
 class TestInference:
     TABLE = pa.table(
@@ -502,12 +477,3 @@ class TestInference:
         assert cli("apply", document, "--organization", other, "--yes").status == 0
         checked = cli("recipients", "check", path, "--organization", other)
         assert checked.messages() == summary(9)
-
-    def test_a_column_that_can_not_be_a_field_is_rejected(
-        self, cli: CommandLine, path: Path
-    ) -> None:
-        pq.write_table(pa.table({"vector": [[1]]}), path)
-        assert cli("recipients", "infer", path).failure() == (
-            f"{path}: The column vector has values of type list<element: int64>, which a recipient"
-            " can't have. Convert or remove the column."
-        )

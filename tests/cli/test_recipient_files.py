@@ -154,6 +154,10 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
         ),
         (gzip.compress(b"tier\n"), "list.csv is compressed with gzip. Decompress it first."),
         (
+            b"PK\x03\x04",
+            "list.csv is a ZIP archive or a spreadsheet. Export it as CSV first.",
+        ),
+        (
             b"tier\n" + b"x" * 50_000_000,
             (
                 "list.csv:2: The row is longer than 1,048,576 characters. Check that each quote is"
@@ -174,6 +178,7 @@ def test_a_file_is_read(check: Callable[..., Run], content: bytes) -> None:
         "latin-1",
         "later",
         "gzip",
+        "zip",
         "long",
         "utf-16",
     ],
