@@ -12,6 +12,7 @@ from recipient_fields.domain import (
     Access,
     ApiKeyNotFound,
     Credential,
+    InvalidApiKey,
     KeyState,
     OrganizationChanged,
     OrganizationContents,
@@ -99,6 +100,11 @@ class TestIssuingAKey:
         assert PlainKey.parse(issued.plain.reveal()) is not None
         assert storage.api_keys.find(issued.plain.digest).id == issued.api_key.id
         assert issued.plain.reveal() not in f"{issued!r} {issued}"
+
+    def test_with_an_invalid_name_stores_nothing(self, issue, administration, acme):
+        with pytest.raises(InvalidApiKey):
+            issue(name="")
+        assert administration.list_keys(acme) == ()
 
     def test_for_an_unknown_organization_is_rejected(self, administration):
         with pytest.raises(OrganizationNotFound):
