@@ -22,9 +22,7 @@ from .preconditions import parse_precondition
 from .problems import RequestRejected
 from .request_context import credential
 from .request_id import request_id
-from .resource import MAX_BODY_SIZE, READS, WRITES, Resource
-
-PROTECTED_PREFIX = "/api/"
+from .resource import MAX_BODY_SIZE, PROTECTED_PREFIX, READS, Resource
 
 _REALM = 'Bearer realm="recipient-fields"'
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
@@ -65,18 +63,17 @@ class RequestGuard:
         if req.method not in resource.methods:
             raise RequestRejected("method_not_allowed", headers={"Allow": resource.allowed})
         require_acceptable(req, resource.media_types)
-        if (
-            resource.requires_write
-            and req.method in WRITES
-            and req.path.startswith(PROTECTED_PREFIX)
-        ):
+        if resource.needs_write_access(req.path, req.method):
             credential(req).require_write()
-        known = resource.parameters if req.method in READS else ()
-        req.context.parameters = parse_parameters(req.query_string, known, resource.repeatable)
-        if resource.has_body:
-            require_json(req)
-            require_size(req, resource.max_body_size)
-        req.context.precondition = parse_precondition(req)
+        known = resource.parameters if req.method in READS else {}
+        req.context.parameters = parse_parameters(req.query_string, known)
+        operation = resource.operations.get(req.method)
+        if operation is not None and operation.body is not None:
+            require_json(req, operation.body.media_types)
+        require_size(req, resource.max_body_size)
+        precondition = parse_precondition(req)
+        if operation is None or operation.is_conditional:
+            req.context.precondition = precondition
 
     def _authenticate(self, req: falcon.Request, validator: KeyValidator) -> None:
         header = req.get_header("Authorization")

@@ -161,6 +161,10 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
             ],
         ),
         (
+            f"{TIER}...\n%\n",
+            [(4, 2, "The file is not valid YAML: could not find expected directive name.")],
+        ),
+        (
             "fields:\n  tier: {name: Tier\n",
             [(3, 1, "The file is not valid YAML: did not find expected ',' or '}'.")],
         ),
@@ -208,22 +212,8 @@ YAML_TOKENS = st.sampled_from(
     [
         *("fields", "tier", "name", "data_type", "text", "no", "1.10", "a b", "<<", "x" * 1_100),
         *(": ", ":", "- ", ", ", "{", "}", "[", "]", "\n", "\n  ", "\n    ", "\t", "\r", " "),
-        *(
-            '"',
-            "'",
-            "|",
-            ">",
-            "&a ",
-            "*a",
-            "!!str ",
-            "!",
-            "%YAML 1.3",
-            "---",
-            "...",
-            "#",
-            "?",
-            "\\",
-        ),
+        *('"', "'", "|", ">", "&a ", "*a", "!!str ", "!", "%YAML 1.3", "---", "...", "#", "?"),
+        "\\",
         *("\\u0041", "\\ud83d", "\\x0", "@", "`", "\ufeff", "\u2028", "é", "😀"),
     ]
 )

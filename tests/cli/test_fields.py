@@ -314,7 +314,7 @@ def test_optional_members_can_be_cleared_at_once(
     ],
     ids=["set and clear", "required", "none"],
 )
-def test_options_of_an_update_without_a_meaning_are_a_usage_error(
+def test_an_update_with_contradictory_or_no_options_is_a_usage_error(
     cli: CommandLine,
     core: Core,
     acme: OrganizationId,
@@ -355,7 +355,7 @@ def test_a_field_of_another_origin_is_not_changed_and_the_reason_is_reported(
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
-def test_delete_prompts_and_deletes_the_field_if_the_reply_is_yes(
+def test_delete_prompts_and_deletes_the_field_only_if_the_reply_is_yes(
     cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, confirmed: bool
 ) -> None:
     reply = "y\n" if confirmed else "n\n"

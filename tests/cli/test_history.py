@@ -153,7 +153,6 @@ def test_a_limited_list_names_the_option_for_older_changes(
             "use a time such as 2026-11-20T09:15:00Z.",
         ),
     ],
-    ids=" ".join,
 )
 def test_an_impossible_option_is_a_usage_error(
     cli: CommandLine, acme: OrganizationId, command: tuple[str, ...], message: str
@@ -216,6 +215,15 @@ def test_a_deleted_field_is_shown_and_restored_with_its_id(
     restored = cli(*restore, "--json").document()["recipient_field"]
     assert [restored] == [rendered(field) for field in core.fields.list_fields(acme).fields]
     assert restored["id"] == manual.id
+
+
+@pytest.mark.parametrize("command", [("history", "show"), ("fields", "restore")])
+def test_a_missing_field_is_reported(
+    cli: CommandLine, acme: OrganizationId, command: tuple[str, ...]
+) -> None:
+    failure = cli(*command, 999, "--organization", acme).failure()
+
+    assert failure == "There is no such recipient field in this organization."
 
 
 def test_a_field_that_exists_or_whose_key_is_taken_is_not_restored(

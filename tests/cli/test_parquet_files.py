@@ -441,6 +441,15 @@ class TestOutputs:
         assert run.failure() == f"Can't write {out}: File too large."
         assert [*path.parent.iterdir()] == [path]
 
+    def test_a_damaged_file_leaves_no_output(
+        self, check: Callable[..., Run], tmp_path: Path
+    ) -> None:
+        content = bytearray(written(pa.table({"shoe_size": [n / 7 for n in range(100_000)]})))
+        content[300_000:301_000] = bytes(1000)
+        run = check(bytes(content), "--out", tmp_path / "good.parquet")
+        assert run.failure().startswith("list.parquet: Can't read it as Parquet: ")
+        assert [each.name for each in tmp_path.iterdir()] == ["list.parquet"]
+
 
 class TestInference:
     TABLE = pa.table(
@@ -477,3 +486,12 @@ class TestInference:
         assert cli("apply", document, "--organization", other, "--yes").status == 0
         checked = cli("recipients", "check", path, "--organization", other)
         assert checked.messages() == summary(9)
+
+    def test_a_column_that_can_not_be_a_field_is_rejected(
+        self, cli: CommandLine, path: Path
+    ) -> None:
+        pq.write_table(pa.table({"vector": [[1]]}), path)
+        assert cli("recipients", "infer", path).failure() == (
+            f"{path}: The column vector has values of type list<element: int64>, which a recipient"
+            " can't have. Convert or remove the column."
+        )

@@ -177,6 +177,8 @@ def test_concurrent_commands_create_a_new_file_once(script: Script) -> None:
         ("two\nlines:", LIST, "There is no storage two lines:."),
         ("\udcff:", LIST, r"There is no storage \udcff:."),
         ("memory", LIST, "Use a URL as the storage"),
+        ("memory", ("migrate",), "Use a URL as the storage"),
+        ("memory", ("serve", "--listen", "127.0.0.1:0"), "Use a URL as the storage"),
         ("memory:x", LIST, "Invalid storage URL: write memory: without a path or options."),
         ("sqlite:", LIST, "Invalid storage URL: use sqlite:PATH"),
     ],

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from recipient_fields.domain import DataType, FieldQuery, OrganizationId, SortKey
-from recipient_fields.entrypoints.http.list_parameters import NAMES, checksum
+from recipient_fields.entrypoints.http.list_parameters import LIST_PARAMETERS, checksum
 
 from .api import FIELDS, Api, ApiResponse
 from .conftest import CHANNELS, Harness
@@ -161,7 +161,7 @@ class TestFilters:
         assert message.isprintable()
 
     def test_no_message_repeats_a_value(self, api: Api):
-        for name in NAMES:
+        for name in LIST_PARAMETERS:
             for query in (
                 f"{name}=vvv%00",
                 f"{name}=VVV{101 * 'v'},",
