@@ -279,7 +279,7 @@ def _misplaced_members(document: _Operation, kind: _Kind) -> Iterable[Violation]
     """Yield a violation for each member that is missing, or that this operation does not have."""
     for member, value in asdict(document, recurse=False).items():
         if member in kind.required and value is None:
-            yield Violation(Rule.REQUIRED, "Send this member.", (member,))
+            yield Violation(Rule.REQUIRED, "Add this member.", (member,))
         elif member not in ("operation", *kind.required, *kind.optional) and value is not None:
             message = f"The operation {document.operation} does not have this member."
             yield Violation(Rule.NOT_APPLICABLE, message, (member,))

@@ -165,7 +165,7 @@ def _parse_operand(operator: Operator, value: object) -> Value | tuple[Value, ..
             raise _invalid(Rule.NOT_APPLICABLE, f"The operator `{operator.value}` has no value.")
         return None
     if value is _OMITTED:
-        raise _invalid(Rule.REQUIRED, "Send this member.")
+        raise _invalid(Rule.REQUIRED, "Add this member.")
     if operator is Operator.IN:
         return _parse_list(value, _parse_value, 1, "List at least one value.")
     return _parse_value(value)

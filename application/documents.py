@@ -444,7 +444,7 @@ class _Body:
             return {}
         self.violations += unknown_members(_storable(members), _MEMBERS, _ENVELOPE)
         self.violations += [
-            Violation(Rule.REQUIRED, "Send this member.", (_ENVELOPE, name))
+            Violation(Rule.REQUIRED, "Add this member.", (_ENVELOPE, name))
             for name in _required(kind)
             if name not in members
         ]

@@ -49,7 +49,7 @@ class ConditionCompilation:
     otherwise: str
 
 
-_TARGET_ESP = described("The ESP that the code is for. Send this member or `integration_id`.")
+_TARGET_ESP = described("The ESP that the code is for. Required without `integration_id`.")
 _TARGET_INTEGRATION = described(
     "The integration that the code is for. Required if the organization has several with the ESP."
 )
@@ -227,7 +227,7 @@ def parse_target(esp: Esp | None, integration_id: IntegrationId | None) -> Targe
     """Return the argument that is not None. Raises: InvalidInput unless exactly one is not."""
     if esp is None and integration_id is None:
         raise InvalidInput(
-            [Violation(Rule.REQUIRED, "Send this member or `integration_id`.", ("esp",))]
+            [Violation(Rule.REQUIRED, "Add this member or `integration_id`.", ("esp",))]
         )
     if esp is not None and integration_id is not None:
         message = "Send either `esp` or `integration_id`."

@@ -46,6 +46,10 @@ class ErrorDetailDocument:
         default=UNCHANGED, metadata=described("The id of the field that has this key.", ID)
     )
     existing_key: FieldKey | Unchanged = field(default=UNCHANGED, metadata=described("This key."))
+    reason: str | Unchanged = field(
+        default=UNCHANGED,
+        metadata=described("Why an operation is forbidden, as in `error.reason`.", minLength=1),
+    )
 
 
 def violation_document(violation: Violation) -> ErrorDetailDocument:

@@ -197,7 +197,7 @@ from .queries import (
 )
 from .recipient_columns import column_name, match_columns, propose_keys
 from .recipient_rows import RecipientRows
-from .recipient_texts import DecimalMark, RecipientTexts
+from .recipient_texts import DecimalMark, RecipientTexts, TextFormats
 from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
@@ -383,6 +383,7 @@ __all__ = [
     "StorageNotEmpty",
     "StorageNotFound",
     "StorageUnavailable",
+    "TextFormats",
     "Unchanged",
     "UpdateField",
     "ValueExpression",

@@ -333,10 +333,15 @@ class KeyValidationUnavailable(RecipientFieldsError):
 
 
 class KeyRefused(RecipientFieldsError):
-    """A remote service rejected the API key: it is unknown, mistyped, expired or revoked."""
+    """A remote service rejected the API key: it is unknown, mistyped, expired or revoked.
 
-    def __init__(self) -> None:
-        super().__init__("The service rejected the API key of this organization. Use a valid key.")
+    `explanation` is what the service says about an expired or revoked key.
+    """
+
+    def __init__(
+        self, explanation: str = "The service rejected the API key of this organization."
+    ) -> None:
+        super().__init__(f"{explanation} Use a valid key.")
 
 
 def _sentence(violation: Violation) -> str:

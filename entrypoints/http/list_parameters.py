@@ -187,23 +187,23 @@ def _read_cursor(
     cursor: str, query: FieldQuery, organization_id: OrganizationId, as_of: datetime | None
 ) -> tuple[int, Position]:
     if _CURSOR.fullmatch(cursor) is None:  # The decoder ignores characters that are not base64.
-        raise _invalid_cursor()
+        raise _damaged_cursor()
     try:
         token = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         *members, received_checksum = json.loads(token)
         if received_checksum != checksum(members, query, organization_id, as_of):
-            raise _invalid_cursor()
+            raise _foreign_cursor()
         limit, value, field_id = members
         kind = str if query.sort.value_type is str else int
         if [type(part) for part in members] != [int, kind, int]:
-            raise _invalid_cursor()
+            raise _damaged_cursor()
         if not (1 <= limit <= MAX_PAGE_SIZE and field_id >= 1):
-            raise _invalid_cursor()
+            raise _damaged_cursor()
         if query.sort.value_type is datetime:
             value = from_epoch_milliseconds(value)
         return limit, Position(value, FieldId(field_id))
     except (ValueError, TypeError, OverflowError, RecursionError, InvalidQuery):
-        raise _invalid_cursor() from None
+        raise _damaged_cursor() from None
 
 
 def checksum(
@@ -238,6 +238,13 @@ def _names(alternatives: frozenset[Any] | None) -> list[str] | None:
     return sorted(str(getattr(alternative, "value", alternative)) for alternative in alternatives)
 
 
-def _invalid_cursor() -> Exception:
-    rule = "it belongs to other filters or another order. Start again without `cursor`."
+def _damaged_cursor() -> Exception:
+    rule = "it is damaged. Use it as the link to the next page has it, or start without `cursor`."
+    return invalid_value("cursor", rule)
+
+
+def _foreign_cursor() -> Exception:
+    rule = (
+        "it belongs to other filters or another order, or is damaged. Start again without `cursor`."
+    )
     return invalid_value("cursor", rule)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from recipient_fields.domain import BatchRejected, FieldId, FieldKey, FieldNotFound, KeyTaken
+from recipient_fields.domain.esp import NotExpressible
 
 from .problems import Problem, problem, problem_of
 
@@ -12,7 +13,7 @@ _INVALID = (
     {
         "pointer": "/recipient_field/data_type",
         "code": "required",
-        "message": "Send this member.",
+        "message": "Add this member.",
     },
     {
         "pointer": "/recipient_field/key",
@@ -90,8 +91,8 @@ EXAMPLES: Mapping[str, Problem] = {
         "unsupported_media_type", "Send the body as application/json in UTF-8."
     ),
     "validation_failed": problem("validation_failed", details=_INVALID),
-    "not_expressible": problem(
-        "not_expressible", "loyalty_tier: this field has no value expression."
+    "not_expressible": problem_of(
+        NotExpressible("loyalty_tier: this field has no value expression.")
     ),
     "headers_too_large": problem("headers_too_large"),
     "internal_error": problem("internal_error"),

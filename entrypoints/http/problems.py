@@ -345,7 +345,10 @@ def _problem_of_batch(rejected: BatchRejected) -> Problem:
 def _operation_details(rejected: BatchRejected) -> Iterator[Mapping[str, object]]:
     """Yield the details of each failure, or one for the failure itself if it has none."""
     for index, error in sorted(rejected.failures.items()):
-        cause = {"pointer": "", "code": CODES[_kind_of(error)], "message": str(error)}
+        kind = _kind_of(error)
+        cause = {"pointer": "", "code": CODES[kind], "message": str(error)}
+        if kind in _REASONS:
+            cause["reason"] = _REASONS[kind]
         for detail in _details_of(error) or (cause,):
             yield {**detail, "pointer": f"/operations/{index}{detail['pointer']}"}
 
@@ -360,6 +363,8 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
             return _details([v.prefixed("condition") for v in error.violations])
         case InvalidContent():
             return _details([v.prefixed("content") for v in error.violations])
+        case NotExpressible():
+            return _details([Violation(Rule.NOT_APPLICABLE, str(error), (error.member,))])
         case IntegrationNotFound():
             return _integration_details(Rule.UNKNOWN_VALUE, error)
         case IntegrationRequired():

@@ -30,6 +30,8 @@ _AMBIGUOUS_PATH = re.compile(r"([a-z]+://[^/]*)?/(/|.*%2f)", re.IGNORECASE)
 """In origin or absolute form. Servers merge leading slashes and decode `%2F`: neither has a
 route."""
 
+_TRAILING_SLASH = "The path must not end with a slash. Remove it."
+
 
 @frozen
 class RequestGuard:
@@ -50,7 +52,7 @@ class RequestGuard:
         if self.validator is not None and req.path.startswith(PROTECTED_PREFIX):
             self._authenticate(req, self.validator)
         if not _is_unambiguous_path(req):
-            raise RequestRejected("not_found")
+            raise RequestRejected("not_found", _TRAILING_SLASH if _ends_with_slash(req) else None)
 
     def process_resource(
         self,
@@ -84,8 +86,15 @@ class RequestGuard:
         req.context.rejection = result
         route = self.router.find(req.path, req) if _is_unambiguous_path(req) else None
         req.uri_template = None if route is None else route[3]
-        challenge = _REALM if header is None else f'{_REALM}, error="invalid_token"'
-        raise RequestRejected("unauthorized", headers={"WWW-Authenticate": challenge})
+        challenge, message = _REALM, None
+        if header is not None:
+            challenge += ', error="invalid_token"'
+        # Validators of applications can return None.
+        explanation = None if result is None else result.explanation
+        if explanation is not None:
+            challenge += f', error_description="{explanation}"'
+            message = f"{explanation} A valid API key is required."
+        raise RequestRejected("unauthorized", message, headers={"WWW-Authenticate": challenge})
 
 
 class ResponseHeaders:
@@ -121,4 +130,8 @@ def _is_unambiguous_path(req: falcon.Request) -> bool:
     """Return whether the path can be split in one way only, and has no trailing slash."""
     sent = req.env.get("REQUEST_URI") or req.env.get("RAW_URI") or ""
     ambiguous = _AMBIGUOUS_PATH.match(sent.partition("?")[0]) is not None
-    return not ambiguous and (req.path == "/" or not req.path.endswith("/"))
+    return not ambiguous and not _ends_with_slash(req)
+
+
+def _ends_with_slash(req: falcon.Request) -> bool:
+    return req.path != "/" and req.path.endswith("/")

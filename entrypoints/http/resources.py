@@ -28,7 +28,7 @@ from recipient_fields.application.documents import (
     parse_draft,
     parse_replacement,
 )
-from recipient_fields.application.references import is_key, parse_id, parse_reference
+from recipient_fields.application.references import is_id, is_key, parse_reference
 from recipient_fields.application.schemas import Schema, described, render_document
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.application.value_schemas import ID_PATTERN, KEY_PATTERN
@@ -36,6 +36,7 @@ from recipient_fields.domain import (
     MAX_KEY_LENGTH,
     BeforeHistory,
     CatalogChanged,
+    FieldId,
     FieldKey,
     FieldLimitReached,
     FieldNotFound,
@@ -65,6 +66,7 @@ from .list_parameters import LIST_PARAMETERS, parse_as_of, parse_query
 from .media_types import JSON, MERGE_PATCH
 from .operations import Body, PathParameter, Result, Tag, operation
 from .parameters import ID_PARAMETER, Parameter
+from .problems import RequestRejected
 from .request_context import author, credential, parameters, precondition
 from .resource import Resource
 from .response_cache import ResponseCache
@@ -78,6 +80,10 @@ from .responses import (
     send_created,
 )
 
+_RESTORED_BY_ID = (
+    "A deleted field is restored by its id, because several can have the same key. Find the id in"
+    " its changes."
+)
 FIELDS_TAG = Tag("Recipient fields", "The fields of the organization that the API key belongs to.")
 _HISTORY_TAG = Tag("History", "The changes of these fields.")
 SERVICE_TAG = Tag("Service", "Health and documentation. No API key.")
@@ -360,10 +366,10 @@ class FieldRestoration(Resource):
         has its key, or if it is not deleted, the response is 409. The request needs no body: the
         service ignores it.
         """
-        # By its id, because several deleted fields can have had the same key.
-        field_id = parse_id(id_or_key)
+        if not is_id(id_or_key):
+            raise RequestRejected("not_found", _RESTORED_BY_ID)
         field = self.service.by(author(req)).restore_field(
-            credential(req).organization_id, field_id
+            credential(req).organization_id, FieldId(int(id_or_key))
         )
         send(req, resp, field_response(field))
 

@@ -44,7 +44,10 @@ HEADERS: Mapping[str, Schema] = {
     "Retry-After": _header("Seconds to wait.", type="integer", minimum=1),
     "WWW-Authenticate": _header(
         "How to authenticate.",
-        pattern='^Bearer realm="recipient-fields"(?:, error="invalid_token")?$',
+        pattern=(
+            '^Bearer realm="recipient-fields"'
+            '(?:, error="invalid_token"(?:, error_description="[^"]+")?)?$'
+        ),
     ),
     "Content-Security-Policy": _header("Allows the page to load resources of this service only."),
 }
