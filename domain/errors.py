@@ -180,9 +180,16 @@ class AdministratorShared(RecipientFieldsError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This email address belongs to an administrator of another organization."
-            " Ask the operator of the service to invite them or to reset their password."
+            "This account belongs to another organization too. Ask the operator of the service to"
+            " reset its password."
         )
+
+
+class InvitationNotFound(RecipientFieldsError):
+    """The organization has no such invitation: it was accepted or withdrawn, or never existed."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such invitation. It can have been accepted or withdrawn.")
 
 
 class LastAdministrator(RecipientFieldsError):

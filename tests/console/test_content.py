@@ -265,3 +265,11 @@ def test_hostile_texts_are_only_shown(
     for each in (page, previewed):
         assert [tag for tag, _ in each.tags if tag in {"img", "iframe", "style"}] == []
         assert len([tag for tag, _ in each.tags if tag == "script"]) == 1
+
+
+def test_the_ids_of_the_page_are_unique(dana: Browser, path: str, braze: str) -> None:
+    page = export(dana, path, "{{recipient.first_nam}}", braze)
+
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert dana.get(path).links["Skip to content"] == "#main"

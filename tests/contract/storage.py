@@ -19,7 +19,11 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import Administrator, OrganizationId
 
-from .administrators import AdministratorCases, LinkCases
+from .administrators import (
+    AdministratorCases,
+    InvitationCases,
+    LinkCases,
+)
 from .api_keys import ApiKeyCases
 from .catalog_changes import CatalogChangesCases
 from .catalog_views import CatalogViewCases
@@ -108,6 +112,7 @@ class StorageContract(
     IntegrationCases,
     SyncCases,
     AdministratorCases,
+    InvitationCases,
     LinkCases,
     SessionCases,
     OrganizationCases,
