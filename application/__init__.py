@@ -14,7 +14,7 @@ from .esp_code import EspCodeService, Target, TargetFields
 from .esp_code_documents import ConditionCompilation, ContentExport
 from .extras import MissingExtra
 from .history_limits import DEFAULT_HISTORY_LIMIT, HistoryLimits
-from .integrations import IntegrationService
+from .integrations import IntegrationService, Removal
 from .key_validation import StoredKeyValidator
 from .ports import (
     AdministratorRepository,
@@ -98,6 +98,7 @@ __all__ = [
     "RecipientFieldService",
     "RecipientFields",
     "Records",
+    "Removal",
     "SessionRepository",
     "SignedIn",
     "Snapshot",

@@ -65,6 +65,7 @@ class Core:
             IntegrationService(
                 integrations=storage.integrations,
                 fields=storage.fields,
+                history=storage.history,
                 clock=clock,
                 note_change=note_change,
             ),

@@ -29,7 +29,6 @@ from recipient_fields.domain import (
     FieldReplacement,
     HistoryPage,
     HistoryQuery,
-    KeyTaken,
     OrganizationId,
     OrganizationNotFound,
     Precondition,
@@ -177,20 +176,11 @@ class RecipientFieldService(RecipientFields):
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
         at, by, limit = self.clock(), self.author.channel, self._limit()
-        try:
-            applied = self._store(
-                organization_id,
-                lambda catalog: plan_restoration(catalog, field_id, by=by, at=at, limit=limit),
-                at=at,
-            )
-        except KeyTaken as taken:  # The caller can't choose another key.
-            holder = taken.existing_id
-            message = (
-                f"Field {field_id} is not deleted."
-                if holder == field_id
-                else f"Field {holder} has the key of field {field_id}. Delete field {holder} first."
-            )
-            raise KeyTaken(taken.key, holder, message) from None
+        applied = self._store(
+            organization_id,
+            lambda catalog: plan_restoration(catalog, field_id, by=by, at=at, limit=limit),
+            at=at,
+        )
         return applied.changes.restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:

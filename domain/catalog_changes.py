@@ -138,9 +138,26 @@ def plan_restoration(
     if field is None:
         raise HistoryRemoved if catalog.removed_records() else FieldNotFound
     restored = field.restored(by=by, at=at)
-    holder = catalog.find(restored.key)
-    require_addable(restored, holder=holder, count=catalog.count, limit=limit)
+    require_key_free(restored, catalog.find(restored.key))
+    require_addable(restored, holder=None, count=catalog.count, limit=limit)
     return CatalogChanges(restored=(restored,))
+
+
+def require_key_free(restored: RecipientField, holder: RecipientField | None) -> None:
+    """Check that no field of the catalog has the key of a field that is restored.
+
+    `holder` is the field with the key. Raises: KeyTaken if there is one. Its message does not
+    suggest another key, which a restored field can't have.
+    """
+    if holder is None:
+        return
+    message = (
+        f"Field {restored.id} is not deleted."
+        if holder.id == restored.id
+        else f"Field {holder.id} has the key of field {restored.id}."
+        f" Delete field {holder.id} first."
+    )
+    raise KeyTaken(restored.key, holder.id, message)
 
 
 def require_addable(

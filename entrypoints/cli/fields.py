@@ -12,6 +12,7 @@ import click
 from recipient_fields.application import OPERATOR_AUTHOR
 from recipient_fields.application.documents import render_field, render_fields
 from recipient_fields.application.references import parse_reference
+from recipient_fields.application.restoration import restore_field
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.application.value_texts import parse_value
 from recipient_fields.domain import (
@@ -259,12 +260,13 @@ def delete(storage: str, id_or_key: str, organization: str, *, yes: bool) -> Non
 @json_option
 @click.pass_obj
 def restore(storage: str, field_id: int, organization: str, *, as_json: bool) -> None:
-    """Restore a deleted manual field with its id.
+    """Restore a deleted manual field, or a field that a sync has removed, with its id.
 
-    `history list --operation deleted` shows the ids. No other field may have its key.
+    `history list --operation deleted` shows the ids. No other field may have its key. The next
+    sync removes a synced field again if the ESP still does not report it.
     """
     with open_for_organization(storage, organization) as (core, tenant):
-        field = core.fields.by(OPERATOR_AUTHOR).restore_field(tenant.id, FieldId(field_id))
+        field = restore_field(core, tenant.id, FieldId(field_id), by=OPERATOR_AUTHOR)
     _show(field, "Restored", as_json=as_json)
 
 

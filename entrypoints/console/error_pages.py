@@ -30,6 +30,7 @@ from recipient_fields.domain import (
     VersionConflict,
 )
 from recipient_fields.domain.esp import (
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -58,6 +59,7 @@ STATUSES: Mapping[type[RecipientFieldsError], HTTPStatus] = {
     FieldLimitReached: HTTPStatus.CONFLICT,
     KeyTaken: HTTPStatus.CONFLICT,
     VersionConflict: HTTPStatus.CONFLICT,
+    EspFieldTaken: HTTPStatus.CONFLICT,
     IntegrationChanged: HTTPStatus.CONFLICT,
     SyncOvertaken: HTTPStatus.CONFLICT,
     EspRefused: HTTPStatus.CONFLICT,

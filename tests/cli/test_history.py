@@ -11,19 +11,24 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.application import Core, render_field
+from recipient_fields.application.restoration import INTEGRATION_DELETED
 from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
     Author,
     DataType,
+    Denied,
     FieldChanges,
     FieldDraft,
     HistoryQuery,
     HistoryRecord,
+    Operation,
     OrganizationId,
     RecipientField,
+    decide,
     format_instant,
+    sync_channel,
 )
 
 from ..support.command_line import CommandLine
@@ -238,6 +243,21 @@ def test_a_field_that_exists_or_whose_key_is_taken_is_not_restored(
         f"Field {manual.id + 1} has the key of field {manual.id}."
         f" Delete field {manual.id + 1} first."
     )
+
+
+def test_a_field_of_the_api_or_of_a_deleted_integration_is_not_restored(
+    cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
+) -> None:
+    integration_id = foreign.origin.integration_id
+    channel = API if integration_id is None else sync_channel(integration_id)
+    core.fields.by(Author(channel)).delete_field(acme, foreign.id)
+    decision = decide(ADMINISTRATOR, Operation.CREATE, foreign.origin)
+    assert isinstance(decision, Denied)
+
+    run = cli("fields", "restore", foreign.id, "--organization", acme)
+
+    assert run.failure() == (INTEGRATION_DELETED if integration_id else decision.reason)
+    assert core.fields.list_fields(acme).fields == ()
 
 
 def test_the_fields_are_listed_as_they_were(

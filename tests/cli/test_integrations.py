@@ -138,7 +138,7 @@ class TestSync:
     def test_a_report_can_be_on_standard_input(self, cli: CommandLine, audience):
         cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))
         changed = report({**FNAME, "label": "Given name"}, {"name": "AGE", "data_type": "number"})
-        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=changed)
+        run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", "--yes", stdin=changed)
         assert run.table() == [
             "CHANGE   KEY    ESP FIELD  REASON",
             "created  age    AGE        -",

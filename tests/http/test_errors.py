@@ -49,6 +49,8 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import InvalidRecipient
 from recipient_fields.domain.esp import (
+    EmptyReport,
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -56,7 +58,9 @@ from recipient_fields.domain.esp import (
     NoFieldSource,
     NoSafeForm,
     NotInsertable,
+    RemovalsNotConfirmed,
     SyncOvertaken,
+    SyncPlanChanged,
 )
 from recipient_fields.entrypoints.cli.audit_log import AuditNotWritten
 from recipient_fields.entrypoints.cli.field_files import InvalidFile
@@ -121,6 +125,8 @@ NOT_OVER_HTTP = {
     InvitationNotFound,
     NotInsertable,
     DigestTaken,
+    EmptyReport,
+    EspFieldTaken,
     EspRefused,
     EspUnavailable,
     IntegrationChanged,
@@ -138,12 +144,14 @@ NOT_OVER_HTTP = {
     NotJson,
     OrganizationChanged,
     PasswordHashingBusy,
+    RemovalsNotConfirmed,
     RequestRefused,
     SignInFailed,
     SignInThrottled,
     StorageNotEmpty,
     StorageNotFound,
     SyncOvertaken,
+    SyncPlanChanged,
     TooManyValues,
     UnknownKeyValidator,
     UnusableCredentials,

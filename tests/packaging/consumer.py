@@ -256,7 +256,9 @@ def explain(channel: Channel, origin: Origin) -> str:
 
 
 def sync(organization_id: OrganizationId, storage: Storage) -> None:
-    integrations = IntegrationService(integrations=storage.integrations, fields=storage.fields)
+    integrations = IntegrationService(
+        integrations=storage.integrations, fields=storage.fields, history=storage.history
+    )
     integration: Integration = integrations.create_integration(
         organization_id, esp=Esp.MAILCHIMP, name="Main list"
     )
