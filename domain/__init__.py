@@ -202,6 +202,7 @@ from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
 )
+from .sizes import id_size, list_size
 from .suggestions import (
     closest_match,
 )
@@ -403,7 +404,9 @@ __all__ = [
     "format_instant",
     "from_epoch_milliseconds",
     "grant_key",
+    "id_size",
     "item_count_violation",
+    "list_size",
     "match_columns",
     "member_reader",
     "normalize_password",

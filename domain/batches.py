@@ -30,7 +30,7 @@ from .fields import (
 from .identity import FieldId, OrganizationId
 from .origins import Channel, Source
 from .preconditions import UNCONDITIONAL, Precondition
-from .values import FieldKey
+from .values import MAX_SAFE_INTEGER, FieldKey
 
 MAX_BATCH_OPERATIONS = 1_000
 """The maximum number of operations of a batch."""
@@ -316,6 +316,12 @@ class _ReadCatalog(CatalogView):
 
     def count(self, source: Source, /) -> int:
         return self._counts[source]
+
+    def fields_size(self) -> int:
+        return sum(each.size for each in self._catalog.fields)
+
+    def next_id(self) -> FieldId:
+        return FieldId(MAX_SAFE_INTEGER)
 
     def last_deletion(self, _: FieldId, /) -> RecipientField | None:
         return None

@@ -63,6 +63,14 @@ class AppliedChanges:
         for field in self.created:
             yield RecordedChange(RecordedOperation.CREATED, None, field)
 
+    def added_size(self) -> int:
+        """Return the bytes that the changes add to the list of the fields. It can be negative."""
+        return sum(
+            (0 if each.after is None else each.after.size)
+            - (0 if each.before is None else each.before.size)
+            for each in self.recorded()
+        )
+
     def apply_to(self, fields: Iterable[RecipientField]) -> tuple[RecipientField, ...]:
         """Return the fields of the organization after the changes, by ascending id.
 
@@ -81,7 +89,7 @@ class CatalogView(Protocol):
     """The catalog of an organization, as a transaction that has locked it sees it.
 
     Each method reads only what it returns. If the organization does not exist, `find` and
-    `last_deletion` return None, `count` and `all` raise OrganizationNotFound.
+    `last_deletion` return None, `count`, `fields_size` and `all` raise OrganizationNotFound.
     """
 
     def find(self, reference: FieldReference, /) -> RecipientField | None:
@@ -89,6 +97,16 @@ class CatalogView(Protocol):
 
     def count(self, source: Source, /) -> int:
         """Return the number of fields of this source."""
+
+    def fields_size(self) -> int:
+        """Return the sum of the sizes of the fields, of all sources."""
+
+    def next_id(self) -> FieldId:
+        """Return the id that the next created field gets.
+
+        If another organization creates a field first, the field gets a greater id. A storage that
+        can't read the id returns the greatest one.
+        """
 
     def last_deletion(self, field_id: FieldId, /) -> RecipientField | None:
         """Return the field as it was before its last deletion.

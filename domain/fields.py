@@ -30,6 +30,7 @@ from .instants import MILLISECOND, epoch_milliseconds, whole_milliseconds
 from .origins import Channel, Origin
 from .permissions import Operation, require
 from .preconditions import UNCONDITIONAL, Precondition
+from .sizes import definition_size, id_size, list_size
 from .values import (
     AllowedValues,
     DataType,
@@ -259,6 +260,11 @@ class FieldDefinition:
             version=1,
         )
 
+    @property
+    def size_without_id(self) -> int:
+        """The bytes that the field adds to a list, without the digits of its id."""
+        return definition_size(self)
+
 
 @frozen(kw_only=True)
 class RecipientField(FieldDefinition):
@@ -272,6 +278,11 @@ class RecipientField(FieldDefinition):
     organization_id: OrganizationId
     updated_at: datetime = field(converter=whole_milliseconds)
     version: int
+
+    @property
+    def size(self) -> int:
+        """The bytes that the field adds to a list, with the comma that separates it."""
+        return self.size_without_id + id_size(self.id)
 
     @property
     def version_tag(self) -> str:
@@ -359,6 +370,11 @@ class Catalog:
     def version_tag(self) -> str:
         """The identifier of this state of this catalog, unique even if the storage is recreated."""
         return catalog_version_tag(self.organization_id, self.revision)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the list of the fields, as JSON without white space in UTF-8."""
+        return list_size(sum(each.size for each in self.fields))
 
     def get(self, reference: FieldReference) -> RecipientField:
         """Return the field with this id or key. Raises: FieldNotFound if there is none."""

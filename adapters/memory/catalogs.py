@@ -31,6 +31,7 @@ class StoredCatalog:
     def __init__(self, organization_id: OrganizationId, revision: int) -> None:
         self.organization_id: OrganizationId = organization_id
         self.revision: int = revision
+        self.fields_size: int = 0
         self.history: list[HistoryRecord] = []
         self._last_sequence = 0
         self._last_change_at: datetime | None = None
@@ -70,12 +71,15 @@ class StoredCatalog:
         holder = self._by_key.get(field.key)
         if holder is not None and holder.id != field.id:
             # A change returned another field than it received. Only one field can have a key.
-            del self._by_id[holder.id]
+            self._remove(holder)
+        replaced = self._by_id.get(field.id)
         self._by_id[field.id] = self._by_key[field.key] = field
+        self.fields_size += field.size - (0 if replaced is None else replaced.size)
 
     def apply(self, changes: Sequence[RecordedChange], *, author: Author, at: datetime) -> None:
         """Make and record the changes of one transaction: all of them, or none if it raises."""
         before = self.revision, self._last_sequence, self._last_change_at, len(self.history)
+        size = self.fields_size
         try:
             if self._last_change_at is not None:
                 at = max(at, self._last_change_at + MILLISECOND)
@@ -86,11 +90,12 @@ class StoredCatalog:
             self._undo(changes)
             self.revision, self._last_sequence, self._last_change_at, length = before
             del self.history[length:]
+            self.fields_size = size
             raise
 
     def _apply(self, change: RecordedChange, *, author: Author, at: datetime) -> None:
         if change.after is None:
-            del self._by_id[change.field_id], self._by_key[change.key]
+            self._remove(self._by_id[change.field_id])
         else:
             self.insert(change.after)
         if change.operation is RecordedOperation.RESTORED:
@@ -99,6 +104,10 @@ class StoredCatalog:
         self._last_sequence += 1
         record = change.with_sequence(self._last_sequence, occurred_at=at, author=author)
         self.history.append(record)
+
+    def _remove(self, field: RecipientField) -> None:
+        del self._by_id[field.id], self._by_key[field.key]
+        self.fields_size -= field.size
 
     def _undo(self, changes: Sequence[RecordedChange]) -> None:
         """Restore the fields before the changes, of which some are made."""

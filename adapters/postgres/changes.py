@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from json import JSONEncoder
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from attrs import frozen
 from psycopg import Connection
@@ -35,6 +35,8 @@ from ..row_mapping import (
 from .columns import optional_json
 from .server import Batch, Server
 
+C = TypeVar("C")
+
 _ADDED: Mapping[RecordedOperation, int] = {
     RecordedOperation.DELETED: -1,
     RecordedOperation.UPDATED: 0,
@@ -61,13 +63,15 @@ class PlannedRows:
     @classmethod
     def of(cls, changes: CatalogChanges) -> PlannedRows:
         """Serialize the changes."""
-        rows = {
-            RecordedOperation.DELETED: map(_deletion, changes.deleted),
-            RecordedOperation.UPDATED: map(_update, changes.updated),
-            RecordedOperation.RESTORED: map(_addition, changes.restored),
-            RecordedOperation.CREATED: map(_addition, changes.created),
-        }
-        return cls(changes, tuple(_batches(rows)))
+        return cls(
+            changes,
+            (
+                *_batches(RecordedOperation.DELETED, changes.deleted, _deletion, _deleted_size),
+                *_batches(RecordedOperation.UPDATED, changes.updated, _update, _updated_size),
+                *_batches(RecordedOperation.RESTORED, changes.restored, _addition, _restored_size),
+                *_batches(RecordedOperation.CREATED, changes.created, _addition, _created_size),
+            ),
+        )
 
     def store(
         self,
@@ -99,6 +103,7 @@ class PlannedRows:
                     "operation": batch.operation.value,
                     "count": batch.count,
                     "added_api_fields": batch.added_api_fields,
+                    "added_size": batch.added_size,
                     "rows": batch.rows,
                 },
             )
@@ -128,6 +133,7 @@ def bind_creation(
         "author": author_document(author),
         "after": field_document(definition),
         "added_api_fields": _count_api_fields([values]),
+        "added_size": definition.size_without_id,
         "at": values["updated_at"],
     }
 
@@ -157,12 +163,22 @@ def stored_values(field: FieldDefinition) -> _Row:
     }
 
 
-def _batches(rows: Mapping[RecordedOperation, Iterable[_Row]]) -> Iterator[Batch]:
-    for operation, all_rows in rows.items():
-        remaining = iter(all_rows)
-        while batch := list(islice(remaining, _ROWS_AT_ONCE)):
-            added_api_fields = _ADDED[operation] * _count_api_fields(batch)
-            yield Batch(operation, len(batch), added_api_fields, _json(batch))
+def _batches(
+    operation: RecordedOperation,
+    changes: Iterable[C],
+    row: Callable[[C], _Row],
+    added_size: Callable[[C], int],
+) -> Iterator[Batch]:
+    remaining = iter(changes)
+    while batch := list(islice(remaining, _ROWS_AT_ONCE)):
+        rows = list(map(row, batch))
+        yield Batch(
+            operation,
+            len(rows),
+            _ADDED[operation] * _count_api_fields(rows),
+            sum(map(added_size, batch)),
+            _json(rows),
+        )
 
 
 def _count_api_fields(rows: Iterable[_Row]) -> int:
@@ -188,3 +204,19 @@ def _update(update: FieldUpdate) -> _Row:
 
 def _addition(definition: FieldDefinition) -> _Row:
     return {**stored_values(definition), "after": field_document(definition)}
+
+
+def _deleted_size(field: RecipientField) -> int:
+    return -field.size
+
+
+def _updated_size(update: FieldUpdate) -> int:
+    return update.after.size - update.before.size
+
+
+def _restored_size(field: RecipientField) -> int:
+    return field.size
+
+
+def _created_size(definition: FieldDefinition) -> int:
+    return definition.size_without_id

@@ -22,6 +22,7 @@ from recipient_fields.domain import Administrator, OrganizationId
 from .administrators import AdministratorCases, LinkCases
 from .api_keys import ApiKeyCases
 from .catalog_changes import CatalogChangesCases
+from .catalog_sizes import CatalogSizeCases
 from .catalog_views import CatalogViewCases
 from .concurrency import ConcurrencyCases
 from .creations import CreationCases
@@ -119,6 +120,7 @@ class StorageContract(
     CatalogChangesCases,
     CreationCases,
     FieldLimitCases,
+    CatalogSizeCases,
 ):
     """Tests of all ports of a Storage. The fixture `storage` of a subclass returns the storage.
 
