@@ -27,11 +27,14 @@ from .audit import OPERATOR_AUTHOR
 from .clock import system_clock
 from .identifiers import require_ids
 from .ports import Clock, FieldRepository, IntegrationRepository
+from .recipient_fields import DEFAULT_CATALOG_SIZE
 
 
 @frozen(kw_only=True)
 class IntegrationService:
     """The use cases of integrations.
+
+    `size_limit` is the maximum of the bytes of the list of all fields of an organization as JSON.
 
     Every method raises StorageUnavailable if the storage fails or does not respond in time.
     """
@@ -39,6 +42,7 @@ class IntegrationService:
     integrations: IntegrationRepository
     fields: FieldRepository
     clock: Clock = system_clock
+    size_limit: int = DEFAULT_CATALOG_SIZE
 
     def create_integration(
         self, organization_id: OrganizationId, *, esp: Esp, name: str
@@ -129,15 +133,21 @@ class IntegrationService:
         change. A second run with the same report changes only `last_synced_at` of the integration.
         The history records the integration as the author, with the `request_id`.
         Raises: IntegrationNotFound if the organization has no such integration, SyncOvertaken if a
-        run that began later has been stored.
+        run that began later has been stored, CatalogTooLarge if the run increases the size of the
+        list of all fields beyond its limit.
         """
         require_ids(organization_id=organization_id, integration_id=integration_id)
         integration = self.integrations.get(organization_id, integration_id)
         run = SyncRun.from_report(integration, reported, at=self.clock())
         if dry_run:
             integration = self.integrations.get(organization_id, integration_id)
-            return run.plan(integration, self.fields.all(organization_id).fields)
+            catalog = self.fields.all(organization_id)
+            return run.plan(integration, catalog.fields, size_limit=self.size_limit)
+
+        def plan(integration: Integration, fields: tuple[RecipientField, ...]) -> SyncPlan:
+            return run.plan(integration, fields, size_limit=self.size_limit)
+
         author = Author(integration.channel, name=integration.name, request_id=request_id)
         return self.integrations.sync(
-            organization_id, integration_id, run.plan, author=author, at=self.clock()
+            organization_id, integration_id, plan, author=author, at=self.clock()
         )

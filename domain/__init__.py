@@ -50,6 +50,7 @@ from .batches import (
     ReplaceField,
     StagedBatch,
     UpdateField,
+    view_of,
 )
 from .catalog_changes import (
     AppliedChanges,
@@ -59,6 +60,7 @@ from .catalog_changes import (
     plan_creation,
     plan_restoration,
     require_addable,
+    require_room,
 )
 from .errors import (
     AdministratorNotFound,
@@ -67,6 +69,7 @@ from .errors import (
     ApiKeyNotFound,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     DigestTaken,
     FieldLimitReached,
     FieldNotFound,
@@ -213,6 +216,7 @@ from .text import (
 from .values import (
     KEY_PATTERN,
     MAX_ALLOWED_VALUES,
+    MAX_ALLOWED_VALUES_SIZE,
     MAX_KEY_LENGTH,
     MAX_SAFE_INTEGER,
     RESERVED_KEYS,
@@ -243,6 +247,7 @@ __all__ = [
     "KEY_PATTERN",
     "LINK_LIFETIME",
     "MAX_ALLOWED_VALUES",
+    "MAX_ALLOWED_VALUES_SIZE",
     "MAX_BATCH_OPERATIONS",
     "MAX_EMAIL_LENGTH",
     "MAX_ESP_FIELD_NAME_LENGTH",
@@ -286,6 +291,7 @@ __all__ = [
     "Catalog",
     "CatalogChanged",
     "CatalogChanges",
+    "CatalogTooLarge",
     "CatalogView",
     "Channel",
     "CheckedRecipient",
@@ -424,9 +430,11 @@ __all__ = [
     "require_boolean",
     "require_password",
     "require_remaining_admin",
+    "require_room",
     "require_string",
     "require_unshared",
     "sync_channel",
     "undo",
+    "view_of",
     "whole_milliseconds",
 ]

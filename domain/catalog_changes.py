@@ -8,11 +8,13 @@ from typing import Protocol
 
 from attrs import frozen
 
-from .errors import FieldLimitReached, FieldNotFound, KeyTaken
+from .errors import CatalogTooLarge, FieldLimitReached, FieldNotFound, KeyTaken
 from .fields import Catalog, FieldDefinition, FieldReference, RecipientField
 from .history import RecordedChange, RecordedOperation
 from .identity import FieldId
 from .origins import Channel, Source
+from .sizes import id_size, list_size
+from .values import MAX_SAFE_INTEGER
 
 
 @frozen
@@ -35,6 +37,19 @@ class CatalogChanges:
     updated: tuple[FieldUpdate, ...] = ()
     restored: tuple[RecipientField, ...] = ()
     created: tuple[FieldDefinition, ...] = ()
+
+    def max_added_size(self) -> int:
+        """Return the bytes that the changes add to the list of the fields at most.
+
+        The created fields have no ids yet, so the greatest id is counted for each. It can be
+        negative.
+        """
+        return (
+            sum(each.size_without_id + id_size(MAX_SAFE_INTEGER) for each in self.created)
+            + sum(each.size for each in self.restored)
+            + sum(each.after.size - each.before.size for each in self.updated)
+            - sum(each.size for each in self.deleted)
+        )
 
     def recorded_at(self, at: datetime) -> datetime:
         """Return the earliest time of the records of these changes, which are made at this time.
@@ -119,14 +134,22 @@ class CatalogView(Protocol):
 
 
 def plan_creation(
-    catalog: CatalogView, definition: FieldDefinition, *, limit: int | None = None
+    catalog: CatalogView,
+    definition: FieldDefinition,
+    *,
+    limit: int | None = None,
+    size_limit: int | None = None,
 ) -> CatalogChanges:
     """Return the changes that create this field.
 
-    Raises: the errors of `require_addable`.
+    `limit` is the maximum of fields of its source, `size_limit` that of the bytes of the list.
+    Raises: the errors of `require_addable`, then those of `require_room`.
     """
     holder = catalog.find(definition.key)
     require_addable(definition, holder=holder, count=catalog.count, limit=limit)
+    if size_limit is not None:
+        added = definition.size_without_id + id_size(catalog.next_id())
+        require_room(catalog.fields_size, added=added, limit=size_limit)
     return CatalogChanges(created=(definition,))
 
 
@@ -137,6 +160,7 @@ def plan_restoration(
     by: Channel,
     at: datetime,
     limit: int | None = None,
+    size_limit: int | None = None,
 ) -> CatalogChanges:
     """Return the changes that store a deleted field again, as it was before its last deletion.
 
@@ -144,7 +168,7 @@ def plan_restoration(
 
     Raises, in this order: FieldNotFound if the organization has no such field and the history has
     no deletion of it; OperationForbidden if the channel may not create fields of its origin; the
-    errors of `require_addable`.
+    errors of `require_addable`, then those of `require_room`.
     """
     field = catalog.last_deletion(field_id) or catalog.find(field_id)
     if field is None:
@@ -152,6 +176,8 @@ def plan_restoration(
     restored = field.restored(by=by, at=at)
     holder = catalog.find(restored.key)
     require_addable(restored, holder=holder, count=catalog.count, limit=limit)
+    if size_limit is not None:
+        require_room(catalog.fields_size, added=restored.size, limit=size_limit)
     return CatalogChanges(restored=(restored,))
 
 
@@ -174,3 +200,18 @@ def require_addable(
         raise KeyTaken(definition.key, holder.id)
     if limit is not None and count(definition.origin.source) >= limit:
         raise FieldLimitReached(limit)
+
+
+def require_room(fields_size: Callable[[], int], *, added: int, limit: int) -> None:
+    """Check that a change can add this many bytes to the list of the fields.
+
+    `fields_size` returns the sum of the sizes of the fields before the change. A list above the
+    limit can shrink, or keep its size.
+
+    Raises: CatalogTooLarge if the change adds bytes, and the list would exceed the limit.
+    """
+    if added <= 0:
+        return
+    size = fields_size()
+    if list_size(size + added) > limit:
+        raise CatalogTooLarge(limit, list_size(size))

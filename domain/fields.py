@@ -147,19 +147,21 @@ class FieldDraft:
         """Return the definition of this field, with the channel's origin, created at this time.
 
         Raises: OperationForbidden if the channel may not create it; InvalidField if the data type
-        does not permit the allowed values.
+        does not permit the allowed values, or if they are too large.
         """
         origin = by.origin(self.esp_field_name)
         require(by, Operation.CREATE, origin)
         allowed_values = self.allowed_values
-        if allowed_values is not None and not isinstance(allowed_values, AllowedValues):
+        if allowed_values is not None:
             allowed_values = _at("allowed_values", self._parse_allowed_values, allowed_values)
         members = _values(self, (*WRITABLE_MEMBERS, *IMMUTABLE_MEMBERS))
         members["allowed_values"] = allowed_values
         return FieldDefinition(**members, origin=origin, created_at=at)
 
-    def _parse_allowed_values(self, values: Sequence[object]) -> AllowedValues:
-        return AllowedValues(self.data_type, values)
+    def _parse_allowed_values(self, values: AllowedValues | Sequence[object]) -> AllowedValues:
+        if not isinstance(values, AllowedValues):
+            values = AllowedValues(self.data_type, values)
+        return values.require_size()
 
 
 @frozen(kw_only=True)
@@ -223,7 +225,7 @@ class FieldReplacement:
             data_type = DataType.parse(self.data_type)
             with violations.collect("allowed_values"):
                 if self.allowed_values is not None:
-                    allowed_values = AllowedValues(data_type, self.allowed_values)
+                    allowed_values = AllowedValues(data_type, self.allowed_values).require_size()
         if violations:
             raise InvalidField(violations)
         members = _values(self, WRITABLE_MEMBERS)
@@ -309,7 +311,11 @@ class RecipientField(FieldDefinition):
         members = _values(changes, WRITABLE_MEMBERS)
         with violations.collect("allowed_values"):
             if changes.allowed_values is not None and changes.allowed_values is not UNCHANGED:
-                members["allowed_values"] = AllowedValues(self.data_type, changes.allowed_values)
+                allowed_values = AllowedValues(self.data_type, changes.allowed_values)
+                if allowed_values != self.allowed_values:
+                    members["allowed_values"] = allowed_values.require_size()
+                else:
+                    members["allowed_values"] = allowed_values
         if violations:
             raise InvalidField(violations)
         changed = {name: value for name, value in members.items() if value is not UNCHANGED}

@@ -6,12 +6,10 @@ white space and without escapes that JSON does not require.
 
 from __future__ import annotations
 
-from json import JSONEncoder
 from typing import Final
 
+from .compact_json import json_size
 from .field_members import FIELD_MEMBERS, member_reader
-
-_encode = JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 _read_defined_members = member_reader(
     each for each in FIELD_MEMBERS if each.name not in {"id", "updated_at"}
@@ -20,11 +18,6 @@ _UNDEFINED_MEMBERS: Final = len('"id":,"updated_at":"2026-11-20T09:15:00.123Z",'
 """The members that a definition does not have, without the digits of the id."""
 _COMMA: Final = 1
 _ENVELOPE: Final = len('{"recipient_fields":[]}')
-
-
-def json_size(value: object) -> int:
-    """Return the bytes of a value of JSON, in which a tuple is a list."""
-    return len(_encode(value).encode())
 
 
 def definition_size(definition: object) -> int:

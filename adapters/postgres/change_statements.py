@@ -149,6 +149,8 @@ def can_add_field() -> str:
             AND NOT EXISTS (SELECT FROM holder)
             AND (%(limit)s::bigint IS NULL OR
                 %(limit)s::bigint > CASE WHEN %(source)s = 'api' THEN api_field_count END)
+            AND (%(max_fields_size)s::bigint IS NULL OR
+                fields_size <= %(max_fields_size)s::bigint)
     """
 
 

@@ -12,6 +12,7 @@ from attrs import frozen
 from psycopg import Connection
 
 from recipient_fields.domain import (
+    MAX_SAFE_INTEGER,
     AppliedChanges,
     Author,
     CatalogChanges,
@@ -24,6 +25,8 @@ from recipient_fields.domain import (
     Source,
     epoch_milliseconds,
     fold_case,
+    id_size,
+    list_size,
 )
 
 from ..relational.columns import storable_id
@@ -121,19 +124,26 @@ def bind_creation(
     definition: FieldDefinition,
     *,
     limit: int | None,
+    size_limit: int | None = None,
     author: Author,
 ) -> Mapping[str, object]:
-    """Return the values for `insert_field` and `Server.try_creation`."""
+    """Return the values for `insert_field` and `Server.try_creation`.
+
+    `max_fields_size` is the size of the other fields with which the field has room, with any id.
+    """
     values = stored_values(definition)
+    added_size = definition.size_without_id
+    largest = list_size(added_size + id_size(MAX_SAFE_INTEGER))
     return {
         **values,
         "organization_id": storable_id(organization_id),
         "operation": RecordedOperation.CREATED.value,
         "limit": limit,
+        "max_fields_size": None if size_limit is None else size_limit - largest,
         "author": author_document(author),
         "after": field_document(definition),
         "added_api_fields": _count_api_fields([values]),
-        "added_size": definition.size_without_id,
+        "added_size": added_size,
         "at": values["updated_at"],
     }
 

@@ -101,10 +101,13 @@ class PostgresFieldRepository(RelationalFields):
         /,
         *,
         limit: int | None = None,
+        size_limit: int | None = None,
         author: Author,
     ) -> RecipientField:
         """Create the field in one statement. If that stores nothing, do what `change` does."""
-        values = bind_creation(organization_id, definition, limit=limit, author=author)
+        values = bind_creation(
+            organization_id, definition, limit=limit, size_limit=size_limit, author=author
+        )
         deadline = monotonic() + CALL_TIMEOUT
         server = self._transactions.server
         row = self._transactions.try_statement(insert_field(), values)
@@ -112,7 +115,7 @@ class PostgresFieldRepository(RelationalFields):
             return definition.with_id(FieldId(row[0]), organization_id)
 
         def plan(catalog: CatalogView) -> CatalogChanges:
-            return plan_creation(catalog, definition, limit=limit)
+            return plan_creation(catalog, definition, limit=limit, size_limit=size_limit)
 
         def create(connection: Connection[Any]) -> RecipientField:
             field_id = server.try_creation(connection, values)

@@ -18,7 +18,7 @@ from recipient_fields.domain.esp import Esp, EspRefused, Integration, ReportedFi
 from ..counts import counted
 from ..selection import esp_variables, open_field_source
 from .command_group import CommandGroup
-from .options import Identifier, esp_option, json_option, option
+from .options import Identifier, esp_option, json_option, option, setting_option
 from .organization_option import open_for_organization, organization_option
 from .output import note, print_json, print_table
 from .prompts import confirm, yes_option
@@ -95,7 +95,7 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
     note(f"Deleted integration {integration.id}, {integration.name}, {with_fields}.")
 
 
-@integrations.command()
+@integrations.command(params=[setting_option("catalog_size")])
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @option(
@@ -113,6 +113,7 @@ def sync(
     storage: str,
     integration_id: int,
     organization: str,
+    catalog_size: int,
     report: BinaryIO | None,
     *,
     dry_run: bool,
@@ -122,7 +123,7 @@ def sync(
 
     The command reads the ESP's credentials from the environment. `esp list` shows the variables.
     """
-    with open_for_organization(storage, organization) as (core, tenant):
+    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, tenant):
         integration = core.integrations.get_integration(tenant.id, IntegrationId(integration_id))
         reported = _read_from_esp(integration.esp) if report is None else _read_report(report)
         plan = core.integrations.sync_fields(

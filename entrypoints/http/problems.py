@@ -16,6 +16,7 @@ from recipient_fields.domain import (
     BatchRejected,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     FieldLimitReached,
     FieldNotFound,
     InsufficientAccess,
@@ -47,6 +48,7 @@ STATUSES: Mapping[str, HTTPStatus] = {
     "request_timeout": HTTPStatus.REQUEST_TIMEOUT,
     "key_already_exists": HTTPStatus.CONFLICT,
     "field_limit_reached": HTTPStatus.CONFLICT,
+    "catalog_too_large": HTTPStatus.CONFLICT,
     "precondition_failed": HTTPStatus.PRECONDITION_FAILED,
     "payload_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "uri_too_long": HTTPStatus.REQUEST_URI_TOO_LONG,
@@ -77,6 +79,7 @@ CODES: Mapping[type[RecipientFieldsError], str] = {
     KeyTaken: "key_already_exists",
     KeyRepeated: "key_already_exists",
     FieldLimitReached: "field_limit_reached",
+    CatalogTooLarge: "catalog_too_large",
     VersionConflict: "precondition_failed",
     CatalogChanged: "precondition_failed",
     StorageUnavailable: "service_unavailable",
@@ -124,6 +127,8 @@ class Problem:
     code: str
     message: str
     reason: str | None = None
+    members: Mapping[str, object] = {}
+    """The members that only this code has."""
     details: tuple[Mapping[str, object], ...] = ()
     headers: Mapping[str, str] = {}
 
@@ -154,6 +159,7 @@ def problem(
     message: str | None = None,
     *,
     reason: str | None = None,
+    members: Mapping[str, object] | None = None,
     details: tuple[Mapping[str, object], ...] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Problem:
@@ -165,6 +171,7 @@ def problem(
         code=code,
         message=message or _MESSAGES[code],
         reason=reason,
+        members=members or {},
         details=details,
         headers=headers,
     )
@@ -180,6 +187,7 @@ def problem_of(error: RecipientFieldsError) -> Problem:
         code,
         None if code in _MESSAGES and kind not in _REASONS else str(error),
         reason=_REASONS.get(kind),
+        members=_members_of(error),
         details=_details_of(error),
         headers=_headers_of(error),
     )
@@ -218,6 +226,7 @@ def _common_members(problem: Problem, request_id: str) -> dict[str, object]:
     members: dict[str, object] = {"request_id": request_id}
     if problem.reason is not None:
         members["reason"] = problem.reason
+    members.update(problem.members)
     if problem.details:
         members["details"] = problem.details
     return members
@@ -232,13 +241,20 @@ def _problem_of_batch(rejected: BatchRejected) -> Problem:
     """Return the problem of the first failed operation, with the details of all of them."""
     first = problem_of(rejected.failures[min(rejected.failures)])
     details = tuple(islice(_operation_details(rejected), MAX_VIOLATIONS))
-    return problem(first.code, _BATCH_MESSAGE, reason=first.reason, details=details)
+    return problem(
+        first.code, _BATCH_MESSAGE, reason=first.reason, members=first.members, details=details
+    )
 
 
 def _operation_details(rejected: BatchRejected) -> Iterator[Mapping[str, object]]:
     """Yield the details of each failure, or one for the failure itself if it has none."""
     for index, error in sorted(rejected.failures.items()):
-        cause = {"pointer": "", "code": CODES[_kind_of(error)], "message": str(error)}
+        cause = {
+            "pointer": "",
+            "code": CODES[_kind_of(error)],
+            "message": str(error),
+            **_members_of(error),
+        }
         for detail in _details_of(error) or (cause,):
             yield {**detail, "pointer": f"/operations/{index}{detail['pointer']}"}
 
@@ -278,6 +294,12 @@ def _taken_key(error: KeyTaken | KeyRepeated) -> Mapping[str, object]:
         "code": "key_already_exists",
         "message": str(error),
     }
+
+
+def _members_of(error: RecipientFieldsError) -> dict[str, object]:
+    if isinstance(error, CatalogTooLarge):
+        return {"limit": error.limit, "used": error.used}
+    return {}
 
 
 def _headers_of(error: RecipientFieldsError) -> Mapping[str, str]:

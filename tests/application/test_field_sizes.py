@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from attrs import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,19 +13,20 @@ from recipient_fields.domain import Catalog, FieldDefinition, OrganizationId, id
 from recipient_fields.testing.strategies import stored_fields
 
 
-def listed_bytes(fields) -> int:
-    document = render_fields(fields)
+def listed_bytes(listed) -> int:
+    document = render_fields(listed)
     return len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 @given(st.lists(stored_fields(), max_size=4))
-def test_the_size_of_a_catalog_is_that_of_its_list(fields):
-    catalog = Catalog(OrganizationId(1), 1, tuple(fields))
-    assert catalog.size == list_size(sum(each.size for each in fields)) == listed_bytes(fields)
+def test_the_size_of_a_catalog_is_that_of_its_list(listed):
+    catalog = Catalog(OrganizationId(1), 1, tuple(listed))
+    assert catalog.size == list_size(sum(each.size for each in listed)) == listed_bytes(listed)
 
 
 @given(stored_fields())
 def test_a_definition_has_the_size_of_the_field_without_the_digits_of_its_id(field):
-    members = {name: getattr(field, name) for name in FieldDefinition.__slots__ if name[0] != "_"}
-    definition = FieldDefinition(**members)
+    definition = FieldDefinition(
+        **{m.name: getattr(field, m.name) for m in fields(FieldDefinition)}
+    )
     assert definition.size_without_id + id_size(field.id) == field.size

@@ -186,7 +186,7 @@ def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]) -> Non
     assert set(schemas["ErrorDetail"]["properties"]["code"]["enum"]) == {
         *(rule.value for rule in Rule),
         *("key_already_exists", "not_found", "forbidden"),
-        *("field_limit_reached", "precondition_failed"),
+        *("field_limit_reached", "catalog_too_large", "precondition_failed"),
     }
 
 

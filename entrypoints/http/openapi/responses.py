@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-from recipient_fields.domain import BatchRejected, FieldId, FieldKey, FieldNotFound, KeyTaken
+from recipient_fields.domain import (
+    BatchRejected,
+    CatalogTooLarge,
+    FieldId,
+    FieldKey,
+    FieldNotFound,
+    KeyTaken,
+)
 
 from ..media_types import JSON
 from ..problems import STATUSES, Problem, problem, problem_of, render_error
@@ -36,6 +43,7 @@ MEANINGS: Mapping[str, str] = {
     "request_timeout": "the request did not arrive in time",
     "key_already_exists": "a field of the organization, of any origin, has this key",
     "field_limit_reached": "the organization has reached its limit of API-managed fields",
+    "catalog_too_large": "the list of the organization's fields would exceed its limit of bytes",
     "precondition_failed": "the field, or the list, is not in the expected version",
     "payload_too_large": (
         "the body is larger than 1 MiB; for conditions, 64 KiB, and for content, 4 MiB"
@@ -221,6 +229,7 @@ EXAMPLES: Mapping[str, Problem] = {
         "field_limit_reached",
         "The limit of 1,000 fields of this source is reached. Delete one that is not needed.",
     ),
+    "catalog_too_large": problem_of(CatalogTooLarge(8_388_608, 8_388_500)),
     "precondition_failed": problem(
         "precondition_failed", "The field is not in the expected version. Read it again and retry."
     ),

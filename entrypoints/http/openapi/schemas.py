@@ -347,7 +347,10 @@ _BATCH_RESULT: Schema = _envelope(
 )
 
 
-_FAILURES = ("not_found", "forbidden", "field_limit_reached", "precondition_failed")
+_FAILURES = (
+    *("not_found", "forbidden", "field_limit_reached", "catalog_too_large"),
+    "precondition_failed",
+)
 """The codes of details that describe a failed operation of a batch as a whole."""
 _DETAIL: Schema = {
     "type": "object",
@@ -368,6 +371,8 @@ _DETAIL: Schema = {
         "suggestion": {"type": "string", "description": "A value that is probably meant."},
         "existing_id": {**_ID, "description": "The id of the field that has this key."},
         "existing_key": ref("Key", "This key."),
+        "limit": ref("ErrorLimit"),
+        "used": ref("ErrorUsed"),
     },
     "required": ["pointer", "code", "message"],
 }
@@ -387,6 +392,16 @@ _ERROR_PARTS: Schema = {
         "enum": ["field_not_api_managed", "insufficient_scope", "before_history"],
         "description": "Why the request is forbidden, or the resource is not found.",
     },
+    "ErrorLimit": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "The limit of the list of all fields, in bytes.",
+    },
+    "ErrorUsed": {
+        "type": "integer",
+        "minimum": 0,
+        "description": "The size of the list of all fields before the request, in bytes.",
+    },
     "ErrorDetails": {
         "type": "array",
         "minItems": 1,
@@ -401,6 +416,8 @@ _ERROR_MEMBERS: Schema = {
     "code": ref("ErrorCode"),
     "request_id": ref("ErrorRequestId"),
     "reason": ref("ErrorReason"),
+    "limit": ref("ErrorLimit"),
+    "used": ref("ErrorUsed"),
     "details": ref("ErrorDetails"),
 }
 _ERROR: Schema = _envelope(
