@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from itertools import count
@@ -250,7 +250,7 @@ class StagedBatch:
         """
         field = self._get(reference)
         field.require_deletable(by=self._by, precondition=precondition)
-        self._resize(field, None)
+        self._resize(lambda: -self._size(field))
         self._change(field, None)
         self._added[field.origin.source] -= 1
         return field
@@ -285,7 +285,9 @@ class StagedBatch:
         limit = self._limit if source is Source.API else None
         require_addable(definition, holder=holder, count=self._count, limit=limit)
         field = definition.with_id(next(self._provisional_ids), self._organization_id)
-        self._resize(None, field)
+        self._resize(
+            lambda: definition.size_without_id + id_size(self._first_id + len(self._created))
+        )
         self._created[field.id] = self._changed[field.key] = field
         self._added[source] += 1
         return field
@@ -295,7 +297,7 @@ class StagedBatch:
     ) -> RecipientField:
         changed = field.with_changes(changes, by=self._by, at=self._at, precondition=precondition)
         if changed is not field:
-            self._resize(field, changed)
+            self._resize(lambda: FieldUpdate(field, changed).added_size)
         self._change(field, changed)
         return changed
 
@@ -309,22 +311,19 @@ class StagedBatch:
         else:
             del self._created[field.id]
 
-    def _resize(self, before: RecipientField | None, after: RecipientField | None) -> None:
-        """Check that a creation, an update or a deletion has room, and count the bytes it adds."""
+    def _resize(self, added_size: Callable[[], int]) -> None:
+        """Check that a change that adds this many bytes has room, and count them."""
         if self._size_limit is None:
             return
-        added = 0
-        if after is not None:
-            added += after.size_without_id
-        if before is not None:
-            added -= before.size_without_id
-        if before is None:
-            added += id_size(self._first_id + len(self._created))
-        elif after is None:
-            last_id = self._first_id + len(self._created) - 1
-            added -= id_size(last_id if before.id in self._created else before.id)
+        added = added_size()
         require_room(self._fields_size, added=added, limit=self._size_limit)
         self._added_size += added
+
+    def _size(self, field: RecipientField) -> int:
+        """Return the size of a field, with the last new id if the field is not stored yet."""
+        if field.id not in self._created:
+            return field.size
+        return field.size_without_id + id_size(self._first_id + len(self._created) - 1)
 
     def _get(self, reference: FieldReference) -> RecipientField:
         field = self._find(reference)

@@ -13,7 +13,7 @@ from .fields import Catalog, FieldDefinition, FieldReference, RecipientField
 from .history import RecordedChange, RecordedOperation
 from .identity import FieldId
 from .origins import Channel, Source
-from .sizes import id_size, list_size
+from .sizes import id_size, list_size, size_difference
 from .values import MAX_SAFE_INTEGER
 
 
@@ -23,6 +23,11 @@ class FieldUpdate:
 
     before: RecipientField
     after: RecipientField
+
+    @property
+    def added_size(self) -> int:
+        """The bytes that the change adds to the list of the fields. It can be negative."""
+        return size_difference(self.before, self.after)
 
 
 @frozen(kw_only=True)
@@ -38,18 +43,24 @@ class CatalogChanges:
     restored: tuple[RecipientField, ...] = ()
     created: tuple[FieldDefinition, ...] = ()
 
-    def max_added_size(self) -> int:
-        """Return the bytes that the changes add to the list of the fields at most.
+    def added_size(self) -> int:
+        """Return the bytes that the changes add to the list, without those of created fields.
 
-        The created fields have no ids yet, so the greatest id is counted for each. It can be
-        negative.
+        It can be negative.
         """
         return (
-            sum(each.size_without_id + id_size(MAX_SAFE_INTEGER) for each in self.created)
-            + sum(each.size for each in self.restored)
-            + sum(each.after.size - each.before.size for each in self.updated)
+            sum(each.size for each in self.restored)
+            + sum(each.added_size for each in self.updated)
             - sum(each.size for each in self.deleted)
         )
+
+    def max_added_size(self) -> int:
+        """Return the bytes that the changes add to the list at most.
+
+        The created fields have no ids yet, so the greatest id is counted for each.
+        """
+        id_digits = id_size(MAX_SAFE_INTEGER)
+        return self.added_size() + sum(each.size_without_id + id_digits for each in self.created)
 
     def recorded_at(self, at: datetime) -> datetime:
         """Return the earliest time of the records of these changes, which are made at this time.
@@ -80,11 +91,7 @@ class AppliedChanges:
 
     def added_size(self) -> int:
         """Return the bytes that the changes add to the list of the fields. It can be negative."""
-        return sum(
-            (0 if each.after is None else each.after.size)
-            - (0 if each.before is None else each.before.size)
-            for each in self.recorded()
-        )
+        return self.changes.added_size() + sum(each.size for each in self.created)
 
     def apply_to(self, fields: Iterable[RecipientField]) -> tuple[RecipientField, ...]:
         """Return the fields of the organization after the changes, by ascending id.

@@ -6,16 +6,18 @@ white space and without escapes that JSON does not require.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 from .compact_json import json_size
 from .field_members import FIELD_MEMBERS, member_reader
 
-_read_defined_members = member_reader(
-    each for each in FIELD_MEMBERS if each.name not in {"id", "updated_at"}
+_read_other_members = member_reader(
+    each for each in FIELD_MEMBERS if each.name != "id" and each.kind is not datetime
 )
-_UNDEFINED_MEMBERS: Final = len('"id":,"updated_at":"2026-11-20T09:15:00.123Z",')
-"""The members that a definition does not have, without the digits of the id."""
+_INSTANT = "2026-11-20T09:15:00.123Z"
+_ID_AND_INSTANTS: Final = len(f'"id":,"created_at":"{_INSTANT}","updated_at":"{_INSTANT}",')
+"""A definition has no id, and all instants have as many digits."""
 _COMMA: Final = 1
 _ENVELOPE: Final = len('{"recipient_fields":[]}')
 
@@ -25,7 +27,17 @@ def definition_size(definition: object) -> int:
 
     The digits of its id are not counted.
     """
-    return json_size(_read_defined_members(definition)) + _UNDEFINED_MEMBERS + _COMMA
+    return json_size(_read_other_members(definition)) + _ID_AND_INSTANTS + _COMMA
+
+
+def size_difference(before: object, after: object) -> int:
+    """Return the bytes that a change of a field adds to a list.
+
+    It measures only the changed members, because allowed values can be long.
+    """
+    old, new = _read_other_members(before), _read_other_members(after)
+    changed = [name for name, value in new.items() if value != old[name]]
+    return json_size([new[name] for name in changed]) - json_size([old[name] for name in changed])
 
 
 def id_size(field_id: int) -> int:

@@ -37,6 +37,7 @@ class StoredCatalog:
         self._last_change_at: datetime | None = None
         self._by_id: dict[FieldId, RecipientField] = {}
         self._by_key: dict[str, RecipientField] = {}
+        self._sizes: dict[FieldId, int] = {}
 
     @classmethod
     def load(cls, record: OrganizationRecord) -> StoredCatalog:
@@ -72,14 +73,14 @@ class StoredCatalog:
         if holder is not None and holder.id != field.id:
             # A change returned another field than it received. Only one field can have a key.
             self._remove(holder)
-        replaced = self._by_id.get(field.id)
         self._by_id[field.id] = self._by_key[field.key] = field
-        self.fields_size += field.size - (0 if replaced is None else replaced.size)
+        size = field.size
+        self.fields_size += size - self._sizes.get(field.id, 0)
+        self._sizes[field.id] = size
 
     def apply(self, changes: Sequence[RecordedChange], *, author: Author, at: datetime) -> None:
         """Make and record the changes of one transaction: all of them, or none if it raises."""
         before = self.revision, self._last_sequence, self._last_change_at, len(self.history)
-        size = self.fields_size
         try:
             if self._last_change_at is not None:
                 at = max(at, self._last_change_at + MILLISECOND)
@@ -90,7 +91,6 @@ class StoredCatalog:
             self._undo(changes)
             self.revision, self._last_sequence, self._last_change_at, length = before
             del self.history[length:]
-            self.fields_size = size
             raise
 
     def _apply(self, change: RecordedChange, *, author: Author, at: datetime) -> None:
@@ -107,7 +107,7 @@ class StoredCatalog:
 
     def _remove(self, field: RecipientField) -> None:
         del self._by_id[field.id], self._by_key[field.key]
-        self.fields_size -= field.size
+        self.fields_size -= self._sizes.pop(field.id)
 
     def _undo(self, changes: Sequence[RecordedChange]) -> None:
         """Restore the fields before the changes, of which some are made."""
@@ -116,6 +116,8 @@ class StoredCatalog:
         fields = [*(each for each in self._by_id.values() if each.id not in changed), *before]
         self._by_id = {each.id: each for each in fields}
         self._by_key = {each.key: each for each in fields}
+        self._sizes = {each.id: each.size for each in fields}
+        self.fields_size = sum(self._sizes.values())
         self._sort()
 
     def _sort(self) -> None:

@@ -221,7 +221,7 @@ def _deleted_size(field: RecipientField) -> int:
 
 
 def _updated_size(update: FieldUpdate) -> int:
-    return update.after.size - update.before.size
+    return update.added_size
 
 
 def _restored_size(field: RecipientField) -> int:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 
-from attrs import fields
+from attrs import evolve, fields
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.application.documents import render_fields
-from recipient_fields.domain import Catalog, FieldDefinition, OrganizationId, id_size, list_size
+from recipient_fields.domain import (
+    Catalog,
+    FieldDefinition,
+    FieldUpdate,
+    OrganizationId,
+    id_size,
+    list_size,
+)
 from recipient_fields.testing.strategies import stored_fields
 
 
@@ -30,3 +37,9 @@ def test_a_definition_has_the_size_of_the_field_without_the_digits_of_its_id(fie
         **{m.name: getattr(field, m.name) for m in fields(FieldDefinition)}
     )
     assert definition.size_without_id + id_size(field.id) == field.size
+
+
+@given(stored_fields(), stored_fields())
+def test_an_update_adds_the_difference_of_the_sizes(before, after):
+    after = evolve(after, id=before.id)
+    assert FieldUpdate(before, after).added_size == after.size - before.size
