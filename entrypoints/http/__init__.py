@@ -3,6 +3,6 @@
 from recipient_fields.application.extras import requires_extra
 
 with requires_extra("http", "falcon"):
-    from .app import create_app
+    from .app import Api, create_app
 
-__all__ = ["create_app"]
+__all__ = ["Api", "create_app"]

@@ -31,7 +31,7 @@ Transport: TypeAlias = Callable[[str, str, Headers, bytes], tuple[int, Headers, 
 _MEMBERS = {"code", "message", "request_id", "reason", "limit", "used", "details"}
 _DETAIL = {
     *("pointer", "code", "message", "line", "column"),
-    *("suggestion", "existing_id", "existing_key", "limit", "used"),
+    *("suggestion", "existing_id", "existing_key", "reason", "limit", "used"),
 }
 _INTERNAL = re.compile(
     r"Traceback|\w+Error\b|\w+Exception\b|\.py\b|sqlite|memory|SELECT|INSERT INTO\b|psycopg|falcon"

@@ -55,7 +55,7 @@ def test_a_migration_measures_the_catalogs(
     empty = storage.organizations.add("Empty", NOW)
     size = storage.fields.all(ours).size
     before = stored_size(database)
-    execute(database, undo_statements()["0010_catalog_size"])
+    execute(database, undo_statements()["0011_catalog_size"])
     assert migrate(database) == 1
     assert stored_size(database) == before
     found = storage.api_keys.find(key.digest)
