@@ -171,8 +171,8 @@ def _at_the_catalog_limit(service: Service, headers: dict[str, str]) -> Result:
     """Fill the list to the size of the example."""
     fields, organization = service.core.fields, service.organization
     large = [f"{number:03}{'x' * 250}" for number in range(250)]
-    used = EXAMPLES["catalog_too_large"].members["used"]
-    assert isinstance(used, int)
+    used = EXAMPLES["catalog_too_large"].used
+    assert used is not None
     missing = used - fields.list_fields(organization).size
 
     def create(code_length: int, allowed_values: list[str] | None) -> int:
