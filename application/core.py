@@ -11,7 +11,11 @@ from .esp_code import EspCodeService
 from .integrations import IntegrationService
 from .key_validation import StoredKeyValidator
 from .ports import Clock, KeyValidator, PasswordHasher, Storage
-from .recipient_fields import DEFAULT_FIELD_LIMIT, RecipientFieldService
+from .recipient_fields import (
+    DEFAULT_CATALOG_SIZE,
+    DEFAULT_FIELD_LIMIT,
+    RecipientFieldService,
+)
 
 
 @frozen
@@ -33,25 +37,32 @@ class Core:
         *,
         clock: Clock = system_clock,
         field_limit: int = DEFAULT_FIELD_LIMIT,
+        catalog_size: int = DEFAULT_CATALOG_SIZE,
         validator: KeyValidator | None = None,
         hasher: PasswordHasher | None = None,
     ) -> Core:
         """Return the application services for the storage, which the caller closes.
 
-        `field_limit` is the maximum number of API-managed fields per organization. Without a
+        `field_limit` is the maximum number of API-managed fields per organization, and
+        `catalog_size` that of the bytes of the list of all its fields as JSON. Without a
         `validator`, the API keys in the storage are valid. Without a `hasher`, no administrator can
         set a password or sign in with one.
         """
         return cls(
             storage,
             RecipientFieldService(
-                fields=storage.fields, history=storage.history, clock=clock, limit=field_limit
+                fields=storage.fields,
+                history=storage.history,
+                clock=clock,
+                limit=field_limit,
+                size_limit=catalog_size,
             ),
             IntegrationService(
                 integrations=storage.integrations,
                 fields=storage.fields,
                 history=storage.history,
                 clock=clock,
+                size_limit=catalog_size,
             ),
             AdministrationService(
                 organizations=storage.organizations, api_keys=storage.api_keys, clock=clock

@@ -50,6 +50,9 @@ from .publication import PublishedCatalog
 DEFAULT_FIELD_LIMIT = 1_000
 """The default maximum of API-managed fields per organization."""
 
+DEFAULT_CATALOG_SIZE = 8 * 1024 * 1024
+"""The default maximum of the bytes of the list of all fields of an organization."""
+
 _API_CLIENT = Author(API)
 
 
@@ -57,9 +60,10 @@ _API_CLIENT = Author(API)
 class RecipientFieldService(RecipientFields):
     """The use cases of recipient fields, for one author.
 
-    `limit` is the maximum of API-managed fields per organization. `create_field` sets the author's
-    channel as the origin of the field. The rules of the channel decide which fields it can change.
-    The history records the author of each change.
+    `limit` is the maximum of API-managed fields per organization, and `size_limit` that of the
+    bytes of the list of all its fields as JSON. `create_field` sets the author's channel as the
+    origin of the field. The rules of the channel decide which fields it can change. The history
+    records the author of each change.
     """
 
     fields: FieldRepository
@@ -67,6 +71,7 @@ class RecipientFieldService(RecipientFields):
     clock: Clock = system_clock
     author: Author = _API_CLIENT
     limit: int = DEFAULT_FIELD_LIMIT
+    size_limit: int = DEFAULT_CATALOG_SIZE
 
     def by(self, author: Author) -> RecipientFieldService:
         """Return this service for another author."""
@@ -94,14 +99,16 @@ class RecipientFieldService(RecipientFields):
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         require_ids(organization_id=organization_id)
         definition = draft.define(by=self.author.channel, at=self.clock())
-        limit, author = self._limit(), self.author
+        limit, size_limit, author = self._limit(), self.size_limit, self.author
         # Like isinstance(self.fields, FieldCreator), which takes as long as a creation in memory.
         if hasattr(self.fields, "create"):
             creator = cast(FieldCreator, self.fields)
-            return creator.create(organization_id, definition, limit=limit, author=author)
+            return creator.create(
+                organization_id, definition, limit=limit, size_limit=size_limit, author=author
+            )
         applied = self.fields.change(
             organization_id,
-            lambda catalog: plan_creation(catalog, definition, limit=limit),
+            lambda catalog: plan_creation(catalog, definition, limit=limit, size_limit=size_limit),
             author=author,
             at=definition.created_at,
         )
@@ -156,7 +163,13 @@ class RecipientFieldService(RecipientFields):
 
         def plan(catalog: CatalogView) -> CatalogChanges:
             nonlocal staged
-            staged = batch.stage(catalog.all(), by=self.author.channel, at=at, limit=self.limit)
+            staged = batch.stage(
+                catalog,
+                by=self.author.channel,
+                at=at,
+                limit=self.limit,
+                size_limit=self.size_limit,
+            )
             return staged.changes()
 
         applied = self.fields.change(organization_id, plan, author=self.author, at=at)
@@ -164,13 +177,19 @@ class RecipientFieldService(RecipientFields):
 
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(organization_id=organization_id, field_id=field_id)
-        at, by, limit = self.clock(), self.author.channel, self._limit()
-        applied = self.fields.change(
-            organization_id,
-            lambda catalog: plan_restoration(catalog, field_id, by=by, at=at, limit=limit),
-            author=self.author,
-            at=at,
-        )
+        at = self.clock()
+
+        def plan(catalog: CatalogView) -> CatalogChanges:
+            return plan_restoration(
+                catalog,
+                field_id,
+                by=self.author.channel,
+                at=at,
+                limit=self._limit(),
+                size_limit=self.size_limit,
+            )
+
+        applied = self.fields.change(organization_id, plan, author=self.author, at=at)
         return applied.changes.restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
@@ -219,7 +238,12 @@ class RecipientFieldService(RecipientFields):
         def plan(catalog: CatalogView) -> CatalogChanges:
             nonlocal changed
             staged = StagedBatch(
-                catalog, organization_id, by=self.author.channel, at=at, limit=self.limit
+                catalog,
+                organization_id,
+                by=self.author.channel,
+                at=at,
+                limit=self.limit,
+                size_limit=self.size_limit,
             )
             changed = change(staged)
             return staged.changes()

@@ -52,6 +52,7 @@ from .batches import (
     ReplaceField,
     StagedBatch,
     UpdateField,
+    view_of,
 )
 from .catalog_changes import (
     AppliedChanges,
@@ -61,6 +62,7 @@ from .catalog_changes import (
     plan_creation,
     plan_restoration,
     require_addable,
+    require_room,
 )
 from .errors import (
     AdministratorNotFound,
@@ -69,6 +71,7 @@ from .errors import (
     ApiKeyNotFound,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     DigestTaken,
     FieldLimitReached,
     FieldNotFound,
@@ -206,6 +209,7 @@ from .recipients import CheckedRecipient, RecipientSchema
 from .secret_tokens import (
     SecretToken,
 )
+from .sizes import id_size, list_size
 from .suggestions import (
     closest_match,
 )
@@ -216,6 +220,7 @@ from .text import (
 from .values import (
     KEY_PATTERN,
     MAX_ALLOWED_VALUES,
+    MAX_ALLOWED_VALUES_SIZE,
     MAX_KEY_LENGTH,
     MAX_SAFE_INTEGER,
     RESERVED_KEYS,
@@ -246,6 +251,7 @@ __all__ = [
     "KEY_PATTERN",
     "LINK_LIFETIME",
     "MAX_ALLOWED_VALUES",
+    "MAX_ALLOWED_VALUES_SIZE",
     "MAX_BATCH_OPERATIONS",
     "MAX_EMAIL_LENGTH",
     "MAX_ESP_FIELD_NAME_LENGTH",
@@ -289,6 +295,7 @@ __all__ = [
     "Catalog",
     "CatalogChanged",
     "CatalogChanges",
+    "CatalogTooLarge",
     "CatalogView",
     "Channel",
     "CheckedRecipient",
@@ -412,7 +419,9 @@ __all__ = [
     "format_instant",
     "from_epoch_milliseconds",
     "grant_key",
+    "id_size",
     "item_count_violation",
+    "list_size",
     "match_columns",
     "member_reader",
     "normalize_password",
@@ -430,9 +439,11 @@ __all__ = [
     "require_boolean",
     "require_password",
     "require_remaining_admin",
+    "require_room",
     "require_string",
     "require_unshared",
     "sync_channel",
     "undo",
+    "view_of",
     "whole_milliseconds",
 ]

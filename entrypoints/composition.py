@@ -28,13 +28,11 @@ from .http.request_log import (
 from .http.resource import MAX_BODY_SIZE
 from .log import BufferedHandler
 from .selection import open_core, open_permitted_source, storage_kind
-from .settings import STORED_KEYS, Settings
+from .settings import MEBIBYTE, STORED_KEYS, Settings
 
 if TYPE_CHECKING:
     from .http.metrics import Metrics
     from .traces import Traces
-
-_MEBIBYTE = 1024 * 1024
 
 
 @frozen(kw_only=True)
@@ -78,6 +76,7 @@ def create_service(
     core = open_core(
         settings.storage,
         field_limit=settings.field_limit,
+        catalog_size=settings.catalog_size,
         keys_url=settings.keys,
         environment=environment,
         hashes_passwords=settings.console,
@@ -101,7 +100,7 @@ def create_service(
         counted,
         hooks,
         check=readiness,
-        cache_bytes=settings.cache * _MEBIBYTE,
+        cache_bytes=settings.cache * MEBIBYTE,
         request_log=request_log,
         home=CONSOLE if settings.console else REFERENCE_PATH,
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from json import JSONEncoder
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from attrs import frozen
 from psycopg import Connection
 
 from recipient_fields.domain import (
+    MAX_SAFE_INTEGER,
     AppliedChanges,
     Author,
     CatalogChanges,
@@ -24,6 +25,8 @@ from recipient_fields.domain import (
     Source,
     epoch_milliseconds,
     fold_case,
+    id_size,
+    list_size,
 )
 
 from ..relational.columns import storable_id
@@ -34,6 +37,8 @@ from ..row_mapping import (
 )
 from .columns import optional_json
 from .server import Batch, Server
+
+C = TypeVar("C")
 
 _ADDED: Mapping[RecordedOperation, int] = {
     RecordedOperation.DELETED: -1,
@@ -61,13 +66,15 @@ class PlannedRows:
     @classmethod
     def of(cls, changes: CatalogChanges) -> PlannedRows:
         """Serialize the changes."""
-        rows = {
-            RecordedOperation.DELETED: map(_deletion, changes.deleted),
-            RecordedOperation.UPDATED: map(_update, changes.updated),
-            RecordedOperation.RESTORED: map(_addition, changes.restored),
-            RecordedOperation.CREATED: map(_addition, changes.created),
-        }
-        return cls(changes, tuple(_batches(rows)))
+        return cls(
+            changes,
+            (
+                *_batches(RecordedOperation.DELETED, changes.deleted, _deletion, _deleted_size),
+                *_batches(RecordedOperation.UPDATED, changes.updated, _update, _updated_size),
+                *_batches(RecordedOperation.RESTORED, changes.restored, _addition, _restored_size),
+                *_batches(RecordedOperation.CREATED, changes.created, _addition, _created_size),
+            ),
+        )
 
     def store(
         self,
@@ -99,6 +106,7 @@ class PlannedRows:
                     "operation": batch.operation.value,
                     "count": batch.count,
                     "added_api_fields": batch.added_api_fields,
+                    "added_size": batch.added_size,
                     "rows": batch.rows,
                 },
             )
@@ -116,18 +124,26 @@ def bind_creation(
     definition: FieldDefinition,
     *,
     limit: int | None,
+    size_limit: int | None = None,
     author: Author,
 ) -> Mapping[str, object]:
-    """Return the values for `insert_field` and `Server.try_creation`."""
+    """Return the values for `insert_field` and `Server.try_creation`.
+
+    `max_fields_size` is the size of the other fields with which the field has room, with any id.
+    """
     values = stored_values(definition)
+    added_size = definition.size_without_id
+    largest = list_size(added_size + id_size(MAX_SAFE_INTEGER))
     return {
         **values,
         "organization_id": storable_id(organization_id),
         "operation": RecordedOperation.CREATED.value,
         "limit": limit,
+        "max_fields_size": None if size_limit is None else size_limit - largest,
         "author": author_document(author),
         "after": field_document(definition),
         "added_api_fields": _count_api_fields([values]),
+        "added_size": added_size,
         "at": values["updated_at"],
     }
 
@@ -157,12 +173,22 @@ def stored_values(field: FieldDefinition) -> _Row:
     }
 
 
-def _batches(rows: Mapping[RecordedOperation, Iterable[_Row]]) -> Iterator[Batch]:
-    for operation, all_rows in rows.items():
-        remaining = iter(all_rows)
-        while batch := list(islice(remaining, _ROWS_AT_ONCE)):
-            added_api_fields = _ADDED[operation] * _count_api_fields(batch)
-            yield Batch(operation, len(batch), added_api_fields, _json(batch))
+def _batches(
+    operation: RecordedOperation,
+    changes: Iterable[C],
+    row: Callable[[C], _Row],
+    added_size: Callable[[C], int],
+) -> Iterator[Batch]:
+    remaining = iter(changes)
+    while batch := list(islice(remaining, _ROWS_AT_ONCE)):
+        rows = list(map(row, batch))
+        yield Batch(
+            operation,
+            len(rows),
+            _ADDED[operation] * _count_api_fields(rows),
+            sum(map(added_size, batch)),
+            _json(rows),
+        )
 
 
 def _count_api_fields(rows: Iterable[_Row]) -> int:
@@ -188,3 +214,19 @@ def _update(update: FieldUpdate) -> _Row:
 
 def _addition(definition: FieldDefinition) -> _Row:
     return {**stored_values(definition), "after": field_document(definition)}
+
+
+def _deleted_size(field: RecipientField) -> int:
+    return -field.size
+
+
+def _updated_size(update: FieldUpdate) -> int:
+    return update.added_size
+
+
+def _restored_size(field: RecipientField) -> int:
+    return field.size
+
+
+def _created_size(definition: FieldDefinition) -> int:
+    return definition.size_without_id

@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 
+from ..relational.catalogs import measure_catalogs
 from ..relational.database import Row
 from ..relational.tables import (
     ADMINISTRATORS,
@@ -38,7 +39,7 @@ from .changes import stored_values
 from .citus.key_owners import insert_all_owners
 from .citus.schema import is_distributed
 from .connection import LongRunningConnection, Parameters
-from .dialect import POSTGRES
+from .dialect import POSTGRES, PostgresConnection
 from .errors import every_error_translated, one_line
 from .schema import connected
 
@@ -116,6 +117,7 @@ class Transfer:
                 _store(connection, _FIELDS, snapshot.fields)
                 _store(connection, _HISTORY, snapshot.history)
                 _store(connection, ADMINISTRATORS, snapshot.administrators)
+                measure_catalogs(PostgresConnection(connection))
 
     @contextmanager
     def _connected(self) -> Iterator[LongRunningConnection]:

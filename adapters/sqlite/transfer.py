@@ -9,6 +9,7 @@ from typing import TypeVar
 from recipient_fields.application import Records, Snapshot
 from recipient_fields.domain import StorageNotEmpty, epoch_milliseconds
 
+from ..relational.catalogs import measure_catalogs
 from ..relational.database import Values
 from ..relational.tables import (
     ADMINISTRATORS,
@@ -21,7 +22,7 @@ from ..relational.tables import (
 )
 from ..row_mapping import map_rows
 from .database import Database
-from .dialect import SQLITE
+from .dialect import SQLITE, SqliteConnection
 
 T = TypeVar("T")
 
@@ -68,6 +69,7 @@ def write_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
     _store(connection, FIELDS, snapshot.fields)
     _store(connection, HISTORY, snapshot.history)
     _store(connection, ADMINISTRATORS, snapshot.administrators)
+    measure_catalogs(SqliteConnection(connection))
 
 
 def _store(connection: sqlite3.Connection, table: Table[T], records: Records[T]) -> None:

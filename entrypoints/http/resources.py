@@ -36,6 +36,7 @@ from recipient_fields.domain import (
     MAX_KEY_LENGTH,
     BeforeHistory,
     CatalogChanged,
+    CatalogTooLarge,
     FieldId,
     FieldKey,
     FieldLimitReached,
@@ -211,7 +212,7 @@ class FieldCollection(Resource):
                 "date_of_birth": example_body(**BIRTHDAY),
             },
         ),
-        errors=(KeyTaken, FieldLimitReached),
+        errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create a field.
@@ -265,6 +266,7 @@ class FieldItem(Resource):
                 "any_value": example_body(allowed_values=None),
             },
         ),
+        errors=(CatalogTooLarge,),
         is_conditional=True,
     )
     def on_patch(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
@@ -296,7 +298,7 @@ class FieldItem(Resource):
             examples={"newsletter": example_body(**NEWSLETTER)},
         ),
         is_conditional=True,
-        errors=(KeyTaken, FieldLimitReached),
+        errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
     def on_put(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Replace a field, or create it by key.
@@ -357,7 +359,7 @@ class FieldRestoration(Resource):
         "restore_recipient_field",
         FIELDS_TAG,
         _one_field("The restored field, with its id and a new version.", tier=TIER),
-        errors=(KeyTaken, FieldLimitReached),
+        errors=(KeyTaken, FieldLimitReached, CatalogTooLarge),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """Restore a deleted field.
@@ -409,7 +411,7 @@ class BatchCollection(Resource):
                 }
             },
         ),
-        errors=(FieldNotFound, KeyTaken, FieldLimitReached, CatalogChanged),
+        errors=(FieldNotFound, KeyTaken, FieldLimitReached, CatalogTooLarge, CatalogChanged),
     )
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Apply several operations, all or none.

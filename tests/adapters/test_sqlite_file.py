@@ -24,6 +24,7 @@ from recipient_fields.domain import (
     StorageUnavailable,
 )
 from recipient_fields.testing import READS, WRITES, fill_for_calls, race
+from recipient_fields.testing.catalog_sizes import size_in_plan
 from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, renaming
 from recipient_fields.testing.field_changes import add_field, update_field
 
@@ -248,7 +249,7 @@ def test_roles_and_links_from_before_invitations_stay(
     storage.close()
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("DROP TABLE administrator_invitations")
-        connection.execute("PRAGMA user_version = 4")
+        connection.execute("PRAGMA user_version = 5")
 
     with closing(SqliteStorage(database)) as upgraded:
         assert content(upgraded) == before
@@ -432,3 +433,25 @@ def test_a_missing_file_is_rejected_and_not_created_without_create(tmp_path: Pat
     SqliteStorage(database).close()
     with closing(SqliteStorage(database, create=False)) as storage:
         storage.check()
+
+
+def test_opening_a_file_of_an_older_version_measures_the_catalogs(
+    storage: SqliteStorage, database: Path
+) -> None:
+    ours = storage.organizations.add("Ours", NOW).id
+    for number in range(150):  # more than are read at once
+        add_field(storage.fields, ours, a_definition(f"city_{number}"), author=AUTHOR)
+    stored = "SELECT fields_size, measured_revision FROM organizations WHERE id = ?"
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        before = connection.execute(stored, (ours,)).fetchone()
+        connection.execute("ALTER TABLE organizations DROP COLUMN fields_size")
+        connection.execute("ALTER TABLE organizations DROP COLUMN measured_revision")
+        connection.execute("PRAGMA user_version = 5")
+        SqliteStorage(database).close()
+        assert connection.execute(stored, (ours,)).fetchone() == before
+        # An older process changes only the revision.
+        connection.execute("UPDATE recipient_fields SET name = 'Longer name'")
+        connection.execute("UPDATE organizations SET revision = revision + 1")
+    add_field(storage.fields, ours, a_definition("town"), size_limit=1_000_000, author=AUTHOR)
+    size = sum(each.size for each in storage.fields.all(ours).fields)
+    assert size_in_plan(storage.fields, ours) == size
