@@ -17,6 +17,7 @@ from recipient_fields.application.esp_code_documents import (
 from recipient_fields.application.strict_json import render_json
 
 from .bodies import read_json
+from .heavy_requests import HeavyRequests
 from .request_context import credential
 from .resource import KIBIBYTE, MEBIBYTE, Resource
 
@@ -29,17 +30,19 @@ class ConditionCompilations(Resource):
     requires_write: ClassVar[bool] = False
 
     service: EspCodeService
+    heavy: HeavyRequests
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Compile a condition for an ESP."""
         compilation = parse_condition_compilation(read_json(req, self))
-        esp, code = self.service.compile_condition(
-            credential(req).organization_id,
-            compilation.condition,
-            compilation.target,
-            then=compilation.then,
-            otherwise=compilation.otherwise,
-        )
+        with self.heavy.reading_catalog(credential(req)):
+            esp, code = self.service.compile_condition(
+                credential(req).organization_id,
+                compilation.condition,
+                compilation.target,
+                then=compilation.then,
+                otherwise=compilation.otherwise,
+            )
         resp.data = render_json(render_condition_code(esp, code))
 
 
@@ -51,11 +54,13 @@ class ContentExports(Resource):
     requires_write: ClassVar[bool] = False
 
     service: EspCodeService
+    heavy: HeavyRequests
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Export content for an ESP."""
         export = parse_content_export(read_json(req, self))
-        exported = self.service.export_content(
-            credential(req).organization_id, export.content, export.target, strict=export.strict
-        )
+        with self.heavy.reading_catalog(credential(req)):
+            exported = self.service.export_content(
+                credential(req).organization_id, export.content, export.target, strict=export.strict
+            )
         resp.data = render_json(render_exported_content(exported))

@@ -15,13 +15,14 @@ from recipient_fields.application.strict_json import render_json
 from recipient_fields.application.violation_documents import render_violation
 from recipient_fields.domain import RecipientSchema
 
-from .bodies import read_json
+from .bodies import parse_body, read_body
+from .heavy_requests import HEAVY_CHECK_SIZE, HeavyRequests
 from .media_types import JSON, JSON_SCHEMA, PROBLEM
 from .parameters import Parameter, parse_members
 from .request_context import credential, parameters
 from .resource import Resource
 from .response_cache import ResponseCache
-from .responses import ReadResponse, send
+from .responses import ReadResponse, in_slot, send
 
 _MAX_SUGGESTIONS = 50
 """Each search for a similar key or value takes up to 10 ms."""
@@ -38,6 +39,7 @@ class RecipientSchemaItem(Resource):
 
     service: RecipientFieldService
     cache: ResponseCache
+    heavy: HeavyRequests
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the JSON Schema of the recipients of the organization."""
@@ -48,7 +50,8 @@ class RecipientSchemaItem(Resource):
             return ReadResponse(catalog.version_tag, render_json(render_json_schema(schema)))
 
         additional = parse_members(parameters(req), _PARAMETERS).get("additional", False)
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, render))
+        create = in_slot(self.heavy, credential(req), render)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
         if resp.data is not None:
             resp.content_type = JSON_SCHEMA
 
@@ -63,13 +66,17 @@ class RecipientChecks(Resource):
     requires_write: ClassVar[bool] = False
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Check recipients, and send the result of each one in the same order."""
-        recipients = parse_recipients(read_json(req, self))
-        catalog = self.service.list_fields(credential(req).organization_id)
-        results = _check(RecipientSchema.of(catalog.fields), recipients)
-        resp.data = render_json({"results": list(results)})
+        with self.heavy.reading_catalog(credential(req)) as request:
+            body = read_body(req, self)
+            request.require_slot_above(HEAVY_CHECK_SIZE, [len(body)])
+            recipients = parse_recipients(parse_body(body, self))
+            catalog = self.service.list_fields(credential(req).organization_id)
+            results = _check(RecipientSchema.of(catalog.fields), recipients)
+            resp.data = render_json({"results": list(results)})
 
 
 def _check(

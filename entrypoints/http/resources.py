@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import datetime
+from functools import partial
 from typing import ClassVar
 
 import falcon
@@ -17,6 +18,8 @@ from recipient_fields.application.strict_json import render_json
 from recipient_fields.domain import FieldKey
 
 from .bodies import read_json
+from .heavy_requests import HEAVY_SIZE, HeavyRequests, field_sizes
+from .history_pages import read_page
 from .history_parameters import HISTORY_NAMES, HISTORY_REPEATABLE, parse_history_query
 from .list_parameters import NAMES, REPEATABLE, parse_as_of, parse_query
 from .request_context import author, credential, parameters, precondition
@@ -27,6 +30,7 @@ from .responses import (
     catalog_response,
     field_response,
     history_response,
+    in_slot,
     page_response,
     send,
     send_created,
@@ -42,6 +46,7 @@ class FieldCollection(Resource):
 
     service: RecipientFieldService
     cache: ResponseCache
+    heavy: HeavyRequests
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """List the fields of the organization: all, ordered by id, or those that match a query."""
@@ -57,7 +62,8 @@ class FieldCollection(Resource):
         if as_of is not None:
             send(req, resp, self._find_as_of(req, as_of))
             return
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, find))
+        create = in_slot(self.heavy, credential(req), find)
+        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
 
     on_head = on_get
 
@@ -65,8 +71,11 @@ class FieldCollection(Resource):
         """Return the list as it was. The history can be pruned, so the cache would be stale."""
         organization_id = credential(req).organization_id
         query = parse_query(parameters(req), organization_id)
-        catalog = self.service.list_fields_as_of(organization_id, as_of)
-        return page_response(req, query, query.select(catalog))
+        with self.heavy.reading_catalog(credential(req)) as request:
+            page = query.select(self.service.list_fields_as_of(organization_id, as_of))
+            # The catalog could be larger then than it is now.
+            request.require_slot_above(HEAVY_SIZE, field_sizes(page.fields))
+            return page_response(req, query, page)
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create a field."""
@@ -160,12 +169,19 @@ class BatchCollection(Resource):
     max_body_values: ClassVar[int] = 100_000
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Perform several operations, all or none."""
+        """Perform several operations, all or none. Without a slot for the response: none."""
         batch = parse_batch(read_json(req, self))
-        results = self.service.by(author(req)).apply_batch(credential(req).organization_id, batch)
-        resp.data = render_json(render_batch_results(results))
+        organization_id = credential(req).organization_id
+        with self.heavy.request(organization_id) as request:
+            results = self.service.by(author(req)).apply_batch(
+                organization_id,
+                batch,
+                accept=lambda results: request.require_slot_above(HEAVY_SIZE, field_sizes(results)),
+            )
+            resp.data = render_json(render_batch_results(results))
 
 
 @frozen
@@ -176,12 +192,16 @@ class History(Resource):
     repeatable: ClassVar[Collection[str]] = HISTORY_REPEATABLE
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """List the changes of all fields of the organization."""
         query = parse_history_query(parameters(req))
-        page = self.service.list_changes(credential(req).organization_id, query)
-        send(req, resp, history_response(req, page))
+        organization_id = credential(req).organization_id
+        read = partial(self.service.list_changes, organization_id)
+        with self.heavy.reading_unknown_size(organization_id) as request:
+            response = history_response(req, read_page(read, query, request))
+        send(req, resp, response)
 
     on_head = on_get
 
@@ -194,14 +214,16 @@ class FieldHistory(Resource):
     repeatable: ClassVar[Collection[str]] = HISTORY_REPEATABLE
 
     service: RecipientFieldService
+    heavy: HeavyRequests
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, id_or_key: str) -> None:
         """List the changes of the field with this id, or of all fields with this key."""
         query = parse_history_query(parameters(req))
-        page = self.service.list_field_changes(
-            credential(req).organization_id, parse_reference(id_or_key), query
-        )
-        send(req, resp, history_response(req, page))
+        organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
+        read = partial(self.service.list_field_changes, organization_id, reference)
+        with self.heavy.reading_unknown_size(organization_id) as request:
+            response = history_response(req, read_page(read, query, request))
+        send(req, resp, response)
 
     on_head = on_get
 
