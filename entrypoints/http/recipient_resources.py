@@ -70,8 +70,8 @@ class RecipientChecks(Resource):
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Check recipients, and send the result of each one in the same order."""
+        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
         with self.heavy.reading_catalog(credential(req)) as request:
-            body = read_body(req, self)
             request.require_slot_above(HEAVY_CHECK_SIZE, [len(body)])
             recipients = parse_recipients(parse_body(body, self))
             catalog = self.service.list_fields(credential(req).organization_id)
